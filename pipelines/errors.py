@@ -1,0 +1,161 @@
+"""What can go wrong, in two families by what the operator does.
+
+RedolakeError
+├── Transient            the same step again may work: Airflow retries it
+│   ├── SourceUnavailable    network, listener, instance restarting
+│   ├── SourceBusy           memory, locks, time-outs of a call
+│   └── LeaseHeld            another writer works on the same thing
+└── Terminal             a person must choose; `cure` lists the choices
+    ├── ConfigurationError   findings of validate, all at once
+    ├── SourceRefused        password, privilege, unknown service
+    ├── RedoLost             redo that is needed cannot be had any more
+    ├── RedoNotUnderstood    a row, text or state of LogMiner that has no meaning we know
+    ├── MiningIncomplete     LogMiner's answer is not provably whole
+    ├── LandingConflict      what lies at a path is not what should lie there
+    ├── ValueDoesNotFit      a value the target type cannot hold
+    ├── SchemaConflict       a DDL or dictionary state that is not followed
+    ├── InvariantBroken      counts that must be equal are not
+    └── FormatTooNew         written by a newer Redolake
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+class RedolakeError(Exception):
+    """`what` happened, `where` (thread, sequence, SCN, table, file ...), and the `cure`."""
+
+    def __init__(self, what: str, *, cure: str = "", ora_code: int | None = None, **where: object) -> None:
+        self.what, self.cure, self.ora_code = what, cure, ora_code
+        self.where: Mapping[str, object] = {k: v for k, v in where.items() if v is not None}
+        super().__init__(what)
+
+    @property
+    def code(self) -> str:
+        return type(self).__name__
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{k} {v}" for k, v in self.where.items())
+        return f"{self.code}: {self.what}" + (f" ({where})" if where else "") + (f"\n  do this: {self.cure}" if self.cure else "")
+
+    def as_dict(self) -> dict[str, object]:
+        where = {k: v if isinstance(v, int | float | bool) else str(v) for k, v in self.where.items()}
+        return {"code": self.code, "what": self.what, "where": where, "cure": self.cure}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.what, self.cure, self.ora_code, dict(self.where)))
+
+
+def _rebuild(kind: type[RedolakeError], what: str, cure: str, ora_code: int | None, where: dict[str, object]) -> RedolakeError:
+    error = kind.__new__(kind)
+    RedolakeError.__init__(error, what, cure=cure, ora_code=ora_code, **where)
+    return error
+
+
+class Transient(RedolakeError):
+    """The same step again may work."""
+
+
+class Terminal(RedolakeError):
+    """Stop; a person must choose."""
+
+
+class SourceUnavailable(Transient):
+    pass
+
+
+class SourceBusy(Transient):
+    pass
+
+
+class LeaseHeld(Transient):
+    pass
+
+
+class SourceRefused(Terminal):
+    pass
+
+
+class RedoLost(Terminal):
+    pass
+
+
+class RedoNotUnderstood(Terminal):
+    pass
+
+
+class MiningIncomplete(Terminal):
+    pass
+
+
+class LandingConflict(Terminal):
+    pass
+
+
+class ValueDoesNotFit(Terminal):
+    pass
+
+
+class SchemaConflict(Terminal):
+    pass
+
+
+class InvariantBroken(Terminal):
+    pass
+
+
+class FormatTooNew(Terminal):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong with configuration or source, with its cure."""
+
+    subject: str
+    what: str
+    cure: str = ""
+    severity: str = "error"  # error, warning
+
+    def __str__(self) -> str:
+        return f"{self.subject}: {self.what}" + (f"\n    do this: {self.cure}" if self.cure else "")
+
+
+class ConfigurationError(Terminal):
+    """Carries all findings, so that nobody mends them one by one."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("; ".join(f"{f.subject}: {f.what}" for f in findings), cure="; ".join(f.cure for f in findings if f.cure))
+
+    def __str__(self) -> str:
+        return f"{len(self.findings)} finding(s):\n" + "\n".join(f"  - {f}" for f in self.findings)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (ConfigurationError, (self.findings,))
+
+
+# ORA and DPY codes by number (facts: LOGMINER.md part 3). What is not listed is terminal: it is not understood.
+UNAVAILABLE = frozenset(
+    {
+        22, 28, 31, 45, 376, 378, 602, 603, 609, 1012, 1033, 1034, 1041, 1043, 1089, 1090, 1092, 1115, 3113, 3114, 3122, 3135,
+        12153, 12170, 12505, 12514, 12516, 12518, 12519, 12520, 12521, 12528, 12535, 12537, 12541, 12543, 12545, 12547, 12570,
+        12571, 12583, 12757, 27146, 28511, 56600, 1109, 1219, 1507,
+    }
+)  # fmt: skip
+BUSY = frozenset({54, 1013, 1280, 1304, 1328, 1341, 1652, 2391, 2396, 4021, 4030, 4031, 4036, 4068, 27102, 30036})
+REFUSED = frozenset({942, 1005, 1017, 1031, 1045, 1435, 6550, 28000, 28001, 65049, 65096})
+UNAVAILABLE_DRIVER = frozenset({"DPY-1001", "DPY-4005", "DPY-4011", "DPY-4024", "DPY-4033", "DPY-6000", "DPY-6005"})
+
+
+def kind_of_ora(code: int, full_code: str = "") -> type[RedolakeError]:
+    """The family of an error by its number; a code the tables do not know is terminal."""
+    if code in REFUSED:
+        return SourceRefused
+    if code in BUSY:
+        return SourceBusy
+    if code in UNAVAILABLE or (code == 0 and full_code in UNAVAILABLE_DRIVER):
+        return SourceUnavailable
+    return Terminal

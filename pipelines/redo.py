@@ -1,0 +1,123 @@
+"""Oracle's redo as values: threads, log files, incarnations, and the windows cut from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pipelines.scn import Scn, ScnRange
+
+
+@dataclass(frozen=True, slots=True)
+class Incarnation:
+    """A row of V$DATABASE_INCARNATION."""
+
+    resetlogs_id: int
+    resetlogs_scn: Scn
+    status: str  # CURRENT, PARENT, ORPHAN
+    prior_resetlogs_scn: Scn
+
+
+@dataclass(frozen=True, slots=True)
+class RedoThread:
+    """A row of V$THREAD; the zeros Oracle writes for "never" are None here."""
+
+    number: int
+    is_open: bool
+    enabled: str  # DISABLED, PUBLIC, PRIVATE
+    checkpoint_scn: Scn | None
+    enable_scn: Scn | None
+    disable_scn: Scn | None
+    instance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogCopy:
+    """One archived copy of a log, as one row of V$ARCHIVED_LOG claims it."""
+
+    dest_id: int
+    name: str | None
+    status: str  # A available, D deleted, U unavailable, X expired
+    deleted: bool = False
+    standby: bool = False
+    archived: bool = True
+
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the control file says that a local file is there to be opened."""
+        return self.archived and not self.deleted and not self.standby and self.status == "A" and bool(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One log of one redo thread: SCNs [first_scn, next_scn), next_scn None while it is current."""
+
+    thread: int
+    sequence: int
+    resetlogs_id: int
+    first_scn: Scn
+    next_scn: Scn | None
+    copies: tuple[LogCopy, ...] = ()
+    bytes: int = 0
+    first_at: datetime | None = None
+
+    @property
+    def claimed(self) -> tuple[LogCopy, ...]:
+        """The copies to try, lowest destination first."""
+        return tuple(sorted((c for c in self.copies if c.is_claimed), key=lambda c: c.dest_id))
+
+
+@dataclass(frozen=True, slots=True)
+class RedoFacts:
+    """What the control file says about the redo, read in this order: CURRENT_SCN, logs, threads."""
+
+    dbid: int
+    current_scn: Scn
+    threads: tuple[RedoThread, ...]
+    archived: tuple[LogFile, ...]
+    online: tuple[LogFile, ...]  # V$LOG; copies empty
+    incarnations: tuple[Incarnation, ...]
+    history: tuple[tuple[int, int, int], ...] = ()  # V$LOG_HISTORY: (thread, sequence, resetlogs_scn)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where the pipeline goes on: everything below `scn` of this incarnation is landed."""
+
+    dbid: int
+    resetlogs_id: int
+    scn: Scn
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Contiguous logs of one redo thread, mined by one LogMiner session."""
+
+    number: int  # order within the window: by thread, then sequence
+    thread: int
+    logs: tuple[LogFile, ...]
+
+    @property
+    def first_scn(self) -> Scn:
+        return self.logs[0].first_scn
+
+    @property
+    def next_scn(self) -> Scn:
+        end = self.logs[-1].next_scn
+        assert end is not None, "only archived logs are mined"
+        return end
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A sealed SCN range of one incarnation and the logs that hold its redo."""
+
+    dbid: int
+    resetlogs_id: int
+    scns: ScnRange
+    slices: tuple[Slice, ...]
+
+    @property
+    def name(self) -> str:
+        """Fixed width, so that listing order is SCN order within an incarnation."""
+        return f"{self.resetlogs_id:010d}-{self.scns.start:020d}-{self.scns.end:020d}"

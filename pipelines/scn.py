@@ -1,0 +1,38 @@
+"""System change numbers and half-open ranges of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType
+
+Scn = NewType("Scn", int)
+
+# NEXT_CHANGE# of a log that is still open (V$LOG, V$ARCHIVED_LOG): the newer and the older sentinel.
+OPEN_ENDS = frozenset({2**64 - 1, 2**48 - 1})
+
+
+def known_end(next_change: int | None) -> Scn | None:
+    """NEXT_CHANGE# as a number, or None where Oracle means "still open" (NULL, 2^64-1, 2^48-1)."""
+    return None if next_change is None or next_change in OPEN_ENDS else Scn(next_change)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ScnRange:
+    """All SCNs from `start` up to, and without, `end`."""
+
+    start: Scn
+    end: Scn
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise ValueError(f"not a range of SCNs: [{self.start}, {self.end})")
+
+    def __contains__(self, scn: int) -> bool:
+        return self.start <= scn < self.end
+
+    def __str__(self) -> str:
+        return f"[{self.start}, {self.end})"
+
+    @property
+    def last_scn(self) -> Scn:
+        return Scn(self.end - 1)

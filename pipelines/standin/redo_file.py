@@ -1,0 +1,210 @@
+"""The stand-in's own redo: what one record holds, and how a log file of them lies on disk.
+
+A file is a 512-byte header (magic, JSON) and an Arrow IPC stream of records. Values are Oracle's internal bytes, as in
+real redo, so that what LogMiner later shows depends on the dictionary and the NLS settings of the mining session.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+MAGIC = b"RLREDO1\n"
+HEADER_BYTES = 512
+BATCH_RECORDS = 5000
+
+
+class Op(IntEnum):
+    """Operation codes as V$LOGMNR_CONTENTS shows them."""
+
+    INTERNAL = 0
+    INSERT = 1
+    DELETE = 2
+    UPDATE = 3
+    DDL = 5
+    START = 6
+    COMMIT = 7
+    SELECT_FOR_UPDATE = 25
+    ROLLBACK = 36
+    UNSUPPORTED = 255
+
+
+@dataclass(frozen=True, slots=True)
+class LogHeader:
+    """What ADD_LOGFILE reads from the first block."""
+
+    dbid: int
+    db_name: str
+    resetlogs_id: int
+    resetlogs_scn: int
+    thread: int
+    sequence: int
+    first_scn: int
+    first_time: str  # ISO
+    next_scn: int  # 2^64-1 while the log is current
+    next_time: str | None
+    records: int
+
+
+@dataclass(slots=True)
+class RedoRecord:
+    """One logical change. `before` and `after` map segment column numbers to internal bytes, None for NULL.
+
+    INSERT: `after` holds every column. DELETE: `before` holds every column. UPDATE: `after` holds the changed columns,
+    `before` the changed ones and those supplementally logged. A row written by a (partial) rollback has `rollback` and
+    holds what Oracle's undo rows hold: an undone INSERT is a DELETE with a ROWID only, an undone UPDATE an UPDATE without
+    `before`, an undone DELETE a full INSERT. `block` and `offset` are the RBA within the log `sequence`; RS_ID is built of them.
+    """
+
+    scn: int
+    op: int
+    xid: tuple[int, int, int]  # XIDUSN, XIDSLT, XIDSQN
+    thread: int = 1
+    sequence: int = 0
+    block: int = 0
+    offset: int = 0
+    ssn: int = 0
+    rollback: bool = False
+    con_id: int = 0
+    object_id: int = 0
+    data_object_id: int = 0
+    object_version: int = 0
+    row_id: str = ""
+    before: dict[int, bytes | None] = field(default_factory=dict)
+    after: dict[int, bytes | None] = field(default_factory=dict)
+    sql: str = ""  # DDL text as the user typed it
+    owner: str = ""  # of the object a DDL names
+    object_name: str = ""
+    user: str = ""
+    start_scn: int = 0
+    at: datetime = datetime(1970, 1, 1)
+    info: str = ""
+
+    @property
+    def rs_id(self) -> str:
+        return f" 0x{self.sequence:06x}.{self.block:08x}.{self.offset:04x} "
+
+
+SCHEMA = pa.schema(
+    [
+        ("scn", pa.int64()),
+        ("op", pa.int16()),
+        ("usn", pa.int32()),
+        ("slt", pa.int32()),
+        ("sqn", pa.int64()),
+        ("thread", pa.int32()),
+        ("sequence", pa.int64()),
+        ("block", pa.int64()),
+        ("offset", pa.int32()),
+        ("ssn", pa.int64()),
+        ("rollback", pa.bool_()),
+        ("con_id", pa.int32()),
+        ("object_id", pa.int64()),
+        ("data_object_id", pa.int64()),
+        ("object_version", pa.int64()),
+        ("row_id", pa.string()),
+        ("before", pa.binary()),
+        ("after", pa.binary()),
+        ("sql", pa.string()),
+        ("owner", pa.string()),
+        ("object_name", pa.string()),
+        ("user", pa.string()),
+        ("start_scn", pa.int64()),
+        ("at", pa.timestamp("s")),
+        ("info", pa.string()),
+    ]
+)
+
+
+def pack(values: dict[int, bytes | None]) -> bytes:
+    """Segment column numbers with their bytes: u16 number, u16 length (0xffff for NULL), bytes."""
+    out = []
+    for number, value in values.items():
+        if value is None:
+            out.append(number.to_bytes(2, "big") + b"\xff\xff")
+        else:
+            out.append(number.to_bytes(2, "big") + len(value).to_bytes(2, "big") + value)
+    return b"".join(out)
+
+
+def unpack(packed: bytes) -> dict[int, bytes | None]:
+    values: dict[int, bytes | None] = {}
+    at = 0
+    while at < len(packed):
+        number, length = int.from_bytes(packed[at : at + 2], "big"), int.from_bytes(packed[at + 2 : at + 4], "big")
+        at += 4
+        if length == 0xFFFF:
+            values[number] = None
+        else:
+            values[number] = packed[at : at + length]
+            at += length
+    return values
+
+
+def to_batch(records: list[RedoRecord]) -> pa.RecordBatch:
+    columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
+    for r in records:
+        row = (
+            r.scn, int(r.op), *r.xid, r.thread, r.sequence, r.block, r.offset, r.ssn, r.rollback, r.con_id, r.object_id,
+            r.data_object_id, r.object_version, r.row_id, pack(r.before), pack(r.after), r.sql, r.owner, r.object_name,
+            r.user, r.start_scn, r.at, r.info,
+        )  # fmt: skip
+        for column, value in zip(columns.values(), row, strict=True):
+            column.append(value)
+    return pa.RecordBatch.from_pydict(columns, schema=SCHEMA)
+
+
+def from_batch(batch: pa.RecordBatch) -> Iterator[RedoRecord]:
+    for v in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        yield RedoRecord(
+            scn=v[0], op=v[1], xid=(v[2], v[3], v[4]), thread=v[5], sequence=v[6], block=v[7], offset=v[8], ssn=v[9],
+            rollback=v[10], con_id=v[11], object_id=v[12], data_object_id=v[13], object_version=v[14], row_id=v[15],
+            before=unpack(v[16]), after=unpack(v[17]), sql=v[18], owner=v[19], object_name=v[20], user=v[21],
+            start_scn=v[22], at=v[23], info=v[24],
+        )  # fmt: skip
+
+
+def write_log(path: Path, header: LogHeader, records: Iterable[RedoRecord]) -> None:
+    """Write a whole log file; it appears under its name only when complete."""
+    part = path.with_name(path.name + ".part")
+    with part.open("wb") as out:
+        out.write((MAGIC + json.dumps(asdict(header)).encode()).ljust(HEADER_BYTES, b"\0"))
+        with pa.ipc.new_stream(out, SCHEMA) as stream:
+            chunk: list[RedoRecord] = []
+            for record in records:
+                chunk.append(record)
+                if len(chunk) == BATCH_RECORDS:
+                    stream.write_batch(to_batch(chunk))
+                    chunk = []
+            if chunk:
+                stream.write_batch(to_batch(chunk))
+    part.rename(path)
+
+
+def read_header(path: Path) -> LogHeader:
+    """Raises FileNotFoundError, OSError, or ValueError for what is no log file of ours."""
+    with path.open("rb") as file:
+        block = file.read(HEADER_BYTES)
+    if len(block) < HEADER_BYTES or not block.startswith(MAGIC):
+        raise ValueError(f"{path} is not a redo log")
+    return LogHeader(**json.loads(block[len(MAGIC) :].rstrip(b"\0")))
+
+
+def read_records(path: Path) -> Iterator[pa.RecordBatch]:
+    """The records in redo order, a batch at a time; a file cut short raises pa.ArrowInvalid or OSError."""
+    header = read_header(path)
+    seen = 0
+    with path.open("rb") as file:
+        file.seek(HEADER_BYTES)
+        for batch in pa.ipc.open_stream(file):
+            seen += batch.num_rows
+            yield batch
+    if seen != header.records:
+        raise pa.ArrowInvalid(f"{path}: {seen} records where the header says {header.records}")

@@ -1,0 +1,98 @@
+"""Tables, their columns and versions, in Oracle's terms and with column ids of our own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pipelines.scn import Scn
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableId:
+    """Owner and name as the dictionary spells them, within the pipeline's container."""
+
+    owner: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.name}"
+
+    @classmethod
+    def parse(cls, text: str) -> TableId:
+        """`owner.name`; upper-cased unless a part stands in double quotes. Raises ValueError."""
+        parts, rest = [], text.strip()
+        while rest:
+            if rest.startswith('"'):
+                part, quote, rest = rest[1:].partition('"')
+                if not quote:
+                    raise ValueError(f"unbalanced quote in table name {text!r}")
+            else:
+                cut = len(rest) if "." not in rest else rest.index(".")
+                part, rest = rest[:cut].upper(), rest[cut:]
+            parts.append(part)
+            if rest:
+                if not rest.startswith(".") or rest == ".":
+                    raise ValueError(f"not OWNER.TABLE: {text!r}")
+                rest = rest[1:]
+        if len(parts) != 2 or not all(parts):
+            raise ValueError(f"not OWNER.TABLE: {text!r}")
+        return cls(*parts)
+
+
+@dataclass(frozen=True, slots=True)
+class OracleType:
+    """A column's type as the dictionary tells it (DATA_TYPE, DATA_LENGTH/CHAR_LENGTH, DATA_PRECISION, DATA_SCALE).
+
+    `name` is the bare word: NUMBER, VARCHAR2, CHAR, DATE, TIMESTAMP, RAW, CLOB ... For TIMESTAMP(p) `scale` is p.
+    NUMBER without precision has precision and scale None; NUMBER(*, s) has precision 38.
+    """
+
+    name: str
+    length: int | None = None
+    precision: int | None = None
+    scale: int | None = None
+
+    def __str__(self) -> str:
+        if self.name == "NUMBER" and self.precision is not None:
+            return f"NUMBER({self.precision},{self.scale or 0})"
+        if self.name == "TIMESTAMP":
+            return f"TIMESTAMP({6 if self.scale is None else self.scale})"
+        return self.name if self.length is None else f"{self.name}({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """`id` is ours, given at the column's birth and never used again; `segment_id` is Oracle's SEGMENT_COLUMN_ID,
+    which numbers `COL n` in redo that LogMiner can no longer name, and which Oracle renumbers on DROP."""
+
+    id: int
+    name: str
+    type: OracleType
+    segment_id: int
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """The columns a table has from `from_scn` to its next DDL. `key` holds column ids, in key order."""
+
+    table: TableId
+    from_scn: Scn
+    object_id: int
+    data_object_id: int
+    columns: tuple[Column, ...]
+    key: tuple[int, ...]
+    next_column_id: int  # the id the next new column gets; higher than any ever used
+
+    def column(self, column_id: int) -> Column:
+        return next(c for c in self.columns if c.id == column_id)
+
+    def named(self, name: str) -> Column | None:
+        return next((c for c in self.columns if c.name == name), None)
+
+    def since(self, scn: Scn) -> TableVersion:
+        return replace(self, from_scn=scn)
+
+    @property
+    def key_columns(self) -> tuple[Column, ...]:
+        return tuple(self.column(i) for i in self.key)
