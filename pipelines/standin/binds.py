@@ -1,0 +1,104 @@
+"""Finds bind variables and the kind of a statement by scanning its text, exactly as Oracle's client drivers do.
+
+Client and server must agree here: a SQL statement gets one value per occurrence, PL/SQL one per distinct name, and
+the binds of RETURNING .. INTO are described but not sent. What the statement means is left to the SQL engine.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|<<[^>]*>>|\()*([A-Za-z]+)", re.S)
+
+_KINDS = {
+    "query": ("SELECT", "WITH"),
+    "dml": ("INSERT", "UPDATE", "DELETE", "MERGE"),
+    "ddl": (
+        "CREATE",
+        "ALTER",
+        "DROP",
+        "GRANT",
+        "REVOKE",
+        "ANALYZE",
+        "AUDIT",
+        "NOAUDIT",
+        "COMMENT",
+        "TRUNCATE",
+        "RENAME",
+        "PURGE",
+        "FLASHBACK",
+    ),
+    "plsql": ("BEGIN", "DECLARE", "CALL"),
+    "commit": ("COMMIT",),
+    "rollback": ("ROLLBACK",),
+}
+_KIND_OF_WORD = {word: kind for kind, words in _KINDS.items() for word in words}
+
+_TOKEN = re.compile(
+    r"""
+      (?P<string>n?q'(?:\[.*?\]|\{.*?\}|\(.*?\)|<.*?>|(?P<delimiter>[^\s\[{(<]).*?(?P=delimiter))'|'[^']*')
+    | "[^"]*"
+    | --[^\n]*
+    | /\*.*?\*/
+    | :\s*(?:"(?P<quoted>[^"]+)"|(?P<plain>\d+|[^\W\d_][\w$#]*))
+    | (?P<word>\w[\w$#]*)
+    | \s+
+    | .
+    """,
+    re.S | re.I | re.X,
+)
+_WORD_CHARACTER = re.compile(r"[\w$#]")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSql:
+    """A statement with its binds numbered by occurrence: `:b0`, `:b1` and so on in `text`."""
+
+    text: str
+    names: tuple[str, ...] = ()  # one per occurrence; unquoted names in upper case
+    distinct: tuple[str, ...] = ()  # in order of first appearance
+    returning_from: int | None = None  # the first occurrence that belongs to RETURNING .. INTO
+
+
+def statement_kind(sql: str) -> str:
+    """query, dml, ddl, plsql, commit, rollback or other, by the first word behind comments and brackets."""
+    match = _FIRST_WORD.match(sql)
+    return _KIND_OF_WORD.get(match[1].upper(), "other") if match else "other"
+
+
+def scan_binds(sql: str) -> BoundSql:
+    """Number the binds of `sql`, leaving literals, quoted names and comments alone."""
+    kind = statement_kind(sql)
+    if kind == "ddl":  # the drivers look for no binds in DDL: CREATE TRIGGER has its :new and :old
+        return BoundSql(sql)
+    pieces: list[str] = []
+    names: list[str] = []
+    returning_from: int | None = None
+    clause, after_string = "", False
+    for token in _TOKEN.finditer(sql):
+        kind_of_token = token.lastgroup
+        piece = token[0]
+        if kind_of_token in ("quoted", "plain"):
+            if after_string:  # 'key':value of JSON_OBJECT is no bind
+                pieces.append(piece)
+                after_string = False
+                continue
+            names.append(token["quoted"] or token["plain"].upper())
+            if clause == "INTO" and returning_from is None:
+                returning_from = len(names) - 1
+            follows = sql[token.end() : token.end() + 1]
+            piece = f":b{len(names) - 1}" + (" " if _WORD_CHARACTER.match(follows) else "")
+        elif kind_of_token == "word" and kind == "dml":
+            clause = _returning_clause(clause, piece.upper())
+        if not piece.isspace():
+            after_string = kind_of_token == "string"
+        pieces.append(piece)
+    return BoundSql("".join(pieces), tuple(names), tuple(dict.fromkeys(names)), returning_from)
+
+
+def _returning_clause(clause: str, word: str) -> str:
+    """How far RETURNING .. INTO has been read: nothing, the keyword, or its INTO."""
+    if not clause:
+        return "RETURNING" if word in ("RETURNING", "RETURN") else ""
+    return "INTO" if clause == "INTO" or word == "INTO" else clause
