@@ -96,3 +96,33 @@ class TableVersion:
     @property
     def key_columns(self) -> tuple[Column, ...]:
         return tuple(self.column(i) for i in self.key)
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryColumn:
+    """A column of ALL_TAB_COLS. `segment_id` is None for virtual columns, `column_id` for invisible ones."""
+
+    name: str
+    type: OracleType
+    segment_id: int | None
+    column_id: int | None
+    nullable: bool
+    hidden: bool = False
+    virtual: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DictionaryTable:
+    """A table as the dictionary told it between two readings of CURRENT_SCN with no DDL in between."""
+
+    table: TableId
+    object_id: int
+    data_object_id: int
+    columns: tuple[DictionaryColumn, ...]
+    key: tuple[str, ...]  # columns of the enabled primary key, in its order; empty when there is none
+    log_groups: frozenset[str]  # LOG_GROUP_TYPE of ALL_LOG_GROUPS, e.g. "ALL COLUMN LOGGING"
+    scn_before: Scn
+    scn_after: Scn
+    partitioned: bool = False
+    iot: bool = False
+    temporary: bool = False

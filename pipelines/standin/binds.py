@@ -12,28 +12,14 @@ from dataclasses import dataclass
 _FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|<<[^>]*>>|\()*([A-Za-z]+)", re.S)
 
 _KINDS = {
-    "query": ("SELECT", "WITH"),
-    "dml": ("INSERT", "UPDATE", "DELETE", "MERGE"),
-    "ddl": (
-        "CREATE",
-        "ALTER",
-        "DROP",
-        "GRANT",
-        "REVOKE",
-        "ANALYZE",
-        "AUDIT",
-        "NOAUDIT",
-        "COMMENT",
-        "TRUNCATE",
-        "RENAME",
-        "PURGE",
-        "FLASHBACK",
-    ),
-    "plsql": ("BEGIN", "DECLARE", "CALL"),
-    "commit": ("COMMIT",),
-    "rollback": ("ROLLBACK",),
+    "query": "SELECT WITH",
+    "dml": "INSERT UPDATE DELETE MERGE",
+    "ddl": "CREATE ALTER DROP GRANT REVOKE ANALYZE AUDIT NOAUDIT COMMENT TRUNCATE RENAME PURGE FLASHBACK",
+    "plsql": "BEGIN DECLARE CALL",
+    "commit": "COMMIT",
+    "rollback": "ROLLBACK",
 }
-_KIND_OF_WORD = {word: kind for kind, words in _KINDS.items() for word in words}
+_KIND_OF_WORD = {word: kind for kind, words in _KINDS.items() for word in words.split()}
 
 _TOKEN = re.compile(
     r"""

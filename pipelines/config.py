@@ -1,0 +1,233 @@
+"""Settings: `pipelines.yml` parsed and checked whole, all findings at once, before anything starts.
+
+Secrets do not live here: `source.connection` and `ledger.connection` name Airflow connections (or their environment
+variables), and `${NAME}` in any text is taken from the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.table import TableId
+
+CONFIG_VARIABLE = "REDOLAKE_CONFIG"
+DEFAULT_FILE = "pipelines.yml"
+UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+def parse_bytes(value: object) -> object:
+    """`512MiB`, `1 GB` or a number of bytes."""
+    if isinstance(value, str):
+        match = re.fullmatch(r"(\d+)\s*([KMG]?i?B?)", value.strip(), re.IGNORECASE)
+        if match is None or match[2].upper() not in UNITS:
+            raise ValueError("not a size: write 512MiB, 1GiB or a number of bytes")
+        return int(match[1]) * UNITS[match[2].upper()]
+    return value
+
+
+Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
+ColumnRule = Literal["string"] | int
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(Settings):
+    connection: str = Field(description="Airflow connection id; outside Airflow AIRFLOW_CONN_<ID> is read")
+    container: str | None = Field(None, description="PDB that owns the tables; leave out for a non-CDB")
+    fetch_rows: int = Field(10_000, ge=100, le=1_000_000, description="rows per Arrow batch from the driver")
+    call_timeout_seconds: int = Field(1800, ge=1, description="longest single round trip to the database")
+
+
+class WindowLimits(Settings):
+    max_bytes: Bytes = Field(2 * 2**30, description="redo per window, all threads together; at least one log is taken")
+    slice_bytes: Bytes = Field(512 * 2**20, description="redo per LogMiner session; at least one log is taken")
+
+
+class Ledger(Settings):
+    url: str | None = Field(None, description="SQLAlchemy URL; default: SQLite beside the landing")
+    connection: str | None = Field(None, description="Airflow connection id of a PostgreSQL database")
+
+    @model_validator(mode="after")
+    def one_of_both(self) -> Ledger:
+        if self.url and self.connection:
+            raise ValueError("give url or connection, not both")
+        return self
+
+
+class Spark(Settings):
+    mode: Literal["submit", "connect"] = Field("submit", description="SparkSubmitOperator, or a Connect server kept alive")
+    connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
+    master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
+    conf: dict[str, str] = Field(default_factory=dict, description="more Spark settings, taken as they are")
+
+
+class Retry(Settings):
+    attempts: int = Field(5, ge=1, le=100)
+    first_seconds: float = Field(1.0, gt=0)
+    most_seconds: float = Field(60.0, gt=0)
+
+
+class Table(Settings):
+    """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
+
+    table: str
+    target: str | None = Field(None, description="path under the lake; default: owner/name in lower case")
+    columns: dict[str, ColumnRule] = Field(
+        default_factory=dict, description="NUMBER without precision: a scale for DECIMAL(38, scale), or `string`"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def bare_name(cls, value: object) -> object:
+        return {"table": value} if isinstance(value, str) else value
+
+    @field_validator("table")
+    @classmethod
+    def two_parts(cls, value: str) -> str:
+        TableId.parse(value)
+        return value
+
+    @field_validator("columns")
+    @classmethod
+    def scale_fits(cls, value: dict[str, ColumnRule]) -> dict[str, ColumnRule]:
+        for name, rule in value.items():
+            if isinstance(rule, int) and not 0 <= rule <= 38:
+                raise ValueError(f"{name}: a scale lies between 0 and 38")
+        return value
+
+    @property
+    def id(self) -> TableId:
+        return TableId.parse(self.table)
+
+    @property
+    def path(self) -> str:
+        return self.target or f"{self.id.owner}/{self.id.name}".lower()
+
+
+class Pipeline(Settings):
+    name: str = ""
+    source: Source
+    landing: str = Field(description="folder or URL (s3://, abfss://, gs://, hdfs://) for landed redo")
+    lake: str = Field(description="folder or URL for the Delta tables")
+    ledger: Ledger = Ledger()
+    schedule: str | None = Field("*/5 * * * *", description="cron, @continuous, or null for runs by hand")
+    window: WindowLimits = WindowLimits()
+    spark: Spark = Spark()
+    retry: Retry = Retry()
+    mining_tasks: int = Field(4, ge=1, le=64, description="slices mined side by side")
+    wait_warns_after_minutes: float = Field(60, gt=0, description="how long a missing log may be awaited before it warns")
+    tables: list[Table] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def no_two_alike(self) -> Pipeline:
+        for what in ("id", "path"):
+            seen: set[object] = set()
+            for table in self.tables:
+                value = getattr(table, what)
+                if value in seen:
+                    raise ValueError(f"{value} is named twice in tables")
+                seen.add(value)
+        return self
+
+    def table(self, table: TableId) -> Table:
+        return next(t for t in self.tables if t.id == table)
+
+    def target(self, table: TableId) -> str:
+        return f"{self.lake.rstrip('/')}/{self.table(table).path}"
+
+    @property
+    def ledger_url(self) -> str:
+        """Without url and connection: a SQLite file in the landing folder, which must then be local."""
+        return self.ledger.url or f"sqlite:///{Path(self.landing.removeprefix('file://')).absolute()}/redolake-ledger.db"
+
+
+class Configuration(Settings):
+    pipelines: dict[str, Pipeline] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def name_them(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(value.get("pipelines"), dict):
+            for name, body in value["pipelines"].items():
+                if isinstance(body, dict):
+                    body.setdefault("name", name)
+        return value
+
+    @field_validator("pipelines")
+    @classmethod
+    def names_fit_dag_ids(cls, value: dict[str, Pipeline]) -> dict[str, Pipeline]:
+        for name in value:
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", name):
+                raise ValueError(f"{name!r}: a pipeline's name is letters, digits and _, and begins with a letter")
+        return value
+
+
+def expand(node: Any, environment: Mapping[str, str], where: str, findings: list[Finding]) -> Any:
+    if isinstance(node, dict):
+        return {k: expand(v, environment, f"{where}.{k}" if where else str(k), findings) for k, v in node.items()}
+    if isinstance(node, list):
+        return [expand(v, environment, f"{where}[{i}]", findings) for i, v in enumerate(node)]
+    if not isinstance(node, str):
+        return node
+
+    def value_of(match: re.Match[str]) -> str:
+        if match[1] not in environment:
+            findings.append(Finding(where, f"${{{match[1]}}} is not set in the environment", f"export {match[1]}=..."))
+        return environment.get(match[1], "")
+
+    return re.sub(r"\$\{(\w+)\}", value_of, node)
+
+
+def parse_configuration(text: str, environment: Mapping[str, str], file: str = DEFAULT_FILE) -> Configuration:
+    """Raises ConfigurationError with every finding."""
+    try:
+        raw = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ConfigurationError([Finding(file, f"is not YAML: {error}", "mend the file's syntax")]) from error
+    if not isinstance(raw, dict):
+        raise ConfigurationError([Finding(file, "holds no settings", "begin with `pipelines:`")])
+    findings: list[Finding] = []
+    raw = expand(raw, environment, "", findings)
+    try:
+        configuration = Configuration.model_validate(raw)
+    except ValidationError as error:
+        for item in error.errors():
+            where = ".".join(str(part) for part in item["loc"]) or file
+            findings.append(Finding(where, item["msg"].removeprefix("Value error, "), f"see docs/configuration.md, and {file}"))
+        raise ConfigurationError(findings) from None
+    if findings:
+        raise ConfigurationError(findings)
+    return configuration
+
+
+def config_file() -> Path:
+    return Path(os.environ.get(CONFIG_VARIABLE, DEFAULT_FILE))
+
+
+def load_configuration(file: Path | None = None) -> Configuration:
+    """Read `file`, or what REDOLAKE_CONFIG names, or ./pipelines.yml."""
+    path = file or config_file()
+    try:
+        text = path.read_text()
+    except OSError as error:
+        cure = f"write it, or name another file by --config or {CONFIG_VARIABLE}"
+        raise ConfigurationError([Finding(str(path), f"cannot be read: {error.strerror}", cure)]) from error
+    return parse_configuration(text, os.environ, str(path))
+
+
+def load_pipeline(name: str, file: Path | None = None) -> Pipeline:
+    configuration = load_configuration(file)
+    if name not in configuration.pipelines:
+        known = ", ".join(sorted(configuration.pipelines))
+        raise ConfigurationError([Finding(name, "is no pipeline of the configuration", f"one of: {known}")])
+    return configuration.pipelines[name]

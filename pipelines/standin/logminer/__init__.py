@@ -1,0 +1,1 @@
+"""LogMiner of the stand-in: DBMS_LOGMNR, its three views, and the rendering of redo as SQL text."""

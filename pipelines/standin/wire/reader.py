@@ -1,0 +1,82 @@
+"""Reads the TTC fields of one request; fetches further packets when a field goes on in the next one.
+
+TTC has no message length: only complete parsing tells where a request ends, and `finish` insists on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_NULL, _CHUNKED, _NULL_TOO = 0, 254, 255
+
+
+class RequestNotUnderstood(Exception):
+    """The bytes of a request do not parse; what follows in the stream cannot be trusted either."""
+
+
+class Reader:
+    def __init__(self, data: bytes, more: Callable[[], bytes] | None = None) -> None:
+        self._data, self._at, self._more = data, 0, more
+
+    def raw(self, size: int) -> bytes:
+        if self._at + size > len(self._data):
+            pieces = [self._data[self._at :]]
+            have = len(pieces[0])
+            while have < size:
+                if self._more is None:
+                    raise RequestNotUnderstood(f"{size - have} bytes are missing")
+                pieces.append(self._more())
+                have += len(pieces[-1])
+            self._data, self._at = b"".join(pieces), 0
+        self._at += size
+        return self._data[self._at - size : self._at]
+
+    def skip(self, size: int) -> None:
+        self.raw(size)
+
+    def u8(self) -> int:
+        return self.raw(1)[0]
+
+    def u16(self) -> int:
+        return int.from_bytes(self.raw(2), "big")
+
+    def ub(self) -> int:
+        """A variable-length integer; the sign bit is honoured, so it reads sb fields also."""
+        length = self.u8()
+        if length & 0x7F > 8:
+            raise RequestNotUnderstood(f"an integer of {length & 0x7F} bytes")
+        value = int.from_bytes(self.raw(length & 0x7F), "big")
+        return -value if length & 0x80 else value
+
+    def skip_ub(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.ub()
+
+    def clr(self) -> bytes | None:
+        length = self.u8()
+        if length in (_NULL, _NULL_TOO):
+            return None
+        if length != _CHUNKED:
+            return self.raw(length)
+        chunks = []
+        while size := self.ub():
+            chunks.append(self.raw(size))
+        return b"".join(chunks)
+
+    def dalc(self) -> bytes | None:
+        return self.clr() if self.ub() else None
+
+    def until_zero(self) -> bytes:
+        """A null-terminated text, without the terminator."""
+        text = bytearray()
+        while byte := self.u8():
+            text.append(byte)
+        return bytes(text)
+
+    @property
+    def left(self) -> int:
+        return len(self._data) - self._at
+
+    def finish(self) -> None:
+        if self.left:
+            raise RequestNotUnderstood(f"{self.left} bytes are left over: {self._data[self._at : self._at + 16].hex(' ')}")
