@@ -83,7 +83,9 @@ FIELDS: dict[str, Field] = {
     "AD": lambda m: "BC" if m.year < 0 else "AD",
 }
 _SCANNER = re.compile(
-    r'"(?P<quoted>[^"]*)"|FF(?P<digits>[1-9]?)|(?P<name>' + "|".join(re.escape(n) for n in FIELDS) + r")|(?P<mark>[-/,.;: ]|[Xx]|T)",
+    r'"(?P<quoted>[^"]*)"|FF(?P<digits>[1-9]?)|(?P<name>'
+    + "|".join(re.escape(n) for n in FIELDS)
+    + r")|(?P<mark>[-/,.;: ]|[Xx]|T)",
     re.IGNORECASE,
 )
 _WORDS = frozenset({"MONTH", "MON"})
