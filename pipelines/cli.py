@@ -1,0 +1,300 @@
+"""The same steps from a terminal. Thin: parses, calls a step, prints what it returned as a table or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from pipelines.config import Pipeline, load_configuration
+from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
+
+EXIT_CODES = """Exit codes: 0 done · 1 a person must choose (the message says what) · 2 configuration or usage ·
+3 something differs or is held · 75 try again later."""
+DIFFERS, CONFIGURATION, TERMINAL, TRY_AGAIN = 3, 2, 1, 75
+
+app = typer.Typer(name="redolake", help="Oracle tables into Delta Lake, and kept right.", epilog=EXIT_CODES, no_args_is_help=True)
+console = Console()
+notes = Console(stderr=True)
+
+
+class Output(str, Enum):
+    table = "table"
+    json = "json"
+
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", "-c", envvar="REDOLAKE_CONFIG", help="The pipelines file [default: pipelines.yml].")
+]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
+PipelineOption = Annotated[str | None, typer.Option("--pipeline", "-p", help="Needed only where the file has several.")]
+NameArgument = Annotated[str | None, typer.Argument(help="The pipeline; needed only where the file has several.")]
+
+
+@contextmanager
+def told(output: Output) -> Iterator[None]:
+    """Turn a typed error into one clear message and its exit code; anything else is a fault of ours and shows its trace."""
+    try:
+        yield
+    except RedolakeError as error:
+        if output is Output.json:
+            body: dict[str, object] = {"error": error.as_dict()}
+            if isinstance(error, ConfigurationError):
+                body["findings"] = [
+                    {"subject": f.subject, "what": f.what, "cure": f.cure, "severity": f.severity} for f in error.findings
+                ]
+            sys.stdout.write(json.dumps(body) + "\n")
+        else:
+            notes.print(str(error), style="red", markup=False, highlight=False)
+        code = TRY_AGAIN if isinstance(error, Transient) else CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
+        raise typer.Exit(code) from None
+
+
+def chosen(name: str | None, config: Path | None) -> Pipeline:
+    """The named pipeline, or the only one."""
+    pipelines = load_configuration(config).pipelines
+    if name is None and len(pipelines) == 1:
+        return next(iter(pipelines.values()))
+    if name is None or name not in pipelines:
+        what = "name one pipeline" if name is None else f"no pipeline {name!r}"
+        raise ConfigurationError([Finding(str(config or "pipelines.yml"), what, "one of: " + ", ".join(sorted(pipelines)))])
+    return pipelines[name]
+
+
+def show(output: Output, result: Any, table: Callable[[], Grid | str]) -> None:
+    if output is Output.json:
+        sys.stdout.write(json.dumps(result, default=str) + "\n")
+    else:
+        console.print(table())
+
+
+def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Grid:
+    """Numbers stand to the right, as one reads them."""
+    out = Grid(title=title, title_justify="left", header_style="bold")
+    for number, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[number], int | float | None) for row in rows)
+        out.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        out.add_row(*("" if cell is None else str(cell) for cell in row))
+    return out
+
+
+def progress(text: str) -> None:
+    notes.print(text, style="dim", markup=False, highlight=False)
+
+
+def findings_grid(findings: Sequence[Finding]) -> Grid:
+    return grid("Findings", ("severity", "subject", "what", "do this"), [(f.severity, f.subject, f.what, f.cure) for f in findings])
+
+
+def report_findings(output: Output, findings: Sequence[Finding], good: str) -> None:
+    """Print them all; errors end the command with the exit code of a wrong configuration."""
+    body = [{"subject": f.subject, "what": f.what, "cure": f.cure, "severity": f.severity} for f in findings]
+    errors = [f for f in findings if f.severity == "error"]
+    show(output, {"ok": not errors, "findings": body}, lambda: findings_grid(findings) if findings else good)
+    if errors:
+        raise typer.Exit(CONFIGURATION)
+
+
+@app.command()
+def validate(config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Check pipelines.yml, folders and the ledger, without asking Oracle."""
+    from pipelines import steps
+
+    with told(output):
+        findings = [f for p in load_configuration(config).pipelines.values() for f in steps.validate(p)]
+        report_findings(output, findings, "The configuration is good. Next: redolake doctor")
+
+
+@app.command()
+def doctor(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Check the source: ARCHIVELOG, supplemental logging, privileges, tables, types. All findings at once, with their cures."""
+    from pipelines import steps
+
+    with told(output):
+        pipeline = chosen(name, config)
+        report_findings(output, steps.doctor(pipeline), f"Nothing stands in the way. Next: redolake run {pipeline.name}")
+
+
+@app.command()
+def snapshot(
+    tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: those without contents yet.")] = None,
+    pipeline: PipelineOption = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Read a live or held table anew and replace its contents.")] = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """First contents of tables: read them AS OF one SCN and load them into Delta."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.snapshot(chosen(pipeline, config), tables or None, replace=replace, report=progress)
+        rows = [(t["table"], t["scn"], t["rows"]) for t in result["tables"]]
+        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
+
+
+@app.command()
+def run(
+    name: NameArgument = None,
+    until_caught_up: Annotated[
+        bool, typer.Option("--until-caught-up", help="Go on until no sealed redo is left to land or apply.")
+    ] = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Do in one process what the DAGs do: snapshot new tables, then plan, mine, land and apply one window (or all there are)."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.run(chosen(name, config), until_caught_up=until_caught_up, report=progress)
+        rows = [(t["table"], t["state"], t["complete_to"]) for t in result["tables"]]
+        title = f"{result['windows']} window(s) landed, {result['batches']} batch(es) applied: {result['reason']}"
+        show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
+        if any(t["state"] == "held" for t in result["tables"]):
+            raise typer.Exit(DIFFERS)
+
+
+@app.command()
+def status(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Where the pipeline stands: position, windows, tables, open transactions. Asks only the ledger and the landing."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.status(chosen(name, config))
+
+        def tables() -> Grid:
+            rows = [(t["table"], t["state"], t["complete_to"], t["error"] or "") for t in result["tables"]]
+            return grid(f"{result['pipeline']}: landed to SCN {result['landed_to']}", ("table", "state", "complete to SCN", "held because"), rows)
+
+        show(output, result, tables)
+        if output is Output.table:
+            rows = [(w["name"], w["state"], w["logs"], w["rows"]) for w in result["windows"]]
+            console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows))
+
+
+@app.command()
+def verify(
+    tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all.")] = None,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Compare Delta tables with the source AS OF their applied SCN, cell by cell."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.verify(chosen(pipeline, config), tables or None, report=progress)
+        columns = ("table", "AS OF SCN", "source rows", "Delta rows", "differing cells")
+        rows = [(t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in result["tables"]]
+        show(output, result, lambda: grid("Source and Delta, cell by cell", columns, rows))
+        samples = [(t["table"], *s.values()) for t in result["tables"] for s in t["samples"]]
+        if samples and output is Output.table:
+            console.print(grid("First differences", ("table", "key", "column", "source", "Delta"), samples))
+        if not result["equal"]:
+            raise typer.Exit(DIFFERS)
+
+
+@app.command()
+def resume(
+    tables: Annotated[list[str], typer.Argument(help="OWNER.TABLE ...")],
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Let held tables go on from their own position; the next run applies what was kept for them."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.resume(chosen(pipeline, config), tables)
+        show(output, result, lambda: "\n".join(f"{t}: goes on with the next run" for t in result["resumed"]))
+
+
+@app.command()
+def windows(
+    name: NameArgument = None,
+    limit: Annotated[int, typer.Option(help="How many, newest last.")] = 20,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """The landed windows: SCN range, logs, rows, hash."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.landed_windows(chosen(name, config), limit)
+        rows = [(w["start"], w["end"], w["logs"], w["rows"], w["hash"][:16]) for w in result]
+        show(output, result, lambda: grid("Landed windows", ("start SCN", "end SCN", "logs", "rows", "row hash"), rows))
+
+
+@app.command()
+def remine(
+    window: Annotated[str, typer.Argument(help="The window's name, as `windows --output json` and `status` show it.")],
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Mine a landed window once more and compare its manifest with the landed one; nothing is changed."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.remine(chosen(pipeline, config), window, report=progress)
+        show(output, result, lambda: "The manifests are equal." if result["equal"] else f"They differ in: {', '.join(result['differs'])}")
+        if not result["equal"]:
+            raise typer.Exit(DIFFERS)
+
+
+@app.command()
+def backfill(
+    from_scn: Annotated[int, typer.Option("--from", help="First commit SCN.")],
+    to_scn: Annotated[int, typer.Option("--to", help="Commit SCNs below this one.")],
+    tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all.")] = None,
+    pipeline: PipelineOption = None,
+    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this only the plan is shown.")] = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Fold an old SCN range from the landing into shadow tables."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.backfill(chosen(pipeline, config), from_scn, to_scn, tables or None, execute=execute, report=progress)
+        show(output, result, lambda: str(result["plan"]))
+
+
+@app.command()
+def transactions(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Transactions that were open at the end of the last batch, with what is carried over for them."""
+    from pipelines import steps
+
+    with told(output):
+        result = steps.open_transactions(chosen(name, config))
+        columns = ("container", "xid", "thread", "start SCN", "rows", "bytes", "user")
+        rows = [(t["con_id"], t["xid"], t["thread"], t["start_scn"], t["rows"], t["bytes"], t["username"]) for t in result]
+        show(output, result, lambda: grid("Open transactions", columns, rows))
+
+
+@app.command(name="setup-sql")
+def setup_sql(name: NameArgument = None, config: ConfigOption = None) -> None:
+    """The statements a DBA runs before: user, grants, supplemental logging of the captured tables."""
+    from pipelines import steps
+
+    with told(Output.table):
+        sys.stdout.write(steps.setup_sql(chosen(name, config)))
+
+
+def mount_standin() -> None:
+    from pipelines.standin.cli import app as standin
+
+    app.add_typer(standin, name="standin", help="A small Oracle for the demo and the tests; it speaks the real wire protocol.")
+
+
+def main() -> None:
+    mount_standin()
+    app()
