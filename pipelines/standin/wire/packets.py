@@ -80,7 +80,8 @@ class PacketStream:
     def send_data(self, payload: bytes) -> None:
         """One response or a part of it, cut into DATA packets of at most SDU bytes."""
         room = self.sdu - _DATA_HEADER
-        view, pieces = memoryview(payload), []
+        view = memoryview(payload)
+        pieces: list[bytes | memoryview] = []
         for start in range(0, len(payload), room):
             piece = view[start : start + room]
             pieces += [struct.pack(">IBBHH", len(piece) + _DATA_HEADER, PacketType.DATA, 0, 0, 0), piece]

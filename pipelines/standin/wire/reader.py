@@ -48,9 +48,13 @@ class Reader:
         value = int.from_bytes(self.raw(length & 0x7F), "big")
         return -value if length & 0x80 else value
 
-    def skip_ub(self, count: int = 1) -> None:
-        for _ in range(count):
-            self.ub()
+    def skip_fields(self, pattern: str) -> None:
+        """Read and forget: "b" is a byte, "u" a variable-length integer."""
+        for kind in pattern:
+            if kind == "b":
+                self.raw(1)
+            else:
+                self.ub()
 
     def clr(self) -> bytes | None:
         length = self.u8()

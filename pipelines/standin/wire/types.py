@@ -38,6 +38,7 @@ MOMENTS = frozenset({WireType.DATE, WireType.TIMESTAMP, WireType.TIMESTAMP_TZ, W
 FLOATS = frozenset({WireType.BINARY_DOUBLE, WireType.BINARY_FLOAT})
 LOBS = frozenset({WireType.CLOB, WireType.BLOB})
 LONGS = frozenset({WireType.LONG, WireType.LONG_RAW})
+SCALED = frozenset({WireType.NUMBER, WireType.TIMESTAMP, WireType.TIMESTAMP_TZ, WireType.TIMESTAMP_LTZ, WireType.INTERVAL_DS})
 
 IMPLICIT, NATIONAL = 1, 2  # character set forms: CHAR and NCHAR
 UTF8, UTF16 = 873, 2000  # Oracle's ids of AL32UTF8 and AL16UTF16

@@ -153,6 +153,7 @@ _DECODERS: dict[int, Callable[[bytes], Any]] = {
     **dict.fromkeys(NUMBERS, decode_number),
     **dict.fromkeys(MOMENTS, decode_moment),
     **dict.fromkeys(FLOATS, decode_float),
+    WireType.BOOLEAN: lambda data: data[-1:] == b"\x01",
     WireType.RAW: bytes,
     WireType.LONG_RAW: bytes,
     WireType.INTERVAL_DS: decode_interval,
