@@ -1,0 +1,58 @@
+"""The words of a redo statement: its kind, the clause a value stands in, and the form a value is written in."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Kind(IntEnum):
+    """Numbered as V$LOGMNR_CONTENTS.OPERATION_CODE numbers them; UNKNOWN is a row that was not understood."""
+
+    UNKNOWN = 0
+    INSERT = 1
+    DELETE = 2
+    UPDATE = 3
+
+
+class Side(IntEnum):
+    VALUES = 0
+    SET = 1
+    WHERE = 2
+
+
+class Form(IntEnum):
+    """How a value is written. The forms up to UNISTR have a literal, a NUMBER stands bare, the others carry no value."""
+
+    TEXT = 0
+    DATE = 1
+    TIMESTAMP = 2
+    TIMESTAMP_TZ = 3
+    DAY_INTERVAL = 4
+    YEAR_INTERVAL = 5
+    HEX = 6
+    JSON = 7
+    UNISTR = 8
+    NUMBER = 9
+    NULL = 10
+    EMPTY_LOB = 11
+    XML = 12
+    UNSUPPORTED = 13
+
+
+FUNCTIONS = {
+    "TO_DATE(": Form.DATE,
+    "TO_TIMESTAMP(": Form.TIMESTAMP,
+    "TO_TIMESTAMP_TZ(": Form.TIMESTAMP_TZ,
+    "TO_DSINTERVAL(": Form.DAY_INTERVAL,
+    "TO_YMINTERVAL(": Form.YEAR_INTERVAL,
+    "HEXTORAW(": Form.HEX,
+    "/* JSON */ HEXTORAW(": Form.JSON,
+    "UNISTR(": Form.UNISTR,
+}
+CONSTANTS = {
+    "NULL": Form.NULL,
+    "EMPTY_CLOB()": Form.EMPTY_LOB,
+    "EMPTY_BLOB()": Form.EMPTY_LOB,
+    "XMLType(:1)": Form.XML,
+    "Unsupported Type": Form.UNSUPPORTED,
+}

@@ -1,0 +1,226 @@
+"""The grammar of a gap: the text of a redo statement between two literals, quotes included.
+
+A gap closes the literal before it, goes through values that have no literal, and opens the next one or ends the
+statement. Only what this grammar spells is understood; whether a gap may follow another is told by its states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+from pipelines.decode.forms import CONSTANTS, FUNCTIONS, Form, Kind, Side
+from pipelines.table import TableId
+
+
+class Within(IntEnum):
+    """What a literal stands in, which decides how it may be closed."""
+
+    QUOTES = 0
+    CALL = 1
+    MASKABLE = 2  # a call that takes a second argument, the format mask
+    MASK = 3
+    UNISTR = 4  # may go on with || UNISTR(
+
+
+# The state in which a literal is read: clause times 5 plus Within; then the edges of a statement, and two ways to go on
+# with the value of the literal before, in whatever clause that one stands.
+START, END, MASK_FOLLOWS, UNISTR_FOLLOWS = 15, 16, 17, 18
+
+
+def state(side: int, within: int) -> int:
+    return side * len(Within) + within
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The head of a statement. `columns` is the list of an INSERT."""
+
+    kind: Kind
+    table: TableId
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`column` is None in the list of an INSERT, where the position tells it, and for ROWID."""
+
+    column: str | None
+    side: Side
+    form: Form
+    bare: str | None = None  # the text of a number without quotes
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """`enters` is the set of states it may be met in, as bits. `settled` are the values that need no literal."""
+
+    enters: int
+    leaves: int
+    statement: Statement | None = None
+    settled: tuple[Assignment, ...] = ()
+    opens: Assignment | None = None  # None for ROWID, too: ROW_ID has it
+
+
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """What stands between the close of one literal and the opening of the next."""
+
+    leaves: int
+    settled: tuple[Assignment, ...] = ()
+    opens: Assignment | None = None
+
+
+_COLUMN = r'(?:a\.)?"(?P<column>[^"]+)"'
+_CONSTANT = "|".join(map(re.escape, CONSTANTS))
+_NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?"
+_OPENING = "|".join(map(re.escape, FUNCTIONS))
+_VALUE = re.compile(rf"(?P<constant>{_CONSTANT})|(?P<number>{_NUMBER})|(?P<call>{_OPENING})?'\Z")
+_ASSIGNED = re.compile(rf"{_COLUMN}(?: = |(?P<null> IS NULL))")
+_TABLE = r'"(?P<owner>[^"]+)"\."(?P<name>[^"]+)"'
+_INSERT = re.compile(rf'insert into {_TABLE}\((?P<columns>"[^"]+"(?:,"[^"]+")*)\) values \(')
+_UPDATE = re.compile(rf"update {_TABLE}(?: a)? set ")
+_DELETE = re.compile(rf"delete from {_TABLE}(?: a)?")
+_NAME = re.compile(r'"([^"]+)"')
+
+# An apostrophe inside a quoted name would count as a quote; redo_sql.py hides it behind NUL, which no name may hold.
+HIDDEN_APOSTROPHE = "\0"
+
+
+def read_gap(text: str) -> Gap | None:
+    """None when the text is not in the grammar."""
+    if not text.startswith("'"):
+        return _read_head(text)
+    if text == "', '":
+        return Gap(_bits(Side, [Within.MASKABLE]), MASK_FOLLOWS)
+    if text == "') || UNISTR('":
+        return Gap(_bits(Side, [Within.UNISTR]), UNISTR_FOLLOWS)
+    return _merge(_readings(text))
+
+
+def _readings(text: str) -> Iterator[tuple[int, _Rest]]:
+    """Every clause and closing in which the text has a meaning, as (states, rest)."""
+    closings = [(1, [Within.QUOTES])]
+    if text.startswith("')"):
+        closings.append((2, [w for w in Within if w is not Within.QUOTES]))
+    for length, withins in closings:
+        for side in Side:
+            rest = _read_values(text, length, False) if side is Side.VALUES else _read_conditions(text, length, side, False)
+            if rest is not None:
+                yield _bits([side], withins), rest
+
+
+def _merge(readings: Iterator[tuple[int, _Rest]]) -> Gap | None:
+    """`')` ends an INSERT after text and an UPDATE after a call: the same rest, met in different states."""
+    enters, merged = 0, None
+    for states, rest in readings:
+        if merged is not None and rest != merged:
+            return None
+        enters, merged = enters | states, rest
+    return None if merged is None else Gap(enters, merged.leaves, None, merged.settled, merged.opens)
+
+
+def _read_head(text: str) -> Gap | None:
+    if m := _INSERT.match(text):
+        columns = tuple(_shown(c) for c in _NAME.findall(m["columns"]))
+        kind, rest = Kind.INSERT, _read_values(text, m.end(), True)
+        if len(set(columns)) < len(columns):
+            return None
+    elif m := _UPDATE.match(text):
+        kind, columns, rest = Kind.UPDATE, (), _read_conditions(text, m.end(), Side.SET, True)
+    elif m := _DELETE.match(text):
+        kind, columns = Kind.DELETE, ()
+        if text.startswith(" where ", m.end()):
+            rest = _read_conditions(text, m.end() + len(" where "), Side.WHERE, True)
+        else:
+            rest = _Rest(END) if text[m.end() :] in ("", ";") else None
+    if m is None or rest is None:
+        return None
+    statement = Statement(kind, TableId(_shown(m["owner"]), _shown(m["name"])), columns)
+    return Gap(1 << START, rest.leaves, statement, rest.settled, rest.opens)
+
+
+def _read_values(text: str, at: int, first: bool) -> _Rest | None:
+    settled: list[Assignment] = []
+    while True:
+        if not first:
+            if text[at:] in (")", ");"):
+                return _Rest(END, tuple(settled))
+            if not text.startswith(",", at):
+                return None
+            at += 1
+        first = False
+        m = _VALUE.match(text, at)
+        if m is None:
+            return None
+        value = _assignment(m, None, Side.VALUES)
+        if m.end() == len(text) and text.endswith("'"):
+            return _Rest(state(Side.VALUES, _within(value.form)), tuple(settled), value)
+        settled.append(value)
+        at = m.end()
+
+
+def _read_conditions(text: str, at: int, side: Side, first: bool) -> _Rest | None:
+    """The list of a SET, which a WHERE may follow, or the conditions of a WHERE."""
+    settled: list[Assignment] = []
+    while True:
+        if not first:
+            if text[at:] in ("", ";"):
+                return _Rest(END, tuple(settled))
+            side, at = _next_condition(text, at, side)
+            if at < 0:
+                return None
+        first = False
+        if side is Side.WHERE and text[at:] == "ROWID = '":
+            return _Rest(state(Side.WHERE, Within.QUOTES), tuple(settled))
+        m = _ASSIGNED.match(text, at)
+        if m is None:
+            return None
+        column, at = _shown(m["column"]), m.end()
+        if m["null"]:
+            if side is Side.SET:
+                return None
+            settled.append(Assignment(column, side, Form.NULL))
+            continue
+        m = _VALUE.match(text, at)
+        if m is None:
+            return None
+        value = _assignment(m, column, side)
+        if m.end() == len(text) and text.endswith("'"):
+            return _Rest(state(side, _within(value.form)), tuple(settled), value)
+        settled.append(value)
+        at = m.end()
+
+
+def _next_condition(text: str, at: int, side: Side) -> tuple[Side, int]:
+    separators = ((", ", Side.SET), (" where ", Side.WHERE)) if side is Side.SET else ((" and ", Side.WHERE),)
+    for separator, following in separators:
+        if text.startswith(separator, at):
+            return following, at + len(separator)
+    return side, -1
+
+
+def _assignment(m: re.Match[str], column: str | None, side: Side) -> Assignment:
+    if m["constant"]:
+        return Assignment(column, side, CONSTANTS[m["constant"]])
+    if m["number"]:
+        return Assignment(column, side, Form.NUMBER, m["number"])
+    return Assignment(column, side, FUNCTIONS[m["call"]] if m["call"] else Form.TEXT)
+
+
+def _within(form: Form) -> Within:
+    if form is Form.TEXT:
+        return Within.QUOTES
+    if form is Form.UNISTR:
+        return Within.UNISTR
+    return Within.MASKABLE if form in (Form.DATE, Form.TIMESTAMP, Form.TIMESTAMP_TZ) else Within.CALL
+
+
+def _bits(sides: type[Side] | list[Side], withins: list[Within]) -> int:
+    return sum(1 << state(side, within) for side in sides for within in withins)
+
+
+def _shown(name: str) -> str:
+    return name.replace(HIDDEN_APOSTROPHE, "'")

@@ -1,0 +1,102 @@
+"""Literals of a batch of redo statements, found by the parity of quotes over the whole Arrow buffer at once.
+
+Outside of literals a quote opens one; inside, a doubled quote stands for one and a single one closes. What a literal
+means is not decided here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+_QUOTE = ord("'")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Per row: gap, literal, gap, ... gap. Gaps include the quotes; literals are still written with doubled quotes."""
+
+    pieces: pa.StringArray  # over the buffer of the batch, not a copy
+    row: Ints  # row of each literal
+    first: Ints  # per row, and once more at the end: number of its first literal
+    doubled: Bools  # literals with a doubled quote inside
+    unbalanced: Ints  # rows whose last literal has no end; taken as empty
+
+    @property
+    def literal_pieces(self) -> Ints:
+        return 2 * np.arange(len(self.row), dtype=np.int32) + self.row + 1
+
+    @property
+    def gap_row(self) -> Ints:
+        rows = len(self.first) - 1
+        return np.repeat(np.arange(rows, dtype=np.int32), np.diff(self.first) + 1)
+
+    @property
+    def gap_pieces(self) -> Ints:
+        gap_row = self.gap_row
+        return 2 * np.arange(len(gap_row), dtype=np.int32) - gap_row
+
+
+def split_literals(sql: pa.StringArray) -> Split:
+    """`sql` must be free of nulls."""
+    rows = len(sql)
+    offsets = np.frombuffer(sql.buffers()[1], np.int32)[sql.offset : sql.offset + rows + 1]
+    text = sql.buffers()[2] or pa.py_buffer(b"")
+    data = np.frombuffer(text, np.uint8)
+    quotes = (np.flatnonzero(data[offsets[0] : offsets[-1]] == _QUOTE) + offsets[0]).astype(np.int32)
+    quotes_before = np.searchsorted(quotes, offsets).astype(np.int32)
+    odd = np.flatnonzero(np.diff(quotes_before) & 1).astype(np.int32)
+    if len(odd):
+        is_odd = np.zeros(rows, np.bool_)
+        is_odd[odd] = True
+        even = split_literals(pc.if_else(pa.array(is_odd), "", sql))
+        return Split(even.pieces, even.row, even.first, even.doubled, odd)
+
+    opens, closes = quotes[0::2], quotes[1::2]
+    starts = np.ones(len(opens), np.bool_)  # not the second half of a doubled quote
+    np.not_equal(opens[1:], closes[:-1] + 1, out=starts[1:])
+    row_start = quotes_before >> 1
+    starts[row_start[row_start < len(opens)]] = True
+    start = np.flatnonzero(starts).astype(np.int32)
+    last = np.append(start[1:], len(opens))[: len(start)] - 1
+    first = np.searchsorted(start, row_start).astype(np.int32)
+    row = np.repeat(np.arange(rows, dtype=np.int32), np.diff(first))
+
+    literals = len(start)
+    bounds = np.empty(2 * literals + rows + 1, np.int32)
+    at = 2 * np.arange(literals, dtype=np.int32) + row
+    bounds[at + 1] = opens[start] + 1
+    bounds[at + 2] = closes[last]
+    bounds[2 * first + np.arange(rows + 1, dtype=np.int32)] = offsets
+    pieces = pa.Array.from_buffers(pa.string(), len(bounds) - 1, [None, pa.py_buffer(bounds), text])
+    return Split(pieces, row, first, last > start, np.empty(0, np.int32))
+
+
+def unescape(literals: pa.StringArray) -> pa.StringArray:
+    return pc.replace_substring(literals, "''", "'")
+
+
+_ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{4})|(\\))")
+
+
+def decode_unistr(text: str) -> str:
+    """`\\XXXX` is a UTF-16 code unit, `\\\\` a backslash. Raises ValueError."""
+    if "\\" not in text:
+        return text
+    end = 0
+    decoded: list[str] = []
+    for m in _ESCAPE.finditer(text):
+        decoded += (text[end : m.start()], chr(int(m[1], 16)) if m[1] else "\\")
+        end = m.end()
+    decoded.append(text[end:])
+    if any("\\" in plain for plain in decoded[0::2]):
+        raise ValueError("a backslash that is no escape")
+    return "".join(decoded).encode("utf-16-le", "surrogatepass").decode("utf-16-le")

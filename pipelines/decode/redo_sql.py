@@ -1,0 +1,271 @@
+"""A batch of redo statements -> who assigns what, as flat arrays; no loop over rows.
+
+Literals are found by quote parity, each distinct gap between them is read once under a strict grammar, the rest is
+indexing. A row that is not understood gets an error and no assignments; the others are not touched by it.
+What the columns are and whether a value fits is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.decode.forms import Form, Kind
+from pipelines.decode.gaps import END, HIDDEN_APOSTROPHE, MASK_FOLLOWS, START, UNISTR_FOLLOWS, Within
+from pipelines.decode.literals import Split, decode_unistr, split_literals, unescape
+from pipelines.decode.vocabulary import BY_POSITION, NOTHING, GapTable, Vocabulary
+from pipelines.table import TableId
+
+Ints = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+# Masks under which the text of a date reads as ISO: the mining session pins the first; SYYYY is what keeps the sign of BC.
+_FRACTIONS = ("", ".FF", *(f".FF{digits}" for digits in range(1, 10)))
+_MASKS = pa.array([f"{year}-MM-DD HH24:MI:SS{fraction}" for year in ("YYYY", "SYYYY") for fraction in _FRACTIONS])
+_MAX_GAPS = 50_000
+_SHOWN_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Assignments:
+    """One element per column and clause of a statement. `value` indexes the values, -1 where the form carries none."""
+
+    row: Ints
+    name: Ints
+    side: Ints
+    form: Ints
+    value: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRedo:
+    """`kind` is a Kind, `table` indexes `tables` (-1 where not understood), `error` is null where a row is understood."""
+
+    kind: Ints
+    table: Ints
+    tables: tuple[TableId, ...]
+    names: tuple[str, ...]
+    values: pa.StringArray
+    assignments: Assignments
+    error: pa.StringArray
+
+
+def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) -> ParsedRedo:
+    if isinstance(sql, pa.ChunkedArray):
+        sql = sql.combine_chunks()
+    text = sql if sql.type == pa.string() else sql.cast(pa.string())
+    errors: dict[int, str] = {}
+    if text.null_count:
+        errors = dict.fromkeys(np.flatnonzero(text.is_null().to_numpy(zero_copy_only=False)).tolist(), "no SQL_REDO")
+        text = text.fill_null("")
+    batch = _Batch(split_literals(text))
+    refused = _refused_rows(batch)
+    if len(refused) and (shown := _hide_apostrophes(text, refused)) is not None:
+        batch = _Batch(split_literals(shown))
+    return _assemble(batch, errors)
+
+
+class _Batch:
+    """The pieces of a batch with the vocabulary's word on each gap; gap k + row of literal k opens literal k."""
+
+    def __init__(self, split: Split) -> None:
+        self.split, self.rows, self.vocabulary = split, len(split.first) - 1, _vocabulary()
+        gaps = split.pieces.take(pa.array(split.gap_pieces)).dictionary_encode()
+        self.gaps: pa.StringArray = gaps.dictionary
+        self.gap: Ints = gaps.indices.to_numpy()
+        self.code: Ints = self.vocabulary.codes(gaps.dictionary.to_pylist())[self.gap]
+        self.table: GapTable = self.vocabulary.arrays()
+        self.gap_row = split.gap_row
+        numbers = np.arange(self.rows, dtype=np.int32)
+        self.head_gap: Ints = split.first[:-1] + numbers
+        self.tail_gap: Ints = split.first[1:] + numbers
+        self.opening_gap: Ints = np.arange(len(split.row), dtype=np.int32) + split.row
+        self.opening: Ints = self.code[self.opening_gap]  # code of the gap before each literal
+        self.leaves: Ints = self.table.leaves[self.opening]
+
+    def misplaced_gaps(self) -> Ints:
+        """Gaps out of the grammar, or met in a state in which they have no meaning."""
+        entered = np.full(len(self.code), START, np.int32)
+        entered[self.opening_gap + 1] = self._states()
+        misplaced: Bools = (self.table.enters[self.code] >> entered) & 1 == 0
+        ends = self.table.leaves[self.code] == END
+        ends[self.tail_gap] = ~ends[self.tail_gap]
+        gaps: Ints = np.flatnonzero(misplaced | ends).astype(np.int32)
+        return gaps
+
+    def _states(self) -> Ints:
+        """The state in which each literal stands; a continued value stays in the clause in which it began."""
+        continued = self.leaves > END
+        if not continued.any():
+            return self.leaves
+        numbers = np.arange(len(continued), dtype=np.int32)
+        clause = self.leaves[np.maximum.accumulate(np.where(continued, 0, numbers))] // len(Within)
+        within = np.where(self.leaves == MASK_FOLLOWS, Within.MASK, Within.UNISTR)
+        states: Ints = np.where(continued, clause * len(Within) + within, self.leaves).astype(np.int32)
+        return states
+
+
+_known = Vocabulary()
+
+
+def _vocabulary() -> Vocabulary:
+    """The process's vocabulary; a new one when bare numbers or names without end have blown it up."""
+    global _known
+    if len(_known) > _MAX_GAPS:
+        _known = Vocabulary()
+    return _known
+
+
+def _refused_rows(batch: _Batch) -> Ints:
+    return np.union1d(batch.gap_row[batch.misplaced_gaps()], batch.split.unbalanced).astype(np.int32)
+
+
+_QUOTED = re.compile(r"""\"[^"]*"|'[^']*'""")
+
+
+def _hide_apostrophes(sql: pa.StringArray, rows: Ints) -> pa.StringArray | None:
+    """The statements with apostrophes inside quoted names hidden; None when the rows have no such name."""
+    shown = sql.take(pa.array(rows)).to_pylist()
+    hidden = [_QUOTED.sub(lambda m: m[0].replace("'", HIDDEN_APOSTROPHE) if m[0][0] == '"' else m[0], s) for s in shown]
+    if hidden == shown:
+        return None
+    mask = np.zeros(len(sql), np.bool_)
+    mask[rows] = True
+    return pc.replace_with_mask(sql, pa.array(mask), pa.array(hidden, pa.string()))
+
+
+def _assemble(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
+    for row in batch.split.unbalanced.tolist():
+        errors.setdefault(row, "a literal has no end")
+    misplaced = batch.misplaced_gaps()
+    rows, firsts = np.unique(batch.gap_row[misplaced], return_index=True)
+    for row, gap in zip(rows.tolist(), misplaced[firsts].tolist(), strict=True):
+        if row not in errors:
+            errors[row] = f"not understood: {_shown(batch.gaps[batch.gap[gap]].as_py())}"
+    positions = _positions(batch, errors)
+    _check_masks(batch, errors)
+    values, literal_value, numbers_from = _values(batch, errors)
+
+    assignments = _assignments(batch, positions, literal_value, numbers_from)
+    heads = batch.code[batch.head_gap]
+    kind, table = batch.table.kind[heads], batch.table.table[heads]
+    message = pa.nulls(batch.rows, pa.string())
+    if errors:
+        refused = np.zeros(batch.rows, np.bool_)
+        refused[list(errors)] = True
+        kept = ~refused[assignments.row]
+        assignments = Assignments(*(getattr(assignments, f)[kept] for f in Assignments.__slots__))
+        kind, table = np.where(refused, 0, kind), np.where(refused, -1, table)
+        message = pa.array([errors.get(i) for i in range(batch.rows)], pa.string())
+    names, tables = tuple(batch.vocabulary.names), tuple(batch.vocabulary.tables)
+    return ParsedRedo(kind, table, tables, names, values, assignments, message)
+
+
+def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
+    """For each gap: how many values of its INSERT stand before it. The list and the values must be equally many."""
+    steps = batch.table.settled_count[batch.code] + (batch.table.opens_name[batch.code] == BY_POSITION)
+    after = np.cumsum(steps, dtype=np.int32)
+    before = after - steps
+    base = before[batch.head_gap]
+    heads = batch.code[batch.head_gap]
+    given = after[batch.tail_gap] - base
+    expected = batch.table.columns_count[heads]
+    for row in np.flatnonzero((batch.table.kind[heads] == Kind.INSERT) & (given != expected)).tolist():
+        errors.setdefault(row, f"{expected[row]} columns but {given[row]} values")
+    return (before - base[batch.gap_row]).astype(np.int32)
+
+
+def _check_masks(batch: _Batch, errors: dict[int, str]) -> None:
+    literals = np.flatnonzero(batch.leaves == MASK_FOLLOWS)
+    if not len(literals):
+        return
+    masks = batch.split.pieces.take(pa.array(batch.split.literal_pieces[literals]))
+    unknown = np.flatnonzero(~pc.is_in(masks, value_set=_MASKS).to_numpy(zero_copy_only=False))
+    for i in unknown.tolist():
+        errors.setdefault(int(batch.split.row[literals[i]]), f"format mask {_shown(masks[i].as_py())} was not asked for")
+
+
+def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints, int]:
+    """All values, the index of each literal in them, and where the bare numbers begin."""
+    split, pieces = batch.split, batch.split.pieces
+    index = split.literal_pieces
+    parts, length = [pieces], len(pieces)
+    doubled = np.flatnonzero(split.doubled)
+    if len(doubled):
+        parts.append(unescape(pieces.take(pa.array(index[doubled]))))
+        index[doubled] = length + np.arange(len(doubled), dtype=np.int32)
+        length += len(doubled)
+    heads, decoded = _unistr(batch, pa.chunked_array(parts), index, errors)
+    if decoded:
+        parts.append(pa.array(decoded, pa.string()))
+        index[heads] = length + np.arange(len(heads), dtype=np.int32)
+        length += len(heads)
+    if batch.vocabulary.numbers:
+        parts.append(pa.array(batch.vocabulary.numbers, pa.string()))
+    return (pa.concat_arrays(parts) if len(parts) > 1 else pieces), index, length
+
+
+def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[int, str]) -> tuple[list[int], list[str]]:
+    """The literals that begin a UNISTR value, and the values: joined first, for a surrogate pair may be cut in two."""
+    opens = batch.table.opens_form[batch.opening] == Form.UNISTR
+    literals = np.flatnonzero(opens | (batch.leaves == UNISTR_FOLLOWS))
+    if not len(literals):
+        return [], []
+    heads: list[int] = []
+    joined: list[str] = []
+    texts = values.take(pa.array(index[literals])).to_pylist()
+    # A malformed row may go on with a value that it never began: that is not the value of the row before.
+    begins = opens[literals] | np.append(True, np.diff(batch.split.row[literals]) != 0)
+    for literal, text, is_head in zip(literals.tolist(), texts, begins.tolist(), strict=True):
+        if is_head:
+            heads.append(literal)
+            joined.append(text)
+        else:
+            joined[-1] += text
+    for i, text in enumerate(joined):
+        try:
+            joined[i] = decode_unistr(text)
+        except ValueError:
+            errors.setdefault(int(batch.split.row[heads[i]]), f"not a UNISTR text: {_shown(text)}")
+    return heads, joined
+
+
+def _assignments(batch: _Batch, positions: Ints, literal_value: Ints, numbers_from: int) -> Assignments:
+    table, code = batch.table, batch.code
+    literal = np.flatnonzero(table.opens_name[batch.opening] != NOTHING)
+    opening, gap = batch.opening[literal], batch.opening_gap[literal]
+    row = batch.split.row[literal]
+    name = _names(batch, row, table.opens_name[opening], positions[gap] + table.settled_count[opening])
+    opened = (row, name, table.opens_side[opening], table.opens_form[opening], literal_value[literal])
+
+    gaps = np.flatnonzero(table.settled_count[code])
+    counts = table.settled_count[code[gaps]]
+    gap = np.repeat(gaps, counts)
+    nth = np.arange(len(gap), dtype=np.int32) - np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
+    own, side, form, number = table.settled[:, table.settled_start[code[gap]] + nth]
+    row = batch.gap_row[gap]
+    name = _names(batch, row, own, positions[gap] + nth)
+    settled = (row, name, side, form, np.where(number < 0, -1, number + numbers_from))
+    return Assignments(*(np.concatenate(pair).astype(np.int32, copy=False) for pair in zip(opened, settled, strict=True)))
+
+
+def _names(batch: _Batch, row: Ints, own: Ints, position: Ints) -> Ints:
+    """The name in the gap, or the one that the column list of the row's INSERT has in this position."""
+    by_position = own == BY_POSITION
+    if not by_position.any() or not len(batch.table.columns):
+        return own
+    heads = batch.code[batch.head_gap]
+    start, count = batch.table.columns_start[heads], batch.table.columns_count[heads]
+    within = np.minimum(position, count[row] - 1)  # a row with too many values has its error already
+    at = np.where(by_position, start[row] + within, 0)
+    return np.where(by_position, batch.table.columns[at], own)
+
+
+def _shown(text: str) -> str:
+    text = text.replace(HIDDEN_APOSTROPHE, "'")
+    return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "..."
