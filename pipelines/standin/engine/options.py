@@ -1,0 +1,32 @@
+"""What a stand-in database is made of: names, threads, sizes, destinations, speeds. Checked by the database that takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+
+def utc_now() -> datetime:
+    """The host's clock; a DATE has no zone, and the modelled host runs in UTC."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseOptions:
+    name: str = "FREE"
+    pdb_name: str = "FREEPDB1"
+    is_cdb: bool = True
+    dbid: int = 1455087542
+    threads: int = 1
+    log_bytes: int = 8 * 1024 * 1024
+    groups: int = 3
+    destinations: tuple[Path, ...] = ()  # none: one in the database's own directory
+    archive_lag_target: int = 0  # seconds; 0 means no switch by time
+    directory: Path | None = None  # None: a temporary one, removed at close
+    start_scn: int = 2_000_000
+    scns_per_second: int = 3
+    undo_scns: int | None = None  # how many SCNs back row versions are kept; None keeps all
+    supplemental: frozenset[str] = frozenset()
+    passwords: tuple[tuple[str, str], ...] = (("SYS", "oracle"), ("SYSTEM", "oracle"))
+    background: bool = True  # the ticker thread: SCN heartbeat and switches by time

@@ -1,0 +1,87 @@
+"""Gives each redo record its SCN and its place in the current log of its thread, and switches logs when one is full.
+
+Record by record straight into the log: private strands are not modelled; they would sit in front of `write`.
+The caller holds the database's lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pipelines.standin.engine.clock import Clock
+from pipelines.standin.model import DatabaseState, LogHistoryRow, OnlineLog, RedoThreadState
+from pipelines.standin.redo_file import RedoRecord
+
+BLOCK = 512
+BLOCK_HEADER = 16
+_RECORD_HEADER = 72
+_COLUMN_HEADER = 8
+
+
+class RedoWriter:
+    def __init__(self, state: DatabaseState, clock: Clock, archive: Callable[[RedoThreadState, OnlineLog], None]) -> None:
+        self._state, self._clock, self._archive = state, clock, archive
+        self._current = {n: t.current for n, t in state.threads.items()}
+
+    def write(self, record: RedoRecord) -> int:
+        """Append the record and return its SCN."""
+        thread = self._state.threads[record.thread]
+        size = _size_of(record)
+        log = self._current[record.thread]
+        if log.used_bytes + size > log.size_bytes and log.records:
+            log = self.switch(thread)
+        record.scn = thread.last_redo_scn = self._clock.next_scn()
+        record.at = thread.last_redo_at = self._clock.second()
+        record.sequence = log.sequence
+        record.block = 2 + log.used_bytes // (BLOCK - BLOCK_HEADER)
+        record.offset = BLOCK_HEADER + log.used_bytes % (BLOCK - BLOCK_HEADER)
+        log.used_bytes += size
+        log.records.append(record)
+        return record.scn
+
+    def switch(self, thread: RedoThreadState) -> OnlineLog:
+        """Close the current log and open the next. Both sides of the cut are one fresh SCN, so no record can lie on the
+        wrong side of it."""
+        old = thread.current
+        scn, at = self._clock.next_scn(), self._clock.second()
+        new = self._free_group(thread)
+        self._close(thread, old, scn)
+        new.sequence, new.first_scn, new.first_at = old.sequence + 1, scn, at
+        new.next_scn = new.next_at = None
+        new.status, new.archived, new.used_bytes, new.records = "CURRENT", False, 0, []
+        self._current[thread.number] = new
+        thread.checkpoint_scn, thread.checkpoint_at = scn, at
+        self._archive(thread, old)
+        return new
+
+    def _close(self, thread: RedoThreadState, log: OnlineLog, scn: int) -> None:
+        log.next_scn, log.next_at, log.status = scn, self._clock.second(), "ACTIVE"
+        history = self._state.history
+        resetlogs_scn = self._state.incarnation.resetlogs_scn
+        history.append(
+            LogHistoryRow(len(history) + 1, thread.number, log.sequence, log.first_scn, log.first_at, scn, resetlogs_scn)
+        )
+
+    def _free_group(self, thread: RedoThreadState) -> OnlineLog:
+        """An unused or archived group; while the archiver is held back, one more is added instead of stopping the database."""
+        free = [log for log in thread.logs if log.status == "UNUSED" or (log.status == "INACTIVE" and log.archived)]
+        if free:
+            return min(free, key=lambda log: (log.status != "UNUSED", log.sequence, log.group))
+        group = 1 + max(log.group for t in self._state.threads.values() for log in t.logs)
+        last = thread.logs[-1]
+        member = last.member.replace(f"redo{last.group:02d}", f"redo{group:02d}")
+        log = OnlineLog(group, thread.number, member, 0, 0, last.first_at, status="UNUSED", size_bytes=last.size_bytes)
+        thread.logs.append(log)
+        return log
+
+    def reopen(self, thread: RedoThreadState) -> None:
+        """Take over a thread whose logs were changed from outside (closed, reopened)."""
+        self._current[thread.number] = thread.current
+
+
+def _size_of(record: RedoRecord) -> int:
+    size = _RECORD_HEADER + len(record.sql)
+    for values in (record.before, record.after):
+        for value in values.values():
+            size += _COLUMN_HEADER + (len(value) if value is not None else 0)
+    return size

@@ -1,0 +1,137 @@
+"""One row inserted, updated, deleted, locked or put back: storage, undo and redo together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.standin.engine.layout import Row
+from pipelines.standin.engine.rowids import rowid_text
+from pipelines.standin.engine.storage import UNCOMMITTED, TableStore, Version
+from pipelines.standin.engine.transactions import Transaction, Undo
+from pipelines.standin.interface import OraError
+from pipelines.standin.redo_file import Op, RedoRecord
+
+if TYPE_CHECKING:
+    from pipelines.standin.engine.instance import Database
+
+_INLINE_LOB = 3964  # bytes that a LOB may have to lie in the row
+
+
+class RowChanges:
+    """The caller holds the database's lock and every row lock that it needs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def insert(self, tx: Transaction, store: TableStore, values: Row) -> int:
+        row = store.next_row
+        store.next_row = row + 1
+        version = Version(UNCOMMITTED, values, tx)
+        store.rows[row] = [version]
+        tx.versions.append(version)
+        for index in store.indexes:
+            index.add(values, row)
+        tx.undo.append(Undo(store, row, Op.INSERT, None, version, True))
+        layout = store.layout
+        if not layout.lobs:
+            self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
+            return row
+        after = layout.encode(values, range(len(values)))
+        contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in layout.lobs if values[i] is not None}
+        self._write(tx, store, row, Op.INSERT, after={**after, **dict.fromkeys(contents, b"")})
+        for segment_id, content in contents.items():
+            self._write_lob(tx, store, row, segment_id, content)
+        return row
+
+    def _write_lob(self, tx: Transaction, store: TableStore, row: int, segment_id: int, content: bytes | None) -> None:
+        """Contents come behind the row: inline ones as an update of the column, larger ones are beyond this model."""
+        if content is None or len(content) <= _INLINE_LOB:
+            self._write(tx, store, row, Op.UPDATE, after={segment_id: content})
+        else:
+            self._write(tx, store, row, Op.UNSUPPORTED, info="LOB beyond the row is not modelled")
+
+    def update(self, tx: Transaction, store: TableStore, row: int, old: Row, new: Row, changed: frozenset[int]) -> None:
+        """`old` as stored, without padding; `new` complete; `changed` are the positions that SET names."""
+        version, is_new = self._put(tx, store, row, new)
+        tx.undo.append(Undo(store, row, Op.UPDATE, old, version, is_new, changed))
+        for index in store.indexes:
+            if not changed.isdisjoint(index.positions):
+                index.add(new, row)
+        layout = store.layout
+        inline = changed - layout.lobs
+        if inline:
+            before = layout.encode(old, tuple(sorted(layout.logged(changed))))
+            self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(inline))))
+        for i in sorted(changed & layout.lobs):
+            content = layout.encode(new, (i,))[layout.segment_ids[i]]
+            self._write_lob(tx, store, row, layout.segment_ids[i], content)
+
+    def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
+        version, is_new = self._put(tx, store, row, None)
+        tx.undo.append(Undo(store, row, Op.DELETE, old, version, is_new))
+        layout = store.layout
+        positions = tuple(i for i in range(len(old)) if i not in layout.lobs)
+        self._write(tx, store, row, Op.DELETE, before=layout.encode(old, positions))
+
+    def lock(self, tx: Transaction, store: TableStore, row: int) -> None:
+        if store.owner_of(row) is not tx:
+            store.locks[row] = tx
+            tx.row_locks.append((store, row))
+            self._write(tx, store, row, Op.SELECT_FOR_UPDATE)
+
+    def _put(self, tx: Transaction, store: TableStore, row: int, values: Row | None) -> tuple[Version, bool]:
+        versions = store.rows[row]
+        version = versions[-1]
+        if version.tx is tx:
+            version.values = values
+            return version, False
+        if version.tx is not None:
+            raise OraError(600, "internal error code, arguments: [row changed without its lock]")
+        version = Version(UNCOMMITTED, values, tx)
+        versions.append(version)
+        tx.versions.append(version)
+        return version, True
+
+    def take_back(self, tx: Transaction, undo: Undo) -> None:
+        """Restore the row and write what Oracle's undo rows hold: no before image, an undone INSERT only its ROWID."""
+        store, row, layout = undo.store, undo.row, undo.store.layout
+        present = undo.version.values
+        if undo.op is Op.INSERT:
+            del store.rows[row]
+            if present is not None:
+                for index in store.indexes:
+                    index.remove(store.padded(present), row)
+            self._write(tx, store, row, Op.DELETE, rollback=True)
+            return
+        assert undo.old is not None
+        if undo.new_version:
+            store.rows[row].pop()
+            undo.version.tx = None
+        else:
+            undo.version.values = undo.old
+        if undo.op is Op.DELETE:
+            positions = tuple(i for i in range(len(undo.old)) if i not in layout.lobs)
+            self._write(tx, store, row, Op.INSERT, rollback=True, after=layout.encode(undo.old, positions))
+        else:
+            old = store.padded(undo.old)
+            self._write(tx, store, row, Op.UPDATE, rollback=True, after=layout.encode(old, tuple(sorted(undo.changed))))
+
+    def _write(
+        self,
+        tx: Transaction,
+        store: TableStore,
+        row: int,
+        op: Op,
+        *,
+        before: dict[int, bytes | None] | None = None,
+        after: dict[int, bytes | None] | None = None,
+        rollback: bool = False,
+        info: str = "",
+    ) -> None:
+        table = store.definition
+        record = RedoRecord(
+            0, op, tx.xid, tx.thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id, table.object_version,
+            rowid_text(table.data_object_id, row), before or {}, after or {}, "", "", "", tx.session.user, tx.start_scn, info=info,
+        )  # fmt: skip
+        self._database.redo.write(record)
+        self._database.state.transactions[tx.xid].undo_records = len(tx.undo)

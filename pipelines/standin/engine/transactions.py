@@ -1,0 +1,166 @@
+"""Transactions: their ids, what they must undo, how they end, and how one waits for another.
+
+All of it happens under the database's lock; a wait gives the lock up until the other transaction has ended.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipelines.standin.engine.layout import Row
+from pipelines.standin.engine.storage import TableStore, Version
+from pipelines.standin.interface import OraError
+from pipelines.standin.model import ROOT, OpenTransaction
+from pipelines.standin.redo_file import Op, RedoRecord
+
+if TYPE_CHECKING:
+    from pipelines.standin.engine.instance import Database
+    from pipelines.standin.engine.session import EngineSession
+
+Xid = tuple[int, int, int]
+
+_SEGMENTS, _SLOTS = 10, 34
+_FIRST_SEQUENCE = 1000
+
+
+class XidAllocator:
+    """Undo segments and slots, taken in turn; a slot's sequence grows with each use. Containers do not share segments."""
+
+    def __init__(self) -> None:
+        self._free: dict[int, deque[tuple[int, int]]] = {}
+        self._sequence: dict[tuple[int, int], int] = {}
+
+    def take(self, con_id: int) -> Xid:
+        first = 1 if con_id <= ROOT else 1 + _SEGMENTS * con_id
+        free = self._free.setdefault(
+            con_id, deque((first + segment, slot) for slot in range(_SLOTS) for segment in range(_SEGMENTS))
+        )
+        if not free:
+            raise OraError(1554, "transaction concurrency limit reached")
+        segment, slot = free.popleft()
+        sequence = self._sequence.get((segment, slot), _FIRST_SEQUENCE) + 1
+        self._sequence[segment, slot] = sequence
+        return segment, slot, sequence
+
+    def give_back(self, con_id: int, xid: Xid) -> None:
+        self._free[con_id].append(xid[:2])
+
+
+@dataclass(slots=True)
+class Undo:
+    """One row change that may have to be taken back: `old` are the values before, None for an insert."""
+
+    store: TableStore
+    row: int
+    op: Op
+    old: Row | None
+    version: Version
+    new_version: bool
+    changed: frozenset[int] = frozenset()
+
+
+class Transaction:
+    def __init__(self, xid: Xid, session: EngineSession, start_scn: int) -> None:
+        self.xid, self.session, self.start_scn = xid, session, start_scn
+        self.con_id, self.thread = session.container, session.thread
+        self.undo: list[Undo] = []
+        self.versions: list[Version] = []
+        self.savepoints: dict[str, int] = {}
+        self.row_locks: list[tuple[TableStore, int]] = []
+        self.ended = False
+
+
+class Transactions:
+    """Begins, commits and rolls back; `changed` of the database is notified whenever one ends."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._xids = XidAllocator()
+
+    def record(self, tx: Transaction, op: Op, **fields: Any) -> RedoRecord:
+        session = tx.session
+        return RedoRecord(0, op, tx.xid, tx.thread, con_id=tx.con_id, user=session.user, start_scn=tx.start_scn, **fields)
+
+    def of(self, session: EngineSession) -> Transaction:
+        """The session's transaction; begun, with its START record, when there is none."""
+        if session.transaction is not None:
+            return session.transaction
+        database = self._database
+        xid = self._xids.take(session.container)
+        tx = Transaction(xid, session, database.clock.scn + 1)
+        tx.start_scn = database.redo.write(self.record(tx, Op.START))
+        database.redo_of_start(tx)
+        session.transaction = tx
+        database.state.transactions[xid] = OpenTransaction(
+            xid, tx.con_id, tx.thread, tx.start_scn, database.clock.second(), session.number, session.user
+        )
+        return tx
+
+    def commit(self, tx: Transaction) -> int:
+        scn = self._database.redo.write(self.record(tx, Op.COMMIT))
+        bound = self._database.oldest_scn
+        for version in tx.versions:
+            version.scn, version.tx = scn, None
+        if bound > 0:
+            for store, row in {(id(u.store), u.row): (u.store, u.row) for u in tx.undo}.values():
+                if row in store.rows:
+                    store.trim(row, bound)
+        self._end(tx)
+        return scn
+
+    def rollback(self, tx: Transaction) -> None:
+        self.rollback_to(tx, 0)
+        self._database.redo.write(self.record(tx, Op.ROLLBACK))
+        self._end(tx)
+
+    def _end(self, tx: Transaction) -> None:
+        tx.ended = True
+        for store, row in tx.row_locks:
+            store.locks.pop(row, None)
+        tx.session.transaction = None
+        self._xids.give_back(tx.con_id, tx.xid)
+        self._database.state.transactions.pop(tx.xid, None)
+        self._database.changed.notify_all()
+
+    def rollback_to(self, tx: Transaction, mark: int) -> None:
+        """Take back, newest first, what lies above `mark` in the undo, each with its own redo."""
+        while len(tx.undo) > mark:
+            self._database.rows.take_back(tx, tx.undo.pop())
+        tx.savepoints = {name: at for name, at in tx.savepoints.items() if at <= mark}
+
+    def savepoint(self, session: EngineSession, name: str) -> None:
+        tx = session.transaction
+        session.savepoint_before_start.discard(name)
+        if tx is None:
+            session.savepoint_before_start.add(name)  # nothing to undo yet, and no transaction either
+        else:
+            tx.savepoints.pop(name, None)
+            tx.savepoints[name] = len(tx.undo)
+
+    def rollback_to_savepoint(self, session: EngineSession, name: str) -> None:
+        tx = session.transaction
+        if tx is not None and name in tx.savepoints:
+            mark = tx.savepoints[name]
+        elif name in session.savepoint_before_start:
+            mark = 0
+        else:
+            raise OraError(1086, f"savepoint '{name}' never established in this session or is invalid")
+        if tx is not None:
+            self.rollback_to(tx, mark)
+
+    def wait_for(self, session: EngineSession, owner: Transaction, seconds: float | None = None) -> bool:
+        """Until `owner` has ended; False when `seconds` passed first. Raises ORA-00060 instead of waiting in a circle."""
+        follow: Transaction | None = owner
+        while follow is not None:
+            if follow.session is session:
+                raise OraError(60, "deadlock detected while waiting for resource")
+            follow = follow.session.waiting_for
+        session.waiting_for = owner
+        try:
+            ended = self._database.changed.wait_for(lambda: owner.ended or session.cancelled, seconds)
+        finally:
+            session.waiting_for = None
+        session.check_cancelled()
+        return bool(ended)
