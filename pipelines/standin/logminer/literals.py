@@ -1,6 +1,6 @@
 """Oracle's internal bytes as the literals of SQL_REDO (facts/LOGMINER.md 5.3), by type and by the session's NLS settings.
 
-One function per family; `literal_of` chooses it. LOB contents are not shown: their redo is a chapter of its own.
+One function per family; `literal_of` chooses it. Of LOBs only those that lie in the row are known.
 """
 
 from __future__ import annotations
@@ -226,8 +226,8 @@ def literal_of(kind: SqlType, nls: Nls) -> Literal:
         "INTERVAL DAY TO SECOND": lambda: _interval_day,
         "INTERVAL YEAR TO MONTH": lambda: _interval_year,
         "ROWID": lambda: lambda value: quoted(value.decode("ascii")),
-        "CLOB": lambda: lambda _: "EMPTY_CLOB()",
-        "NCLOB": lambda: lambda _: "EMPTY_CLOB()",
-        "BLOB": lambda: lambda _: "EMPTY_BLOB()",
+        "CLOB": lambda: lambda value: quoted(value.decode("utf-8", "replace")) if value else "EMPTY_CLOB()",
+        "NCLOB": lambda: lambda value: unistr(value) if value else "EMPTY_CLOB()",
+        "BLOB": lambda: lambda value: hexraw(value) if value else "EMPTY_BLOB()",
     }
     return families[name]() if name in families else lambda _: UNSUPPORTED_TYPE

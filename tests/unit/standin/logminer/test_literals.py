@@ -70,14 +70,17 @@ VALUES = {
     "TIMESTAMP without fraction": ("TIMESTAMP", PINNED, "787e031d021f01", "TO_TIMESTAMP('2026-03-29 01:30:00.000000000')"),
     "TIMESTAMP by default": ("TIMESTAMP", Nls(), "787e031d021f01075bca00", "TO_TIMESTAMP('29-MAR-26 01.30.00.123456 AM')"),
     "offset is added to UTC": (
-        "TIMESTAMP WITH TIME ZONE", PINNED, "787e031c1501011dcd6500195a", "TO_TIMESTAMP_TZ('2026-03-29 01:30:00.500000000 +05:30')",
+        "TIMESTAMP WITH TIME ZONE", PINNED, "787e031c1501011dcd6500195a",
+        "TO_TIMESTAMP_TZ('2026-03-29 01:30:00.500000000 +05:30')",
     ),
     "local zone": (
         "TIMESTAMP WITH LOCAL TIME ZONE", Nls("", "YYYY-MM-DD HH24:MI:SS", time_zone="-02:00"), "787e0301010101",
         "TO_TIMESTAMP_TZ('2026-02-28 22:00:00')",
     ),
     "interval": ("INTERVAL DAY TO SECOND", PINNED, "80000005403f3e875bca00", "TO_DSINTERVAL('+00005 04:03:02.123456')"),
-    "negative interval": ("INTERVAL DAY TO SECOND", PINNED, "7fffffff3a393862329b00", "TO_DSINTERVAL('-00001 02:03:04.500000')"),
+    "negative interval": (
+        "INTERVAL DAY TO SECOND", PINNED, "7fffffff3a393862329b00", "TO_DSINTERVAL('-00001 02:03:04.500000')",
+    ),
     "years": ("INTERVAL YEAR TO MONTH", PINNED, "8000000c3f", "TO_YMINTERVAL('+0012-03')"),
     "negative years": ("INTERVAL YEAR TO MONTH", PINNED, "7fffffff3a", "TO_YMINTERVAL('-0001-02')"),
     "float": ("BINARY_FLOAT", PINNED, "bfc00000", "'1.5E+000'"),
@@ -85,7 +88,8 @@ VALUES = {
     "zero": ("BINARY_DOUBLE", PINNED, "8000000000000000", "'0'"),
     "infinity": ("BINARY_DOUBLE", PINNED, "fff0000000000000", "'Inf'"),
     "no number": ("BINARY_FLOAT", PINNED, "ffc00000", "'Nan'"),
-    "LOB": ("CLOB", PINNED, "61", "EMPTY_CLOB()"),
+    "LOB without contents": ("CLOB", PINNED, "", "EMPTY_CLOB()"),
+    "LOB in the row": ("CLOB", PINNED, "61", "'a'"),
     "spatial": ("SDO_GEOMETRY", PINNED, "61", "Unsupported Type"),
 }  # fmt: skip
 

@@ -21,8 +21,10 @@ DATE_TEXT = "TO_DATE('2026-02-28 13:45:59', 'YYYY-MM-DD HH24:MI:SS')"
 REDO = {
     "insert": (Op.INSERT, {}, {1: ONE, 2: b"O'Reilly", 3: DAY}, False,
                f"""insert into "S"."T"("ID","NAME","D") values ('1','O''Reilly',{DATE_TEXT})"""),
-    "insert of NULLs": (Op.INSERT, {}, {1: ONE, 2: None, 3: None}, False, """insert into "S"."T"("ID","NAME","D") values ('1',NULL,NULL)"""),
-    "update": (Op.UPDATE, {1: ONE, 2: b"a"}, {2: b"b"}, False, """update "S"."T" set "NAME" = 'b' where "ID" = '1' and "NAME" = 'a'"""),
+    "insert of NULLs": (Op.INSERT, {}, {1: ONE, 2: None, 3: None}, False,
+                        """insert into "S"."T"("ID","NAME","D") values ('1',NULL,NULL)"""),
+    "update": (Op.UPDATE, {1: ONE, 2: b"a"}, {2: b"b"}, False,
+               """update "S"."T" set "NAME" = 'b' where "ID" = '1' and "NAME" = 'a'"""),
     "update to NULL": (Op.UPDATE, {1: ONE, 2: b"b", 3: None}, {2: None}, False,
                        """update "S"."T" set "NAME" = NULL where "ID" = '1' and "NAME" = 'b' and "D" IS NULL"""),
     "columns in segment order": (Op.UPDATE, {2: b"a", 1: ONE}, {2: b"b", 1: TWO}, False,
@@ -31,7 +33,8 @@ REDO = {
                f"""delete from "S"."T" where "ID" = '1' and "NAME" = 'x' and "D" = {DATE_TEXT}"""),
     "undone insert": (Op.DELETE, {}, {}, True, f"""delete from "S"."T" where ROWID = '{ROW}'"""),
     "undone update": (Op.UPDATE, {}, {2: b"old"}, True, """update "S"."T" set "NAME" = 'old'"""),
-    "undone delete": (Op.INSERT, {}, {1: ONE, 2: b"x", 3: None}, True, """insert into "S"."T"("ID","NAME","D") values ('1','x',NULL)"""),
+    "undone delete": (Op.INSERT, {}, {1: ONE, 2: b"x", 3: None}, True,
+                      """insert into "S"."T"("ID","NAME","D") values ('1','x',NULL)"""),
 }  # fmt: skip
 UNDO = {
     "insert": (Op.INSERT, {}, {1: ONE, 2: b"x"}, False, """delete from "S"."T" where "ID" = '1' and "NAME" = 'x'"""),
@@ -44,7 +47,7 @@ UNDO = {
     ),
     "delete": (Op.DELETE, {1: ONE, 2: b"x"}, {}, False, """insert into "S"."T"("ID","NAME") values ('1','x')"""),
     "row of a rollback": (Op.DELETE, {}, {}, True, None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("op", "before", "after", "rollback", "text"), REDO.values(), ids=REDO)
