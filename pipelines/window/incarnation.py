@@ -1,0 +1,70 @@
+"""Which incarnation a position belongs to, and where its redo ends: at the RESETLOGS of the next one, if there is one.
+
+A RESETLOGS at or after the position is followed; one before it has rewound what was already landed, and is a loss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.errors import RedoLost
+from pipelines.redo import Incarnation, Position, RedoFacts
+from pipelines.scn import Scn
+
+SNAPSHOT_CURE = (
+    "take new snapshots of the tables (`redolake snapshot`), or declare the gap if you know that nothing in it matters; "
+    "changes between the position and the new snapshot that were deleted again are not seen"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Where to go on: the incarnation to mine, its position, and the SCN at which it ends (None: it is the current one)."""
+
+    incarnation: Incarnation
+    position: Scn
+    ends_at: Scn | None
+
+
+def lineage(incarnations: tuple[Incarnation, ...]) -> list[Incarnation]:
+    """The current incarnation's ancestors and itself, oldest first."""
+    current = [i for i in incarnations if i.status == "CURRENT"]
+    line = current[:1]
+    while line:
+        child = line[0]
+        parents = [
+            i
+            for i in incarnations
+            if i.status != "ORPHAN" and i.resetlogs_scn == child.prior_resetlogs_scn and i.resetlogs_scn < child.resetlogs_scn
+        ]
+        if not parents:
+            break
+        line.insert(0, parents[0])
+    return line
+
+
+def find_branch(position: Position, facts: RedoFacts) -> Branch | RedoLost:
+    """The branch of `position`, one step on when the position stands exactly at a RESETLOGS."""
+    if position.dbid != facts.dbid:
+        cure = "point the connection at the database that was captured before, or set the pipeline up anew for this one"
+        return RedoLost(
+            f"the position is one of database {position.dbid}, but this is database {facts.dbid}", cure=cure, scn=position.scn
+        )
+    line = lineage(facts.incarnations)
+    at = next((n for n, i in enumerate(line) if i.resetlogs_id == position.resetlogs_id), None)
+    if at is None:
+        what = f"the incarnation of the position (resetlogs id {position.resetlogs_id}) is not among the database's ancestors"
+        return RedoLost(what, cure=SNAPSHOT_CURE, scn=position.scn)
+    while at + 1 < len(line) and line[at + 1].resetlogs_scn == position.scn:
+        at += 1
+    incarnation = line[at]
+    if position.scn < incarnation.resetlogs_scn:
+        what = f"SCN {position.scn} lies before incarnation {incarnation.resetlogs_id} began at {incarnation.resetlogs_scn}"
+        return RedoLost(what, cure=SNAPSHOT_CURE, scn=position.scn)
+    if at + 1 == len(line):
+        return Branch(incarnation, position.scn, None)
+    ends_at = line[at + 1].resetlogs_scn
+    if ends_at < position.scn:
+        what = f"RESETLOGS at SCN {ends_at}, before the position {position.scn}: changes that were landed have been rewound"
+        return RedoLost(what, cure=SNAPSHOT_CURE, scn=position.scn, resetlogs_scn=ends_at)
+    return Branch(incarnation, position.scn, ends_at)

@@ -1,0 +1,294 @@
+"""The window planner over drawn control files. In the drawings a log is `sequence[first, next)`, `..` means still open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
+from pipelines.scn import Scn
+from pipelines.window.plan import Lost, NothingNew, Sealed, Wait, plan_window
+
+DBID, INC = 7, 11
+
+
+@dataclass(frozen=True)
+class Limits:
+    max_bytes: int = 1000
+    slice_bytes: int = 1000
+
+
+def copy(dest=1, status="A", deleted=False, standby=False, archived=True, name="/arch/x"):
+    return LogCopy(dest, name, status, deleted, standby, archived)
+
+
+def log(thread, sequence, first, end, *copies, inc=INC, size=10):
+    return LogFile(thread, sequence, inc, Scn(first), None if end is None else Scn(end), copies or (copy(),), size)
+
+
+def online(thread, sequence, first, end=None):
+    return LogFile(thread, sequence, INC, Scn(first), None if end is None else Scn(end))
+
+
+def opened(number, enable=None, enabled="PUBLIC"):
+    return RedoThread(number, True, enabled, Scn(1), enable and Scn(enable), None)
+
+
+def closed(number, checkpoint):
+    return RedoThread(number, False, "PUBLIC", Scn(checkpoint), None, None)
+
+
+def disabled(number, at):
+    return RedoThread(number, False, "DISABLED", Scn(at), None, Scn(at))
+
+
+CURRENT = Incarnation(INC, Scn(1), "CURRENT", Scn(0))
+
+
+def facts(archived, online=(), threads=None, current=10_000, incarnations=(CURRENT,), history=(), dbid=DBID):
+    threads = threads if threads is not None else (opened(1),)
+    return RedoFacts(dbid, Scn(current), tuple(threads), tuple(archived), tuple(online), tuple(incarnations), tuple(history))
+
+
+def plan(control_file, start=100, limits=Limits(), inc=INC, dbid=DBID):
+    return plan_window(Position(dbid, inc, Scn(start)), control_file, limits)
+
+
+ONE = [log(1, 1, 100, 200), log(1, 2, 200, 300)]
+TWO = [log(2, 1, 100, 150), log(2, 2, 150, 250)]
+SEALED = {
+    "one thread, up to its last archived log": (facts(ONE, [online(1, 3, 300)]), (100, 300), [(1, 1), (1, 2)]),
+    "a position inside a log": (facts([log(1, 1, 50, 200)], [online(1, 2, 200)]), (100, 200), [(1, 1)]),
+    "the slowest of two threads": (
+        facts(ONE + TWO, [online(1, 3, 300), online(2, 3, 250)], [opened(1), opened(2)]),
+        (100, 250),
+        [(1, 1), (1, 2), (2, 1), (2, 2)],
+    ),
+    "a private thread counts as well": (
+        facts(ONE + TWO, [online(1, 3, 300), online(2, 3, 250)], [opened(1), opened(2, enabled="PRIVATE")]),
+        (100, 250),
+        [(1, 1), (1, 2), (2, 1), (2, 2)],
+    ),
+    "a closed thread up to its checkpoint": (
+        facts(ONE + TWO, [online(1, 3, 300)], [opened(1), closed(2, 250)]),
+        (100, 300),
+        [(1, 1), (1, 2), (2, 1), (2, 2)],
+    ),
+    "a thread closed before the position needs no logs": (
+        facts(ONE, [online(1, 3, 300)], [opened(1), closed(2, 90)]),
+        (100, 300),
+        [(1, 1), (1, 2)],
+    ),
+    "a disabled thread up to its disabling": (
+        facts(ONE + TWO, [online(1, 3, 300)], [opened(1), disabled(2, 240)]),
+        (100, 300),
+        [(1, 1), (1, 2), (2, 1), (2, 2)],
+    ),
+    "a thread that V$THREAD has forgotten, up to its last log": (
+        facts(ONE + TWO, [online(1, 3, 300)], [opened(1)]),
+        (100, 300),
+        [(1, 1), (1, 2), (2, 1), (2, 2)],
+    ),
+    "a thread enabled inside the range": (
+        facts([*ONE, log(2, 1, 220, 280)], [online(1, 3, 300), online(2, 2, 280)], [opened(1), opened(2, enable=220)]),
+        (100, 280),
+        [(1, 1), (1, 2), (2, 1)],
+    ),
+    "a thread closed at the position and reopened, with unbroken sequences": (
+        facts([*ONE, log(2, 5, 20, 60), log(2, 6, 220, 300)], [online(1, 3, 300), online(2, 7, 300)], [opened(1), opened(2)]),
+        (100, 300),
+        [(1, 1), (1, 2), (2, 6)],
+    ),
+    "a reopened thread whose next log is still open, up to where that begins": (
+        facts([*ONE, log(2, 5, 20, 160)], [online(1, 3, 300), online(2, 6, 200)], [opened(1), opened(2)]),
+        (100, 200),
+        [(1, 1), (2, 5)],
+    ),
+    "up to a hole, and not past it": (
+        facts([log(1, 1, 100, 200), log(1, 3, 300, 400)], [online(1, 4, 400)]),
+        (100, 200),
+        [(1, 1)],
+    ),
+    "never past the SCN that was read first": (facts(ONE, [online(1, 3, 300)], current=250), (100, 200), [(1, 1)]),
+    "another destination's copy when one is deleted": (
+        facts([log(1, 1, 100, 200, copy(1, "D", deleted=True, name=None), copy(2))], [online(1, 2, 200)]),
+        (100, 200),
+        [(1, 1)],
+    ),
+}
+
+
+@pytest.mark.parametrize(("control_file", "scns", "logs"), SEALED.values(), ids=SEALED)
+def test_a_window_reaches(control_file, scns, logs):
+    answer = plan(control_file)
+
+    assert isinstance(answer, Sealed), answer
+    assert (answer.window.scns.start, answer.window.scns.end) == scns
+    assert [(g.thread, g.sequence) for s in answer.window.slices for g in s.logs] == logs
+
+
+IDLE = facts(ONE, [online(1, 3, 300), online(2, 9, 50)], [opened(1), opened(2)])
+NOTHING = {
+    "its only log is current": (facts([], [online(1, 1, 50)]), "redo thread 1: log 1 is still being written"),
+    "an idle open thread has not switched": (IDLE, "redo thread 2: log 9 is still being written"),
+    "the log ended after the SCN that was read first": (facts(ONE, [online(1, 3, 300)], current=150), "no log ended"),
+}
+
+
+@pytest.mark.parametrize(("control_file", "reason"), NOTHING.values(), ids=NOTHING)
+def test_there_is_nothing_new_while(control_file, reason):
+    answer = plan(control_file)
+
+    assert isinstance(answer, NothingNew), answer
+    assert reason in answer.reason
+
+
+WAIT = {
+    "the archiver has not come to a switched log": facts([], [online(1, 1, 50, 200), online(1, 2, 200)]),
+    "the archiver is at work": facts([log(1, 1, 50, 200, copy(archived=False))], [online(1, 1, 50, 200), online(1, 2, 200)]),
+    "only the standby has its copy yet": facts(
+        [log(1, 1, 50, 200, copy(2, standby=True, name="stby"))], [online(1, 1, 50, 200), online(1, 2, 200)]
+    ),
+    "V$LOG was read before two quick switches": facts([log(1, 0, 20, 100), log(1, 2, 200, 300)], [online(1, 0, 20)]),
+}
+
+
+@pytest.mark.parametrize("control_file", WAIT.values(), ids=WAIT)
+def test_the_window_waits_while(control_file):
+    answer = plan(control_file)
+
+    assert isinstance(answer, Wait), answer
+    assert (answer.thread, answer.sequence, answer.scn) == (1, 1, 100)
+
+
+GONE = copy(1, "D", deleted=True, name=None)
+STANDBY = copy(2, standby=True)
+LOST = {
+    "was deleted by RMAN": (
+        facts([log(1, 1, 50, 200, GONE), log(1, 2, 200, 300)], [online(1, 3, 300)]),
+        1,
+        "destination 1: deleted",
+    ),
+    "is expired": (facts([log(1, 1, 50, 200, copy(status="X"))], [online(1, 2, 200)]), 1, "/arch/x has status X"),
+    "went to a standby only": (
+        facts([log(1, 1, 50, 200, copy(2, standby=True))], [online(1, 2, 200)]),
+        1,
+        "no file of this host",
+    ),
+    "has aged out of the control file": (facts([log(1, 3, 150, 200)], [online(1, 4, 200)]), 2, "no view shows it"),
+    "is known to the history only": (
+        facts([log(1, 3, 150, 200)], [online(1, 4, 200)], history=[(1, 2, 1), (1, 3, 1)]),
+        2,
+        "V$LOG_HISTORY",
+    ),
+    "misses before the first one left": (facts([log(1, 7, 150, 200)], [online(1, 8, 200)]), 6, "no view shows it"),
+    "misses in the middle": (
+        facts([log(1, 1, 50, 100), log(1, 3, 300, 400)], [online(1, 4, 400)]),
+        2,
+        "no view shows it",
+    ),
+}
+
+
+@pytest.mark.parametrize(("control_file", "sequence", "why"), LOST.values(), ids=LOST)
+def test_redo_is_lost_when_a_log(control_file, sequence, why):
+    answer = plan(control_file)
+
+    assert isinstance(answer, Lost), answer
+    expected = f"Redo Thread 1 is inconsistent; an archive log with sequence {sequence} is not available"
+    assert answer.error.what == expected
+    assert why in str(answer.error.where["why"])
+    assert answer.error.where["scn"] == 100
+
+
+def test_a_lost_log_of_another_thread_outweighs_waiting():
+    control_file = facts(
+        [log(2, 1, 50, 200, GONE)], [online(1, 1, 50, 200), online(1, 2, 200), online(2, 2, 200)], [opened(1), opened(2)]
+    )
+
+    assert isinstance(plan(control_file), Lost)
+
+
+def test_another_database_is_lost_and_named():
+    answer = plan(facts(ONE), dbid=8)
+
+    assert isinstance(answer, Lost)
+    assert "database 8" in answer.error.what
+
+
+def after_resetlogs(at, *archived, online=(), threads=None):
+    line = (Incarnation(INC, Scn(1), "PARENT", Scn(0)), Incarnation(12, Scn(at), "CURRENT", Scn(1)))
+    return facts(archived, online, threads, incarnations=line)
+
+
+NEW = LogFile(1, 1, 12, Scn(250), Scn(400), (copy(),), 10)
+
+
+def test_a_resetlogs_before_the_position_has_rewound_it():
+    answer = plan(after_resetlogs(90, *ONE))
+
+    assert isinstance(answer, Lost)
+    assert "RESETLOGS at SCN 90" in answer.error.what
+
+
+def test_the_old_incarnation_is_mined_to_the_scn_of_the_resetlogs():
+    answer = plan(after_resetlogs(250, *ONE, NEW))
+
+    assert isinstance(answer, Sealed)
+    assert (answer.window.resetlogs_id, answer.window.scns.end) == (INC, 250)
+
+
+def test_the_old_incarnation_is_lost_when_an_open_thread_does_not_reach_its_end():
+    answer = plan(after_resetlogs(250, ONE[0], NEW), start=200)
+
+    assert isinstance(answer, Lost)
+    assert answer.error.where["sequence"] == 2
+
+
+def test_the_new_incarnation_begins_where_the_old_one_ended():
+    answer = plan(after_resetlogs(250, *ONE, NEW), start=250)
+
+    assert isinstance(answer, Sealed)
+    assert (answer.window.resetlogs_id, answer.window.scns.start, answer.window.scns.end) == (12, 250, 400)
+    assert [g.resetlogs_id for s in answer.window.slices for g in s.logs] == [12]
+
+
+def test_an_orphaned_incarnation_is_lost():
+    line = (Incarnation(INC, Scn(1), "ORPHAN", Scn(0)), Incarnation(12, Scn(90), "CURRENT", Scn(0)))
+
+    assert isinstance(plan(facts(ONE, incarnations=line)), Lost)
+
+
+def test_windows_stop_before_the_budget_of_bytes_is_exceeded():
+    many = [log(1, n, n * 100, n * 100 + 100, size=10) for n in range(1, 9)]
+
+    answer = plan(facts(many, [online(1, 9, 900)]), limits=Limits(max_bytes=35))
+
+    assert isinstance(answer, Sealed)
+    assert answer.window.scns.end == 400
+
+
+def test_a_log_larger_than_the_budget_is_taken_alone():
+    answer = plan(facts(ONE, [online(1, 3, 300)]), limits=Limits(max_bytes=1))
+
+    assert isinstance(answer, Sealed)
+    assert answer.window.scns.end == 200
+
+
+def test_slices_are_runs_of_one_thread_within_their_budget():
+    many = [log(t, n, n * 100, n * 100 + 100, size=10) for t in (1, 2) for n in range(1, 6)]
+
+    answer = plan(facts(many, [online(1, 6, 600), online(2, 6, 600)], [opened(1), opened(2)]), limits=Limits(slice_bytes=20))
+
+    assert isinstance(answer, Sealed)
+    assert [(s.number, s.thread, [g.sequence for g in s.logs]) for s in answer.window.slices] == [
+        (0, 1, [1, 2]), (1, 1, [3, 4]), (2, 1, [5]), (3, 2, [1, 2]), (4, 2, [3, 4]), (5, 2, [5]),
+    ]  # fmt: skip
+
+
+def test_a_slice_does_not_bridge_the_time_a_thread_was_closed():
+    answer = plan(facts([log(1, 1, 100, 150), log(1, 2, 200, 300)], [online(1, 3, 300)]))
+
+    assert isinstance(answer, Sealed)
+    assert [len(s.logs) for s in answer.window.slices] == [1, 1]
