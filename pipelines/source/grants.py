@@ -1,0 +1,26 @@
+"""Which rights a statement needs, read off its own text, as the GRANTs a DBA has to run."""
+
+from __future__ import annotations
+
+import re
+
+FIXED_VIEW = re.compile(r"\b(G?V)\$(\w+)", re.IGNORECASE)
+PACKAGE = re.compile(r"\b(DBMS_\w+)\s*\.", re.IGNORECASE)
+DICTIONARY = re.compile(r"\b((?:DBA|CDB)_\w+)", re.IGNORECASE)
+FLASHBACK = re.compile(r'\bFROM\s+("[^"]+"\."[^"]+")\s+AS\s+OF\s+SCN', re.IGNORECASE)
+LOGMINER = re.compile(r"\b(V\$LOGMNR_CONTENTS|START_LOGMNR)\b", re.IGNORECASE)
+
+
+def missing_grants(sql: str, user: str) -> str:
+    """The GRANTs this statement needs, one after another; empty when its text names nothing that needs one.
+
+    Fixed views are granted under their underscored names: GRANT on V$DATABASE itself is ORA-02030.
+    """
+    who = user or "<user>"
+    grants = [f"GRANT SELECT ON SYS.{m[1].upper()}_${m[2].upper()} TO {who}" for m in FIXED_VIEW.finditer(sql)]
+    grants += [f"GRANT EXECUTE ON SYS.{m[1].upper()} TO {who}" for m in PACKAGE.finditer(sql)]
+    grants += [f"GRANT SELECT ON SYS.{m[1].upper()} TO {who}" for m in DICTIONARY.finditer(sql)]
+    grants += [f"GRANT SELECT, FLASHBACK ON {m[1]} TO {who}" for m in FLASHBACK.finditer(sql)]
+    if LOGMINER.search(sql):
+        grants.append(f"GRANT LOGMINING TO {who}")
+    return "; ".join(dict.fromkeys(grants))

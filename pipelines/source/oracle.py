@@ -1,0 +1,172 @@
+"""The door to Oracle: one dedicated connection, named statements, Arrow batches, every failure translated.
+
+It holds no decision but one: a connect that failed for a passing reason is tried again; nothing else is.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import oracledb
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from pipelines.errors import ConfigurationError, Finding, SourceRefused, Transient
+from pipelines.source.connection import ConnectParams
+from pipelines.source.failures import DriverError, translate
+from pipelines.source.quoting import quoted
+from pipelines.statements import statement
+
+# Cloud load balancers cut idle connections after 350 s without telling either side.
+EXPIRE_MINUTES = 2
+TCP_CONNECT_SECONDS = 20.0
+ROOT = "CDB$ROOT"
+
+PINNED: Mapping[str, str] = {
+    "NLS_DATE_FORMAT": "YYYY-MM-DD HH24:MI:SS",
+    "NLS_TIMESTAMP_FORMAT": "YYYY-MM-DD HH24:MI:SS.FF9",
+    "NLS_TIMESTAMP_TZ_FORMAT": "YYYY-MM-DD HH24:MI:SS.FF9 TZH:TZM",
+    "NLS_NUMERIC_CHARACTERS": ".,",
+    "NLS_DATE_LANGUAGE": "AMERICAN",
+    "NLS_CALENDAR": "GREGORIAN",
+    "TIME_ZONE": "+00:00",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule:
+    """How often a connect is tried, and how long the pauses are."""
+
+    first_seconds: float = 1.0
+    most_seconds: float = 60.0
+    attempts: int = 5
+
+
+def open_source(params: ConnectParams, *, call_timeout_seconds: float = 1800, retry: RetryRule | None = None) -> Source:
+    """Connect; transient failures are tried again by `retry`, wrong passwords never."""
+    rule = retry or RetryRule()
+    if params.thick:
+        _init_thick(params)
+    again = Retrying(
+        retry=retry_if_exception_type(Transient),
+        stop=stop_after_attempt(rule.attempts),
+        wait=wait_exponential(multiplier=rule.first_seconds, max=rule.most_seconds),
+        reraise=True,
+    )
+    return again(lambda: Source(params, call_timeout_seconds))
+
+
+def _init_thick(params: ConnectParams) -> None:
+    settings = {"lib_dir": params.lib_dir, "config_dir": params.extra.get("config_dir")}
+    try:
+        oracledb.init_oracle_client(**{k: v for k, v in settings.items() if v})
+    except oracledb.Error as error:
+        cure = "install Oracle Instant Client and name its folder as lib_dir in the connection's extra"
+        raise ConfigurationError([Finding("thick_mode", str(error).splitlines()[0], cure)]) from error
+
+
+def _driver_options(extra: Mapping[str, Any]) -> dict[str, Any]:
+    options = {"expire_time": EXPIRE_MINUTES, "tcp_connect_timeout": TCP_CONNECT_SECONDS, **extra}
+    if "mode" in options:
+        name = str(options["mode"]).upper()
+        if not hasattr(oracledb, f"AUTH_MODE_{name}"):
+            raise ConfigurationError(
+                [Finding("connection", f"mode {name} is unknown", "leave it out, or write sysdba, sysbackup ...")]
+            )
+        options["mode"] = getattr(oracledb, f"AUTH_MODE_{name}")
+    return options
+
+
+class Source:
+    """One dedicated connection; LogMiner's state lives in its session, so it is never pooled or shared."""
+
+    def __init__(self, params: ConnectParams, call_timeout_seconds: float = 1800) -> None:
+        self.user, self.dsn = params.user, params.dsn
+        self._pinned = False
+        self._container: str | None = None
+        with self._translated("connect"):
+            self._connection = oracledb.connect(
+                user=params.user, password=params.password, dsn=params.dsn, **_driver_options(params.extra)
+            )
+            self._connection.call_timeout = int(call_timeout_seconds * 1000)
+
+    def __enter__(self) -> Source:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @contextmanager
+    def _translated(self, doing: str, sql: str = "") -> Iterator[None]:
+        try:
+            yield
+        except oracledb.Error as error:
+            told = error.args[0]
+            seen = DriverError(getattr(told, "code", 0) or 0, getattr(told, "full_code", "") or "", str(told))
+            raise translate(seen, doing, sql=sql, user=self.user, dsn=self.dsn) from error
+
+    def query(self, name: str, /, **binds: object) -> list[Any]:
+        """All rows of the statement `name`, as named tuples of its column aliases in lower case."""
+        return self.query_text(statement(name), binds, name)
+
+    def query_text(self, sql: str, binds: Mapping[str, object], name: str) -> list[Any]:
+        """As `query`, for a statement built from the dictionary."""
+        with self._translated(name, sql), self._connection.cursor() as cursor:
+            cursor.arraysize = cursor.prefetchrows = 1000
+            cursor.execute(sql, dict(binds))
+            row = namedtuple("row", [column[0].lower() for column in cursor.description])  # type: ignore[misc]
+            return [row(*values) for values in cursor]
+
+    def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str) -> Iterator[Any]:
+        """The answer as objects that offer the Arrow PyCapsule stream, `rows` at a time, NUMBER(p, s) exact.
+
+        The first one comes even when there is no row at all, and tells the columns.
+        """
+        with self._translated(name, sql):
+            yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=True)
+
+    def call(self, name: str, /, **binds: object) -> None:
+        """Run the PL/SQL block or session statement `name`."""
+        sql = statement(name)
+        with self._translated(name, sql), self._connection.cursor() as cursor:
+            cursor.execute(sql, binds)
+
+    def use_container(self, name: str | None) -> None:
+        """Go to a PDB, or with None to the root; a database that is no CDB has only itself."""
+        if self._container is None:
+            self._container = str(self.query("current_container")[0].container)
+        wanted = name or (ROOT if self.query("is_cdb")[0].cdb == "YES" else self._container)
+        if wanted == self._container:
+            return
+        sql = f"ALTER SESSION SET CONTAINER = {quoted(wanted)}"
+        with self._translated("use_container", sql), self._connection.cursor() as cursor:
+            cursor.execute(sql)
+        self._container = wanted
+        if self._pinned:  # the new container may bring its own defaults
+            self.pin_session()
+
+    def pin_session(self) -> dict[str, str]:
+        """Set formats, calendar and time zone, and believe only what the server says they are afterwards."""
+        self.call("pin_session")
+        self.call("pin_time_zone")
+        found = {row.parameter: row.value for row in self.query("session_settings")}
+        found["TIME_ZONE"] = str(self.query("session_time_zone")[0].time_zone)
+        wrong = [f"{name} is {found.get(name)!r}, not {value!r}" for name, value in PINNED.items() if found.get(name) != value]
+        if wrong:
+            cure = "look for a logon trigger that changes NLS settings, and except this user from it"
+            raise SourceRefused("session settings did not take: " + "; ".join(wrong), cure=cure, user=self.user)
+        self._pinned = True
+        return {name: found[name] for name in PINNED}
+
+    def close(self) -> None:
+        """Log off; a connection that is already gone is as good as closed."""
+        try:
+            self._connection.close()
+        except oracledb.Error as error:
+            told = error.args[0]
+            gone = translate(DriverError(getattr(told, "code", 0) or 0, getattr(told, "full_code", ""), str(told)), "close")
+            if not isinstance(gone, Transient):
+                raise gone from error

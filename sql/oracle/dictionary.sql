@@ -1,0 +1,34 @@
+-- The dictionary of captured tables, read in the container that owns them.
+
+-- name: table_object
+-- Object ids and the moment of the last DDL.
+SELECT object_id, data_object_id, last_ddl_time
+  FROM all_objects
+ WHERE owner = :owner AND object_name = :name AND object_type = 'TABLE'
+
+-- name: table_kind
+SELECT partitioned, iot_type, temporary FROM all_tables WHERE owner = :owner AND table_name = :name
+
+-- name: table_columns
+-- ALL_TAB_COLS and not ALL_TAB_COLUMNS: hidden stored columns are in the redo too.
+SELECT column_name, data_type, data_length, char_length, data_precision, data_scale, nullable, column_id,
+       segment_column_id, hidden_column, virtual_column
+  FROM all_tab_cols
+ WHERE owner = :owner AND table_name = :name
+ ORDER BY internal_column_id
+
+-- name: table_key
+-- A disabled key has no index and is not logged.
+SELECT k.column_name
+  FROM all_constraints c
+  JOIN all_cons_columns k
+    ON k.owner = c.owner AND k.constraint_name = c.constraint_name AND k.table_name = c.table_name
+ WHERE c.owner = :owner AND c.table_name = :name AND c.constraint_type = 'P' AND c.status = 'ENABLED'
+ ORDER BY k.position
+
+-- name: table_log_groups
+SELECT log_group_type FROM all_log_groups WHERE owner = :owner AND table_name = :name
+
+-- name: tables_of_owner
+-- To say what a misspelt name may have meant.
+SELECT table_name FROM all_tables WHERE owner = :owner

@@ -1,0 +1,65 @@
+-- One LogMiner session. Constants go by name: their numbers are Oracle's business.
+
+-- name: new_logfile
+-- The first log; NEW ends whatever list the session had.
+BEGIN
+  DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :file_name, OPTIONS => DBMS_LOGMNR.NEW);
+END;
+
+-- name: add_logfile
+-- Oracle opens the file here, so this call is the proof that V$ARCHIVED_LOG only claims.
+BEGIN
+  DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :file_name, OPTIONS => DBMS_LOGMNR.ADDFILE);
+END;
+
+-- name: start_logmnr
+-- Never COMMITTED_DATA_ONLY (memory, lost transactions), CONTINUOUS_MINE (desupported) or SKIP_CORRUPTION (silent loss).
+BEGIN
+  DBMS_LOGMNR.START_LOGMNR(
+    STARTSCN => :start_scn,
+    ENDSCN => :end_scn,
+    OPTIONS => DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG + DBMS_LOGMNR.NO_SQL_DELIMITER + DBMS_LOGMNR.NO_ROWID_IN_STMT);
+END;
+
+-- name: end_logmnr
+BEGIN
+  DBMS_LOGMNR.END_LOGMNR;
+END;
+
+-- name: mined_logs
+-- STATUS 0 and 1 are read, 2 is pruned, 4 is missing.
+SELECT thread_id, thread_sqn, status, filename, info FROM v$logmnr_logs
+
+-- name: redo_rows
+-- SCNs are cast, or the driver makes them doubles. No ORDER BY: LogMiner's own order is the redo's.
+-- The rows to keep are added by mine/selection.py.
+SELECT CAST(thread# AS NUMBER(9)) AS thread,
+       CAST(rbasqn AS NUMBER(18)) AS sequence_no,
+       rs_id,
+       CAST(ssn AS NUMBER(18)) AS ssn,
+       CAST(csf AS NUMBER(1)) AS csf,
+       CAST(scn AS NUMBER(18)) AS scn,
+       CAST(start_scn AS NUMBER(18)) AS start_scn,
+       timestamp AS at,
+       CAST(xidusn AS NUMBER(18)) AS xidusn,
+       CAST(xidslt AS NUMBER(18)) AS xidslt,
+       CAST(xidsqn AS NUMBER(18)) AS xidsqn,
+       CAST(pxidusn AS NUMBER(18)) AS pxidusn,
+       CAST(pxidslt AS NUMBER(18)) AS pxidslt,
+       CAST(pxidsqn AS NUMBER(18)) AS pxidsqn,
+       CAST(src_con_id AS NUMBER(9)) AS con_id,
+       src_con_name AS con_name,
+       operation,
+       CAST(operation_code AS NUMBER(9)) AS operation_code,
+       seg_owner,
+       table_name,
+       CAST(data_obj# AS NUMBER(18)) AS object_id,
+       CAST(data_objd# AS NUMBER(18)) AS data_object_id,
+       CAST(data_objv# AS NUMBER(18)) AS object_version,
+       row_id,
+       CAST(rollback AS NUMBER(1)) AS rollback,
+       CAST(status AS NUMBER(9)) AS status,
+       info,
+       username,
+       sql_redo
+  FROM v$logmnr_contents
