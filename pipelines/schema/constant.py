@@ -1,0 +1,137 @@
+"""The DEFAULT of an added column: a constant in neutral text, which older rows then show, or a refusal.
+
+Neutral text by type: plain decimals, the characters themselves, `YYYY-MM-DD HH:MM:SS[.f]`, `true`/`false`; None is NULL.
+What Oracle computes (SYSDATE, a sequence, a function) has a value that only Oracle knows, so it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from typing import Literal, NamedTuple
+
+from pipelines.schema.statement import Statement
+from pipelines.table import OracleType
+
+CHARACTERS = frozenset({"VARCHAR2", "NVARCHAR2", "CLOB", "NCLOB"})
+PADDED = frozenset({"CHAR", "NCHAR"})
+NUMBERS = frozenset({"NUMBER", "FLOAT", "BINARY_FLOAT", "BINARY_DOUBLE"})
+MOST_DIGITS = 38
+
+
+class Constant(NamedTuple):
+    kind: Literal["null", "number", "text", "date", "timestamp", "boolean"]
+    text: str = ""
+
+
+def read_default(statement: Statement, column: str, type_: OracleType) -> str | None:
+    """What stands after DEFAULT, fitted to the column's type as Oracle would."""
+    literal = _literal(statement)
+    why = f"DEFAULT of {column} is not a constant that is followed for {type_}"
+    if literal is None:
+        raise statement.refuse(why)
+    if literal.kind == "null" or (literal.kind == "text" and literal.text == ""):  # Oracle: '' is NULL
+        return None
+    fitted = _fit(literal, type_)
+    if fitted is None:
+        raise statement.refuse(why)
+    return fitted
+
+
+def spark_literal(default: str | None, spark_type: str) -> str:
+    """The neutral text as Spark SQL of that type, e.g. CAST('5' AS DECIMAL(10,2))."""
+    if default is None:
+        return f"CAST(NULL AS {spark_type})"
+    escaped = default.replace("\\", "\\\\").replace("'", "\\'")
+    return f"CAST('{escaped}' AS {spark_type})"
+
+
+def _literal(statement: Statement) -> Constant | None:
+    if statement.take("("):
+        inner = _literal(statement)
+        return inner if inner is not None and statement.take(")") else None
+    word = statement.take_any("NULL", "TRUE", "FALSE", "DATE", "TIMESTAMP")
+    if word == "NULL":
+        return Constant("null")
+    if word in ("TRUE", "FALSE"):
+        return Constant("boolean", word.lower())
+    if word is not None:
+        text = statement.text()
+        return None if text is None else Constant("date" if word == "DATE" else "timestamp", text)
+    text = statement.text()
+    if text is not None:
+        return Constant("text", text)
+    sign = "-" if statement.take("-") else ""
+    if not sign:
+        statement.take("+")
+    number = statement.number()
+    return None if number is None else Constant("number", sign + number)
+
+
+def _fit(literal: Constant, type_: OracleType) -> str | None:
+    if type_.name in CHARACTERS or type_.name in PADDED:
+        return _characters(literal, type_)
+    if type_.name in NUMBERS:
+        return _number(literal, type_)
+    if type_.name in ("DATE", "TIMESTAMP"):
+        return _moment(literal, type_)
+    if type_.name == "BOOLEAN" and literal.kind == "boolean":
+        return literal.text
+    return None
+
+
+def _characters(literal: Constant, type_: OracleType) -> str | None:
+    text = literal.text
+    if literal.kind == "number":
+        # Oracle would run it through TO_CHAR; only whole numbers look the same afterwards.
+        if not re.fullmatch(r"-?(0|[1-9]\d{0,37})", text) or text == "-0":
+            return None
+    elif literal.kind != "text":
+        return None
+    if type_.name in PADDED:
+        # CHAR(n BYTE) pads by bytes, so the blanks are only known for text of one byte a character.
+        return text.ljust(type_.length or 1) if text.isascii() else None
+    return text
+
+
+def _number(literal: Constant, type_: OracleType) -> str | None:
+    if literal.kind not in ("number", "text"):
+        return None
+    if literal.kind == "text" and not re.fullmatch(r"-?\d+", literal.text):
+        return None  # which mark is the decimal one depends on the session's NLS_NUMERIC_CHARACTERS
+    try:
+        value = Decimal(literal.text)
+    except InvalidOperation:
+        return None
+    with localcontext() as context:
+        context.prec = 400
+        if type_.precision is not None and type_.name == "NUMBER":
+            scale = type_.scale or 0
+            value = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+            if abs(value) >= Decimal(10) ** (type_.precision - scale):
+                return None
+        value = value.normalize() if value else Decimal(0)
+    digits = len(value.as_tuple().digits)
+    most = int((type_.precision or 126) * 0.30103) + 1 if type_.name == "FLOAT" else MOST_DIGITS
+    if digits > most or abs(value.adjusted()) > 130:
+        return None
+    return format(value, "f")
+
+
+def _moment(literal: Constant, type_: OracleType) -> str | None:
+    if literal.kind == "date" and re.fullmatch(r"\d{4}-\d\d-\d\d", literal.text):
+        text, fraction = f"{literal.text} 00:00:00", ""
+    elif literal.kind == "timestamp" and re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?", literal.text):
+        text, _, fraction = literal.text.partition(".")
+    else:
+        return None
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    fraction = fraction.rstrip("0")
+    most = 0 if type_.name == "DATE" else (6 if type_.scale is None else type_.scale)
+    if len(fraction) > most:
+        return None  # Oracle rounds it
+    return f"{text}.{fraction}" if fraction else text

@@ -1,0 +1,82 @@
+"""Constraints in DDL texts: taken where they change neither columns nor key, refused where they make a primary key."""
+
+from __future__ import annotations
+
+from pipelines.schema.statement import Statement
+
+OUT_OF_LINE = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
+STATES = (
+    "ENABLE", "DISABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY", "NOT DEFERRABLE", "DEFERRABLE",
+    "INITIALLY IMMEDIATE", "INITIALLY DEFERRED",
+)  # fmt: skip
+
+
+def starts_out_of_line(statement: Statement) -> bool:
+    return any(statement.sees(word) for word in OUT_OF_LINE)
+
+
+def take_out_of_line(statement: Statement) -> None:
+    """One constraint of the table, e.g. CONSTRAINT c CHECK (a > 0)."""
+    if statement.take("CONSTRAINT"):
+        statement.name()
+    if statement.take("CHECK"):
+        statement.skip_parentheses()
+    elif statement.take("UNIQUE"):
+        statement.names_in_parentheses()
+    elif statement.take("FOREIGN", "KEY"):
+        statement.names_in_parentheses()
+        statement.need("REFERENCES")
+        _take_reference(statement)
+    else:
+        _refuse_key(statement)
+    _take_state(statement)
+
+
+def take_inline(statement: Statement) -> bool | None:
+    """One constraint behind a column: True for NOT NULL, False for another, None where none stands."""
+    start = statement.position
+    named = statement.take("CONSTRAINT")
+    if named:
+        statement.name()
+    not_null = statement.take("NOT", "NULL")
+    if not not_null:
+        if statement.take("CHECK"):
+            statement.skip_parentheses()
+        elif statement.take("REFERENCES"):
+            _take_reference(statement)
+        elif not statement.take_any("UNIQUE", "NULL"):
+            if named or statement.sees("PRIMARY"):
+                _refuse_key(statement)
+            statement.back_to(start)
+            return None
+    _take_state(statement)
+    return not_null
+
+
+def _refuse_key(statement: Statement) -> None:
+    if statement.sees("PRIMARY", "KEY"):
+        raise statement.refuse("DDL that changes the primary key is not followed")
+    raise statement.not_understood()
+
+
+def _take_reference(statement: Statement) -> None:
+    statement.qualified_name()
+    if statement.sees("("):
+        statement.names_in_parentheses()
+    if statement.take("ON", "DELETE") and not statement.take_any("CASCADE", "SET NULL"):
+        raise statement.not_understood()
+
+
+def _take_state(statement: Statement) -> None:
+    while statement.take_any(*STATES) or _take_index(statement):
+        pass
+
+
+def _take_index(statement: Statement) -> bool:
+    if not statement.take("USING", "INDEX"):
+        return False
+    if statement.sees("("):
+        statement.skip_parentheses()
+    elif statement.take("TABLESPACE"):
+        statement.name()
+    return True

@@ -1,0 +1,63 @@
+"""Statements that name a captured table and change neither its columns, nor its key, nor its rows.
+
+Not here: DROP SUPPLEMENTAL LOG, DISABLE or DROP of a constraint (it may be the key), NOLOGGING. They change what redo tells.
+"""
+
+from __future__ import annotations
+
+from pipelines.schema.ddl.effect import Effect
+from pipelines.schema.statement import Statement
+from pipelines.table import TableVersion
+
+ABOUT_IT = (
+    "COMMENT ON", "GRANT", "REVOKE", "AUDIT", "NOAUDIT", "ANALYZE TABLE", "ANALYZE INDEX",
+    "CREATE INDEX", "CREATE UNIQUE INDEX", "CREATE BITMAP INDEX", "ALTER INDEX", "DROP INDEX",
+    "CREATE TRIGGER", "CREATE OR REPLACE TRIGGER", "ALTER TRIGGER", "DROP TRIGGER",
+    "CREATE MATERIALIZED VIEW LOG", "DROP MATERIALIZED VIEW LOG",
+)  # fmt: skip
+ALTERATIONS = (
+    "ENABLE ALL TRIGGERS", "DISABLE ALL TRIGGERS", "READ ONLY", "READ WRITE", "LOGGING", "CACHE", "NOCACHE", "NOPARALLEL",
+)  # fmt: skip
+CONSTRAINT_STATES = ("ENABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY")
+
+
+def read(statement: Statement, version: TableVersion) -> Effect | None:
+    statement.from_start()
+    if statement.take_any(*ABOUT_IT):
+        return Effect(version)
+    if not statement.alter_table():
+        return None
+    if statement.take("ADD", "SUPPLEMENTAL", "LOG"):
+        return Effect(version)
+    if (_is_alteration(statement) or _enables_constraint(statement)) and statement.done:
+        return Effect(version)
+    return None
+
+
+def _is_alteration(statement: Statement) -> bool:
+    if statement.take_any(*ALTERATIONS):
+        return True
+    return statement.take("PARALLEL") and (statement.done or statement.number() is not None)
+
+
+def _enables_constraint(statement: Statement) -> bool:
+    """ENABLE [VALIDATE] CONSTRAINT c, MODIFY CONSTRAINT c ENABLE .., RENAME CONSTRAINT c TO d."""
+    if statement.take("RENAME", "CONSTRAINT"):
+        statement.name()
+        statement.need("TO")
+        statement.name()
+        return True
+    if statement.take("MODIFY", "CONSTRAINT"):
+        statement.name()
+        states = 0
+        while statement.take_any(*CONSTRAINT_STATES):
+            states += 1
+        return states > 0
+    start = statement.position
+    if statement.take("ENABLE"):
+        statement.take_any("VALIDATE", "NOVALIDATE")
+        if statement.take("CONSTRAINT"):
+            statement.name()
+            return True
+        statement.back_to(start)
+    return False

@@ -1,0 +1,59 @@
+"""The next table versions from the DDL in the redo, up to the first statement that is not followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.errors import SchemaConflict
+from pipelines.manifest import DdlRow
+from pipelines.schema.ddl import DdlStep, effect_of
+from pipelines.scn import Scn
+from pipelines.table import TableVersion
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The table is good up to, and without, `scn`; `error` says why it stops there."""
+
+    scn: Scn
+    error: SchemaConflict
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """`versions` are those given and the new ones behind them; `steps` lead from the last one given to the last one."""
+
+    versions: tuple[TableVersion, ...]
+    steps: tuple[DdlStep, ...]
+    hold: Hold | None = None
+
+
+def derive(versions: Sequence[TableVersion], rows: Sequence[DdlRow]) -> Derived:
+    """Follow the DDL `rows` of one table from the last of its `versions` on.
+
+    A row at or below that version's SCN is already in it. So the same versions and rows always give the same steps: a batch
+    that is repeated starts again from the versions before its own range (`versions_before`).
+    """
+    known = versions[-1].from_scn
+    chain, steps = list(versions), list[DdlStep]()
+    for row in sorted(rows, key=_order):
+        if row.scn <= known:
+            continue
+        try:
+            effect = effect_of(row, chain[-1])
+        except SchemaConflict as error:
+            return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error))
+        if effect.version == chain[-1]:
+            continue
+        after = effect.version.since(Scn(row.scn))
+        if chain[-1].from_scn == row.scn:  # two statements at one SCN make one version
+            chain[-1] = after
+        else:
+            chain.append(after)
+        steps += effect.steps
+    return Derived(tuple(chain), tuple(steps))
+
+
+def _order(row: DdlRow) -> tuple[int, int, str, int]:
+    return (row.scn, row.thread, row.rs_id, row.ssn)

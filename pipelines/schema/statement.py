@@ -1,0 +1,180 @@
+"""A DDL text of the redo as words, read strictly: a form takes what it knows and refuses what is left over.
+
+The words come from sqlglot's Oracle tokenizer. Its parser is not used: it lets NUMBER and DECIMAL, FLOAT and BINARY_FLOAT fall
+together, and gives up on much that Oracle allows (ENABLE, INVISIBLE, DROP (a, b), ON NULL).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot.dialects.oracle import Oracle
+from sqlglot.errors import TokenError
+from sqlglot.tokens import Token, TokenType
+
+from pipelines.errors import SchemaConflict
+from pipelines.manifest import DdlRow
+from pipelines.table import TableId
+
+TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING})
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """`name` stands in double quotes, `mark` is punctuation; a `word` is as written, whatever its case."""
+
+    kind: Literal["word", "name", "text", "number", "mark"]
+    text: str
+
+    @property
+    def upper(self) -> str:
+        """Comparable with keywords; what stands in quotes is none."""
+        return self.text.upper() if self.kind in ("word", "mark") else ""
+
+
+def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
+    """The table stops here: what the statement is, and the two ways on."""
+    statement = " ".join(row.sql.split())
+    if len(statement) > 300:
+        statement = statement[:300] + " ..."
+    return SchemaConflict(
+        f"{why}: {statement}",
+        cure=f"`redolake snapshot {table}` takes the table anew as it is now, history before it stays as it was; "
+        f"`redolake resume {table}` goes on under the columns known so far, if the statement changed neither columns nor rows",
+        table=table,
+        scn=row.scn,
+        thread=row.thread,
+        rs_id=row.rs_id.strip(),
+    )
+
+
+class Statement:
+    """A cursor over the words of one DDL row, which the redo gives as one of `table`."""
+
+    def __init__(self, row: DdlRow, table: TableId) -> None:
+        self.row, self.table = row, table
+        try:
+            tokens = Oracle().tokenize(row.sql)
+        except TokenError as error:
+            raise refusal(row, table, "DDL whose text cannot be read") from error
+        self._words = [word for token in tokens for word in _words_of(token)]
+        while self._words and self._words[-1].upper == ";":
+            self._words.pop()
+        self._at = 0
+
+    def refuse(self, why: str) -> SchemaConflict:
+        return refusal(self.row, self.table, why)
+
+    def not_understood(self) -> SchemaConflict:
+        found = "its end" if self.done else repr(self._words[self._at].text)
+        return self.refuse(f"DDL that is not understood from {found} on")
+
+    def from_start(self) -> Statement:
+        self._at = 0
+        return self
+
+    @property
+    def done(self) -> bool:
+        return self._at >= len(self._words)
+
+    @property
+    def position(self) -> int:
+        return self._at
+
+    def back_to(self, position: int) -> None:
+        self._at = position
+
+    def sees(self, *words: str) -> bool:
+        """Whether these keywords or marks come next."""
+        ahead = self._words[self._at : self._at + len(words)]
+        return [word.upper for word in ahead] == list(words)
+
+    def take(self, *words: str) -> bool:
+        if not self.sees(*words):
+            return False
+        self._at += len(words)
+        return True
+
+    def take_any(self, *choices: str) -> str | None:
+        """One of these phrases, each of one or more words."""
+        return next((choice for choice in choices if self.take(*choice.split())), None)
+
+    def need(self, *words: str) -> None:
+        if not self.take(*words):
+            raise self.not_understood()
+
+    def name(self) -> str:
+        """An identifier as the dictionary spells it."""
+        word = self._next("word", "name")
+        return word.text if word.kind == "name" else word.text.upper()
+
+    def text(self) -> str | None:
+        return self._next("text").text if self._kind() == "text" else None
+
+    def number(self) -> str | None:
+        """An unsigned numeric literal. sqlglot gives `.5` as a dot and a number."""
+        start = self._at
+        dot = self.take(".")
+        if self._kind() != "number":
+            self._at = start
+            return None
+        return ("." if dot else "") + self._next("number").text
+
+    def whole_number(self) -> int:
+        word = self._next("number")
+        if not word.text.isdecimal():
+            raise self.not_understood()
+        return int(word.text)
+
+    def names_in_parentheses(self) -> list[str]:
+        self.need("(")
+        names = [self.name()]
+        while self.take(","):
+            names.append(self.name())
+        self.need(")")
+        return names
+
+    def skip_parentheses(self) -> None:
+        """Pass over ( ... ) whatever it holds, nested ones too."""
+        self.need("(")
+        depth = 1
+        while depth:
+            if self.done:
+                raise self.not_understood()
+            depth += self.sees("(") - self.sees(")")
+            self._at += 1
+
+    def qualified_name(self) -> tuple[str | None, str]:
+        first = self.name()
+        return (first, self.name()) if self.take(".") else (None, first)
+
+    def alter_table(self) -> bool:
+        """Take ALTER TABLE and the name; SchemaConflict where it names another table than its redo row."""
+        self.from_start()
+        if not self.take("ALTER", "TABLE"):
+            return False
+        owner, name = self.qualified_name()
+        if name != self.table.name or owner not in (None, self.table.owner):
+            raise self.refuse(f"the redo gives as DDL of {self.table} a statement on {name}")
+        return True
+
+    def _kind(self) -> str | None:
+        return None if self.done else self._words[self._at].kind
+
+    def _next(self, *kinds: str) -> Word:
+        if self._kind() not in kinds:
+            raise self.not_understood()
+        self._at += 1
+        return self._words[self._at - 1]
+
+
+def _words_of(token: Token) -> list[Word]:
+    if token.token_type is TokenType.IDENTIFIER:
+        return [Word("name", token.text)]
+    if token.token_type in TEXTS:
+        return [Word("text", token.text)]
+    if token.token_type is TokenType.NUMBER:
+        return [Word("number", token.text)]
+    # sqlglot joins some keywords: PRIMARY KEY, DOUBLE PRECISION.
+    return [Word("word" if part[0].isalpha() or part[0] == "_" else "mark", part) for part in token.text.split()]

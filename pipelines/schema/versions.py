@@ -1,0 +1,124 @@
+"""Table versions: the first one from the dictionary, the one that is valid at an SCN, and their form as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pipelines.errors import FormatTooNew, SchemaConflict
+from pipelines.scn import Scn
+from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
+
+FORMAT = 1
+
+# Names only Oracle gives: unused columns (SYS_C00005_19021211:12:13$), guard columns of ADD .. DEFAULT and attributes of
+# objects (SYS_NC00009$), row archival, object-relational storage.
+SYSTEM_COLUMN = re.compile(r"SYS_\w.*\$|SYS_ST\w+|ORA_ARCHIVE_STATE|M_ROW\$\$")
+
+
+def baseline(table: DictionaryTable, scn: Scn, previous: TableVersion | None = None) -> TableVersion:
+    """The version that the dictionary tells, valid from `scn`. With `previous`, columns of the same name and type keep their
+    ids and new ones get ids never used before. Raises SchemaConflict for what a version cannot say."""
+    stored = stored_columns(table)
+    next_id = 1 if previous is None else previous.next_column_id
+    columns = []
+    for column in stored:
+        kept = None if previous is None else previous.named(column.name)
+        if kept is not None and same_type(kept.type, column.type):
+            id_ = kept.id
+        else:
+            id_, next_id = next_id, next_id + 1
+        columns.append(Column(id_, column.name, column.type, column.segment_id or 0, column.nullable))
+    ids = {column.name: column.id for column in columns}
+    missing = [name for name in table.key if name not in ids]
+    if missing:
+        raise SchemaConflict(
+            f"the primary key holds a column that is not stored: {', '.join(missing)}",
+            cure="leave the table out, or give it a key of stored columns",
+            table=table.table,
+        )
+    return TableVersion(
+        table=table.table,
+        from_scn=scn,
+        object_id=table.object_id,
+        data_object_id=table.data_object_id,
+        columns=tuple(columns),
+        key=tuple(ids[name] for name in table.key),
+        next_column_id=next_id,
+    )
+
+
+def stored_columns(table: DictionaryTable) -> list[DictionaryColumn]:
+    """The columns that lie in the segment, in its order: not virtual ones, but users' invisible ones."""
+    stored = [column for column in table.columns if not column.virtual and column.segment_id is not None]
+    for column in stored:
+        if SYSTEM_COLUMN.fullmatch(column.name) and (column.hidden or column.column_id is None):
+            raise SchemaConflict(
+                f"hidden column {column.name} lies in the segment, which is not supported yet",
+                cure="drop it (for unused columns: ALTER TABLE .. DROP UNUSED COLUMNS) and take the table anew with "
+                f"`redolake snapshot {table.table}`, or leave the table out",
+                table=table.table,
+            )
+    return sorted(stored, key=lambda column: column.segment_id or 0)
+
+
+def same_type(a: OracleType, b: OracleType) -> bool:
+    """Whether two types hold the same values in the same form. How long a text may be does not matter to its values; whether
+    the dictionary told it in bytes or characters would."""
+    return _comparable(a) == _comparable(b)
+
+
+def _comparable(type_: OracleType) -> tuple[object, ...]:
+    if type_.name == "NUMBER":
+        return (type_.name, type_.precision, None if type_.precision is None else type_.scale or 0)
+    if type_.name == "FLOAT":
+        return (type_.name, 126 if type_.precision is None else type_.precision)
+    if type_.name.startswith("TIMESTAMP"):
+        return (type_.name, 6 if type_.scale is None else type_.scale)
+    return (type_.name,)
+
+
+def valid_at(versions: Sequence[TableVersion], scn: int) -> TableVersion:
+    """The version for a change of that SCN. Raises SchemaConflict where the change is older than every version."""
+    valid = [version for version in versions if version.from_scn <= scn]
+    if not valid:
+        table = versions[0].table if versions else None
+        raise SchemaConflict(
+            "no version of the table is known for this SCN",
+            cure=f"`redolake snapshot {table}` takes the table anew" if table else "capture the table first",
+            table=table,
+            scn=scn,
+        )
+    return max(valid, key=lambda version: version.from_scn)
+
+
+def versions_before(versions: Sequence[TableVersion], scn: int) -> tuple[TableVersion, ...]:
+    """What was known when the range that starts at `scn` began: all below it, or the first when none is."""
+    before = tuple(version for version in versions if version.from_scn < scn)
+    return before or tuple(versions[:1])
+
+
+def version_to_json(version: TableVersion) -> dict[str, Any]:
+    body = asdict(version)
+    body["columns"], body["key"] = [asdict(column) for column in version.columns], list(version.key)
+    return {"format": FORMAT, **body}
+
+
+def version_from_json(body: dict[str, Any]) -> TableVersion:
+    """Raises FormatTooNew for what a newer Redolake wrote."""
+    if int(body.get("format", 0)) > FORMAT:
+        raise FormatTooNew(
+            f"a table version in format {body['format']}, this Redolake knows {FORMAT}", cure="use a newer Redolake"
+        )
+    columns = tuple(Column(**{**column, "type": OracleType(**column["type"])}) for column in body["columns"])
+    return TableVersion(
+        table=TableId(**body["table"]),
+        from_scn=Scn(body["from_scn"]),
+        object_id=body["object_id"],
+        data_object_id=body["data_object_id"],
+        columns=columns,
+        key=tuple(body["key"]),
+        next_column_id=body["next_column_id"],
+    )
