@@ -26,6 +26,7 @@ class Marker(IntEnum):
 
 END_OF_FILE = 0x0040  # data flag of the empty packet before a client closes its socket
 MAXIMUM_PACKET = 4 * 1024 * 1024  # the largest SDU a client may ask for is 2 MB
+_KNOWN_TYPES = frozenset(PacketType)
 _HEADER = 8
 _DATA_HEADER = 10
 
@@ -56,8 +57,8 @@ class PacketStream:
     def receive(self) -> Packet:
         header = self._take(_HEADER)
         length = int.from_bytes(header[:4] if self.wide else header[:2], "big")
-        if not _HEADER <= length <= MAXIMUM_PACKET:
-            raise Disconnected(f"a packet of {length} bytes")
+        if header[4] not in _KNOWN_TYPES or not _HEADER <= length <= MAXIMUM_PACKET:
+            raise Disconnected(f"a packet of type {header[4]} and {length} bytes")
         return Packet(header[4], self._take(length - _HEADER))
 
     def request(self) -> Reader | Marker | None:
