@@ -4,6 +4,7 @@ RedolakeError
 ├── Transient            the same step again may work: Airflow retries it
 │   ├── SourceUnavailable    network, listener, instance restarting
 │   ├── SourceBusy           memory, locks, time-outs of a call
+│   ├── LedgerUnavailable    the ledger's database does not answer
 │   └── LeaseHeld            another writer works on the same thing
 └── Terminal             a person must choose; `cure` lists the choices
     ├── ConfigurationError   findings of validate, all at once
@@ -67,6 +68,10 @@ class SourceUnavailable(Transient):
 
 
 class SourceBusy(Transient):
+    pass
+
+
+class LedgerUnavailable(Transient):
     pass
 
 
