@@ -1,0 +1,119 @@
+"""Batches that apply landed windows, and the transactions that were open at the end of the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
+
+from pipelines.errors import InvariantBroken
+from pipelines.ledger import tables as t
+from pipelines.ledger.door import Door, changed, insert_new
+from pipelines.ledger.entries import BatchEntry, Json, Lease, OpenTransaction
+from pipelines.ledger.states import BATCH, BatchState, check_moves
+from pipelines.scn import Scn, ScnRange
+
+B = t.batches.c
+X = t.open_transactions.c
+
+
+class Batches(Door):
+    def prepare_batch(
+        self, pipeline: str, name: str, scns: ScnRange, spec_path: str, *, now: datetime, lease: Lease | None = None
+    ) -> BatchEntry:
+        """The batch of that name: new, or as it was left. Raises InvariantBroken where the name stands for another range."""
+        row = {
+            "pipeline": pipeline,
+            "name": name,
+            "start_scn": scns.start,
+            "end_scn": scns.end,
+            "state": "prepared",
+            "spec_path": spec_path,
+            "created_at": now,
+            "changed_at": now,
+        }
+        with self._write(lease) as connection:
+            insert_new(connection, t.batches, row)
+            entry = _entry(connection.execute(select(t.batches).where(_named(pipeline, name))).one())
+        if entry.scns != scns:
+            raise InvariantBroken(
+                f"batch {name} stands for {entry.scns}, not for {scns}", cure="give each range its own name", pipeline=pipeline
+            )
+        return entry
+
+    def move_batch(
+        self,
+        pipeline: str,
+        name: str,
+        from_states: Iterable[BatchState],
+        to_state: BatchState,
+        *,
+        now: datetime,
+        lease: Lease | None = None,
+        result: Json | None = None,
+    ) -> bool:
+        """False where the batch is in none of `from_states` any more."""
+        states = check_moves(BATCH, from_states, to_state)
+        values = {"state": to_state, "changed_at": now, "result": None if result is None else dict(result)}
+        with self._write(lease) as connection:
+            found = and_(_named(pipeline, name), B.state.in_(states))
+            return changed(connection, update(t.batches).where(found).values(values))
+
+    def applied_as(self, pipeline: str, name: str, scns: ScnRange, spec_path: str, result: Json, now: datetime) -> bool:
+        """Write down what a batch's manifest proves; whether that was news."""
+        self.prepare_batch(pipeline, name, scns, spec_path, now=now)
+        return self.move_batch(pipeline, name, ("prepared", "failed"), "applied", now=now, result=result)
+
+    def batch(self, pipeline: str, name: str) -> BatchEntry | None:
+        with self._read() as connection:
+            row = connection.execute(select(t.batches).where(_named(pipeline, name))).first()
+        return None if row is None else _entry(row)
+
+    def batches(self, pipeline: str, state: BatchState | None = None, limit: int | None = None) -> list[BatchEntry]:
+        """Newest first."""
+        query = select(t.batches).where(B.pipeline == pipeline).order_by(B.end_scn.desc(), B.created_at.desc()).limit(limit)
+        if state is not None:
+            query = query.where(B.state == state)
+        with self._read() as connection:
+            return [_entry(row) for row in connection.execute(query)]
+
+    def replace_open_transactions(
+        self, pipeline: str, batch: str, transactions: Iterable[OpenTransaction], lease: Lease | None = None
+    ) -> None:
+        """Those open at the end of `batch`, in place of those of the batch before."""
+        rows = [
+            {
+                "pipeline": pipeline,
+                "batch": batch,
+                "con_id": x.con_id,
+                "xid": x.xid,
+                "thread": x.thread,
+                "start_scn": x.start_scn,
+                "row_count": x.row_count,
+                "bytes": x.bytes,
+                "username": x.username,
+            }
+            for x in transactions
+        ]
+        with self._write(lease) as connection:
+            connection.execute(delete(t.open_transactions).where(X.pipeline == pipeline))
+            if rows:
+                connection.execute(insert(t.open_transactions), rows)
+
+    def open_transactions(self, pipeline: str) -> list[OpenTransaction]:
+        """Oldest first: the first one says what landing and carry-over must keep."""
+        query = select(t.open_transactions).where(X.pipeline == pipeline).order_by(X.start_scn, X.con_id, X.xid)
+        with self._read() as connection:
+            rows = connection.execute(query).all()
+        return [OpenTransaction(r.con_id, r.xid, r.thread, r.start_scn, r.row_count, r.bytes, r.username) for r in rows]
+
+
+def _named(pipeline: str, name: str) -> ColumnElement[bool]:
+    return and_(B.pipeline == pipeline, B.name == name)
+
+
+def _entry(row: Row[Any]) -> BatchEntry:
+    scns = ScnRange(Scn(row.start_scn), Scn(row.end_scn))
+    return BatchEntry(row.name, scns, row.state, row.spec_path, row.result, row.created_at, row.changed_at)

@@ -1,0 +1,108 @@
+"""The captured tables: which state each is in, how far it is complete, and what holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, and_, select, update
+
+from pipelines.ledger import tables as t
+from pipelines.ledger.door import Door, changed, insert_new
+from pipelines.ledger.entries import Json, Lease, TableEntry
+from pipelines.ledger.states import TABLE, TableState, check_moves
+from pipelines.scn import Scn
+from pipelines.table import TableId
+
+T = t.tables.c
+
+
+class CapturedTables(Door):
+    def add_table(self, pipeline: str, table: TableId, captured_from: Scn, now: datetime) -> bool:
+        """False where the table is known already; it stays as it is."""
+        row = {**key_of(pipeline, table), "state": "new", "captured_from_scn": captured_from, "changed_at": now}
+        with self._write() as connection:
+            return insert_new(connection, t.tables, row)
+
+    def table(self, pipeline: str, table: TableId) -> TableEntry | None:
+        with self._read() as connection:
+            row = connection.execute(select(t.tables).where(_is(pipeline, table))).first()
+        return None if row is None else _entry(row)
+
+    def tables(self, pipeline: str, state: TableState | None = None) -> list[TableEntry]:
+        query = select(t.tables).where(T.pipeline == pipeline).order_by(T.owner, T.table_name)
+        if state is not None:
+            query = query.where(T.state == state)
+        with self._read() as connection:
+            return [_entry(row) for row in connection.execute(query)]
+
+    def move_table(
+        self,
+        pipeline: str,
+        table: TableId,
+        from_states: Iterable[TableState],
+        to_state: TableState,
+        *,
+        now: datetime,
+        lease: Lease | None = None,
+        snapshot_scn: Scn | None = None,
+    ) -> bool:
+        """False where the table is in none of `from_states`. To hold one, `hold`: it asks for the error."""
+        states = check_moves(TABLE, from_states, to_state)
+        if to_state == "held":
+            raise ValueError("a table is held by `hold`, with the error that holds it")
+        values: dict[str, Any] = {"state": to_state, "changed_at": now, "held_from": None, "held_at": None, "error": None}
+        if snapshot_scn is not None:
+            values["snapshot_scn"] = snapshot_scn
+        with self._write(lease) as connection:
+            return changed(connection, update(t.tables).where(_is(pipeline, table), T.state.in_(states)).values(values))
+
+    def hold(self, pipeline: str, table: TableId, error: Json, now: datetime) -> bool:
+        """Stop a table; the others go on. False where it is held already: the first error stays, it is the cause."""
+        values = {"state": "held", "held_from": T.state, "held_at": now, "error": dict(error), "changed_at": now}
+        with self._write() as connection:
+            return changed(connection, update(t.tables).where(_is(pipeline, table), T.state != "held").values(values))
+
+    def release(self, pipeline: str, table: TableId, now: datetime) -> bool:
+        """Let a held table go on from the state in which it was stopped. False where it is not held."""
+        values = {"state": T.held_from, "held_from": None, "held_at": None, "error": None, "changed_at": now}
+        with self._write() as connection:
+            return changed(connection, update(t.tables).where(_is(pipeline, table), T.state == "held").values(values))
+
+    def complete_to(
+        self, pipeline: str, table: TableId, from_: Scn | None, to: Scn, *, now: datetime, lease: Lease | None = None
+    ) -> bool:
+        """Advance the applied SCN from what the caller saw. False where somebody else has moved it."""
+        if from_ is not None and to < from_:
+            raise ValueError(f"{table} cannot become less complete: {from_} to {to}")
+        with self._write(lease) as connection:
+            found = and_(_is(pipeline, table), T.complete_to_scn.is_not_distinct_from(from_))
+            return changed(connection, update(t.tables).where(found).values(complete_to_scn=to, changed_at=now))
+
+    def complete_as(self, pipeline: str, table: TableId, scn: Scn | None, now: datetime) -> bool:
+        """Write down what the Delta log says of a known table; whether that was news."""
+        found = and_(_is(pipeline, table), T.complete_to_scn.is_distinct_from(scn))
+        with self._write() as connection:
+            return changed(connection, update(t.tables).where(found).values(complete_to_scn=scn, changed_at=now))
+
+
+def key_of(pipeline: str, table: TableId) -> dict[str, str]:
+    return {"pipeline": pipeline, "owner": table.owner, "table_name": table.name}
+
+
+def _is(pipeline: str, table: TableId) -> ColumnElement[bool]:
+    return and_(*(T[column] == value for column, value in key_of(pipeline, table).items()))
+
+
+def _entry(row: Row[Any]) -> TableEntry:
+    return TableEntry(
+        table=TableId(row.owner, row.table_name),
+        state=row.state,
+        captured_from_scn=Scn(row.captured_from_scn),
+        snapshot_scn=row.snapshot_scn,
+        complete_to_scn=row.complete_to_scn,
+        held_from=row.held_from,
+        held_at=row.held_at,
+        error=row.error,
+    )

@@ -1,0 +1,81 @@
+"""The way to the ledger's database: transactions, and the driver's errors as ours. Thinks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Executable, Table, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from pipelines.errors import LeaseHeld, LedgerUnavailable, Terminal
+from pipelines.ledger import tables as t
+from pipelines.ledger.entries import Lease
+
+WRITING = "redolake_writing"  # execution option: SQLite takes its write lock at BEGIN, not in the middle
+
+
+class Door:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._writing = engine.execution_options(**{WRITING: True})
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with told(self._engine), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _write(self, lease: Lease | None = None) -> Iterator[Connection]:
+        """One transaction. With a lease, its row stays locked to the end, so that nobody takes over in between."""
+        with told(self._engine), self._writing.begin() as connection:
+            if lease is not None:
+                check_lease(connection, lease)
+            yield connection
+
+
+@contextmanager
+def told(engine: Engine) -> Iterator[None]:
+    """Raise LedgerUnavailable for what may pass (network, restart, a lock held too long), Terminal for the rest."""
+    where = engine.url.render_as_string(hide_password=True)
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise LedgerUnavailable(
+            f"the ledger's database does not answer: {error.orig}",
+            cure="see that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
+            ledger=where,
+        ) from error
+    except DBAPIError as error:
+        raise Terminal(
+            f"the ledger's database refuses: {error.orig}", cure="see that its tables are whole", ledger=where
+        ) from error
+
+
+def check_lease(connection: Connection, lease: Lease) -> None:
+    """A token that is not the newest writes nothing. Expiry alone does no harm while nobody has taken over."""
+    row = connection.execute(
+        select(t.leases.c.token, t.leases.c.owner).where(t.leases.c.name == lease.name).with_for_update()
+    ).first()
+    if row is None or row.token != lease.token:
+        holder = None if row is None else row.owner
+        raise LeaseHeld(
+            f"the lease {lease.name} was taken over; this writer stops",
+            cure="nothing: the newer writer goes on",
+            token=lease.token,
+            newest=None if row is None else row.token,
+            holder=holder,
+        )
+
+
+def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
+    """Insert unless a row with that key is there (or comes to be there at this moment); whether it was inserted."""
+    insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
+    return changed(connection, insert(table).values(values).on_conflict_do_nothing())
+
+
+def changed(connection: Connection, statement: Executable) -> bool:
+    """Whether a compare-and-set found its row."""
+    return connection.execute(statement).rowcount > 0

@@ -1,0 +1,99 @@
+"""What the ledger tells, as values. Times are UTC; `plan`, `error`, `result` and `body` are JSON objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipelines.ledger.states import LANDED, BatchState, TableState, WindowState
+from pipelines.scn import Scn, ScnRange
+from pipelines.table import TableId
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write `name`. A later holder has a higher token, and writes under a lower one are refused."""
+
+    name: str
+    owner: str
+    token: int
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WindowEntry:
+    name: str
+    resetlogs_id: int
+    scns: ScnRange
+    state: WindowState
+    plan: Json
+    token: int
+    planned_at: datetime
+    changed_at: datetime
+    error: Json | None = None
+
+    @property
+    def is_landed(self) -> bool:
+        return self.state in LANDED
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """`complete_to_scn` is the applied SCN: every transaction that committed up to it, and with it, is in the target."""
+
+    table: TableId
+    state: TableState
+    captured_from_scn: Scn
+    snapshot_scn: Scn | None = None
+    complete_to_scn: Scn | None = None
+    held_from: TableState | None = None
+    held_at: datetime | None = None
+    error: Json | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEntry:
+    """`body` is the table version as pipelines.schema writes it."""
+
+    table: TableId
+    from_scn: Scn
+    source: str  # baseline, ddl
+    body: Json
+    ddl: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEntry:
+    name: str
+    scns: ScnRange
+    state: BatchState
+    spec_path: str
+    result: Json | None
+    created_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    con_id: int
+    xid: str
+    thread: int
+    start_scn: Scn | None
+    row_count: int
+    bytes: int
+    username: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person or the dictionary said; never changed, never deleted."""
+
+    number: int
+    kind: str
+    body: Json
+    who: str
+    at: datetime

@@ -1,0 +1,53 @@
+"""Leases: one writer works on a thing at a time, and when it dies a second takes over with a higher token."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from sqlalchemy import select, update
+
+from pipelines.errors import LeaseHeld
+from pipelines.ledger import tables as t
+from pipelines.ledger.door import Door, check_lease, insert_new
+from pipelines.ledger.entries import Lease
+
+
+class Leases(Door):
+    def lease(self, name: str, owner: str, seconds: float, now: datetime) -> Lease:
+        """Raises LeaseHeld while another owner has it. The same owner gets it again, with a new token: its earlier self may
+        have been killed only in appearance."""
+        expires_at = now + timedelta(seconds=seconds)
+        with self._write() as connection:
+            insert_new(connection, t.leases, {"name": name, "token": 0})
+            row = connection.execute(select(t.leases).where(t.leases.c.name == name).with_for_update()).one()
+            if row.owner not in (None, owner) and row.expires_at > now:
+                raise LeaseHeld(
+                    f"{row.owner} works on {name}",
+                    cure="wait; it is free when its lease ends",
+                    until=row.expires_at.isoformat(),
+                )
+            lease = Lease(name, owner, row.token + 1, expires_at)
+            connection.execute(
+                update(t.leases).where(t.leases.c.name == name).values(owner=owner, token=lease.token, expires_at=expires_at)
+            )
+            return lease
+
+    def renew(self, lease: Lease, seconds: float, now: datetime) -> Lease:
+        """Raises LeaseHeld when somebody took over. One that ran out unnoticed by others goes on."""
+        expires_at = now + timedelta(seconds=seconds)
+        with self._write(lease) as connection:
+            connection.execute(
+                update(t.leases).where(t.leases.c.name == lease.name).values(owner=lease.owner, expires_at=expires_at)
+            )
+        return Lease(lease.name, lease.owner, lease.token, expires_at)
+
+    def release_lease(self, lease: Lease) -> bool:
+        """Whether it was still held; the token stays, so that the next one is higher."""
+        own = (t.leases.c.name == lease.name) & (t.leases.c.token == lease.token)
+        with self._write() as connection:
+            return connection.execute(update(t.leases).where(own).values(owner=None, expires_at=None)).rowcount > 0
+
+    def check(self, lease: Lease) -> None:
+        """Raises LeaseHeld when somebody took over: ask before a write outside the ledger."""
+        with self._read() as connection:
+            check_lease(connection, lease)

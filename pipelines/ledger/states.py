@@ -1,0 +1,45 @@
+"""Every state there is, and every move between them. Nothing else in the ledger decides about states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+WindowState = Literal["planned", "mined", "landed", "applied", "abandoned"]
+TableState = Literal["new", "snapshotting", "live", "held"]
+BatchState = Literal["prepared", "applied", "failed"]
+
+Moves = Mapping[str, frozenset[str]]
+
+WINDOW: Moves = {
+    "planned": frozenset({"mined", "landed", "abandoned"}),
+    "mined": frozenset({"planned", "landed", "abandoned"}),
+    "landed": frozenset({"applied"}),
+    "applied": frozenset(),
+    "abandoned": frozenset({"planned"}),
+}
+TABLE: Moves = {
+    "new": frozenset({"snapshotting", "live", "held"}),
+    "snapshotting": frozenset({"new", "live", "held"}),
+    "live": frozenset({"snapshotting", "held"}),
+    "held": frozenset({"new", "snapshotting", "live"}),
+}
+BATCH: Moves = {
+    "prepared": frozenset({"applied", "failed"}),
+    "failed": frozenset({"prepared", "applied"}),
+    "applied": frozenset(),
+}
+
+LANDED: frozenset[str] = frozenset({"landed", "applied"})
+UNLANDED: frozenset[str] = frozenset({"planned", "mined"})
+
+
+def check_moves(moves: Moves, from_states: Iterable[str], to_state: str) -> tuple[str, ...]:
+    """The states to compare with; ValueError for a move that the table does not have, which is an error of the caller's."""
+    states = tuple(from_states)
+    for state in states:
+        if state not in moves or to_state not in moves[state]:
+            raise ValueError(f"no move from {state} to {to_state}")
+    if not states:
+        raise ValueError(f"a move to {to_state} from no state")
+    return states

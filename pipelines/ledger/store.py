@@ -1,0 +1,126 @@
+"""Opens the ledger: one relational store, SQLite or PostgreSQL, made or brought up to this version's format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from sqlite3 import Connection as SqliteConnection
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text, update
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.pool import NullPool
+
+from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
+from pipelines.ledger import tables as t
+from pipelines.ledger.batches import Batches
+from pipelines.ledger.captured import CapturedTables
+from pipelines.ledger.decisions import Decisions
+from pipelines.ledger.door import WRITING, told
+from pipelines.ledger.leases import Leases
+from pipelines.ledger.positions import Positions
+from pipelines.ledger.versions import TableVersions
+from pipelines.ledger.windows import Windows
+
+BUSY_SECONDS = 30.0
+CREATION_LOCK = 0x7265646F  # any fixed number: pg_advisory_xact_lock, so that two first runs do not create at once
+
+# From a format to the next: what to run when an older ledger is opened.
+UPGRADES: Mapping[int, Callable[[Connection], None]] = {}
+
+
+class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases, Decisions):
+    """Plans and serves status. The truth about what landed and what was applied lies beside the data; see the `.._as` methods."""
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+def open_ledger(url: str) -> Ledger:
+    """Raises ConfigurationError for a URL that cannot be used, LedgerUnavailable, and FormatTooNew."""
+    engine = _engine(_checked(url))
+    with told(engine):
+        _prepare(engine)
+    return Ledger(engine)
+
+
+def _checked(text_: str) -> URL:
+    try:
+        url = make_url(text_)
+    except ArgumentError as error:
+        raise _unusable("is not a database URL") from error
+    if url.drivername in ("postgres", "postgresql"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise _unusable(f"names {url.get_backend_name()}, which is not supported")
+    if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
+        raise _unusable("names no file, so nothing would be remembered")
+    return url
+
+
+def _unusable(what: str) -> ConfigurationError:
+    return ConfigurationError([Finding("ledger.url", what, "write sqlite:////path/file.db or postgresql://user@host/database")])
+
+
+def _engine(url: URL) -> Engine:
+    """No pool: Airflow forks its tasks, and they are short."""
+    arguments: dict[str, Any] = {"connect_timeout": 10}
+    if url.get_backend_name() == "sqlite":
+        arguments = {"timeout": BUSY_SECONDS}
+        folder = Path(url.database or "").parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"{folder} cannot be made: {error.strerror}", cure="see to its rights", ledger=url.database
+            ) from error
+    try:
+        engine = create_engine(url, poolclass=NullPool, connect_args=arguments)
+    except (NoSuchModuleError, ModuleNotFoundError) as error:
+        finding = Finding("ledger.url", f"its driver is not installed: {error}", "pip install 'redolake[postgres]'")
+        raise ConfigurationError([finding]) from error
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _on_sqlite_connect)
+        event.listen(engine, "begin", _on_sqlite_begin)
+    return engine
+
+
+def _on_sqlite_connect(connection: SqliteConnection, _record: object) -> None:
+    connection.isolation_level = None  # the driver would begin transactions where it likes
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")  # a planned window must survive a power cut
+
+
+def _on_sqlite_begin(connection: Connection) -> None:
+    writing = connection.get_execution_options().get(WRITING)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _prepare(engine: Engine) -> None:
+    with engine.begin() as connection:
+        if _format(connection) == t.FORMAT:
+            return
+    with engine.execution_options(**{WRITING: True}).begin() as connection:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": CREATION_LOCK})
+        found = _format(connection)
+        if found is None:
+            t.metadata.create_all(connection)
+            connection.execute(insert(t.format_version).values(only=1, version=t.FORMAT))
+        elif found > t.FORMAT:
+            raise FormatTooNew(
+                f"the ledger is in format {found}, this Redolake knows {t.FORMAT}",
+                cure="use a newer Redolake",
+                ledger=engine.url.render_as_string(hide_password=True),
+            )
+        elif found < t.FORMAT:
+            for version in range(found, t.FORMAT):
+                UPGRADES[version](connection)
+            connection.execute(update(t.format_version).values(version=t.FORMAT))
+
+
+def _format(connection: Connection) -> int | None:
+    if not inspect(connection).has_table(t.format_version.name):
+        return None
+    return connection.execute(select(t.format_version.c.version)).scalar_one_or_none()

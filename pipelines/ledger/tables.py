@@ -1,0 +1,172 @@
+"""The ledger's tables. The prefix lets them live in a database that holds others, such as Airflow's."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    DateTime,
+    Dialect,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.types import TypeDecorator
+
+FORMAT = 1  # raise it with every change of a table, and add the change to store.UPGRADES
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """Aware datetimes, kept without zone as UTC, as SQLite keeps no zone."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a time without a zone")
+        return value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+metadata = MetaData()
+Body = JSON(none_as_null=True)
+
+
+def _pipeline() -> Column[str]:
+    return Column("pipeline", String(100), primary_key=True)
+
+
+def _table() -> tuple[Column[str], Column[str]]:
+    # 128 bytes is Oracle's longest name.
+    return Column("owner", String(128), primary_key=True), Column("table_name", String(128), primary_key=True)
+
+
+format_version = Table(
+    "redolake_format",
+    metadata,
+    Column("only", Integer, primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+
+pipelines = Table(
+    "redolake_pipelines",
+    metadata,
+    _pipeline(),
+    Column("dbid", BigInteger, nullable=False),
+    Column("resetlogs_id", BigInteger, nullable=False),
+    Column("scn", BigInteger, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+)
+
+windows = Table(
+    "redolake_windows",
+    metadata,
+    _pipeline(),
+    Column("name", String(60), primary_key=True),
+    Column("resetlogs_id", BigInteger, nullable=False),
+    Column("start_scn", BigInteger, nullable=False),
+    Column("end_scn", BigInteger, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("plan", Body, nullable=False),
+    Column("token", BigInteger, nullable=False),
+    Column("planned_at", UtcDateTime, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("error", Body),
+)
+# The chain of windows: one place begins at an SCN, whoever plans it.
+Index(
+    "redolake_windows_place",
+    windows.c.pipeline,
+    windows.c.resetlogs_id,
+    windows.c.start_scn,
+    unique=True,
+    sqlite_where=text("state <> 'abandoned'"),
+    postgresql_where=text("state <> 'abandoned'"),
+)
+
+tables = Table(
+    "redolake_tables",
+    metadata,
+    _pipeline(),
+    *_table(),
+    Column("state", String(20), nullable=False),
+    Column("captured_from_scn", BigInteger, nullable=False),
+    Column("snapshot_scn", BigInteger),
+    Column("complete_to_scn", BigInteger),
+    Column("held_from", String(20)),
+    Column("held_at", UtcDateTime),
+    Column("error", Body),
+    Column("changed_at", UtcDateTime, nullable=False),
+)
+
+table_versions = Table(
+    "redolake_table_versions",
+    metadata,
+    _pipeline(),
+    *_table(),
+    Column("from_scn", BigInteger, primary_key=True, autoincrement=False),
+    Column("source", String(20), nullable=False),
+    Column("body", Body, nullable=False),
+    Column("ddl", Text),
+    Column("recorded_at", UtcDateTime, nullable=False),
+)
+
+batches = Table(
+    "redolake_batches",
+    metadata,
+    _pipeline(),
+    Column("name", String(100), primary_key=True),
+    Column("start_scn", BigInteger, nullable=False),
+    Column("end_scn", BigInteger, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("spec_path", Text, nullable=False),
+    Column("result", Body),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+)
+
+open_transactions = Table(
+    "redolake_open_transactions",
+    metadata,
+    _pipeline(),
+    Column("con_id", Integer, primary_key=True, autoincrement=False),
+    Column("xid", String(40), primary_key=True),
+    Column("batch", String(100), nullable=False),
+    Column("thread", Integer, nullable=False),
+    Column("start_scn", BigInteger),
+    Column("row_count", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("username", String(128)),
+)
+
+leases = Table(
+    "redolake_leases",
+    metadata,
+    Column("name", String(400), primary_key=True),
+    Column("owner", String(400)),
+    Column("token", BigInteger, nullable=False),
+    Column("expires_at", UtcDateTime),
+)
+
+decisions = Table(
+    "redolake_decisions",
+    metadata,
+    Column("number", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column("pipeline", String(100), nullable=False, index=True),
+    Column("kind", String(60), nullable=False),
+    Column("body", Body, nullable=False),
+    Column("who", String(200), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+)

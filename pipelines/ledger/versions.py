@@ -1,0 +1,62 @@
+"""Table versions, written once each. The body is JSON that pipelines.schema writes and reads; nothing here looks into it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from sqlalchemy import and_, delete, select
+
+from pipelines.errors import SchemaConflict
+from pipelines.ledger import tables as t
+from pipelines.ledger.captured import key_of
+from pipelines.ledger.door import Door, insert_new
+from pipelines.ledger.entries import Json, Lease, VersionEntry
+from pipelines.scn import Scn
+from pipelines.table import TableId
+
+V = t.table_versions.c
+
+
+class TableVersions(Door):
+    def record_version(
+        self,
+        pipeline: str,
+        table: TableId,
+        from_scn: Scn,
+        body: Json,
+        source: Literal["baseline", "ddl"],
+        *,
+        now: datetime,
+        ddl: str | None = None,
+        lease: Lease | None = None,
+    ) -> bool:
+        """False where the same version is there already. Raises SchemaConflict where another one has that SCN."""
+        key = {**key_of(pipeline, table), "from_scn": from_scn}
+        row = {**key, "source": source, "body": dict(body), "ddl": ddl, "recorded_at": now}
+        with self._write(lease) as connection:
+            if insert_new(connection, t.table_versions, row):
+                return True
+            there = connection.execute(select(V.body).where(and_(*(V[name] == value for name, value in key.items()))))
+            if there.scalar_one() != dict(body):
+                raise SchemaConflict(
+                    "another version of the table is recorded for this SCN",
+                    cure=f"`redolake snapshot {table}` takes the table anew",
+                    table=table,
+                    scn=from_scn,
+                    source=source,
+                )
+            return False
+
+    def versions(self, pipeline: str, table: TableId) -> list[VersionEntry]:
+        """In the order of their SCNs."""
+        query = select(t.table_versions).where(and_(*(V[name] == value for name, value in key_of(pipeline, table).items())))
+        with self._read() as connection:
+            rows = connection.execute(query.order_by(V.from_scn)).all()
+        return [VersionEntry(table, Scn(row.from_scn), row.source, row.body, row.ddl) for row in rows]
+
+    def forget_versions_above(self, pipeline: str, table: TableId, scn: Scn, lease: Lease) -> int:
+        """Take back versions above `scn`, for a table that starts anew there; how many there were."""
+        found = and_(*(V[name] == value for name, value in key_of(pipeline, table).items()), V.from_scn > scn)
+        with self._write(lease) as connection:
+            return connection.execute(delete(t.table_versions).where(found)).rowcount
