@@ -1,0 +1,71 @@
+"""`<name>_apply`: everything landed and not yet applied, in one Spark job."""
+
+# mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from airflow.sdk import DAG, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from pipelines.airflow.assets import announce, landing_asset, tables_alias
+from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.schedule import apply_schedule
+from pipelines.airflow.settings import dag_settings
+from pipelines.airflow.spark import spark_task
+from pipelines.airflow.texts import APPLY, TASKS, dag_text
+from pipelines.config import Pipeline
+
+log = logging.getLogger(__name__)
+
+
+def apply_dag(pipeline: Pipeline) -> DAG:
+    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
+    def prepare() -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            prepared = dict(steps.prepare_apply(pipeline))
+        if not prepared["batch"]:
+            log.info("nothing landed that is not applied")
+            return {}
+        log.info("batch %s: SCNs [%s, %s)", prepared["batch"], prepared["start"], prepared["end"])
+        return prepared
+
+    @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
+    def record(batch: str) -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            recorded = dict(steps.record_apply(pipeline, batch))
+        advanced = {name: told["complete_to"] for name, told in recorded["tables"].items() if told["state"] != "held"}
+        announce(get_current_context()["outlet_events"], pipeline, advanced)
+        return recorded
+
+    @task(doc_md=TASKS["check"])
+    def check(recorded: dict[str, Any]) -> None:
+        if recorded["held"]:
+            raise AirflowFailException("\n".join(held_text(item) for item in recorded["held"]))
+
+    with DAG(
+        **dag_settings(pipeline, "apply"),
+        schedule=apply_schedule(pipeline, landing_asset(pipeline)),
+        doc_md=dag_text(APPLY, pipeline),
+    ) as dag:
+        batch = prepare()["batch"]
+        recorded = record(batch)
+        spark_task(pipeline, batch, TASKS["spark"]) >> recorded
+        check(recorded)
+    return dag
+
+
+def held_text(item: Any) -> str:
+    """A held table as one message, whether the step told its error whole or only its name."""
+    if isinstance(item, dict) and isinstance(item.get("error"), dict):
+        error = item["error"]
+        where = ", ".join(f"{k} {v}" for k, v in (error.get("where") or {}).items())
+        text = f"{item.get('table')} is held. {error.get('code')}: {error.get('what')}"
+        return text + (f" ({where})" if where else "") + (f"\n  do this: {error['cure']}" if error.get("cure") else "")
+    return f"{item} is held: `redolake status` tells why"

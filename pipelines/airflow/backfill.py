@@ -1,0 +1,70 @@
+"""`<name>_backfill`: an old SCN range into shadow tables, by a form. Started by hand."""
+
+# mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.settings import dag_settings
+from pipelines.airflow.snapshot import tables_param
+from pipelines.airflow.spark import spark_task
+from pipelines.airflow.texts import BACKFILL, TASKS, dag_text
+from pipelines.config import Pipeline
+
+log = logging.getLogger(__name__)
+
+
+def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
+    def scn(title: str, description: str) -> Param:
+        return Param(type="integer", minimum=0, title=title, description=description)
+
+    return {
+        "from_scn": scn("From SCN", "Changes that committed at this SCN or later."),
+        "to_scn": scn("To SCN", "Changes that committed before this SCN."),
+        "tables": tables_param(pipeline, [str(t.id) for t in pipeline.tables], "Which tables to fold.", fewest=1),
+        "dry_run": Param(True, type="boolean", title="Dry run", description="Only show the plan."),
+    }
+
+
+def check_range(from_scn: int, to_scn: int) -> None:
+    if not from_scn < to_scn:
+        what = f"From SCN {from_scn} is not below To SCN {to_scn}"
+        raise AirflowFailException(f"{what}\n  do this: trigger it again with a range that holds at least one SCN")
+
+
+def backfill_dag(pipeline: Pipeline) -> DAG:
+    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
+    def prepare() -> dict[str, Any]:
+        from pipelines import steps
+
+        chosen = get_current_context()["params"]
+        check_range(chosen["from_scn"], chosen["to_scn"])
+        with failing_as_airflow():
+            prepared = steps.backfill_prepare(
+                pipeline, chosen["from_scn"], chosen["to_scn"], list(chosen["tables"]), bool(chosen["dry_run"])
+            )
+        log.info("%s", prepared["plan"])
+        if chosen["dry_run"] or not prepared["batch"]:
+            get_current_context()["ti"].xcom_push("plan", prepared["plan"])
+            return {}
+        return {"batch": prepared["batch"], "plan": prepared["plan"]}
+
+    @task(doc_md=TASKS["record"])
+    def record(batch: str) -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            return dict(steps.backfill_record(pipeline, batch))
+
+    params = backfill_params(pipeline)
+    with DAG(**dag_settings(pipeline, "backfill"), schedule=None, params=params, doc_md=dag_text(BACKFILL, pipeline)) as dag:
+        batch = prepare()["batch"]
+        recorded = record(batch)
+        spark_task(pipeline, batch, TASKS["spark"]) >> recorded
+    return dag

@@ -1,0 +1,64 @@
+"""`<name>_capture`: plan a window, mine its slices side by side, land it."""
+
+# mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from airflow.sdk import DAG, get_current_context, task
+
+from pipelines.airflow.assets import landing_asset
+from pipelines.airflow.connections import source_of
+from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.schedule import capture_schedule
+from pipelines.airflow.settings import dag_settings
+from pipelines.airflow.texts import CAPTURE, TASKS, dag_text
+from pipelines.config import Pipeline
+
+log = logging.getLogger(__name__)
+
+
+def capture_dag(pipeline: Pipeline) -> DAG:
+    landing = landing_asset(pipeline)
+
+    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["plan"])
+    def plan() -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            found = steps.plan(pipeline, source_of(pipeline))
+        log.info("%s: %s", found["outcome"], found["reason"])
+        if found["outcome"] == "window":
+            return {"window": found["window"], "slices": found["slices"]}
+        get_current_context()["ti"].xcom_push("outcome", {"outcome": found["outcome"], "reason": found["reason"]})
+        return {}
+
+    @task(
+        doc_md=TASKS["mine"],
+        max_active_tis_per_dagrun=pipeline.mining_tasks,
+        map_index_template="slice {{ task.op_kwargs['slice_number'] }}",
+    )
+    def mine(window: str, slice_number: int) -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            return dict(steps.mine(pipeline, source_of(pipeline), window, slice_number))
+
+    @task(doc_md=TASKS["land"], outlets=[landing])
+    def land(window: str, mined: list[dict[str, Any]]) -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            landed = dict(steps.land(pipeline, window, list(mined)))
+        log.info("window %s: %s rows in %s", landed["window"], landed["rows"], landed["manifest"])
+        get_current_context()["outlet_events"][landing].extra = {k: landed[k] for k in ("window", "start", "end")}
+        return landed
+
+    settings = dag_settings(pipeline, "capture")
+    with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:
+        planned = plan()
+        mined = mine.partial(window=planned["window"]).expand(slice_number=planned["slices"])
+        land(planned["window"], mined)
+    return dag

@@ -1,0 +1,31 @@
+"""From pipelines.yml to DAGs: four for each pipeline. A wrong file is one import error that lists all findings."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from airflow.sdk import DAG
+
+from pipelines.airflow.apply import apply_dag
+from pipelines.airflow.backfill import backfill_dag
+from pipelines.airflow.capture import capture_dag
+from pipelines.airflow.snapshot import snapshot_dag
+from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, load_configuration
+
+BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag)
+
+
+def configuration_file(dag_file: Path) -> Path:
+    """REDOLAKE_CONFIG, else pipelines.yml beside the DAG file or in the folder above: Airflow's processes have no one cwd."""
+    if named := os.environ.get(CONFIG_VARIABLE):
+        return Path(named)
+    beside = dag_file.resolve().parent
+    return next((f for f in (beside / DEFAULT_FILE, beside.parent / DEFAULT_FILE) if f.exists()), beside / DEFAULT_FILE)
+
+
+def build_dags(dag_file: Path) -> dict[str, DAG]:
+    """DAGs by their id, for the DAG file's globals."""
+    configuration = load_configuration(configuration_file(dag_file))
+    dags = [build(pipeline) for pipeline in configuration.pipelines.values() for build in BUILDERS]
+    return {dag.dag_id: dag for dag in dags}

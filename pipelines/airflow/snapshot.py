@@ -1,0 +1,70 @@
+"""`<name>_snapshot`: the first contents of tables, as of one SCN. Started by hand."""
+
+# mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.sdk import DAG, Param, get_current_context, task
+
+from pipelines.airflow.assets import announce, tables_alias
+from pipelines.airflow.connections import source_of
+from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.settings import dag_settings
+from pipelines.airflow.spark import spark_task
+from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
+from pipelines.config import Pipeline
+
+
+def tables_param(pipeline: Pipeline, default: list[str], description: str, fewest: int = 0) -> Param:
+    """A choice of several among the captured tables."""
+    names = [str(t.id) for t in pipeline.tables]
+    choice = {"type": "array", "items": {"type": "string", "enum": names}, "minItems": fewest, "uniqueItems": True}
+    return Param(default, **choice, examples=names, title="Tables", description=description)
+
+
+def snapshot_dag(pipeline: Pipeline) -> DAG:
+    @task(multiple_outputs=True, doc_md=TASKS["begin"])
+    def begin() -> dict[str, Any]:
+        from pipelines import steps
+
+        tables = get_current_context()["params"]["tables"]
+        with failing_as_airflow():
+            return dict(steps.snapshot_begin(pipeline, source_of(pipeline), list(tables) or None))
+
+    @task(
+        doc_md=TASKS["read"],
+        max_active_tis_per_dagrun=pipeline.mining_tasks,
+        map_index_template="{{ task.op_kwargs['table'] }}",
+    )
+    def read(scn: int, table: str) -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            return dict(steps.snapshot_read(pipeline, source_of(pipeline), scn, table))
+
+    @task(multiple_outputs=True, doc_md=TASKS["prepare"])
+    def prepare(scn: int, tables: list[str]) -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            return dict(steps.snapshot_prepare(pipeline, scn, list(tables)))
+
+    @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
+    def record(batch: str, scn: int, tables: list[str]) -> dict[str, Any]:
+        from pipelines import steps
+
+        with failing_as_airflow():
+            recorded = dict(steps.snapshot_record(pipeline, batch))
+        announce(get_current_context()["outlet_events"], pipeline, dict.fromkeys(tables, scn))
+        return recorded
+
+    params = {"tables": tables_param(pipeline, [], "None chosen: those that have no contents yet.")}
+    with DAG(**dag_settings(pipeline, "snapshot"), schedule=None, params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
+        begun = begin()
+        prepared = prepare(begun["scn"], begun["tables"])
+        read.partial(scn=begun["scn"]).expand(table=begun["tables"]) >> prepared
+        recorded = record(prepared["batch"], begun["scn"], begun["tables"])
+        spark_task(pipeline, prepared["batch"], TASKS["spark"]) >> recorded
+    return dag
