@@ -1,0 +1,116 @@
+"""Codecs: what is encoded one by one and by columns is the same, and decodes to what it was."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal, localcontext
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.standin.wire.cells import Cell, encode_rows
+from pipelines.standin.wire.numbers import NumberOutOfRange, decode_number, encode_number
+from pipelines.standin.wire.primitives import clr, dalc, sb
+from pipelines.standin.wire.reader import Reader, RequestNotUnderstood
+from pipelines.standin.wire.types import BindType, WireType
+from pipelines.standin.wire.values import decode_bind, encode_out
+
+
+def column_bytes(array: pa.Array, type_: WireType) -> bytes:
+    blocks = encode_rows([pa.RecordBatch.from_arrays([array], names=["c"])], (Cell(type_),), lambda _: b"")
+    return b"".join(bytes(block.first(len(block))) for block in blocks)
+
+
+def row_bytes(values: list, type_: WireType) -> bytes:
+    return b"".join(b"\x07" + encode_out(value, BindType(type_, 22, 0)) for value in values)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, min_value=Decimal("-1e125"), max_value=Decimal("1e125")))
+def test_a_number_keeps_its_first_38_digits_in_the_codec(value):
+    data = encode_number(value)
+
+    assert len(data) <= 21
+    if value == 0 or value.adjusted() >= -90:
+        with localcontext(prec=50):
+            assert abs(decode_number(data) - value) <= abs(value).scaleb(-38)
+            if len(value.as_tuple().digits) <= 38:
+                assert decode_number(data) == value
+
+
+def test_a_number_out_of_range_is_refused_and_a_tiny_one_is_zero():
+    for value in (Decimal("1e126"), Decimal("-1e130"), float("inf"), float("nan")):
+        with pytest.raises(NumberOutOfRange):
+            encode_number(value)
+    assert encode_number(Decimal("1e-131")) == encode_number(0) == b"\x80"
+
+
+# From the protocol's description: what Oracle itself stores.
+ORACLE_BYTES = {1: "c102", 100: "c202", Decimal("0.01"): "c002", -1: "3e6466", 5_000_000_000: "c533", -123: "3d644e66"}
+
+
+@pytest.mark.parametrize(("value", "data"), ORACLE_BYTES.items())
+def test_a_number_has_the_bytes_that_oracle_stores(value, data):
+    assert encode_number(value).hex() == data
+    assert decode_number(bytes.fromhex(data)) == value
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=20), st.integers(0, 9))
+@settings(deadline=None, max_examples=60)
+def test_columns_of_numbers_are_encoded_as_single_numbers_are(values, scale):
+    decimals = [None if v is None else Decimal(v).scaleb(-scale) for v in values]
+    texts = [None if v is None else f"{v:f}" for v in decimals]
+    as_decimal = pa.array(decimals, pa.decimal128(38, scale))
+    for array, plain in (
+        (pa.array(values, pa.int64()), values),
+        (as_decimal, decimals),
+        (pa.array(texts, pa.string()), decimals),
+    ):
+        assert column_bytes(array, WireType.NUMBER) == row_bytes(plain, WireType.NUMBER)
+
+
+MOMENTS = st.datetimes(min_value=datetime(1, 1, 1), max_value=datetime(9999, 12, 31, 23, 59, 59))
+
+
+@given(MOMENTS, st.integers(-14 * 60, 14 * 60))
+def test_a_moment_survives_the_codec(moment, zone):
+    for type_, value in (
+        (WireType.TIMESTAMP, moment),
+        (WireType.DATE, moment.replace(microsecond=0)),
+    ):
+        bind = BindType(type_, 11, 0)
+        assert decode_bind(encode_out(value, bind)[1:], bind) == value
+    if datetime(2, 1, 1) < moment < datetime(9998, 1, 1):
+        zoned = moment.replace(tzinfo=timezone(timedelta(minutes=zone)))
+        bind = BindType(WireType.TIMESTAMP_TZ, 13, 0)
+        assert decode_bind(encode_out(zoned, bind)[1:], bind) == zoned
+
+
+@given(st.lists(st.one_of(st.none(), MOMENTS), min_size=1, max_size=10))
+@settings(deadline=None, max_examples=60)
+def test_columns_of_moments_are_encoded_as_single_moments_are(values):
+    for type_ in (WireType.DATE, WireType.TIMESTAMP, WireType.TIMESTAMP_TZ):
+        assert column_bytes(pa.array(values, pa.timestamp("us")), type_) == row_bytes(values, type_)
+
+
+@given(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=70_000), st.integers(1, 9000))
+@settings(deadline=None, max_examples=60)
+def test_fields_are_read_back_however_the_packets_cut_them(number, value, size):
+    message = sb(number) + clr(value) + dalc(value) + b"\x2a"
+    pieces = iter([message[i : i + size] for i in range(0, len(message), size)])
+    reader = Reader(next(pieces), lambda: next(pieces))
+
+    assert reader.ub() == number
+    assert (reader.clr() or b"") == value
+    assert (reader.dalc() or b"") == value
+    assert reader.u8() == 0x2A
+    reader.finish()
+
+
+def test_bytes_left_over_after_a_request_are_not_understood():
+    reader = Reader(b"\x00\x07")
+    reader.ub()
+
+    with pytest.raises(RequestNotUnderstood, match="1 bytes are left over: 07"):
+        reader.finish()
