@@ -6,6 +6,7 @@ means is not decided here.
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -84,19 +85,30 @@ def unescape(literals: pa.StringArray) -> pa.StringArray:
     return pc.replace_substring(literals, "''", "'")
 
 
-_ESCAPE = re.compile(r"\\(?:([0-9A-Fa-f]{4})|(\\))")
+_NO_ESCAPE = re.compile(r"\\(?![0-9A-Fa-f]{4})")
 
 
-def decode_unistr(text: str) -> str:
-    """`\\XXXX` is a UTF-16 code unit, `\\\\` a backslash. Raises ValueError."""
-    if "\\" not in text:
-        return text
-    end = 0
-    decoded: list[str] = []
-    for m in _ESCAPE.finditer(text):
-        decoded += (text[end : m.start()], chr(int(m[1], 16)) if m[1] else "\\")
-        end = m.end()
-    decoded.append(text[end:])
-    if any("\\" in plain for plain in decoded[0::2]):
+def decode_unistr(texts: list[str]) -> list[str | None]:
+    """`\\XXXX` is a UTF-16 code unit, `\\\\` a backslash; None for what is neither, or half a surrogate pair."""
+    try:
+        return list(_decode_unistr(texts))
+    except ValueError:
+        return [_decode_one(text) for text in texts]
+
+
+def _decode_unistr(texts: list[str]) -> list[str]:
+    """JSON's escape is the same but for one letter, and its reader is in C."""
+    escaped = [text.replace("\\\\", "\\005C") for text in texts]
+    if _NO_ESCAPE.search("\n".join(escaped)):
         raise ValueError("a backslash that is no escape")
-    return "".join(decoded).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+    items = '","'.join(text.replace("\\", "\\u").replace('"', '\\"') for text in escaped)
+    decoded: list[str] = json.loads(f'["{items}"]', strict=False)
+    "".join(decoded).encode()  # raises on half a surrogate pair
+    return decoded
+
+
+def _decode_one(text: str) -> str | None:
+    try:
+        return _decode_unistr([text])[0]
+    except ValueError:
+        return None

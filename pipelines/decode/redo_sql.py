@@ -177,7 +177,8 @@ def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
     expected = batch.table.columns_count[heads]
     for row in np.flatnonzero((batch.table.kind[heads] == Kind.INSERT) & (given != expected)).tolist():
         errors.setdefault(row, f"{expected[row]} columns but {given[row]} values")
-    return (before - base[batch.gap_row]).astype(np.int32)
+    positions: Ints = before - base[batch.gap_row]
+    return positions
 
 
 def _check_masks(batch: _Batch, errors: dict[int, str]) -> None:
@@ -210,7 +211,7 @@ def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints
     return (pa.concat_arrays(parts) if len(parts) > 1 else pieces), index, length
 
 
-def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[int, str]) -> tuple[list[int], list[str]]:
+def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[int, str]) -> tuple[list[int], list[str | None]]:
     """The literals that begin a UNISTR value, and the values: joined first, for a surrogate pair may be cut in two."""
     opens = batch.table.opens_form[batch.opening] == Form.UNISTR
     literals = np.flatnonzero(opens | (batch.leaves == UNISTR_FOLLOWS))
@@ -227,12 +228,11 @@ def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[in
             joined.append(text)
         else:
             joined[-1] += text
-    for i, text in enumerate(joined):
-        try:
-            joined[i] = decode_unistr(text)
-        except ValueError:
-            errors.setdefault(int(batch.split.row[heads[i]]), f"not a UNISTR text: {_shown(text)}")
-    return heads, joined
+    decoded = decode_unistr(joined)
+    for head, text, value in zip(heads, joined, decoded, strict=True):
+        if value is None:
+            errors.setdefault(int(batch.split.row[head]), f"not a UNISTR text: {_shown(text)}")
+    return heads, decoded
 
 
 def _assignments(batch: _Batch, positions: Ints, literal_value: Ints, numbers_from: int) -> Assignments:

@@ -1,0 +1,43 @@
+"""The Oracle types that are followed, one file per family: target type, how a literal and how internal bytes are read.
+
+A type that is not in the list is refused when a pipeline is validated, never at a row.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pipelines.decode.datatypes import character, datetime, number, raw
+from pipelines.decode.datatypes.family import Cast, Family, Rule
+from pipelines.errors import SchemaConflict
+from pipelines.table import OracleType
+
+__all__ = ["FAMILIES", "Cast", "Family", "Rule", "family_of", "spark_ddl_type", "spark_name", "target_type"]
+
+FAMILIES: tuple[Family, ...] = (number.FAMILY, character.FAMILY, *datetime.FAMILIES, raw.FAMILY)
+
+_BY_NAME = {name: family for family in FAMILIES for name in family.names}
+
+
+def family_of(oracle_type: OracleType) -> Family:
+    family = _BY_NAME.get(oracle_type.name)
+    if family is None:
+        known = ", ".join(_BY_NAME)
+        cure = f"leave the table out for now; these types are followed: {known}, TIMESTAMP with at most 6 decimals"
+        raise SchemaConflict(f"type {oracle_type} is not followed", cure=cure)
+    return family
+
+
+def target_type(oracle_type: OracleType, rule: Rule = None) -> pa.DataType:
+    """Raises SchemaConflict for a type that no target type holds, ConfigurationError for a rule that does not suit it."""
+    return family_of(oracle_type).target(oracle_type, rule)
+
+
+def spark_ddl_type(oracle_type: OracleType, rule: Rule = None) -> str:
+    return spark_name(target_type(oracle_type, rule))
+
+
+def spark_name(arrow_type: pa.DataType) -> str:
+    if pa.types.is_decimal(arrow_type):
+        return f"decimal({arrow_type.precision},{arrow_type.scale})"
+    return {pa.string(): "string", pa.timestamp("us"): "timestamp_ntz", pa.binary(): "binary"}[arrow_type]

@@ -1,0 +1,108 @@
+"""Redo rows of one table version -> typed values before and after, as columns.
+
+Values that are absent are told as missing, values that do not fit as an error of their row; what becomes of such rows
+is the caller's decision. No row is dropped or put in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.decode.datatypes import Rule, target_type
+from pipelines.decode.images import image_of
+from pipelines.decode.redo_sql import Bools
+from pipelines.decode.resolve import resolve
+from pipelines.table import TableVersion
+
+Types = Mapping[int, pa.DataType | Rule]  # by column id; a column that is left out has no rule of its own
+
+DEFAULT_CHARSET = "AL32UTF8"
+
+
+def target_types(version: TableVersion, types: Types) -> dict[int, pa.DataType]:
+    rules = {column: types.get(column.id) for column in version.columns}
+    return {
+        column.id: rule if isinstance(rule, pa.DataType) else target_type(column.type, rule) for column, rule in rules.items()
+    }
+
+
+def changes_schema(redo: pa.Schema, version: TableVersion, types: Types) -> pa.Schema:
+    """What decode_changes returns for batches of this schema."""
+    targets = target_types(version, types)
+    return pa.schema(
+        [
+            *(field for field in redo if field.name != "sql_redo"),
+            pa.field("error", pa.string()),
+            pa.field("error_sql", pa.string()),
+            pa.field("unknown", pa.list_(pa.string())),
+            pa.field("missing", pa.list_(pa.int32())),
+            pa.field("assigned", pa.list_(pa.int32())),
+            *(pa.field(f"o{column.id}", targets[column.id]) for column in version.columns),
+            *(pa.field(f"n{column.id}", targets[column.id]) for column in version.columns),
+        ]
+    )
+
+
+def decode_changes(
+    batch: pa.RecordBatch,
+    version: TableVersion,
+    types: Types,
+    *,
+    names: Mapping[str, int] | None = None,
+    charset: str = DEFAULT_CHARSET,
+) -> pa.RecordBatch:
+    """All columns of `batch` but sql_redo, which must be there with status, info, operation_code and rollback; and:
+
+    error      why the row is not understood, null = ok; with an error the values mean nothing
+    error_sql  the text of such a row, to be shown
+    unknown    names in the text that the version does not have, null = none
+    missing    ids of the version's columns that are absent from a WHERE, or from the list of an INSERT (where Oracle
+               leaves out trailing nulls: they are null here); null = none
+    assigned   ids of the columns in the SET of an UPDATE; null = none
+    o<id>      the value before: WHERE of an UPDATE or DELETE
+    n<id>      the value after: VALUES of an INSERT; SET of an UPDATE, else its WHERE
+
+    Undo rows (rollback = 1) have at most a ROWID: their text must parse, but no values are read from it.
+    `names` tells column ids by name where the dictionary that mined has other names than the version.
+    `charset` is NLS_CHARACTERSET; only rows that LogMiner could not resolve need it.
+    """
+    redo, targets = resolve(batch, version, names), target_types(version, types)
+    slices = redo.slices(len(version.columns))
+    errors = dict(redo.errors)
+    images = [
+        image_of(redo, column, targets[column.id], bounds, charset, errors)
+        for column, bounds in zip(version.columns, slices, strict=True)
+    ]
+    ids = np.array([column.id for column in version.columns], np.int32)
+    columns = [
+        *(batch.column(name) for name in batch.schema.names if name != "sql_redo"),
+        *_errors(batch.column("sql_redo"), errors),
+        pa.array(redo.unknown, pa.list_(pa.string())),
+        _id_lists(ids, [image.missing(redo.kind) for image in images], batch.num_rows),
+        _id_lists(ids, [image.assigned >= 0 for image in images], batch.num_rows),
+        *(image.before() for image in images),
+        *(image.after(redo.kind) for image in images),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types))
+
+
+def _errors(sql: pa.Array, errors: Mapping[int, str]) -> tuple[pa.Array, pa.Array]:
+    if not errors:
+        return pa.nulls(len(sql), pa.string()), pa.nulls(len(sql), pa.string())
+    messages = pa.array([errors.get(row) for row in range(len(sql))], pa.string())
+    return messages, pc.if_else(messages.is_valid(), sql.cast(pa.string()), pa.scalar(None, pa.string()))
+
+
+def _id_lists(ids: np.ndarray[tuple[int], np.dtype[np.int32]], flags: Sequence[Bools], rows: int) -> pa.Array:
+    """Per row the ids of the columns that are flagged; null for a row without any."""
+    table = np.stack(flags, axis=1) if flags else np.zeros((rows, 0), np.bool_)
+    if not table.any():
+        return pa.nulls(rows, pa.list_(pa.int32()))
+    counts = np.count_nonzero(table, axis=1)
+    offsets = np.append(0, np.cumsum(counts)).astype(np.int32)
+    chosen = pa.array(ids[np.nonzero(table)[1]], pa.int32())
+    return pa.ListArray.from_arrays(pa.array(offsets), chosen, mask=pa.array(counts == 0))

@@ -1,0 +1,68 @@
+"""VARCHAR2 and CHAR: text as it is, a CHAR blank padded as Oracle keeps it. The national types are not here."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pipelines.decode.datatypes.family import Cast, Family, Rule, cast_each
+from pipelines.decode.forms import Form
+from pipelines.errors import ConfigurationError, Finding, SchemaConflict
+from pipelines.table import OracleType
+
+# NLS_CHARACTERSET -> codec. Only internal bytes need it: redo SQL comes through the driver as Unicode.
+CODECS = {
+    "AL32UTF8": "utf-8",
+    "UTF8": "cesu-8",
+    "US7ASCII": "ascii",
+    "WE8ISO8859P1": "iso8859-1",
+    "WE8ISO8859P9": "iso8859-9",
+    "WE8ISO8859P15": "iso8859-15",
+    "EE8ISO8859P2": "iso8859-2",
+    "CL8ISO8859P5": "iso8859-5",
+    "WE8MSWIN1252": "cp1252",
+    "EE8MSWIN1250": "cp1250",
+    "CL8MSWIN1251": "cp1251",
+    "EL8MSWIN1253": "cp1253",
+    "TR8MSWIN1254": "cp1254",
+    "IW8MSWIN1255": "cp1255",
+    "AR8MSWIN1256": "cp1256",
+    "BLT8MSWIN1257": "cp1257",
+    "VN8MSWIN1258": "cp1258",
+    "CL8KOI8R": "koi8-r",
+    "JA16SJISTILDE": "cp932",
+    "JA16EUC": "euc-jp",
+    "ZHS16GBK": "gbk",
+    "ZHS32GB18030": "gb18030",
+    "ZHT16MSWIN950": "cp950",
+    "KO16MSWIN949": "cp949",
+}
+
+
+def target(oracle_type: OracleType, rule: Rule) -> pa.DataType:
+    if rule not in (None, "string"):
+        raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit text", "leave the rule out")])
+    return pa.string()
+
+
+def cast(texts: pa.StringArray, _target: pa.DataType) -> Cast:
+    return Cast(texts)
+
+
+def internal(raw: pa.BinaryArray, _target: pa.DataType, charset: str) -> Cast:
+    codec = CODECS.get(charset)
+    if codec is None:
+        cure = "take a new snapshot of the table: redo from before its last DDL cannot be read"
+        raise SchemaConflict(f"no decoder for the database character set {charset}", cure=cure)
+    return cast_each(raw, lambda value: decode_text(value, codec), pa.string())
+
+
+def decode_text(raw: bytes, codec: str) -> str:
+    try:
+        if codec == "cesu-8":  # Oracle's UTF8 writes each half of a surrogate pair in three bytes
+            return raw.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass").decode("utf-16-le")
+        return raw.decode(codec)
+    except UnicodeError as error:
+        raise ValueError(f"is not text in {codec}") from error
+
+
+FAMILY = Family(frozenset({"VARCHAR2", "CHAR"}), frozenset({Form.TEXT, Form.UNISTR}), target, cast, internal)

@@ -1,0 +1,90 @@
+"""DATE and TIMESTAMP(0..6): points of time without a zone, in microseconds, from year 1 to 9999.
+
+The texts are those of the NLS formats that mining pins; anything else is refused, for it may have lost its time of day.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.decode.datatypes.family import Cast, Family, Rule, cast_distinct, cast_each
+from pipelines.decode.forms import Form
+from pipelines.errors import ConfigurationError, Finding, SchemaConflict
+from pipelines.table import OracleType
+
+TYPE = pa.timestamp("us")
+_MAX_FRACTION = 6
+_SECONDS, _NANOSECONDS = len("2026-03-29 01:30:00"), len("2026-03-29 01:30:00.123456000")
+_PINNED = re.compile(r" ?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?")  # SYYYY leaves a blank for the sign
+_FIRST = pa.scalar(datetime(1, 1, 1), TYPE)
+
+
+def target(oracle_type: OracleType, rule: Rule) -> pa.DataType:
+    if rule is not None:
+        raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit a date", "leave the rule out")])
+    if oracle_type.name == "TIMESTAMP" and (oracle_type.scale or 0) > _MAX_FRACTION:
+        raise SchemaConflict(
+            f"{oracle_type} has more decimals than the microseconds of the target", cure="leave the table out for now"
+        )
+    return TYPE
+
+
+def cast(texts: pa.StringArray, _target: pa.DataType) -> Cast:
+    try:
+        values = _cast_all(texts)
+    except pa.ArrowInvalid:
+        values = None
+    if values is None or pc.any(pc.less(values, _FIRST)).as_py():
+        return cast_each(texts, parse_datetime, TYPE)
+    return Cast(values)
+
+
+def _cast_all(texts: pa.StringArray) -> pa.Array | None:
+    """All at once if all are written alike; Arrow reads up to six decimals, and would take a date without time, too."""
+    lengths = np.unique(pc.drop_null(pc.binary_length(texts)).to_numpy())
+    if len(lengths) == 0 or (len(lengths) == 1 and lengths[0] == _SECONDS):
+        return texts.cast(TYPE)
+    if len(lengths) > 1 or lengths[0] != _NANOSECONDS or not pc.all(pc.ends_with(texts, "000")).as_py():
+        return None
+    return pc.utf8_slice_codeunits(texts, 0, _NANOSECONDS - 3).cast(TYPE)
+
+
+def parse_datetime(text: str) -> datetime:
+    m = _PINNED.fullmatch(text)
+    if m is None:
+        raise ValueError("is before year 1" if text.startswith("-") else "is not written in the pinned format")
+    fraction = (m[7] or "").ljust(9, "0")
+    if not fraction.endswith("000"):
+        raise ValueError("has more decimals than microseconds")
+    try:
+        year, month, day, hour, minute, second = (int(m[i]) for i in range(1, 7))
+        return datetime(year, month, day, hour, minute, second, int(fraction[:6]))
+    except ValueError as error:
+        raise ValueError(f"is not a point of time from year 1 to 9999: {error}") from error
+
+
+def internal(raw: pa.BinaryArray, target: pa.DataType, _charset: str) -> Cast:
+    return cast_distinct(raw, datetime_text, lambda texts: cast(texts, target))
+
+
+def datetime_text(raw: bytes) -> str:
+    """Century and year plus 100, month, day, then hour, minute, second plus 1; four more bytes are nanoseconds."""
+    if len(raw) not in (7, 11):
+        raise ValueError("is not a date in Oracle's format")
+    century, year, (month, day) = raw[0] - 100, raw[1] - 100, raw[2:4]
+    if century < 0 or year < 0:
+        raise ValueError("is before year 1")
+    hour, minute, second = (byte - 1 for byte in raw[4:7])
+    whole = f"{century * 100 + year:04d}-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}"
+    return whole if len(raw) == 7 else f"{whole}.{int.from_bytes(raw[7:], 'big'):09d}"
+
+
+FAMILIES = (
+    Family(frozenset({"DATE"}), frozenset({Form.DATE}), target, cast, internal),
+    Family(frozenset({"TIMESTAMP"}), frozenset({Form.TIMESTAMP}), target, cast, internal),
+)

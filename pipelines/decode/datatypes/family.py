@@ -1,0 +1,62 @@
+"""What every family of Oracle types must tell, and the casts the families share.
+
+A cast never rounds and never guesses: what does not fit becomes null and is told with its reason, by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pipelines.decode.forms import Form
+from pipelines.table import OracleType
+
+Rule = str | int | None  # from the configuration of a column
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    values: pa.Array
+    refused: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """`cast` reads the literals of redo SQL, `internal` the bytes that stand in rows LogMiner could not name."""
+
+    names: frozenset[str]
+    forms: frozenset[Form]
+    target: Callable[[OracleType, Rule], pa.DataType]
+    cast: Callable[[pa.StringArray, pa.DataType], Cast]
+    internal: Callable[[pa.BinaryArray, pa.DataType, str], Cast]
+
+
+def cast_each(values: pa.Array, convert: Callable[[Any], object], target: pa.DataType) -> Cast:
+    """One by one: the way to find out which values fail. `convert` raises ValueError with the reason."""
+    converted: list[object] = []
+    refused: dict[int, str] = {}
+    for i, value in enumerate(values.to_pylist()):
+        converted.append(None)
+        if value is not None:
+            try:
+                converted[i] = convert(value)
+            except ValueError as error:
+                refused[i] = str(error)
+    return Cast(pa.array(converted, target), refused)
+
+
+def cast_distinct(raw: pa.BinaryArray, text: Callable[[Any], str], cast: Callable[[pa.StringArray], Cast]) -> Cast:
+    """Internal bytes by way of the text that a literal would have, each distinct value once."""
+    coded = raw.dictionary_encode()
+    texts = cast_each(coded.dictionary, text, pa.string())
+    typed = cast(texts.values)
+    reasons = {**typed.refused, **texts.refused}
+    refused: dict[int, str] = {}
+    if reasons:
+        codes = coded.indices.fill_null(-1).to_numpy()
+        refused = {int(i): reasons[int(codes[i])] for i in np.flatnonzero(np.isin(codes, list(reasons)))}
+    return Cast(typed.values.take(coded.indices), refused)

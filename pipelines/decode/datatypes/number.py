@@ -1,0 +1,105 @@
+"""NUMBER: exact decimals, or text where the configuration says so. FLOAT and the binary types are not here."""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.decode.datatypes.family import Cast, Family, Rule, cast_distinct, cast_each
+from pipelines.decode.forms import Form
+from pipelines.errors import ConfigurationError, Finding, SchemaConflict
+from pipelines.table import OracleType
+
+MAX_DIGITS = 38  # of Spark's and Delta's decimal
+DEFAULT_SCALE = 10  # of NUMBER without precision
+_AS_TEXT = 'declare the column as "string"'
+
+_LITERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[Ee][+-]?\d+)?")
+_CANONICAL = r"^-?(?:0|[1-9][0-9]*|(?:[1-9][0-9]*)?\.[0-9]*[1-9])$"
+_EXACT = Context(prec=400)  # Oracle's 1E+125 and 1E-130 with 40 digits; the default of 28 would round
+
+
+def target(oracle_type: OracleType, rule: Rule) -> pa.DataType:
+    if rule == "string":
+        return pa.string()
+    precision, scale = oracle_type.precision, oracle_type.scale
+    if precision is None and scale is None:
+        return pa.decimal128(MAX_DIGITS, DEFAULT_SCALE if rule is None else _checked_scale(oracle_type, rule))
+    if rule is not None:
+        raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit a NUMBER of fixed scale", _AS_TEXT)])
+    # INTEGER has no precision but scale 0; a negative scale adds digits on the left, one above the precision on the right.
+    scale = scale or 0
+    precision = MAX_DIGITS if precision is None else precision
+    precision, scale = (precision - scale, 0) if scale < 0 else (max(precision, scale), scale)
+    if precision > MAX_DIGITS:
+        raise SchemaConflict(f"{oracle_type} has {precision} digits, a decimal holds {MAX_DIGITS}", cure=_AS_TEXT)
+    return pa.decimal128(precision, scale)
+
+
+def _checked_scale(oracle_type: OracleType, rule: Rule) -> int:
+    if isinstance(rule, int) and not isinstance(rule, bool) and 0 <= rule <= MAX_DIGITS:
+        return rule
+    cure = f'a scale from 0 to {MAX_DIGITS}, or "string"'
+    raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} is not understood", cure)])
+
+
+def cast(texts: pa.StringArray, target: pa.DataType) -> Cast:
+    if target == pa.string():
+        return _as_text(texts)
+    try:
+        return Cast(texts.cast(target))
+    except pa.ArrowInvalid:
+        return cast_each(texts, lambda text: _fitting(text, target), target)
+
+
+def _fitting(text: str, target: pa.DataType) -> Decimal:
+    value = _decimal(text)
+    digits, exponent = value.as_tuple().digits, int(value.as_tuple().exponent)
+    if -exponent > target.scale:
+        raise ValueError(f"has more decimals than decimal({target.precision},{target.scale})")
+    if value and len(digits) + exponent > target.precision - target.scale:
+        raise ValueError(f"has more digits than decimal({target.precision},{target.scale})")
+    return _EXACT.quantize(value, Decimal(1).scaleb(-target.scale))
+
+
+def _decimal(text: str) -> Decimal:
+    if not _LITERAL.fullmatch(text):
+        raise ValueError("is not a number")
+    return Decimal(text).normalize(_EXACT)
+
+
+def _as_text(texts: pa.StringArray) -> Cast:
+    """One spelling per number, so that values compare equal whichever way they came: 0.05, never .05 or 5E-2."""
+    if pc.all(pc.match_substring_regex(texts, _CANONICAL)).as_py() is False:
+        return cast_each(texts, lambda text: _spelled(_decimal(text)), pa.string())
+    return Cast(pc.replace_substring_regex(texts, r"^(-?)\.", r"\10."))
+
+
+def _spelled(value: Decimal) -> str:
+    return f"{value:f}" if value else "0"
+
+
+def internal(raw: pa.BinaryArray, target: pa.DataType, _charset: str) -> Cast:
+    return cast_distinct(raw, number_text, lambda texts: cast(texts, target))
+
+
+def number_text(raw: bytes) -> str:
+    """Base 100: an exponent byte, then a byte per digit; negative ones complemented, 0x66 (102) at the end of a short one."""
+    if raw == b"\x80":
+        return "0"
+    if len(raw) < 2 or raw == b"\xff\x65":
+        raise ValueError("is not a finite number")
+    if raw[0] & 0x80:
+        sign, exponent, digits = "", raw[0] - 0xC1, [byte - 1 for byte in raw[1:]]
+    else:
+        body = raw[1:-1] if raw[-1] == 102 else raw[1:]
+        sign, exponent, digits = "-", 0x3E - raw[0], [101 - byte for byte in body]
+    if not digits or not all(0 <= digit <= 99 for digit in digits):
+        raise ValueError("is not a number in Oracle's format")
+    return f"{sign}{int(''.join(f'{digit:02d}' for digit in digits))}E{2 * (exponent - len(digits) + 1)}"
+
+
+FAMILY = Family(frozenset({"NUMBER"}), frozenset({Form.TEXT, Form.NUMBER}), target, cast, internal)

@@ -1,0 +1,113 @@
+"""Whose values are they: the names in redo statements -> columns of one table version, and which rows cannot be read.
+
+Values are not looked at here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pipelines.decode.forms import Kind
+from pipelines.decode.redo_sql import Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
+from pipelines.table import TableVersion
+
+_UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row whose definition LogMiner does not have: COL n and internal bytes
+_COL_N = re.compile(r"COL (\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedRedo:
+    """`kind` is UNKNOWN for rows in error and for undo rows. The assignments are those of the version's columns, ordered
+    by column; their `name` is twice the column's place in the version, plus 1 for internal bytes."""
+
+    kind: Ints
+    errors: dict[int, str]
+    unknown: list[list[str] | None]
+    values: pa.StringArray
+    assignments: Assignments
+
+    def slices(self, columns: int) -> Iterator[tuple[int, int, int]]:
+        """For each column: where its literals begin, where its internal bytes do, and where they end."""
+        bounds = np.searchsorted(self.assignments.name, np.arange(2 * columns + 1)).tolist()
+        return zip(bounds[0:-1:2], bounds[1::2], bounds[2::2], strict=True)
+
+
+def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, int] | None = None) -> ResolvedRedo:
+    """`names` tells column ids by name where the dictionary that mined has other names than the version."""
+    parsed = parse_redo_sql(batch.column("sql_redo"))
+    is_undo = _ints(batch, "rollback") == 1
+    place, is_internal = _places(parsed, version, names, _ints(batch, "status") == _UNRESOLVED)
+    errors = {row: text for row, text in enumerate(parsed.error.to_pylist()) if text is not None} if _any_error(parsed) else {}
+    _check_rows(batch, parsed, is_undo, is_internal, errors)
+
+    kind = np.where(is_undo, np.int32(Kind.UNKNOWN), parsed.kind)
+    kind[list(errors)] = Kind.UNKNOWN
+    is_read = kind[parsed.assignments.row] != Kind.UNKNOWN
+    unknown = _unknown_names(parsed, np.flatnonzero(is_read & (place < 0)))
+    kept = np.flatnonzero(is_read & (place >= 0))
+    key = (2 * place[kept] + is_internal[kept]).astype(np.int16)  # numbers of 16 bits are sorted in linear time
+    order = np.argsort(key, kind="stable")
+    by_column, given = kept[order], parsed.assignments
+    assignments = Assignments(
+        given.row[by_column], key[order].astype(np.int32), given.side[by_column], given.form[by_column], given.value[by_column]
+    )
+    return ResolvedRedo(kind, errors, unknown, parsed.values, assignments)
+
+
+def _any_error(parsed: ParsedRedo) -> bool:
+    return bool(parsed.error.null_count < len(parsed.error))
+
+
+def _ints(batch: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:
+    column: npt.NDArray[np.int64] = batch.column(name).cast(pa.int64()).fill_null(0).to_numpy()
+    return column
+
+
+def _places(
+    parsed: ParsedRedo, version: TableVersion, names: Mapping[str, int] | None, unresolved: Bools
+) -> tuple[Ints, Bools]:
+    """For each assignment its column's place in the version, or -1, and whether the column is told as COL n.
+
+    n is the SEGMENT_COLUMN_ID. A table may have a column that is called "COL 1", so STATUS decides.
+    """
+    by_id = {column.id: place for place, column in enumerate(version.columns)}
+    ids = {column.name: column.id for column in version.columns} if names is None else names
+    by_segment = {column.segment_id: place for place, column in enumerate(version.columns)}
+    numbers = [int(m[1]) if (m := _COL_N.fullmatch(name)) else None for name in parsed.names]
+    given = parsed.assignments
+    if not parsed.names:
+        return np.empty(0, np.int32), np.empty(0, np.bool_)
+    named = np.array([by_id.get(ids.get(name, -1), -1) for name in parsed.names], np.int32)
+    numbered = np.array([-1 if n is None else by_segment.get(n, -1) for n in numbers], np.int32)
+    is_internal = unresolved[given.row] & np.array([n is not None for n in numbers], np.bool_)[given.name]
+    return np.where(is_internal, numbered[given.name], named[given.name]), is_internal
+
+
+def _check_rows(batch: pa.RecordBatch, parsed: ParsedRedo, is_undo: Bools, is_internal: Bools, errors: dict[int, str]) -> None:
+    status, code = _ints(batch, "status"), _ints(batch, "operation_code")
+    is_read = (parsed.kind != Kind.UNKNOWN) & ~is_undo
+    for row in np.flatnonzero(is_read & (parsed.kind != code)).tolist():
+        errors.setdefault(row, f"operation code {code[row]}, but the text says {Kind(parsed.kind[row]).name}")
+
+    rows = parsed.assignments.row
+    named = np.bincount(rows[~is_internal], minlength=batch.num_rows) > 0
+    numbered = np.bincount(rows[is_internal], minlength=batch.num_rows) > 0
+    executable = (status == 0) | ((status == _UNRESOLVED) & numbered & ~named)
+    for row in np.flatnonzero(is_read & ~executable).tolist():
+        info = batch.column("info")[row].as_py()
+        errors.setdefault(row, f"LogMiner gave it STATUS {status[row]}" + (f", {info}" if info else ""))
+
+
+def _unknown_names(parsed: ParsedRedo, assignments: npt.NDArray[np.intp]) -> list[list[str] | None]:
+    unknown: list[list[str] | None] = [None] * len(parsed.kind)
+    for row, name in zip(parsed.assignments.row[assignments], parsed.assignments.name[assignments], strict=True):
+        names = unknown[row] = unknown[row] or []
+        if parsed.names[name] not in names:
+            names.append(parsed.names[name])
+    return unknown
