@@ -1,0 +1,56 @@
+"""A batch's changes, assembled: from landed rows to committed changes that add up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.assemble.census import Census, take_census
+from pipelines.assemble.landed import read_rows
+from pipelines.assemble.subjects import Subject, attribute
+from pipelines.assemble.survey import Survey, survey
+from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends
+from pipelines.assemble.unknown_xid import resolve
+from pipelines.batch import LandedWindow
+from pipelines.scn import ScnRange
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """`rows` are all rows as read, `changes` those of captured tables with their disposition."""
+
+    rows: DataFrame
+    changes: DataFrame
+    survey: Survey
+    census: Census
+
+    def committed(self, subject: int, piece: int) -> DataFrame:
+        """The surviving changes of one table and piece, to be applied in the order of transactions.ORDER."""
+        mine = (F.col("subject") == subject) & (F.col("piece") == piece) & (F.col("disposition") == APPLIED)
+        return self.changes.filter(mine)
+
+
+@contextmanager
+def assembled(
+    spark: SparkSession,
+    scns: ScnRange,
+    windows: Sequence[LandedWindow],
+    carry_in: Sequence[str],
+    subjects: Sequence[Subject],
+    container: str | None,
+) -> Iterator[Assembled]:
+    """The joined changes stay cached (memory, then disk) as long as the context lives."""
+    rows = attribute(read_rows(spark, windows, carry_in), subjects, container)
+    found = survey(rows, scns)
+    if found.unknown_xids:
+        rows = resolve(rows)
+    joined = join_ends(rows, found.ends).persist()
+    try:
+        changes = dispose(cancel_undone(joined) if found.undo_rows else joined, subjects)
+        yield Assembled(rows, changes, found, take_census(changes))
+    finally:
+        joined.unpersist()

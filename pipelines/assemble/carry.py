@@ -1,0 +1,35 @@
+"""The rows of transactions still open at a batch's end, as they go into the carry-over, and the list of those transactions."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.assemble.landed import CARRIED_COLUMNS, START
+from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
+from pipelines.batch import OpenTransaction
+
+
+def rows_to_carry(changes: DataFrame, rows: DataFrame) -> DataFrame:
+    """Raw rows, decoded by nobody yet; `start_scn` is filled in from the transaction's START where LogMiner left it out."""
+    starts = rows.filter(F.col("operation_code") == START).groupBy(*TRANSACTION).agg(F.min("scn").alias("begun_scn"))
+    open_rows = changes.filter(F.col("disposition") == CARRIED_OUT)
+    return (
+        open_rows.join(starts, list(TRANSACTION), "left")
+        .withColumn("start_scn", F.coalesce("start_scn", "begun_scn"))
+        .select(*CARRIED_COLUMNS)
+    )
+
+
+def list_open(carried: DataFrame) -> tuple[OpenTransaction, ...]:
+    """Oldest first."""
+    listed = carried.groupBy(*TRANSACTION).agg(
+        F.min("thread").alias("thread"),
+        F.min(F.coalesce("start_scn", "scn")).alias("start_scn"),
+        F.date_format(F.min("at"), "yyyy-MM-dd HH:mm:ss").alias("first_at"),
+        F.count("*").alias("rows"),
+        F.coalesce(F.sum(F.octet_length("sql_redo")), F.lit(0)).alias("bytes"),
+        F.max("username").alias("username"),
+    )
+    found = [OpenTransaction(**row.asDict()) for row in listed.collect()]
+    return tuple(sorted(found, key=lambda t: (t.start_scn, t.con_id, t.xid)))

@@ -1,0 +1,83 @@
+"""The right side of the invariant: what became of every change row, counted in one aggregation before anything is merged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.assemble.survey import Survey
+from pipelines.assemble.transactions import APPLIED, BEFORE_POSITION, CARRIED_OUT, HELD, ROLLED_BACK, UNDONE
+from pipelines.batch import Balance
+from pipelines.errors import InvariantBroken, RedoNotUnderstood
+from pipelines.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The first row of a piece that is not understood."""
+
+    scn: int
+    what: str
+
+    def error(self, table: TableId) -> RedoNotUnderstood:
+        return RedoNotUnderstood(
+            self.what,
+            cure=f"`redolake snapshot {table}` takes the table anew; the landed redo is kept, so please report it",
+            table=table,
+            commit_scn=self.scn,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """Rows by (subject, piece, disposition), and the first problem of each (subject, piece)."""
+
+    rows: Mapping[tuple[int, int, str], int]
+    problems: Mapping[tuple[int, int], Problem]
+
+    def count(self, subject: int, disposition: str, piece: int | None = None) -> int:
+        return sum(rows for (s, p, d), rows in self.rows.items() if s == subject and d == disposition and piece in (None, p))
+
+    def balance(self, subject: int, survey: Survey) -> Balance:
+        return Balance(
+            landed=survey.landed.get(subject, 0),
+            carried_in=survey.carried.get(subject, 0),
+            applied=self.count(subject, APPLIED),
+            undone=self.count(subject, UNDONE),
+            rolled_back=self.count(subject, ROLLED_BACK),
+            carried_out=self.count(subject, CARRIED_OUT),
+            before_position=self.count(subject, BEFORE_POSITION),
+            held=self.count(subject, HELD),
+        )
+
+
+def take_census(changes: DataFrame) -> Census:
+    wanted = F.col("disposition").isin(APPLIED, UNDONE) & F.col("problem").isNotNull()
+    counted = changes.groupBy("subject", "piece", "disposition").agg(
+        F.count("*").alias("rows"),
+        F.min(F.when(wanted, F.struct("commit_scn", "problem"))).alias("first"),
+    )
+    rows: Counter[tuple[int, int, str]] = Counter()
+    problems: dict[tuple[int, int], Problem] = {}
+    for row in counted.collect():
+        rows[row["subject"], row["piece"], row["disposition"]] += row["rows"]
+        if row["first"] is not None:
+            place, problem = (row["subject"], row["piece"]), Problem(row["first"]["commit_scn"], row["first"]["problem"])
+            if place not in problems or problem.scn < problems[place].scn:
+                problems[place] = problem
+    return Census(rows, problems)
+
+
+def check_balance(table: TableId, balance: Balance) -> None:
+    """Raises InvariantBroken with all figures."""
+    if balance.difference:
+        terms = ", ".join(f"{name} {getattr(balance, name)}" for name in Balance.__dataclass_fields__)
+        raise InvariantBroken(
+            f"change rows do not add up, {balance.difference:+d}: {terms}",
+            cure="nothing was merged; report it with the batch file and the landed windows",
+            table=table,
+        )

@@ -1,0 +1,49 @@
+"""Which captured table a redo row belongs to, by name or by object id, and how far that table is already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.assemble.landed import CONTROL
+from pipelines.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A captured table in a batch: commits in (position, until) are wanted, cut into pieces at `cuts`."""
+
+    number: int
+    table: TableId
+    object_ids: tuple[int, ...]
+    position: int  # last SCN the target is complete to, -1 for none
+    until: int
+    cuts: tuple[int, ...] = ()
+
+
+def attribute(rows: DataFrame, subjects: Sequence[Subject], container: str | None) -> DataFrame:
+    """Adds `subject`: the number of the row's table, NULL for control rows and for objects that are not captured.
+
+    The name decides; the id is asked for names LogMiner could not resolve (UNKNOWN, `OBJ# n`, BIN$..).
+    """
+    by_name = {f"{s.table.owner}\0{s.table.name}": s.number for s in subjects}
+    by_id = {object_id: s.number for s in subjects for object_id in s.object_ids}
+    name = F.concat(F.col("seg_owner"), F.lit("\0"), F.col("table_name"))
+    subject = F.coalesce(_look_up(by_name, name), _look_up(by_id, F.col("object_id").cast("bigint")))
+    captured = ~F.col("operation_code").isin(*CONTROL)
+    if container is not None:
+        captured = captured & F.col("con_name").eqNullSafe(container)
+    return rows.withColumn("subject", F.when(captured, subject))
+
+
+def _look_up(numbers: dict[str, int] | dict[int, int], key: Expression) -> Expression:
+    if not numbers:
+        return F.lit(None).cast("int")
+    entries: list[Expression] = []
+    for known, number in numbers.items():
+        entries += [F.lit(known) if isinstance(known, str) else F.lit(known).cast("bigint"), F.lit(number)]
+    return F.try_element_at(F.create_map(*entries), key)

@@ -1,0 +1,78 @@
+"""What lies in the rows before anything is joined: the left side of the invariant, and which later steps are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.assemble.landed import COMMIT, CONTROL, ROLLBACK
+from pipelines.assemble.unknown_xid import has_unknown_sequence
+from pipelines.errors import InvariantBroken, RedoNotUnderstood
+from pipelines.scn import ScnRange
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """`landed` and `carried` count change rows per subject; `ends` commits and rollbacks."""
+
+    landed: Mapping[int, int]
+    carried: Mapping[int, int]
+    foreign: int
+    ends: int
+    undo_rows: int
+    unknown_xids: int
+
+
+def survey(rows: DataFrame, scns: ScnRange) -> Survey:
+    """One pass over attributed rows. Raises InvariantBroken for a row that is there twice or lies in no window, and
+    RedoNotUnderstood for a change that says neither its object's name nor its number."""
+    code, captured = F.col("operation_code"), F.col("subject").isNotNull()
+    # Distinct rows are counted by a bitmap over the ordinals of a slice: exact, and without a shuffle of every row.
+    bucket = F.bitmap_bucket_number("ordinal")
+    per_bucket = rows.groupBy("subject", "carried", "window_start", "slice", bucket.alias("bucket")).agg(
+        F.count("*").alias("rows"),
+        F.bitmap_count(F.bitmap_construct_agg(F.bitmap_bit_position("ordinal"))).alias("distinct_rows"),
+        F.count_if(code.isin(COMMIT, ROLLBACK)).alias("ends"),
+        F.count_if(captured & F.col("rollback")).alias("undo_rows"),
+        F.count_if(has_unknown_sequence(F.col("xid"))).alias("unknown_xids"),
+        F.count_if(~code.isin(*CONTROL) & ~captured).alias("foreign"),
+        F.count_if(~code.isin(*CONTROL) & F.col("object_id").isNull() & F.col("table_name").isNull()).alias("nameless"),
+        F.count_if(F.col("window_start").isNull()).alias("astray"),
+    )
+    found = per_bucket.groupBy("subject", "carried").agg(
+        *(F.sum(name).alias(name) for name in ("rows", "distinct_rows", "ends", "undo_rows", "unknown_xids")),
+        *(F.sum(name).alias(name) for name in ("foreign", "nameless", "astray")),
+    )
+    groups = [row.asDict() for row in found.collect()]
+
+    def total(name: str) -> int:
+        return sum(int(group[name]) for group in groups)
+
+    if total("astray"):
+        raise InvariantBroken(
+            f"{total('astray')} landed rows lie outside every window of the batch", cure="report it", scns=scns
+        )
+    if total("rows") != total("distinct_rows"):
+        raise InvariantBroken(
+            f"{total('rows') - total('distinct_rows')} of {total('rows')} redo rows are there twice",
+            cure="a window or a carry-over folder is named twice in the batch; report it",
+            scns=scns,
+        )
+    if total("nameless"):
+        raise RedoNotUnderstood(
+            f"{total('nameless')} change rows say neither the name nor the number of their object",
+            cure="look at them with `redolake windows`; mine the window once more with `redolake remine`",
+            scns=scns,
+        )
+    per_subject = [group for group in groups if group["subject"] is not None]
+    return Survey(
+        landed={g["subject"]: g["rows"] for g in per_subject if not g["carried"]},
+        carried={g["subject"]: g["rows"] for g in per_subject if g["carried"]},
+        foreign=total("foreign"),
+        ends=total("ends"),
+        undo_rows=total("undo_rows"),
+        unknown_xids=total("unknown_xids"),
+    )

@@ -1,0 +1,51 @@
+"""Rows whose transaction LogMiner could not number: XIDSQN 4294967295 on undo rows and rollbacks.
+
+Such a row belongs to the transaction that held the undo slot (container, segment, slot) at its SCN: the last one that
+began there, unless that one had ended before. A row for which there is none stays as it is.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.assemble.landed import COMMIT, PLACE, ROLLBACK
+
+UNKNOWN = ".4294967295"
+
+
+def has_unknown_sequence(xid: Expression) -> Expression:
+    return xid.endswith(UNKNOWN)
+
+
+def resolve(rows: DataFrame) -> DataFrame:
+    unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *PLACE)
+    holders = (
+        rows.filter(~has_unknown_sequence(F.col("xid")))
+        .groupBy("con_id", "xid")
+        .agg(
+            F.min("scn").alias("first_scn"),
+            F.max(F.when(F.col("operation_code").isin(COMMIT, ROLLBACK), F.col("scn"))).alias("end_scn"),
+        )
+        .withColumn("sqn", F.substring_index("xid", ".", -1).cast("bigint"))
+        .select(F.col("con_id").alias("holder_con_id"), _slot().alias("holder_slot"), "first_scn", "sqn", "end_scn", "xid")
+    )
+    began = (
+        (F.col("con_id") == F.col("holder_con_id"))
+        & (F.col("slot") == F.col("holder_slot"))
+        & (F.col("first_scn") <= F.col("scn"))
+    )
+    last = F.max_by(F.struct("xid", "end_scn"), F.struct("first_scn", "sqn"))
+    found = unknown.join(holders, began).groupBy(*PLACE, "scn").agg(last.alias("holder"))
+    still_there = F.col("holder.end_scn").isNull() | (F.col("holder.end_scn") >= F.col("scn"))
+    resolved = found.filter(still_there).select(*PLACE, F.col("holder.xid").alias("holder_xid"))
+    return (
+        rows.join(F.broadcast(resolved), list(PLACE), "left")
+        .withColumn("xid", F.coalesce("holder_xid", "xid"))
+        .drop("holder_xid")
+    )
+
+
+def _slot() -> Expression:
+    return F.substring_index("xid", ".", 2).alias("slot")

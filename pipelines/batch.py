@@ -1,0 +1,371 @@
+"""A Spark job's order and its outcome, as values and as JSON: batches, snapshot loads and comparisons.
+
+The job gets its order as a file and touches no ledger; what it did is the batch's own manifest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from pipelines.errors import FormatTooNew
+from pipelines.scn import Scn, ScnRange
+from pipelines.table import Column, OracleType, TableId, TableVersion
+
+FORMAT = 1
+
+Rule = str | int | None
+Rules = Mapping[int, Rule]  # per column id
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A followed DDL: one column added or dropped at `scn`. `default` is neutral text, as schema/ derives it."""
+
+    scn: int
+    kind: Literal["add_column", "drop_column"]
+    column: Column
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAt:
+    """The table is applied up to, and without, `at_scn`; `error` is that of a RedolakeError.as_dict()."""
+
+    at_scn: int
+    error: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """What the batch does for one table. A held table is named too (with `hold`), so that its rows are accounted for."""
+
+    table: TableId
+    target: str
+    app_id: str  # <pipeline>/<OWNER.NAME>/<resetlogs id>
+    versions: tuple[TableVersion, ...]  # ascending by from_scn
+    rules: Rules = field(default_factory=dict)
+    ddl: tuple[Step, ...] = ()
+    hold: HoldAt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LandedWindow:
+    """A landed window: commits in [start, end), files as full paths."""
+
+    name: str
+    start: int
+    end: int
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A transaction without commit or rollback at the batch's end; `start_scn` is that of its START or its first row."""
+
+    con_id: int
+    xid: str
+    thread: int
+    start_scn: int
+    first_at: str | None
+    rows: int
+    bytes: int
+    username: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSpec:
+    """Decides the transactions that commit in [start, end); `carry_in` holds the rows of those open at `start`."""
+
+    pipeline: str
+    resetlogs_id: int
+    start: int
+    end: int
+    token: str
+    windows: tuple[LandedWindow, ...]
+    tables: tuple[TableTask, ...]
+    carry_out: str  # folder
+    manifest: str  # file, written last
+    carry_in: tuple[str, ...] = ()
+    open_in: tuple[OpenTransaction, ...] = ()
+    container: str | None = None  # con_name of the rows, None for a non-CDB
+    spark: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+    kind: Literal["batch"] = "batch"
+
+    @property
+    def scns(self) -> ScnRange:
+        return ScnRange(Scn(self.start), Scn(self.end))
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """The invariant's terms in change rows; the left side is counted before anything is joined."""
+
+    landed: int = 0
+    carried_in: int = 0
+    applied: int = 0
+    undone: int = 0  # cancelled by a partial rollback: the change and its undo
+    rolled_back: int = 0
+    carried_out: int = 0
+    before_position: int = 0  # the table already is complete to their commit: snapshot or an earlier attempt
+    held: int = 0
+
+    @property
+    def difference(self) -> int:
+        right = self.applied + self.undone + self.rolled_back + self.carried_out + self.before_position + self.held
+        return self.landed + self.carried_in - right
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """`complete_to` is None only for a held table that never had a position."""
+
+    table: TableId
+    state: Literal["applied", "held"]
+    complete_to: int | None
+    error: Mapping[str, Any] | None = None
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    delta_version: int | None = None
+    balance: Balance = Balance()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What became of a batch; as JSON it is the batch's manifest."""
+
+    pipeline: str
+    resetlogs_id: int
+    start: int
+    end: int
+    token: str
+    windows: tuple[str, ...]
+    tables: tuple[TableResult, ...]
+    open_transactions: tuple[OpenTransaction, ...]
+    carry_files: tuple[str, ...]
+    foreign_rows: int = 0  # change rows of objects that are not captured
+    format: int = FORMAT
+    kind: Literal["batch"] = "batch"
+
+    def is_of(self, spec: BatchSpec) -> bool:
+        """Whether this is the outcome of that order, whoever ran it."""
+        return (self.pipeline, self.resetlogs_id, self.start, self.end, self.windows, {t.table for t in self.tables}) == (
+            spec.pipeline,
+            spec.resetlogs_id,
+            spec.start,
+            spec.end,
+            tuple(w.name for w in spec.windows),
+            {t.table for t in spec.tables},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotTask:
+    """One table's Parquet chunks, read AS OF `scn`."""
+
+    table: TableId
+    target: str
+    app_id: str
+    version: TableVersion
+    files: tuple[str, ...]
+    rules: Rules = field(default_factory=dict)
+    rows: int | None = None  # as counted at the source; checked when given
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotSpec:
+    pipeline: str
+    scn: int
+    token: str
+    tables: tuple[SnapshotTask, ...]
+    manifest: str
+    replace: bool = False
+    spark: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+    kind: Literal["snapshot"] = "snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotLoaded:
+    """`loaded` is False where the table already held this snapshot."""
+
+    table: TableId
+    state: Literal["applied", "held"]
+    loaded: bool
+    rows: int = 0
+    delta_version: int | None = None
+    error: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotResult:
+    pipeline: str
+    scn: int
+    tables: tuple[SnapshotLoaded, ...]
+    format: int = FORMAT
+    kind: Literal["snapshot"] = "snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class CompareTask:
+    """A Delta table against its rows read AS OF `complete_to`."""
+
+    table: TableId
+    target: str
+    version: TableVersion
+    files: tuple[str, ...]
+    complete_to: int
+    rules: Rules = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CompareSpec:
+    pipeline: str
+    tables: tuple[CompareTask, ...]
+    manifest: str
+    spark: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+    kind: Literal["compare"] = "compare"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One cell that differs, or a row only one side has (column "*")."""
+
+    key: str
+    column: str
+    source: str | None
+    delta: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    table: TableId
+    complete_to: int
+    source_rows: int
+    delta_rows: int
+    missing_rows: int  # in the source, not in Delta
+    extra_rows: int
+    differing_cells: int
+    samples: tuple[Difference, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        return not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+
+@dataclass(frozen=True, slots=True)
+class CompareResult:
+    pipeline: str
+    tables: tuple[Comparison, ...]
+    format: int = FORMAT
+    kind: Literal["compare"] = "compare"
+
+
+Spec = BatchSpec | SnapshotSpec | CompareSpec
+Result = BatchResult | SnapshotResult | CompareResult
+
+
+def to_json(value: Spec | Result) -> str:
+    return json.dumps(asdict(value), indent=1, sort_keys=True)
+
+
+def spec_from_json(text: str, file: str) -> Spec:
+    """Raises FormatTooNew for what a newer Redolake wrote, ValueError for a kind nobody knows."""
+    body = _opened(text, file)
+    tables = body["tables"]
+    if body["kind"] == "batch":
+        windows = tuple(LandedWindow(**{**w, "files": tuple(w["files"])}) for w in body["windows"])
+        carried = {"carry_in": tuple(body["carry_in"]), "open_in": tuple(OpenTransaction(**t) for t in body["open_in"])}
+        return BatchSpec(**{**body, **carried, "windows": windows, "tables": tuple(_table_task(t) for t in tables)})
+    if body["kind"] == "snapshot":
+        return SnapshotSpec(**{**body, "tables": tuple(SnapshotTask(**_source_task(t)) for t in tables)})
+    if body["kind"] == "compare":
+        return CompareSpec(**{**body, "tables": tuple(CompareTask(**_source_task(t)) for t in tables)})
+    raise ValueError(f"{file}: no job of kind {body['kind']!r} is known")
+
+
+def batch_result_from_json(text: str, file: str) -> BatchResult:
+    body = _opened(text, file)
+    tables = tuple(
+        TableResult(**{**t, "table": TableId(**t["table"]), "balance": Balance(**t["balance"])}) for t in body["tables"]
+    )
+    return BatchResult(
+        **{
+            **body,
+            "tables": tables,
+            "windows": tuple(body["windows"]),
+            "open_transactions": tuple(OpenTransaction(**t) for t in body["open_transactions"]),
+            "carry_files": tuple(body["carry_files"]),
+        }
+    )
+
+
+def snapshot_result_from_json(text: str, file: str) -> SnapshotResult:
+    body = _opened(text, file)
+    return SnapshotResult(
+        **{**body, "tables": tuple(SnapshotLoaded(**{**t, "table": TableId(**t["table"])}) for t in body["tables"])}
+    )
+
+
+def compare_result_from_json(text: str, file: str) -> CompareResult:
+    body = _opened(text, file)
+    tables = tuple(
+        Comparison(**{**t, "table": TableId(**t["table"]), "samples": tuple(Difference(**d) for d in t["samples"])})
+        for t in body["tables"]
+    )
+    return CompareResult(**{**body, "tables": tables})
+
+
+def _opened(text: str, file: str) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(text)
+    if int(body.get("format", 0)) > FORMAT:
+        raise FormatTooNew(
+            f"written in format {body['format']}, this Redolake knows {FORMAT}", cure="use a newer Redolake", file=file
+        )
+    return body
+
+
+def _table_task(body: dict[str, Any]) -> TableTask:
+    return TableTask(
+        table=TableId(**body["table"]),
+        target=body["target"],
+        app_id=body["app_id"],
+        versions=tuple(_version(v) for v in body["versions"]),
+        rules=_rules(body["rules"]),
+        ddl=tuple(Step(**{**s, "column": _column(s["column"])}) for s in body["ddl"]),
+        hold=None if body["hold"] is None else HoldAt(**body["hold"]),
+    )
+
+
+def _source_task(body: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **body,
+        "table": TableId(**body["table"]),
+        "version": _version(body["version"]),
+        "rules": _rules(body["rules"]),
+        "files": tuple(body["files"]),
+    }
+
+
+def _rules(body: dict[str, Rule]) -> Rules:
+    return {int(column_id): rule for column_id, rule in body.items()}
+
+
+def _column(body: dict[str, Any]) -> Column:
+    return Column(**{**body, "type": OracleType(**body["type"])})
+
+
+def _version(body: dict[str, Any]) -> TableVersion:
+    return TableVersion(
+        **{
+            **body,
+            "table": TableId(**body["table"]),
+            "columns": tuple(_column(c) for c in body["columns"]),
+            "key": tuple(body["key"]),
+        }
+    )
