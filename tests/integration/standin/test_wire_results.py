@@ -299,6 +299,6 @@ def test_data_frames_of_a_hundred_thousand_rows_equal_the_source(
     instance.answers[SQL] = lambda *_: rows(WIDE_COLUMNS, *(wide_table.slice(i, 30_000) for i in range(0, ROWS, 30_000)))
     got = pa.concat_tables(pa.table(frame) for frame in connection.fetch_df_batches(SQL, size=40_000))
 
-    kinds = [*numbers, pa.binary(), pa.string(), pa.timestamp("us"), pa.timestamp("s")]
+    kinds = [*numbers, pa.large_binary(), pa.large_string(), pa.timestamp("us"), pa.timestamp("s")]
     assert got.schema.types == kinds
     assert got.cast(wide_table.schema).combine_chunks().equals(pa.table(wide_table))
