@@ -1,0 +1,64 @@
+"""The tables of the shop, and how they come to be: in the schema of whoever connects, unless they are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TABLES: dict[str, str] = {
+    "CUSTOMERS": """CREATE TABLE customers (
+        id NUMBER(12) CONSTRAINT customers_pk PRIMARY KEY,
+        name VARCHAR2(400) NOT NULL,
+        email VARCHAR2(200) CONSTRAINT customers_email_uk UNIQUE,
+        country CHAR(2),
+        credit NUMBER(12,2),
+        notes VARCHAR2(4000),
+        since DATE,
+        updated_at TIMESTAMP(6))""",
+    "ORDERS": """CREATE TABLE orders (
+        id NUMBER(12) CONSTRAINT orders_pk PRIMARY KEY,
+        customer_id NUMBER(12) NOT NULL,
+        status CHAR(10),
+        placed_at TIMESTAMP(6),
+        due DATE,
+        total NUMBER,
+        remark VARCHAR2(400))""",
+    "ORDER_LINES": """CREATE TABLE order_lines (
+        order_id NUMBER(12),
+        line_no NUMBER(4),
+        sku VARCHAR2(40),
+        quantity NUMBER(10),
+        price NUMBER(10,2),
+        discount NUMBER(5,4),
+        CONSTRAINT order_lines_pk PRIMARY KEY (order_id, line_no))""",
+    "PAYMENTS": """CREATE TABLE payments (
+        id NUMBER(12) CONSTRAINT payments_pk PRIMARY KEY,
+        order_id NUMBER(12),
+        amount NUMBER(14,4),
+        method VARCHAR2(20),
+        paid_at DATE,
+        token RAW(32))""",
+    "STOCK": """CREATE TABLE stock (
+        sku VARCHAR2(40),
+        warehouse NUMBER(4),
+        on_hand NUMBER,
+        weight NUMBER,
+        counted_at TIMESTAMP(6),
+        label CHAR(8),
+        CONSTRAINT stock_pk PRIMARY KEY (sku, warehouse))""",
+}
+SKUS = tuple(f"SKU-{n:03d}" for n in range(20))
+
+
+def create_shop(connection: Any) -> list[str]:
+    """Create what lacks, with ALL supplemental logging on each; the names of the tables that were created."""
+    with connection.cursor() as cursor:
+        there = {name for (name,) in cursor.execute("SELECT table_name FROM user_tables")}
+        created = [name for name in TABLES if name not in there]
+        for name in created:
+            cursor.execute(TABLES[name])
+            cursor.execute(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+        if "STOCK" in created:
+            rows = [(sku, warehouse, 100) for sku in SKUS for warehouse in (1, 2)]
+            cursor.executemany("INSERT INTO stock (sku, warehouse, on_hand) VALUES (:1, :2, :3)", rows)
+    connection.commit()
+    return created
