@@ -73,7 +73,8 @@ def check_lease(connection: Connection, lease: Lease) -> None:
 def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
     """Insert unless a row with that key is there (or comes to be there at this moment); whether it was inserted."""
     insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
-    return changed(connection, insert(table).values(values).on_conflict_do_nothing())
+    statement = insert(table).values(values).on_conflict_do_nothing()
+    return connection.execute(statement.returning(next(iter(table.primary_key)))).first() is not None
 
 
 def changed(connection: Connection, statement: Executable) -> bool:

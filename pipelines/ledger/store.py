@@ -31,7 +31,7 @@ UPGRADES: Mapping[int, Callable[[Connection], None]] = {}
 
 
 class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases, Decisions):
-    """Plans and serves status. The truth about what landed and what was applied lies beside the data; see the `.._as` methods."""
+    """Plans and serves status. What landed and what was applied is told by what lies beside the data: see `landed_as`."""
 
     def close(self) -> None:
         self._engine.dispose()
@@ -72,9 +72,8 @@ def _engine(url: URL) -> Engine:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise LedgerUnavailable(
-                f"{folder} cannot be made: {error.strerror}", cure="see to its rights", ledger=url.database
-            ) from error
+            why = f"{folder} cannot be made: {error.strerror}"
+            raise LedgerUnavailable(why, cure="see to its rights", ledger=url.database) from error
     try:
         engine = create_engine(url, poolclass=NullPool, connect_args=arguments)
     except (NoSuchModuleError, ModuleNotFoundError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Literal
 
@@ -38,7 +39,7 @@ class TableVersions(Door):
             if insert_new(connection, t.table_versions, row):
                 return True
             there = connection.execute(select(V.body).where(and_(*(V[name] == value for name, value in key.items()))))
-            if there.scalar_one() != dict(body):
+            if there.scalar_one() != json.loads(json.dumps(dict(body))):
                 raise SchemaConflict(
                     "another version of the table is recorded for this SCN",
                     cure=f"`redolake snapshot {table}` takes the table anew",

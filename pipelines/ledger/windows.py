@@ -46,7 +46,7 @@ class Windows(Door):
         lease: Lease | None = None,
         error: Json | None = None,
     ) -> bool:
-        """False where the window is in none of `from_states` any more. ValueError for a move that states.WINDOW does not have."""
+        """False where the window is in none of `from_states` any more. ValueError for a move states.WINDOW does not have."""
         states = check_moves(WINDOW, from_states, to_state)
         found = and_(_named(pipeline, name), W.state.in_(states))
         with self._write(lease) as connection:
