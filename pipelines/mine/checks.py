@@ -1,0 +1,99 @@
+"""What must be true of mined rows before they may be landed; anything else stops the window with its reason.
+
+Peers log such rows and go on, which is a silent loss: MISSING_SCN, UNSUPPORTED, corrupt blocks, rows without supplemental data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotUnderstood
+from pipelines.mine.rows import as_integers
+from pipelines.redo import Slice
+from pipelines.table import TableId
+
+# Code and text must agree; of a captured table only these are understood.
+UNDERSTOOD = {1: "INSERT", 2: "DELETE", 3: "UPDATE", 5: "DDL", 6: "START", 7: "COMMIT", 36: "ROLLBACK"}
+LARGE_OBJECTS = [9, 10, 11, 28, 29, 68, 70, 71, 91, 92, 93]
+MISSING_SCN, UNSUPPORTED = 34, 255
+NO_SUPPLEMENTAL = "no supplemental log data found"
+STATUS_WORDS = {
+    3: "LogMiner does not guarantee the row",
+    4: "a block of the log is corrupt",
+    5: "the row needs assembly from neighbouring logs",
+    1291: "the redo stream has a hole",
+    1343: "a block of the log is corrupt",
+}
+
+RESTORE = "restore the archived log from a backup or another destination, and run again"
+REPORT = "keep the archived log, and report the row"
+SNAPSHOT = "take the table out of the pipeline, or change it; then take a new snapshot of it behind this SCN"
+SUPPLEMENTAL = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA; then take new snapshots of the tables"
+
+
+def is_captured(rows: pa.RecordBatch, tables: Sequence[TableId], object_ids: frozenset[int]) -> pa.Array:
+    """By name or by object id."""
+    full_name = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], ".")
+    names = pa.array([str(t) for t in tables], pa.string())
+    ids = pa.array(sorted(object_ids), pa.int64())
+    return pc.or_(pc.is_in(full_name, value_set=names), pc.is_in(rows["object_id"], value_set=ids))
+
+
+def check_stream(batch: pa.RecordBatch) -> None:
+    """Before rows are formed: holes and corruption, whose rows have no address, name or transaction to speak of."""
+    _stop(batch, pc.equal(as_integers(batch, "operation_code"), MISSING_SCN), RedoLost, "the redo stream has a hole", RESTORE)
+    status = as_integers(batch, "status")
+    for number in pc.unique(status.filter(pc.invert(pc.is_in(status, value_set=pa.array([0, 2]))))).to_pylist():
+        what = STATUS_WORDS.get(number, "a status that is not understood")
+        _stop(batch, pc.equal(status, number), MiningIncomplete, what, RESTORE)
+
+
+def check_rows(rows: pa.RecordBatch, logs: Slice, tables: Sequence[TableId], object_ids: frozenset[int]) -> None:
+    """Raise for the first row that cannot be trusted."""
+    known = pa.array([g.sequence for g in logs.logs], pa.int64())
+    at = pc.index_in(rows["sequence"], value_set=known)
+    foreign = pc.or_(pc.not_equal(rows["thread"], logs.thread), pc.is_null(at))
+    _stop(rows, foreign, RedoNotUnderstood, "a row of a log that was not added", REPORT)
+    first_scns = pa.array([int(g.first_scn) for g in logs.logs], pa.int64()).take(at)
+    # An archived log is final: late redo in it may go back to its own beginning, never further (LOGMINER.md 6.7).
+    what = "a row whose SCN lies below FIRST_CHANGE# of its own log: windows may already have passed it"
+    _stop(rows, pc.less(rows["scn"], first_scns), RedoNotUnderstood, what, REPORT)
+
+    captured = is_captured(rows, tables, object_ids)
+    code = rows["operation_code"]
+    _stop(rows, _both(captured, pc.equal(rows["info"], NO_SUPPLEMENTAL)), RedoLost, NO_SUPPLEMENTAL, SUPPLEMENTAL)
+    what = "LogMiner cannot show this row: a column's type makes it UNSUPPORTED"
+    _stop(rows, _both(captured, pc.equal(code, UNSUPPORTED)), RedoNotUnderstood, what, SNAPSHOT)
+    large = pc.is_in(code, value_set=pa.array(LARGE_OBJECTS, pa.int32()))
+    _stop(rows, _both(captured, large), RedoNotUnderstood, "a change of a large object, which is not captured", SNAPSHOT)
+    pairs = pa.array([f"{number} {text}" for number, text in UNDERSTOOD.items()])
+    pair = pc.binary_join_element_wise(code.cast(pa.string()), rows["operation"], " ")
+    unknown = pc.invert(pc.is_in(pair, value_set=pairs))
+    _stop(rows, _both(captured, unknown), RedoNotUnderstood, "an operation that is not understood", REPORT)
+
+
+def _both(one: pa.Array, other: pa.Array) -> pa.Array:
+    return pc.and_(one, other.fill_null(False))
+
+
+def _stop(rows: pa.RecordBatch, wrong: pa.Array, kind: type[RedolakeError], what: str, cure: str) -> None:
+    if not pc.any(wrong).as_py():
+        return
+    row = rows.slice(pc.index(wrong.fill_null(False), True).as_py(), 1).to_pylist()[0]
+    raise kind(
+        what,
+        cure=cure,
+        thread=row["thread"],
+        sequence=row.get("sequence", row.get("sequence_no")),
+        rs_id=str(row["rs_id"] or "").strip() or None,
+        ssn=row["ssn"],
+        scn=row["scn"],
+        xid=row.get("xid"),
+        table=f"{row['seg_owner']}.{row['table_name']}" if row["table_name"] else None,
+        operation=f"{row['operation_code']} {row['operation']}",
+        status=row["status"],
+        info=row["info"] or None,
+    )

@@ -1,0 +1,115 @@
+"""Mines one slice of a window: whole redo rows in LogMiner's order, checked, and cut to the window by each row's SCN.
+
+A failure while fetching leaves batches that are worth nothing: the caller throws the attempt away, never a part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.mine.checks import check_rows, check_stream
+from pipelines.mine.pieces import PieceJoiner, bounded
+from pipelines.mine.rows import landed_rows
+from pipelines.mine.selection import predicate
+from pipelines.mine.session import Session, logminer
+from pipelines.redo import Slice, Window
+from pipelines.statements import statement
+from pipelines.table import TableId
+
+
+@dataclass(slots=True)
+class MiningFacts:
+    """What one attempt met; complete when its batches are read to the end. It may differ between attempts."""
+
+    row_count: int = 0  # rows of LogMiner's answer, pieces joined
+    outside_count: int = 0  # of these, left out because the window does not answer for their SCN
+    dictionary_scn: int | None = None  # the online catalogue is not older than this
+    destinations: dict[str, int] = field(default_factory=dict)  # "thread/sequence" -> DEST_ID of the copy that was read
+    settings: dict[str, str] = field(default_factory=dict)
+    complete: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "rows": self.row_count,
+            "outside": self.outside_count,
+            "dictionary_scn": self.dictionary_scn,
+            "destinations": dict(self.destinations),
+            "settings": dict(self.settings),
+        }
+
+
+class SliceMining:
+    """Iterate it once for batches of REDO_SCHEMA; `facts` is whole after the last one."""
+
+    def __init__(
+        self,
+        session: Session,
+        logs: Slice,
+        window: Window,
+        *,
+        tables: Sequence[TableId],
+        object_ids: frozenset[int],
+        container: str | None,
+        fetch_rows: int,
+    ) -> None:
+        self._session, self._logs, self._window = session, logs, window
+        self._tables, self._object_ids, self._container = tuple(tables), object_ids, container
+        self._fetch_rows = fetch_rows
+        self.facts = MiningFacts()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        session, facts = self._session, self.facts
+        session.use_container(None)
+        facts.settings = dict(session.pin_session())
+        facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
+        with logminer(session, self._logs) as opened:
+            facts.destinations = {f"{log.thread}/{log.sequence}": copy.dest_id for log, copy in opened.items()}
+            yield from self._rows()
+        facts.complete = True
+
+    def _rows(self) -> Iterator[pa.RecordBatch]:
+        where, binds = predicate(self._tables, self._object_ids, self._container)
+        sql = f"{statement('redo_rows')}\n WHERE {where}"
+        joiner = PieceJoiner()
+        for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows"):
+            for fetched in lower_case(answer):
+                check_stream(fetched)
+                for batch in bounded(joiner.feed(fetched)):
+                    yield from self._landed(batch)
+        joiner.close()
+
+    def _landed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        rows = landed_rows(batch, self._logs, self.facts.row_count)
+        check_rows(rows, self._logs, self._tables, self._object_ids)
+        scns = self._window.scns
+        inside = rows.filter(pc.and_(pc.greater_equal(rows["scn"], int(scns.start)), pc.less(rows["scn"], int(scns.end))))
+        self.facts.row_count += rows.num_rows
+        self.facts.outside_count += rows.num_rows - inside.num_rows
+        if inside.num_rows:
+            yield inside
+
+
+def lower_case(answer: Any) -> list[pa.RecordBatch]:
+    """The driver's data frame as batches, columns named as the statement's aliases."""
+    table = pa.table(answer)
+    batches: list[pa.RecordBatch] = table.rename_columns([name.lower() for name in table.column_names]).to_batches()
+    return batches
+
+
+def mine_slice(
+    session: Session,
+    logs: Slice,
+    window: Window,
+    *,
+    tables: Sequence[TableId],
+    object_ids: frozenset[int],
+    container: str | None,
+    fetch_rows: int,
+) -> SliceMining:
+    """Rows of `logs` that `window` answers for. Nothing is asked of the database before the first batch is taken."""
+    return SliceMining(session, logs, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows)

@@ -1,0 +1,93 @@
+"""The landed columns, and how LogMiner's own columns become them: one batch in, one batch out, no row in Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.errors import RedoNotUnderstood
+from pipelines.redo import Slice
+
+REDO_SCHEMA = pa.schema(
+    [
+        ("slice", pa.int32()),
+        ("ordinal", pa.int64()),
+        ("thread", pa.int32()),
+        ("sequence", pa.int64()),
+        ("rs_id", pa.string()),
+        ("ssn", pa.int64()),
+        ("scn", pa.int64()),
+        ("start_scn", pa.int64()),
+        ("at", pa.timestamp("s")),
+        ("xid", pa.string()),
+        ("pxid", pa.string()),
+        ("con_id", pa.int32()),
+        ("con_name", pa.string()),
+        ("operation", pa.string()),
+        ("operation_code", pa.int32()),
+        ("seg_owner", pa.string()),
+        ("table_name", pa.string()),
+        ("object_id", pa.int64()),
+        ("data_object_id", pa.int64()),
+        ("object_version", pa.int64()),
+        ("row_id", pa.string()),
+        ("rollback", pa.bool_()),
+        ("status", pa.int32()),
+        ("info", pa.string()),
+        ("username", pa.string()),
+        ("sql_redo", pa.string()),
+    ]
+)
+INT64 = pa.int64()
+REQUIRED = ("thread", "sequence", "rs_id", "ssn", "scn", "xid", "operation", "operation_code", "status")
+
+
+def as_integers(batch: pa.RecordBatch, name: str, kind: pa.DataType = INT64) -> pa.Array:
+    """A NUMBER column as the driver gave it (int64, decimal128, or null when all are), exact or not at all."""
+    return batch.column(name).cast(kind, safe=True)
+
+
+def joined(batch: pa.RecordBatch, *names: str) -> pa.Array:
+    """`usn.slt.sqn`, null where a part is null."""
+    return pc.binary_join_element_wise(*(as_integers(batch, n).cast(pa.string()) for n in names), ".")
+
+
+def log_of(batch: pa.RecordBatch, logs: Slice) -> pa.Array:
+    """The sequence of each row's log. Some rows of a rollback have an all-zero address: their SCN tells the log."""
+    told = as_integers(batch, "sequence_no")
+    if not pc.any(pc.equal(told, 0)).as_py():
+        return told
+    firsts = np.array([g.first_scn for g in logs.logs])
+    sequences = np.array([g.sequence for g in logs.logs])
+    by_scn = sequences[np.searchsorted(firsts, as_integers(batch, "scn").to_numpy(), side="right") - 1]
+    return pc.if_else(pc.equal(told, 0), pa.array(by_scn, pa.int64()), told)
+
+
+def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int) -> pa.RecordBatch:
+    """Whole redo rows (CSF pieces joined) in the landed form; times and names as LogMiner told them.
+
+    THREAD# is 0 on some empty commits: the logs that were mined belong to one thread, so that is the row's.
+    """
+    count = batch.num_rows
+    told = as_integers(batch, "thread", pa.int32())
+    columns = {
+        "slice": pa.array(np.full(count, logs.number), pa.int32()),
+        "ordinal": pa.array(np.arange(first_ordinal, first_ordinal + count), pa.int64()),
+        "thread": pc.if_else(pc.equal(told, 0), pa.scalar(logs.thread, pa.int32()), told),
+        "sequence": log_of(batch, logs),
+        "rs_id": pc.utf8_trim_whitespace(batch.column("rs_id").cast(pa.string())),
+        "xid": joined(batch, "xidusn", "xidslt", "xidsqn"),
+        "pxid": joined(batch, "pxidusn", "pxidslt", "pxidsqn"),
+        "rollback": pc.equal(as_integers(batch, "rollback"), 1).fill_null(False),
+    }
+    for field in REDO_SCHEMA:
+        if field.name not in columns:
+            columns[field.name] = batch.column(field.name).cast(field.type)
+    rows = pa.RecordBatch.from_arrays([columns[name] for name in REDO_SCHEMA.names], schema=REDO_SCHEMA)
+    for name in REQUIRED:
+        if rows.column(name).null_count:
+            row = rows.slice(pc.index(pc.is_null(rows.column(name)), True).as_py(), 1).to_pylist()[0]
+            cure = "keep the archived log, and report the row"
+            raise RedoNotUnderstood(f"a redo row without {name}", cure=cure, thread=logs.thread, scn=row["scn"])
+    return rows
