@@ -13,8 +13,10 @@ RedolakeError
     ├── RedoNotUnderstood    a row, text or state of LogMiner that has no meaning we know
     ├── MiningIncomplete     LogMiner's answer is not provably whole
     ├── LandingConflict      what lies at a path is not what should lie there
+    ├── LandingUnwritable    the landing refuses what is written: permission, full disk
     ├── ValueDoesNotFit      a value the target type cannot hold
     ├── SchemaConflict       a DDL or dictionary state that is not followed
+    ├── TableHeld            tables were held; the others went on
     ├── InvariantBroken      counts that must be equal are not
     └── FormatTooNew         written by a newer Redolake
 """
@@ -39,7 +41,9 @@ class RedolakeError(Exception):
 
     def __str__(self) -> str:
         where = ", ".join(f"{k} {v}" for k, v in self.where.items())
-        return f"{self.code}: {self.what}" + (f" ({where})" if where else "") + (f"\n  do this: {self.cure}" if self.cure else "")
+        return (
+            f"{self.code}: {self.what}" + (f" ({where})" if where else "") + (f"\n  do this: {self.cure}" if self.cure else "")
+        )
 
     def as_dict(self) -> dict[str, object]:
         where = {k: v if isinstance(v, int | float | bool) else str(v) for k, v in self.where.items()}
@@ -99,6 +103,10 @@ class LandingConflict(Terminal):
     pass
 
 
+class LandingUnwritable(Terminal):
+    pass
+
+
 class ValueDoesNotFit(Terminal):
     pass
 
@@ -133,13 +141,27 @@ class ConfigurationError(Terminal):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
-        super().__init__("; ".join(f"{f.subject}: {f.what}" for f in findings), cure="; ".join(f.cure for f in findings if f.cure))
+        super().__init__(
+            "; ".join(f"{f.subject}: {f.what}" for f in findings), cure="; ".join(f.cure for f in findings if f.cure)
+        )
 
     def __str__(self) -> str:
         return f"{len(self.findings)} finding(s):\n" + "\n".join(f"  - {f}" for f in self.findings)
 
     def __reduce__(self) -> tuple[object, ...]:
         return (ConfigurationError, (self.findings,))
+
+
+class TableHeld(Terminal):
+    """One finding per table that a batch has held."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        what = "; ".join(f"{f.subject} is held: {f.what}" for f in findings)
+        super().__init__(what, cure="; ".join(f"{f.subject}: {f.cure}" for f in findings) + "; the other tables have gone on")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (TableHeld, (self.findings,))
 
 
 # ORA and DPY codes by number (facts: LOGMINER.md part 3). What is not listed is terminal: it is not understood.

@@ -1,0 +1,75 @@
+"""Whether a window may take its place in the chain of landed windows, and the manifest it lands under. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pipelines.errors import InvariantBroken, LandingConflict
+from pipelines.land.record import SliceRecord
+from pipelines.land.tally import log_identity
+from pipelines.manifest import Manifest
+from pipelines.redo import Window
+from pipelines.table import TableId
+
+PLACE_CURE = "nothing: the range is landed already; plan again from the end of the chain"
+
+
+def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[SliceRecord]) -> Manifest:
+    """Raises InvariantBroken when the records are not exactly the window's slices and logs."""
+    ordered = sorted(records, key=lambda r: r.number)
+    wanted = [(s.number, [log_identity(g) for g in s.logs]) for s in window.slices]
+    found = [(r.number, [tally.log for tally in r.logs]) for r in ordered]
+    if found != wanted or any(r.window != window.name for r in ordered):
+        cure = "mine the window's slices again; records of another plan cannot be published under it"
+        raise InvariantBroken("the slices handed in are not those of the window", cure=cure, window=window.name)
+    tallies = sorted((tally for r in ordered for tally in r.logs), key=lambda t: t.log)
+    counts: dict[str, int] = {}
+    for record in ordered:
+        for name, count in record.counts.items():
+            counts[name] = counts.get(name, 0) + count
+    lines = "".join(f"{t.log.thread}/{t.log.sequence} {t.row_count} {t.row_hash}\n" for t in tallies)
+    return Manifest(
+        dbid=window.dbid,
+        resetlogs_id=window.resetlogs_id,
+        start=int(window.scns.start),
+        end=int(window.scns.end),
+        logs=tuple(t.log for t in tallies),
+        tables=tuple(sorted(str(t) for t in tables)),
+        counts=dict(sorted(counts.items())),
+        row_hash=hashlib.sha256(lines.encode()).hexdigest(),
+        ddl=tuple(sorted((row for r in ordered for row in r.ddl), key=lambda d: (d.scn, d.thread, d.rs_id, d.ssn))),
+        files=tuple(name for r in ordered for name in r.files),
+        circumstance={"slices": {str(r.number): _circumstance(r) for r in ordered}},
+    )
+
+
+def _circumstance(record: SliceRecord) -> Mapping[str, Any]:
+    return {"token": record.token, **record.circumstance}
+
+
+def check_place(window: Window, landed: Sequence[Manifest], previous_end: int | None) -> None:
+    """The compare half of compare-and-set: raises LandingConflict unless the window continues the chain."""
+    last = landed[-1] if landed else None
+    start = int(window.scns.start)
+    if previous_end is not None and (last is None or last.end != previous_end):
+        shown = "nothing is landed" if last is None else f"it ends at {last.end}"
+        what = f"the chain was thought to end at SCN {previous_end}, but {shown}"
+        raise LandingConflict(what, cure="plan again from the end of the chain", window=window.name)
+    if previous_end is not None and start != previous_end:
+        what = f"the window begins at SCN {start}, but the chain ends at {previous_end}: that would leave a hole or an overlap"
+        raise LandingConflict(what, cure="plan again from the end of the chain", window=window.name)
+    if last is not None and last.resetlogs_id == window.resetlogs_id and start < last.end:
+        raise LandingConflict("its place in the chain is taken", cure=PLACE_CURE, window=window.name, by=last.name)
+
+
+def check_same(published: Manifest, mine: Manifest) -> None:
+    """Two runs over the same redo must have found the same rows."""
+    theirs, ours = published.identity(), mine.identity()
+    differing = sorted(name for name in theirs if theirs[name] != ours[name])
+    if differing:
+        cure = "keep both attempts' files and report it; the published window stays as it is"
+        raise LandingConflict(
+            f"another run landed this window with other {', '.join(differing)}", cure=cure, window=published.name
+        )

@@ -1,0 +1,171 @@
+"""The door to the landing's file system: what is written appears whole under its name, or not at all.
+
+Locally that is a temporary file, fsync, and a link or rename; object stores do it by themselves with one put.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import fsspec
+from fsspec.implementations.local import LocalFileSystem
+
+from pipelines.errors import LandingConflict, LandingUnwritable
+
+CURES = {
+    errno.ENOSPC: "free space there or move the landing to a larger volume, and run again: nothing was published",
+    errno.EDQUOT: "raise the quota, and run again: nothing was published",
+    errno.EROFS: "mount it writable, or set `landing` to another place",
+    errno.EACCES: "give the user of this process the right to write there, or set `landing` to another place",
+    errno.EPERM: "give the user of this process the right to write there, or set `landing` to another place",
+    errno.ENOTDIR: "a file lies where a folder should be: set `landing` to another place",
+}
+OTHER_CURE = "make the place writable, or set `landing` to another one; then run again: nothing was published"
+
+
+class Files:
+    """Paths are relative to `url` and use `/`."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        self._fs, root = fsspec.core.url_to_fs(self.url)
+        self._root = root.rstrip("/")
+        self._is_local = isinstance(self._fs, LocalFileSystem)
+
+    def path(self, relative: str) -> str:
+        return f"{self._root}/{relative}"
+
+    def shown(self, relative: str) -> str:
+        return f"{self.url}/{relative}"
+
+    @contextmanager
+    def _told(self, relative: str) -> Iterator[None]:
+        """FileExistsError and FileNotFoundError are answers; every other OSError is a landing that refuses."""
+        try:
+            yield
+        except (FileExistsError, FileNotFoundError):
+            raise
+        except OSError as error:
+            cure = CURES.get(error.errno or 0, OTHER_CURE)
+            what = f"cannot write to the landing: {error.strerror or error}"
+            raise LandingUnwritable(what, cure=cure, path=self.shown(relative)) from error
+
+    def make_folder(self, relative: str) -> None:
+        with self._told(relative):
+            self._fs.makedirs(self.path(relative), exist_ok=True)
+
+    @contextmanager
+    def writing(self, relative: str) -> Iterator[IO[bytes]]:
+        """A file to stream into; it gets its name when the block ends well, and is removed when it does not."""
+        folder = relative.rpartition("/")[0]
+        self.make_folder(folder)
+        if not self._is_local:
+            with self._told(relative), self._fs.open(self.path(relative), "wb") as out:
+                try:
+                    yield out
+                except BaseException:
+                    out.discard()
+                    raise
+            return
+        final = self.path(relative)
+        part = f"{final}.{uuid.uuid4().hex}.part"
+        with self._told(relative):
+            try:
+                with open(part, "xb") as out:
+                    yield out
+                    out.flush()
+                    os.fsync(out.fileno())
+                os.rename(part, final)
+                sync_folder(final)
+            except BaseException:
+                if os.path.exists(part):
+                    os.unlink(part)
+                raise
+
+    def create(self, relative: str, body: bytes) -> bool:
+        """Write a small file if none has its name; False when there is one already."""
+        self.make_folder(relative.rpartition("/")[0])
+        try:
+            with self._told(relative):
+                if self._is_local:
+                    create_local(self.path(relative), body)
+                else:
+                    self._fs.pipe_file(self.path(relative), body, mode="create")
+        except FileExistsError:
+            return False
+        return True
+
+    def read(self, relative: str) -> bytes | None:
+        """None when there is no such file."""
+        try:
+            body: bytes = self._fs.cat_file(self.path(relative))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise LandingUnwritable(
+                f"cannot read the landing: {error.strerror or error}", cure=OTHER_CURE, path=self.shown(relative)
+            ) from error
+        return body
+
+    def names(self, relative: str) -> list[str]:
+        """Names of what lies in a folder, sorted; empty when there is none."""
+        try:
+            found = self._fs.ls(self.path(relative), detail=False, refresh=True)
+        except FileNotFoundError:
+            return []
+        return sorted(path.rstrip("/").rpartition("/")[2] for path in found)
+
+    def read_json(self, relative: str) -> dict[str, Any] | None:
+        body = self.read(relative)
+        if body is None:
+            return None
+        try:
+            parsed: dict[str, Any] = json.loads(body)
+        except ValueError as error:
+            cure = "move the file away if nothing of value is in it; it was not written by Redolake, or was changed"
+            raise LandingConflict("is not JSON", cure=cure, path=self.shown(relative)) from error
+        return parsed
+
+    def write_json_once(self, relative: str, body: dict[str, Any]) -> bool:
+        """True when written; False when the same lies there already; LandingConflict when something else does."""
+        if self.create(relative, as_bytes(body)):
+            return True
+        there = self.read_json(relative)
+        if there != json.loads(as_bytes(body)):
+            cure = "find out who else writes there: no file of the landing is ever changed"
+            raise LandingConflict("another content is already written", cure=cure, path=self.shown(relative))
+        return False
+
+
+def as_bytes(body: dict[str, Any]) -> bytes:
+    return (json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def create_local(path: str, body: bytes) -> None:
+    """link() refuses an existing name and is atomic, also on NFS; rename() would replace it."""
+    part = f"{path}.{uuid.uuid4().hex}.part"
+    try:
+        with open(part, "xb") as out:
+            out.write(body)
+            out.flush()
+            os.fsync(out.fileno())
+        os.link(part, path)
+        sync_folder(path)
+    finally:
+        if os.path.exists(part):
+            os.unlink(part)
+
+
+def sync_folder(path: str) -> None:
+    """A new name is only safe once its folder is on disk."""
+    folder = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,172 @@
+"""The landing of one pipeline: windows written once, published in a chain, and read back.
+
+A window exists when its manifest does. The manifest is first created under the name of its place in the chain, which only one
+writer can do, and then in the window's own folder; a crash between the two is mended by whoever comes next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines.errors import LandingConflict
+from pipelines.land import layout
+from pipelines.land.chain import PLACE_CURE, build_manifest, check_place, check_same
+from pipelines.land.files import Files, as_bytes
+from pipelines.land.parquet import write_parquet
+from pipelines.land.record import SliceRecord
+from pipelines.land.tally import Tally
+from pipelines.manifest import Manifest, as_json, from_json
+from pipelines.redo import Window
+from pipelines.table import TableId
+
+
+class Landing:
+    """`url` may be a local path or any URL fsspec knows."""
+
+    def __init__(self, url: str, pipeline: str) -> None:
+        self._files = Files(f"{url.rstrip('/')}/{pipeline}")
+        self._read: dict[str, Manifest] = {}  # manifests never change
+
+    @property
+    def url(self) -> str:
+        return self._files.url
+
+    def window_path(self, window_name: str) -> str:
+        """Where a window's files lie, as the file system's own path (for readers that take paths)."""
+        return self._files.path(f"{layout.WINDOWS}/{window_name}")
+
+    def begin(self, window: Window) -> Manifest | None:
+        """Make the window's folder; the manifest when it is published already, and there is nothing left to do."""
+        self._mend(window)
+        published = self.read_manifest(window.name)
+        if published is None:
+            self._files.make_folder(layout.window_folder(window))
+        return published
+
+    def write_slice(
+        self,
+        window: Window,
+        slice_number: int,
+        batches: Iterable[pa.RecordBatch],
+        token: str,
+        *,
+        schema: pa.Schema,
+        tables: Mapping[int, TableId],
+        names: Iterable[TableId] = (),
+        circumstance: Mapping[str, Any] | None = None,
+    ) -> SliceRecord:
+        """Stream one slice's rows to its file under this attempt's token, counting and hashing on the way.
+
+        `tables` are the captured tables by object id, `names` those without one; they tell which rows are of the identity.
+        """
+        logs = next(s for s in window.slices if s.number == slice_number)
+        tally = Tally(logs, tables, frozenset(names))
+        name = layout.redo_file(token, slice_number)
+
+        def counted() -> Iterable[pa.RecordBatch]:
+            for batch in batches:
+                tally.add(batch)
+                yield batch
+
+        write_parquet(self._files, f"{layout.window_folder(window)}/{name}", schema, counted())
+        facts = {**(circumstance or {}), "landed_rows": tally.row_count, "unresolved_rows": tally.unresolved_count}
+        return SliceRecord(
+            window.name, slice_number, token, (name,), tally.logs, dict(sorted(tally.counts.items())), tuple(tally.ddl), facts
+        )
+
+    def publish(
+        self, window: Window, tables: Sequence[TableId], slice_records: Sequence[SliceRecord], previous_end: int | None
+    ) -> Manifest:
+        """Land the window: equal work of another run counts as done, other work or a taken place is a LandingConflict."""
+        manifest = build_manifest(window, tables, slice_records)
+        self._mend(window)
+        published = self.read_manifest(window.name)
+        if published is None:
+            check_place(window, self.windows(), previous_end)
+            self._files.create(layout.chain_file(window.resetlogs_id, manifest.start), as_bytes(as_json(manifest)))
+            self._mend(window)
+            published = self.read_manifest(window.name)
+        if published is None:
+            raise LandingConflict("its place in the chain is taken", cure=PLACE_CURE, window=window.name)
+        check_same(published, manifest)
+        return published
+
+    def _mend(self, window: Window) -> None:
+        """Give the window that has this place in the chain its manifest, if its writer died before that."""
+        holder = self._files.read_json(layout.chain_file(window.resetlogs_id, int(window.scns.start)))
+        if holder is not None:
+            self._files.create(layout.manifest_file(from_json(holder, "chain").name), as_bytes(holder))
+
+    def windows(self) -> list[Manifest]:
+        """All landed windows, in SCN order within each incarnation."""
+        found = (self.read_manifest(name) for name in self._files.names(layout.WINDOWS))
+        return sorted((m for m in found if m is not None), key=lambda m: (m.resetlogs_id, m.start))
+
+    def read_manifest(self, window_name: str) -> Manifest | None:
+        """None when no such window is landed."""
+        if window_name not in self._read:
+            file = layout.manifest_file(window_name)
+            body = self._files.read_json(file)
+            if body is None:
+                return None
+            self._read[window_name] = from_json(body, self._files.shown(file))
+        return self._read[window_name]
+
+    def write_json_once(self, path: str, body: dict[str, Any]) -> bool:
+        """True when written, False when the same was there; another content is a LandingConflict."""
+        return self._files.write_json_once(path, body)
+
+    def read_json(self, path: str) -> dict[str, Any] | None:
+        return self._files.read_json(path)
+
+    def names(self, folder: str) -> list[str]:
+        return self._files.names(folder)
+
+    def write_snapshot_chunk(
+        self,
+        table: TableId,
+        scn: int,
+        chunk: int,
+        batches: Iterable[pa.RecordBatch],
+        token: str,
+        schema: pa.Schema | None = None,
+    ) -> SnapshotChunk:
+        """One chunk of a table's snapshot; nothing reads it before the snapshot is published."""
+        name = layout.snapshot_file(token, chunk)
+        row_count = write_parquet(self._files, f"{layout.snapshot_folder(table, scn)}/{name}", schema, batches)
+        return {"chunk": chunk, "file": name, "row_count": row_count}
+
+    def publish_snapshot(
+        self, table: TableId, scn: int, chunks: Sequence[SnapshotChunk], circumstance: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Name the chunks that make up the snapshot; a second writer gets what the first one published."""
+        ordered = sorted(chunks, key=lambda c: c["chunk"])
+        if [c["chunk"] for c in ordered] != list(range(len(ordered))):
+            raise LandingConflict("chunks are missing or come twice", cure="read the table again", table=table, scn=scn)
+        body = {
+            "format": 1,
+            "table": str(table),
+            "scn": scn,
+            "row_count": sum(c["row_count"] for c in ordered),
+            "files": [c["file"] for c in ordered],
+            "circumstance": dict(circumstance or {}),
+        }
+        path = f"{layout.snapshot_folder(table, scn)}/snapshot.json"
+        self._files.create(path, as_bytes(body))
+        published = self.read_snapshot(table, scn)
+        if published is None or published["row_count"] != body["row_count"]:
+            cure = "keep both attempts' files and report it: AS OF the same SCN a table has the same rows"
+            raise LandingConflict("another run landed this snapshot with other rows", cure=cure, table=table, scn=scn)
+        return published
+
+    def read_snapshot(self, table: TableId, scn: int) -> dict[str, Any] | None:
+        return self._files.read_json(f"{layout.snapshot_folder(table, scn)}/snapshot.json")
+
+    def snapshot_path(self, table: TableId, scn: int) -> str:
+        return self._files.path(layout.snapshot_folder(table, scn))
+
+
+SnapshotChunk = dict[str, Any]

@@ -1,0 +1,42 @@
+"""Where things lie below `<landing>/<pipeline>/`. Fixed width, so that listing order is SCN order.
+
+windows/<resetlogs id>-<start>-<end>/redo-<token>-<slice>.parquet, manifest.json
+chain/<resetlogs id>-<start>.json
+snapshots/<OWNER.NAME>/<scn>/part-<token>-<chunk>.parquet, snapshot.json
+batches/...
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from pipelines.redo import Window
+from pipelines.table import TableId
+
+WINDOWS, CHAIN, BATCHES, SNAPSHOTS = "windows", "chain", "batches", "snapshots"
+
+
+def window_folder(window: Window) -> str:
+    return f"{WINDOWS}/{window.name}"
+
+
+def manifest_file(window_name: str) -> str:
+    return f"{WINDOWS}/{window_name}/manifest.json"
+
+
+def chain_file(resetlogs_id: int, start: int) -> str:
+    """One name per place in the chain: whoever creates it has the place."""
+    return f"{CHAIN}/{resetlogs_id:010d}-{start:020d}.json"
+
+
+def redo_file(token: str, number: int) -> str:
+    return f"redo-{token}-{number:05d}.parquet"
+
+
+def snapshot_folder(table: TableId, scn: int) -> str:
+    """Quoted like a URL where a name has characters that paths do not take."""
+    return f"{SNAPSHOTS}/{quote(table.owner, safe='$# ')}.{quote(table.name, safe='$# ')}/{scn:020d}"
+
+
+def snapshot_file(token: str, chunk: int) -> str:
+    return f"part-{token}-{chunk:05d}.parquet"

@@ -1,0 +1,39 @@
+"""Streams Arrow batches into one Parquet file, gathered into row groups of a useful size, memory flat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.land.files import Files
+
+GROUP_ROWS, GROUP_BYTES = 128 * 1024, 64 * 2**20
+
+
+def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: Iterable[pa.RecordBatch]) -> int:
+    """The number of rows written. With schema None the first batch tells it; a file without rows is a file all the same."""
+    row_count = 0
+    rest = iter(batches)
+    waiting: list[pa.RecordBatch] = []
+    if schema is None:
+        first = next(rest, None)
+        if first is None:
+            raise ValueError("neither a schema nor a batch that has one")
+        schema, waiting = first.schema, [first]
+    with files.writing(path) as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:
+        for batch in rest:
+            waiting.append(batch)
+            if sum(b.num_rows for b in waiting) >= GROUP_ROWS or sum(b.nbytes for b in waiting) >= GROUP_BYTES:
+                row_count += _write(writer, schema, waiting)
+                waiting = []
+        row_count += _write(writer, schema, waiting)
+    return row_count
+
+
+def _write(writer: pq.ParquetWriter, schema: pa.Schema, batches: list[pa.RecordBatch]) -> int:
+    group = pa.Table.from_batches(batches, schema)
+    if group.num_rows:
+        writer.write_table(group, row_group_size=group.num_rows)
+    return int(group.num_rows)

@@ -1,0 +1,99 @@
+"""Counts and hashes over redo rows as they stream by: the part of a manifest that is equal on every run.
+
+Rows that LogMiner could not resolve to a captured table are only counted: a table dropped between two runs turns others' rows
+into `OBJ# n`, and the identity must not depend on that. For the same reason a captured object id goes before a name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.errors import InvariantBroken
+from pipelines.land.record import LogTally
+from pipelines.manifest import DdlRow, LogIdentity
+from pipelines.redo import LogFile, Slice
+from pipelines.table import TableId
+
+FRAME = {6: "* start", 7: "* commit", 36: "* rollback"}
+DDL = 5
+CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
+
+
+def log_identity(log: LogFile) -> LogIdentity:
+    assert log.next_scn is not None, "only archived logs are mined"
+    return LogIdentity(log.thread, log.sequence, log.resetlogs_id, int(log.first_scn), int(log.next_scn))
+
+
+class Tally:
+    """Feed it the batches of one slice in order."""
+
+    def __init__(self, logs: Slice, tables: Mapping[int, TableId], names: frozenset[TableId]) -> None:
+        self._logs = logs.logs
+        self._ids = pa.array(sorted(tables), pa.int64())
+        self._names_of_ids = pa.array([str(tables[i]) for i in sorted(tables)], pa.string())
+        self._names = pa.array(sorted(str(t) for t in {*names, *tables.values()}), pa.string())
+        self._hashes = {log.sequence: hashlib.sha256() for log in logs.logs}
+        self._rows: Counter[int] = Counter()
+        self.counts: Counter[str] = Counter()
+        self.ddl: list[DdlRow] = []
+        self.unresolved_count = 0
+        self.row_count = 0
+
+    def add(self, rows: pa.RecordBatch) -> None:
+        self.row_count += rows.num_rows
+        code = rows["operation_code"]
+        label = pc.coalesce(self._frame_labels(code), self._table_labels(rows))
+        counted = rows.append_column("label", label).filter(pc.is_valid(label))
+        self.unresolved_count += rows.num_rows - counted.num_rows
+        for entry in pc.value_counts(counted["label"]).to_pylist():
+            self.counts[entry["values"]] += entry["counts"]
+        for row in counted.filter(pc.equal(counted["operation_code"], DDL)).to_pylist():
+            self.ddl.append(_ddl_row(row))
+        self._hash(counted)
+
+    def _frame_labels(self, code: pa.Array) -> pa.Array:
+        at = pc.index_in(code, value_set=pa.array(list(FRAME), pa.int32()))
+        return pa.array(list(FRAME.values())).take(at)
+
+    def _table_labels(self, rows: pa.RecordBatch) -> pa.Array:
+        """`OWNER.NAME insert` by object id, else by name; null for what is of no captured table."""
+        by_id = self._names_of_ids.take(pc.index_in(rows["object_id"], value_set=self._ids))
+        told = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], ".")
+        by_name = pc.if_else(pc.is_in(told, value_set=self._names), told, pa.scalar(None, pa.string()))
+        return pc.binary_join_element_wise(pc.coalesce(by_id, by_name), pc.utf8_lower(rows["operation"]), " ")
+
+    def _hash(self, rows: pa.RecordBatch) -> None:
+        text = [pc.fill_null(rows[name].cast(pa.string()), "") for name in CANONICAL]
+        lines = pc.binary_join_element_wise(*text, pa.scalar("\n"), "|")
+        for sequence in pc.unique(rows["sequence"]).to_pylist():
+            if sequence not in self._hashes:
+                raise InvariantBroken("a row of a log that is not of this slice", sequence=sequence)
+            own = lines.filter(pc.equal(rows["sequence"], sequence))
+            self._rows[sequence] += len(own)
+            for line in pc.binary_join(pa.array([own.to_pylist()], pa.list_(pa.string())), "").to_pylist():
+                self._hashes[sequence].update(line.encode())
+
+    @property
+    def logs(self) -> tuple[LogTally, ...]:
+        return tuple(
+            LogTally(log_identity(g), self._rows[g.sequence], self._hashes[g.sequence].hexdigest()) for g in self._logs
+        )
+
+
+def _ddl_row(row: Mapping[str, object]) -> DdlRow:
+    return DdlRow(
+        scn=int(str(row["scn"])),
+        thread=int(str(row["thread"])),
+        rs_id=str(row["rs_id"]),
+        ssn=int(str(row["ssn"])),
+        owner=str(row["seg_owner"] or ""),
+        table=str(row["table_name"] or ""),
+        object_id=int(str(row["object_id"] or 0)),
+        sql=str(row["sql_redo"] or ""),
+        info=str(row["info"] or ""),
+    )
