@@ -1,0 +1,42 @@
+"""The shell: one function per task, plain values in, plain values out. Every step may run twice with the same result.
+
+Steps open the doors, call the decisions, write the ledger and say one line. They are what the DAGs and the terminal name.
+"""
+
+from pipelines.steps.applying import prepare_apply, record_apply, resume
+from pipelines.steps.backfilling import backfill, backfill_prepare, backfill_record
+from pipelines.steps.capturing import land, mine, plan, remine
+from pipelines.steps.checking import doctor, setup_sql, validate
+from pipelines.steps.reporting import landed_windows, open_transactions, status
+from pipelines.steps.running import run, snapshot
+from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
+from pipelines.steps.sparking import open_spark, run_spark
+from pipelines.steps.verifying import verify
+
+__all__ = [
+    "backfill",
+    "backfill_prepare",
+    "backfill_record",
+    "doctor",
+    "land",
+    "landed_windows",
+    "mine",
+    "open_spark",
+    "open_transactions",
+    "plan",
+    "prepare_apply",
+    "record_apply",
+    "remine",
+    "resume",
+    "run",
+    "run_spark",
+    "setup_sql",
+    "snapshot",
+    "snapshot_begin",
+    "snapshot_prepare",
+    "snapshot_read",
+    "snapshot_record",
+    "status",
+    "validate",
+    "verify",
+]

@@ -1,0 +1,225 @@
+"""Apply: make a batch of landed windows, let Spark run it, and write down what became of it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from pipelines.batch import (
+    BatchResult,
+    BatchSpec,
+    HoldAt,
+    LandedWindow,
+    TableResult,
+    TableTask,
+    batch_result_from_json,
+    spec_from_json,
+    to_json,
+)
+from pipelines.config import Pipeline
+from pipelines.errors import Finding, TableHeld, Terminal
+from pipelines.ledger import OpenTransaction, TableEntry
+from pipelines.manifest import Manifest
+from pipelines.scn import Scn, ScnRange
+from pipelines.steps.versions import app_id, history, record_derived, table_task
+from pipelines.steps.workplace import Workplace, applied_batches, correct_ledger, now, owner, workplace
+from pipelines.table import TableId
+
+LEASE_SECONDS = 3600.0
+NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
+
+
+def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
+    """Write the order for the next batch: a resumed table's catch-up first, else all landed windows not yet applied."""
+    with workplace(pipeline) as work:
+        lease = work.ledger.lease(f"apply/{work.name}", owner(), LEASE_SECONDS, now())
+        manifests = correct_ledger(work)
+        chain = correct_batches(work)
+        spec = catch_up(work, manifests, chain) or next_batch(work, manifests, chain)
+        if spec is None:
+            work.ledger.release_lease(lease)
+            return {"batch": None, "tables": [], "start": 0, "end": 0, "reason": "every landed window is applied"}
+        name = spec.manifest.rsplit("/", 2)[-2]
+        path = work.landing.write_text(f"batches/{name}/spec-{spec.token}.json", to_json(spec))
+        work.ledger.prepare_batch(work.name, name, spec.scns, path, now=now(), lease=lease)
+        live = [str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start]
+        return {"batch": path, "tables": live, "start": spec.start, "end": spec.end, "reason": f"{len(spec.windows)} window(s)"}
+
+
+def correct_batches(work: Workplace) -> list[BatchResult]:
+    """The batches that have a manifest; the ledger is brought to what they say."""
+    results = applied_batches(work)
+    known = {entry.name for entry in work.ledger.batches(work.name, "applied")}
+    for result in results:
+        name = batch_name(result.resetlogs_id, result.start, result.end, catch_up_of(result))
+        if name not in known:
+            write_down(work, result, name)
+    return [result for result in results if catch_up_of(result) is None]
+
+
+def batch_name(resetlogs_id: int, start: int, end: int, table: TableId | None = None) -> str:
+    name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
+    return name if table is None else f"{name}-{table}"
+
+
+def catch_up_of(result: BatchResult) -> TableId | None:
+    """A catch-up says so in its token: `<table>:<random>`."""
+    return TableId.parse(quoted(result.token.partition(":")[0])) if ":" in result.token else None
+
+
+def quoted(table: str) -> str:
+    owner_, _, name = table.partition(".")
+    return f'"{owner_}"."{name}"'
+
+
+def next_batch(work: Workplace, manifests: Sequence[Manifest], chain: Sequence[BatchResult]) -> BatchSpec | None:
+    """All landed windows behind the last batch, of one incarnation."""
+    last = chain[-1] if chain else None
+    ahead = [m for m in manifests if last is None or (m.resetlogs_id, m.start) >= (last.resetlogs_id, last.end)]
+    ahead = [m for m in ahead if m.resetlogs_id == ahead[0].resetlogs_id]
+    if not ahead:
+        return None
+    tables = [entry for entry in work.ledger.tables(work.name) if is_configured(work, entry.table)]
+    return batch_of(work, ahead, last, tables, None)
+
+
+def is_configured(work: Workplace, table: TableId) -> bool:
+    return any(t.id == table for t in work.pipeline.tables)
+
+
+def catch_up(work: Workplace, manifests: Sequence[Manifest], chain: Sequence[BatchResult]) -> BatchSpec | None:
+    """For a table behind the chain: from the last batch whose end it has reached, with that batch's carry-over."""
+    if not chain:
+        return None
+    for entry in work.ledger.tables(work.name, "live"):
+        if not is_configured(work, entry.table) or entry.complete_to_scn is None or entry.complete_to_scn >= chain[-1].end - 1:
+            continue
+        reached = [b for b in chain if b.end <= entry.complete_to_scn + 1]
+        before = reached[-1] if reached else None
+        start = before.end if before else chain[0].start
+        ahead = [m for m in manifests if start <= m.start and m.end <= chain[-1].end]
+        ahead = [m for m in ahead if m.resetlogs_id == ahead[0].resetlogs_id]
+        if ahead:
+            return batch_of(work, ahead, before, [entry], entry.table)
+    return None
+
+
+def batch_of(
+    work: Workplace, windows: Sequence[Manifest], before: BatchResult | None, entries: Sequence[TableEntry], only: TableId | None
+) -> BatchSpec:
+    start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
+    check_chain(windows, before)
+    tasks: list[TableTask] = []
+    for entry in entries:
+        past = history(work, entry.table, start, windows, end)
+        if past is None:
+            continue
+        record_derived(work, past, end)
+        hold = hold_of(entry, start)
+        if hold is None and past.complaint is not None:
+            hold = HoldAt(start, past.complaint.as_dict())
+        tasks.append(table_task(work, past, app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table), hold))
+    name = batch_name(resetlogs_id, start, end, only)
+    token = uuid.uuid4().hex if only is None else f"{only}:{uuid.uuid4().hex}"
+    folder = work.landing.path(f"batches/{name}")
+    return BatchSpec(
+        pipeline=work.name,
+        resetlogs_id=resetlogs_id,
+        start=start,
+        end=end,
+        token=token,
+        windows=tuple(landed_window(work, m) for m in windows),
+        tables=tuple(tasks),
+        carry_out=f"{folder}/carry-{token.rpartition(':')[2]}",
+        manifest=f"{folder}/manifest.json",
+        carry_in=before.carry_files if before else (),
+        open_in=before.open_transactions if before else (),
+        container=work.pipeline.source.container,
+        spark=dict(work.pipeline.spark.conf),
+    )
+
+
+def hold_of(entry: TableEntry, start: int) -> HoldAt | None:
+    """Held tables and those without contents take part, so that their rows are accounted for and carried over."""
+    if entry.state == "held":
+        return HoldAt(start, dict(entry.error or {}))
+    return None if entry.state == "live" else HoldAt(start, NOT_LOADED)
+
+
+def landed_window(work: Workplace, manifest: Manifest) -> LandedWindow:
+    folder = work.landing.window_path(manifest.name)
+    return LandedWindow(manifest.name, manifest.start, manifest.end, tuple(f"{folder}/{file}" for file in manifest.files))
+
+
+def check_chain(windows: Sequence[Manifest], before: BatchResult | None) -> None:
+    """Windows reach a table in order and without a hole; anything else is an error."""
+    end = windows[0].start if before is None or before.resetlogs_id != windows[0].resetlogs_id else before.end
+    for window in windows:
+        if window.start != end:
+            raise Terminal(
+                f"the landed windows have a hole: SCN {end} to {window.start}",
+                cure="restore the missing window's folder in the landing",
+                window=window.name,
+            )
+        end = window.end
+
+
+def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
+    """Write down what the batch's manifest says. Raises TableHeld, after that, when a table was held by this batch."""
+    with workplace(pipeline) as work:
+        spec = spec_from_json(work.landing.read_text(batch), batch)
+        text = work.landing.read_text_or_none(spec.manifest) if isinstance(spec, BatchSpec) else None
+        if not isinstance(spec, BatchSpec) or text is None:
+            raise Terminal("the Spark job has left no manifest", cure="look into its log, and clear its task", batch=batch)
+        result = batch_result_from_json(text, spec.manifest)
+        newly = write_down(work, result, spec.manifest.rsplit("/", 2)[-2])
+        work.ledger.release_lease(work.ledger.lease(f"apply/{work.name}", owner(), 1, now()))
+        if newly:
+            raise TableHeld([Finding(str(t.table), str((t.error or {}).get("what")), str((t.error or {}).get("cure"))) for t in newly])
+        tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}
+        held = [name for name, t in tables.items() if t["state"] == "held"]
+        return {"tables": tables, "held": held, "start": result.start, "end": result.end}
+
+
+def changes(table: TableResult) -> dict[str, int]:
+    return {"inserted": table.inserted, "updated": table.updated, "deleted": table.deleted}
+
+
+def write_down(work: Workplace, result: BatchResult, name: str) -> list[TableResult]:
+    """Bring the ledger to a batch's manifest; returns the tables that were live and are held by it."""
+    newly = []
+    for done in result.tables:
+        entry = work.ledger.table(work.name, done.table)
+        if entry is None:
+            continue
+        if done.complete_to is not None and entry.state != "new" and done.complete_to >= (entry.complete_to_scn or 0):
+            work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now())
+        if done.state == "held" and entry.state == "live":
+            work.ledger.hold(work.name, done.table, dict(done.error or {}), now())
+            newly.append(done)
+    if catch_up_of(result) is None:
+        for window in result.windows:
+            work.ledger.move(work.name, window, ("landed",), "applied", now=now())
+        open_now = [
+            OpenTransaction(t.con_id, t.xid, t.thread, Scn(t.start_scn), t.rows, t.bytes, t.username)
+            for t in result.open_transactions
+        ]
+        work.ledger.replace_open_transactions(work.name, name, open_now)
+    scns = ScnRange(Scn(result.start), Scn(result.end))
+    summary = {"tables": {str(t.table): t.complete_to for t in result.tables}}
+    work.ledger.applied_as(work.name, name, scns, work.landing.path(f"batches/{name}"), summary, now())
+    return newly
+
+
+def resume(pipeline: Pipeline, tables: Sequence[str]) -> dict[str, Any]:
+    """Release held tables; the next apply catches them up from their own position."""
+    with workplace(pipeline) as work:
+        resumed = []
+        for text in tables:
+            table = TableId.parse(text)
+            if not work.ledger.release(work.name, table, now()):
+                raise Terminal("the table is not held", cure="`redolake status` shows which are", table=table)
+            work.ledger.record_decision(work.name, "resume", {"table": str(table)}, owner(), now())
+            resumed.append(str(table))
+        return {"resumed": resumed}

@@ -1,0 +1,128 @@
+"""Table versions for a range of SCNs: baselines from the dictionary, and what the landed DDL makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.batch import HoldAt, Rule, Step, TableTask
+from pipelines.errors import SchemaConflict
+from pipelines.manifest import DdlRow, Manifest
+from pipelines.scn import Scn
+from pipelines.schema import (
+    Derived,
+    agree,
+    baseline,
+    derive,
+    valid_at,
+    version_from_json,
+    version_to_json,
+    versions_before,
+)
+from pipelines.steps.plans import dictionary_from_json
+from pipelines.steps.workplace import Workplace, now
+from pipelines.table import DictionaryTable, TableId, TableVersion
+
+STEP_KINDS = {"add": "add_column", "drop": "drop_column"}
+
+
+def record_baselines(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> None:
+    """What the dictionary says now becomes the table's version from now on; columns that stay keep their ids."""
+    for table, found in dictionary.items():
+        known = known_versions(work, table)
+        version = baseline(found, found.scn_before, known[-1] if known else None)
+        work.ledger.record_version(work.name, table, version.from_scn, version_to_json(version), "baseline", now=now())
+
+
+def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
+    """From the last baseline on: what came before it belongs to contents that a newer snapshot replaced."""
+    versions: list[TableVersion] = []
+    for entry in work.ledger.versions(work.name, table):
+        if entry.source == "baseline":
+            versions = []
+        versions.append(version_from_json(dict(entry.body)))
+    return versions
+
+
+def object_ids(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> frozenset[int]:
+    """All object ids the captured tables have or had."""
+    now_known = {table.object_id for table in dictionary.values()}
+    once_known = {
+        int(entry.body["object_id"]) for t in work.pipeline.tables for entry in work.ledger.versions(work.name, t.id)
+    }
+    return frozenset(now_known | once_known)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A table's versions over a range; `complaint` says why the dictionary does not agree with them."""
+
+    table: TableId
+    derived: Derived
+    complaint: SchemaConflict | None = None
+
+
+def history(work: Workplace, table: TableId, start: int, windows: Sequence[Manifest], end: int) -> History | None:
+    """None for a table of which no version is known yet."""
+    known = known_versions(work, table)
+    if not known:
+        return None
+    ids = {version.object_id for version in known}
+    rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
+    derived = derive(versions_before(known, start), rows)
+    return History(table, derived, None if derived.hold else disagreement(work, table, derived, start, end))
+
+
+def concerns(row: DdlRow, table: TableId, ids: set[int]) -> bool:
+    return row.object_id in ids or (row.owner, row.table) == (table.owner, table.name)
+
+
+def disagreement(work: Workplace, table: TableId, derived: Derived, start: int, end: int) -> SchemaConflict | None:
+    """Compare with the last dictionary that was read inside the range: all DDL before that reading has landed."""
+    for path in reversed(work.landing.list_files("baselines")):
+        scn = int(path.rsplit("/", 1)[-1].removesuffix(".json"))
+        if start <= scn < end and scn >= derived.versions[0].from_scn:
+            body = work.landing.read_json(f"baselines/{scn:020d}.json") or {"tables": []}
+            found = [dictionary_from_json(t) for t in body["tables"]]
+            here = next((t for t in found if t.table == table), None)
+            return None if here is None else agree(valid_at(derived.versions, here.scn_before), here)
+    return None
+
+
+def record_derived(work: Workplace, past: History, end: int) -> None:
+    """Keep the versions the redo has told, so that the next range starts from them."""
+    known = {version.from_scn for version in known_versions(work, past.table)}
+    for version in past.derived.versions:
+        if version.from_scn not in known and version.from_scn < end:
+            work.ledger.record_version(
+                work.name, past.table, version.from_scn, version_to_json(version), "ddl", now=now()
+            )
+
+
+def table_task(work: Workplace, past: History, app: str, target: str, hold: HoldAt | None = None) -> TableTask:
+    """The first version is good for all older rows too: a transaction that was open at the snapshot has changes from before
+    the dictionary was read, and no structural DDL can pass an open change of the table."""
+    versions = past.derived.versions
+    first = versions[0].since(Scn(0))
+    if hold is None and past.derived.hold is not None:
+        hold = HoldAt(past.derived.hold.scn, past.derived.hold.error.as_dict())
+    steps = tuple(Step(s.scn, STEP_KINDS[s.kind], s.column, s.default) for s in past.derived.steps)  # type: ignore[arg-type]
+    return TableTask(
+        table=past.table,
+        target=target,
+        app_id=app,
+        versions=(first, *versions[1:]),
+        rules=rules(work, past.table, versions),
+        ddl=steps,
+        hold=hold,
+    )
+
+
+def rules(work: Workplace, table: TableId, versions: Sequence[TableVersion]) -> dict[int, Rule]:
+    """The YAML's rules per column name as rules per column id."""
+    named = {name.upper(): rule for name, rule in work.pipeline.table(table).columns.items()}
+    return {c.id: named[c.name.upper()] for version in versions for c in version.columns if c.name.upper() in named}
+
+
+def app_id(work: Workplace, table: TableId, resetlogs_id: int) -> str:
+    return f"{work.name}/{table}/{resetlogs_id}"

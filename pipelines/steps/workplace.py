@@ -1,0 +1,111 @@
+"""Where steps work: a pipeline's ledger and landing, opened together, and the ledger corrected from what lies landed."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from urllib.parse import urlsplit, urlunsplit
+
+from pipelines.batch import BatchResult, batch_result_from_json
+from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.land import Landing
+from pipelines.ledger import Ledger, open_ledger
+from pipelines.manifest import Manifest
+from pipelines.redo import Position
+from pipelines.scn import Scn
+from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
+
+Report = Callable[[str], None]
+HANDOVER = "handover.json"
+
+
+def silent(_: str) -> None:
+    """For callers that want no progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class Workplace:
+    pipeline: Pipeline
+    ledger: Ledger
+    landing: Landing
+
+    @property
+    def name(self) -> str:
+        return self.pipeline.name
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def owner() -> str:
+    """Who works here: the DAG run whose task this is, or this process."""
+    run = os.environ.get("AIRFLOW_CTX_DAG_RUN_ID")
+    if run:
+        return f"airflow:{os.environ.get('AIRFLOW_CTX_DAG_ID', '')}:{run}"
+    return f"process:{socket.gethostname()}:{os.getpid()}"
+
+
+@contextmanager
+def workplace(pipeline: Pipeline) -> Iterator[Workplace]:
+    ledger = open_ledger(ledger_url(pipeline))
+    try:
+        yield Workplace(pipeline, ledger, Landing(pipeline.landing, pipeline.name))
+    finally:
+        ledger.close()
+
+
+def ledger_url(pipeline: Pipeline) -> str:
+    """The ledger's URL; a named Airflow connection is read from AIRFLOW_CONN_<ID>."""
+    if pipeline.ledger.connection is None:
+        return pipeline.ledger_url
+    variable = f"AIRFLOW_CONN_{pipeline.ledger.connection.upper()}"
+    parts = urlsplit(os.environ.get(variable, ""))
+    if parts.scheme not in ("postgres", "postgresql", "postgresql+psycopg"):
+        what = f"{variable} holds no postgresql:// URL"
+        raise ConfigurationError([Finding("ledger.connection", what, f"export {variable}=postgresql://user:password@host/db")])
+    return urlunsplit(parts._replace(scheme="postgresql+psycopg"))
+
+
+def opened_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
+    """A connection of its own; without `params` the environment's AIRFLOW_CONN_<ID> says where to."""
+    retry = RetryRule(pipeline.retry.first_seconds, pipeline.retry.most_seconds, pipeline.retry.attempts)
+    return open_source(
+        params or connect_params(pipeline.source.connection, os.environ),
+        call_timeout_seconds=pipeline.source.call_timeout_seconds,
+        retry=retry,
+    )
+
+
+def correct_ledger(work: Workplace) -> list[Manifest]:
+    """Bring the ledger to what the manifests say, and return them in the order of the chain. A ledger that was lost, or is
+    an older copy, is made good by this."""
+    manifests = work.landing.windows()
+    known = {entry.name for entry in work.ledger.windows(work.name) if entry.is_landed}
+    for manifest in manifests:
+        if manifest.name not in known:
+            work.ledger.landed_as(work.name, manifest, now())
+    position = proven_position(work, manifests)
+    if position is not None and work.ledger.position(work.name) != position:
+        work.ledger.correct_position(work.name, position, now())
+    return manifests
+
+
+def proven_position(work: Workplace, manifests: list[Manifest]) -> Position | None:
+    """The end of the last landed window, or where the first one shall begin, or None before the first snapshot."""
+    if manifests:
+        last = manifests[-1]
+        return Position(last.dbid, last.resetlogs_id, Scn(last.end))
+    start = work.landing.read_json(HANDOVER)
+    return None if start is None else Position(start["dbid"], start["resetlogs_id"], Scn(start["scn"]))
+
+
+def applied_batches(work: Workplace) -> list[BatchResult]:
+    """The chain of batches that have their manifest, oldest first; catch-ups of single tables stand beside the chain."""
+    results = [batch_result_from_json(text, path) for path, text in work.landing.read_all("batches", "manifest.json")]
+    return sorted(results, key=lambda r: (r.resetlogs_id, r.start, r.end))
