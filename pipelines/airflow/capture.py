@@ -23,17 +23,18 @@ log = logging.getLogger(__name__)
 def capture_dag(pipeline: Pipeline) -> DAG:
     landing = landing_asset(pipeline)
 
-    @task.short_circuit(multiple_outputs=True, doc_md=TASKS["plan"])
-    def plan() -> dict[str, Any]:
+    @task.short_circuit(doc_md=TASKS["plan"])
+    def plan() -> list[dict[str, Any]]:
+        """The arguments of each `mine`; none ends the run."""
         from pipelines import steps
 
         with failing_as_airflow():
             found = steps.plan(pipeline, source_of(pipeline))
         log.info("%s: %s", found["outcome"], found["reason"])
         if found["outcome"] == "window":
-            return {"window": found["window"], "slices": found["slices"]}
+            return [{"window": found["window"], "slice_number": number} for number in found["slices"]]
         get_current_context()["ti"].xcom_push("outcome", {"outcome": found["outcome"], "reason": found["reason"]})
-        return {}
+        return []
 
     @task(
         doc_md=TASKS["mine"],
@@ -47,11 +48,11 @@ def capture_dag(pipeline: Pipeline) -> DAG:
             return dict(steps.mine(pipeline, source_of(pipeline), window, slice_number))
 
     @task(doc_md=TASKS["land"], outlets=[landing])
-    def land(window: str, mined: list[dict[str, Any]]) -> dict[str, Any]:
+    def land(planned: list[dict[str, Any]], mined: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
         with failing_as_airflow():
-            landed = dict(steps.land(pipeline, window, list(mined)))
+            landed = dict(steps.land(pipeline, planned[0]["window"], list(mined)))
         log.info("window %s: %s rows in %s", landed["window"], landed["rows"], landed["manifest"])
         get_current_context()["outlet_events"][landing].extra = {k: landed[k] for k in ("window", "start", "end")}
         return landed
@@ -59,6 +60,5 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     settings = dag_settings(pipeline, "capture")
     with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:
         planned = plan()
-        mined = mine.partial(window=planned["window"]).expand(slice_number=planned["slices"])
-        land(planned["window"], mined)
+        land(planned, mine.expand_kwargs(planned))
     return dag

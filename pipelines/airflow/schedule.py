@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from airflow.sdk import Asset, AssetOrTimeSchedule, CronTriggerTimetable, DeltaTriggerTimetable
-from croniter import croniter
+from croniter import croniter  # type: ignore[import-untyped]
 
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding

@@ -25,13 +25,15 @@ def tables_param(pipeline: Pipeline, default: list[str], description: str, fewes
 
 
 def snapshot_dag(pipeline: Pipeline) -> DAG:
-    @task(multiple_outputs=True, doc_md=TASKS["begin"])
-    def begin() -> dict[str, Any]:
+    @task.short_circuit(doc_md=TASKS["begin"])
+    def begin() -> list[dict[str, Any]]:
+        """The arguments of each `read`; none ends the run."""
         from pipelines import steps
 
         tables = get_current_context()["params"]["tables"]
         with failing_as_airflow():
-            return dict(steps.snapshot_begin(pipeline, source_of(pipeline), list(tables) or None))
+            begun = steps.snapshot_begin(pipeline, source_of(pipeline), list(tables) or None)
+        return [{"scn": begun["scn"], "table": table} for table in begun["tables"]]
 
     @task(
         doc_md=TASKS["read"],
@@ -45,26 +47,26 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             return dict(steps.snapshot_read(pipeline, source_of(pipeline), scn, table))
 
     @task(multiple_outputs=True, doc_md=TASKS["prepare"])
-    def prepare(scn: int, tables: list[str]) -> dict[str, Any]:
+    def prepare(begun: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
         with failing_as_airflow():
-            return dict(steps.snapshot_prepare(pipeline, scn, list(tables)))
+            return dict(steps.snapshot_prepare(pipeline, begun[0]["scn"], [item["table"] for item in begun]))
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
-    def record(batch: str, scn: int, tables: list[str]) -> dict[str, Any]:
+    def record(batch: str, begun: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
         with failing_as_airflow():
             recorded = dict(steps.snapshot_record(pipeline, batch))
-        announce(get_current_context()["outlet_events"], pipeline, dict.fromkeys(tables, scn))
+        announce(get_current_context()["outlet_events"], pipeline, {item["table"]: item["scn"] for item in begun})
         return recorded
 
     params = {"tables": tables_param(pipeline, [], "None chosen: those that have no contents yet.")}
     with DAG(**dag_settings(pipeline, "snapshot"), schedule=None, params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
         begun = begin()
-        prepared = prepare(begun["scn"], begun["tables"])
-        read.partial(scn=begun["scn"]).expand(table=begun["tables"]) >> prepared
-        recorded = record(prepared["batch"], begun["scn"], begun["tables"])
+        prepared = prepare(begun)
+        read.expand_kwargs(begun) >> prepared
+        recorded = record(prepared["batch"], begun)
         spark_task(pipeline, prepared["batch"], TASKS["spark"]) >> recorded
     return dag

@@ -1,0 +1,188 @@
+"""What the DAGs do when they run, with the steps replaced: order, short cuts, assets, failures."""
+
+import json
+
+import pytest
+
+from pipelines.errors import RedoLost, SourceUnavailable
+
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
+
+PLANNED = {"outcome": "window", "reason": "2 logs", "window": "w1", "slices": [0, 1], "run": "r"}
+LANDED = {"window": "w1", "start": 100, "end": 200, "manifest": "/l/manifest.json", "rows": 7}
+BATCH = {"batch": "/l/batch.json", "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"], "start": 100, "end": 200}
+LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, or snapshot again", thread=1, sequence=12345)
+
+
+@pytest.fixture
+def run(settings, steps, monkeypatch, tmp_path):
+    """`run(build, conf)` runs one DAG in this process and returns the states of its tasks."""
+    from pipelines.airflow import spark
+
+    monkeypatch.setattr(spark, "run_through_connect", lambda pipeline, batch: steps.calls.append(("spark", (batch,), {})))
+    pipeline = settings()
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+
+    def go(build, conf=None, attempts=1):
+        retry = pipeline.retry.model_copy(update={"attempts": attempts})
+        ran = build(pipeline.model_copy(update={"retry": retry})).test(run_conf=conf)
+        return {(t.task_id, t.map_index): t.state for t in ran.get_task_instances()}, ran
+
+    return go
+
+
+def names(steps):
+    return [name for name, _, _ in steps.calls]
+
+
+def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan", PLANNED)
+    steps.answers("mine", lambda source, window, number: {"slice": number, "rows": 3})
+    steps.answers("land", LANDED)
+
+    states, _ = run(capture_dag)
+
+    assert states == {("plan", -1): "success", ("mine", 0): "success", ("mine", 1): "success", ("land", -1): "success"}
+    assert steps.calls[-1][1] == ("w1", [{"slice": 0, "rows": 3}, {"slice": 1, "rows": 3}])
+    source = steps.calls[0][1][0]
+    assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
+
+
+def test_nothing_new_ends_the_run_well_and_mines_nothing(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan", {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"})
+
+    states, ran = run(capture_dag)
+
+    assert (ran.state, names(steps)) == ("success", ["plan"])
+    assert states["land", -1] == "skipped"
+
+
+def test_a_terminal_error_fails_the_run_at_the_first_try(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan", LOST)
+
+    _, ran = run(capture_dag, attempts=3)
+
+    assert (ran.state, names(steps)) == ("failed", ["plan"])
+
+
+def test_terminal_errors_are_not_retried_and_transient_ones_are():
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    from pipelines.airflow.failures import failing_as_airflow
+
+    with pytest.raises(AirflowFailException) as terminal, failing_as_airflow():
+        raise LOST
+    with pytest.raises(AirflowException) as transient, failing_as_airflow():
+        raise SourceUnavailable("the listener does not answer", ora_code=12541)
+
+    assert str(LOST) == str(terminal.value)
+    for part in ("Redo Thread 1 is inconsistent", "sequence 12345", "do this: restore"):
+        assert part in str(terminal.value)
+    assert not isinstance(transient.value, AirflowFailException)
+
+
+def events(ran):
+    from airflow.models.asset import AssetEvent
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        found = session.query(AssetEvent).filter(AssetEvent.source_run_id == ran.run_id).all()
+        return {event.uri: event.extra for event in found}
+
+
+def test_only_tables_that_advanced_are_announced_and_a_held_one_fails_the_run(run, steps):
+    from pipelines.airflow.apply import apply_dag
+
+    error = {"code": "SchemaConflict", "what": "column X is absent", "where": {"scn": 150}, "cure": "snapshot it again"}
+    steps.answers("prepare_apply", BATCH)
+    steps.answers(
+        "record_apply",
+        {
+            "tables": {
+                "SHOP.ORDERS": {"state": "applied", "complete_to": 199},
+                "SHOP.ORDER_LINES": {"state": "held", "complete_to": 149},
+            },
+            "held": [{"table": "SHOP.ORDER_LINES", "error": error}],
+        },
+    )
+
+    states, ran = run(apply_dag)
+
+    assert names(steps) == ["prepare_apply", "spark", "record_apply"]
+    assert {uri: {k: v for k, v in extra.items() if k == "complete_to"} for uri, extra in events(ran).items()} == {
+        "redolake://shop/SHOP.ORDERS": {"complete_to": 199}
+    }
+    assert (states["record", -1], states["check", -1], ran.state) == ("success", "failed", "failed")
+
+
+def test_apply_with_nothing_landed_starts_no_spark(run, steps):
+    from pipelines.airflow.apply import apply_dag
+
+    steps.answers("prepare_apply", {"batch": None, "tables": [], "start": 0, "end": 0})
+
+    _, ran = run(apply_dag)
+
+    assert (ran.state, names(steps)) == ("success", ["prepare_apply"])
+
+
+def test_a_snapshot_reads_each_table_at_one_scn_before_spark_loads_them(run, steps):
+    from pipelines.airflow.snapshot import snapshot_dag
+
+    steps.answers("snapshot_begin", {"scn": 90, "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"]})
+    steps.answers("snapshot_read", {"rows": 1})
+    steps.answers("snapshot_prepare", {"batch": "/l/snapshot.json"})
+    steps.answers("snapshot_record", {"tables": {}})
+
+    _, ran = run(snapshot_dag)
+
+    read = sorted(args[1:] for name, args, _ in steps.calls if name == "snapshot_read")
+    assert read == [(90, "SHOP.ORDERS"), (90, "SHOP.ORDER_LINES")]
+    assert names(steps)[-3:] == ["snapshot_prepare", "spark", "snapshot_record"]
+    assert ran.state == "success"
+
+
+@pytest.mark.parametrize(
+    ("dry_run", "expected"), [(True, ["backfill_prepare"]), (False, ["backfill_prepare", "spark", "backfill_record"])]
+)
+def test_a_backfill_runs_spark_only_when_it_is_no_dry_run(run, steps, dry_run, expected):
+    from pipelines.airflow.backfill import backfill_dag
+
+    steps.answers("backfill_prepare", {"batch": "/l/backfill.json", "plan": "3 windows"})
+    steps.answers("backfill_record", {"tables": {}})
+
+    _, ran = run(backfill_dag, {"from_scn": 100, "to_scn": 200, "tables": ["SHOP.ORDERS"], "dry_run": dry_run})
+
+    assert ("success", expected) == (ran.state, names(steps))
+    assert (100, 200, ["SHOP.ORDERS"], dry_run) == steps.calls[0][1]
+
+
+def test_a_backfill_range_that_holds_no_scn_is_refused_with_its_numbers():
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from pipelines.airflow.backfill import check_range
+
+    with pytest.raises(AirflowFailException, match="200 is not below To SCN 200"):
+        check_range(200, 200)
+
+
+def test_no_secret_travels_between_tasks(run, steps):
+    from airflow.models.xcom import XComModel
+    from airflow.utils.session import create_session
+
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan", PLANNED)
+    steps.answers("mine", lambda source, window, number: {"slice": number})
+    steps.answers("land", LANDED)
+    _, ran = run(capture_dag)
+
+    with create_session() as session:
+        values = [row.value for row in session.query(XComModel).filter(XComModel.run_id == ran.run_id)]
+    assert values
+    assert "hidden-word" not in json.dumps(values, default=str)

@@ -1,0 +1,173 @@
+"""What a user sees after putting pipelines.yml beside dags/: DAGs, forms, texts, import errors."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.airflow
+DAG_FILE = Path(__file__).parents[3] / "dags" / "redolake.py"
+HEAVY = ("pyspark", "oracledb", "pyarrow", "duckdb", "pandas", "numpy", "sqlglot")
+BUILDS = ("capture", "apply", "snapshot", "backfill")
+
+
+def bag(monkeypatch, folder, text):
+    from airflow.dag_processing.dagbag import DagBag
+
+    (folder / "pipelines.yml").write_text(text)
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(folder / "pipelines.yml"))
+    return DagBag(str(DAG_FILE))
+
+
+@pytest.fixture
+def dags(settings, monkeypatch, tmp_path):
+    from pipelines.airflow.factory import build_dags
+
+    settings()
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+    return build_dags(DAG_FILE)
+
+
+def edges(dag):
+    return {(task.task_id, below) for task in dag.tasks for below in task.downstream_task_ids}
+
+
+def test_parsing_the_dag_file_loads_no_heavy_module(settings, tmp_path):
+    settings("submit")
+    code = (
+        f"import runpy, sys; found = runpy.run_path({str(DAG_FILE)!r}); "
+        f"import json; print(json.dumps([sorted(k for k in found if k.startswith('shop_')), "
+        f"[m for m in {HEAVY!r} if m in sys.modules]]))"
+    )
+    env = dict(os.environ, REDOLAKE_CONFIG=str(tmp_path / "pipelines.yml"))
+
+    answer = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True, timeout=60)
+
+    assert [sorted(f"shop_{part}" for part in BUILDS), []] == json.loads(answer.stdout.splitlines()[-1])
+
+
+def test_every_pipeline_becomes_four_dags_that_airflow_imports_without_errors(settings, monkeypatch, tmp_path, airflow_db):
+    settings("submit")
+
+    found = bag(monkeypatch, tmp_path, (tmp_path / "pipelines.yml").read_text())
+
+    assert found.import_errors == {}
+    assert {f"shop_{part}" for part in BUILDS} == set(found.dags)
+
+
+def test_a_broken_pipelines_file_is_one_import_error_with_all_findings(monkeypatch, tmp_path, airflow_db):
+    found = bag(monkeypatch, tmp_path, "pipelines: {shop: {source: {connection: x}, lake: /lake, tables: [ORDERS], typo: 1}}")
+
+    (error,) = found.import_errors.values()
+    for part in ("pipelines.shop.landing", "pipelines.shop.typo", "pipelines.shop.tables.0", "do this"):
+        assert part in error
+
+
+def test_a_schedule_that_is_none_is_told_with_its_place(settings):
+    from pipelines.airflow.schedule import capture_schedule
+    from pipelines.errors import ConfigurationError
+
+    wrong = settings().model_copy(update={"schedule": "now and then"})
+
+    with pytest.raises(ConfigurationError, match=r"pipelines\.shop\.schedule.*now and then"):
+        capture_schedule(wrong)
+
+
+@pytest.mark.parametrize(("schedule", "seconds"), [("every 10s", 10), ("every 2 minutes", 120), ("every 1h", 3600)])
+def test_short_intervals_can_be_written_where_cron_cannot(schedule, seconds):
+    from pipelines.airflow.schedule import interval_of
+
+    assert seconds == interval_of(schedule).total_seconds()
+
+
+@pytest.mark.parametrize(
+    ("part", "arrows"),
+    [
+        ("capture", {("plan", "mine"), ("plan", "land"), ("mine", "land")}),
+        ("apply", {("prepare", "spark"), ("prepare", "record"), ("spark", "record"), ("record", "check")}),
+        (
+            "snapshot",
+            {("begin", "read"), ("begin", "prepare"), ("read", "prepare"), ("prepare", "spark"), ("spark", "record")}
+            | {("prepare", "record"), ("begin", "record")},
+        ),
+        ("backfill", {("prepare", "spark"), ("prepare", "record"), ("spark", "record")}),
+    ],
+)
+@pytest.mark.parametrize("mode", ["submit", "connect"])
+def test_tasks_follow_each_other_in_the_order_of_the_data(settings, monkeypatch, tmp_path, part, arrows, mode):
+    from pipelines.airflow import factory
+
+    settings(mode)
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+
+    assert arrows == edges(factory.build_dags(DAG_FILE)[f"shop_{part}"])
+
+
+def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
+    for dag in dags.values():
+        assert (dag.max_active_runs, dag.catchup) == (1, False)
+        for task in dag.tasks:
+            assert (
+                task.retries,
+                task.retry_exponential_backoff,
+                task.retry_delay.total_seconds(),
+                task.max_retry_delay.total_seconds(),
+            ) == (2, 2.0, 1.0, 60.0)
+
+
+def test_apply_is_woken_by_the_landing_and_by_time(dags):
+    (outlet,) = dags["shop_capture"].get_task("land").outlets
+    schedule = dags["shop_apply"].timetable
+
+    assert schedule.asset_condition == outlet
+    assert schedule.timetable.expression == "*/5 * * * *"
+
+
+def test_every_dag_and_task_says_what_it_is_and_none_tells_a_secret(dags, ledger_password):
+    from airflow.serialization.serialized_objects import DagSerialization
+
+    for dag in dags.values():
+        body = DagSerialization.to_dict(dag)
+        assert "SHOP.ORDER_LINES" in dag.doc_md
+        assert all(task.doc_md for task in dag.tasks)
+        assert ledger_password not in json.dumps(body, default=str)
+        assert set(dag.task_ids) == set(DagSerialization.from_dict(body).task_ids)
+
+
+def test_the_backfill_form_takes_whole_scns_known_tables_and_begins_with_a_dry_run(dags):
+    from airflow.sdk.exceptions import ParamValidationError
+
+    params = dags["shop_backfill"].params
+
+    assert params["dry_run"] is True
+    assert params["tables"] == ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
+    for name, wrong in (("from_scn", "yesterday"), ("from_scn", -1), ("to_scn", 1.5), ("tables", []), ("tables", ["SHOP.X"])):
+        with pytest.raises((ParamValidationError, ValueError)):
+            dags["shop_backfill"].params.get_param(name).resolve(wrong)
+
+
+def test_spark_submit_gets_jars_settings_and_java_when_it_runs(settings, monkeypatch):
+    import pipelines.runtime
+    from pipelines.airflow import spark
+
+    submitted = {}
+    session = type(sys)("pipelines.apply.session")
+    session.spark_conf = lambda extra: {"spark.sql.extensions": "delta", **extra}
+    monkeypatch.setitem(sys.modules, "pipelines.apply.session", session)
+    monkeypatch.setattr(pipelines.runtime, "delta_jars", lambda: ["/jars/a.jar", "/jars/b.jar"])
+    monkeypatch.setattr(pipelines.runtime, "find_java", lambda: "/java/home")
+    for name in ("JAVA_HOME", "PATH", "PYSPARK_PYTHON", "PYTHONSAFEPATH"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    monkeypatch.setattr(
+        spark.SparkSubmitOperator,
+        "execute",
+        lambda self, context: submitted.update(jars=self.jars, conf=self.conf, java=os.environ["JAVA_HOME"]),
+    )
+
+    spark.SubmitBatch(task_id="spark", conn_id="cluster", spark_conf={"spark.executor.memory": "2g"}).execute({})
+
+    conf = {"spark.sql.extensions": "delta", "spark.executor.memory": "2g"}
+    assert {"jars": "/jars/a.jar,/jars/b.jar", "conf": conf, "java": "/java/home"} == submitted
