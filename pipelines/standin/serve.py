@@ -1,6 +1,6 @@
 """A whole stand-in: the database, its views, LogMiner, its users, and the listener in front of it.
 
-The database starts empty but for its users: C##REDOLAKE with the grants of sql/setup/grants.sql, and the application owner SHOP.
+The database starts with no tables and two users: C##REDOLAKE with the grants of sql/setup/grants.sql, and the owner SHOP.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StandIn:
 
     @property
     def port(self) -> int:
-        return self.listener.port
+        return int(self.listener.port)
 
     @property
     def root_dsn(self) -> str:
@@ -109,7 +109,7 @@ def _create_users(database: Database, password: str) -> None:
 
 @contextmanager
 def standin(*, host: str = "127.0.0.1", port: int = 0, password: str = "oracle", **options: Any) -> Iterator[StandIn]:
-    """A stand-in for the length of a `with` block. `options` are those of DatabaseOptions; minimal supplemental logging is on."""
+    """A stand-in for the length of a `with` block. `options` are those of DatabaseOptions."""
     options.setdefault("supplemental", frozenset({"MIN"}))
     options.setdefault("passwords", (("SYS", password), ("SYSTEM", password)))
     with start_standin(DatabaseOptions(**options), host=host, port=port, password=password) as running:

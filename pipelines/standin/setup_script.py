@@ -1,4 +1,4 @@
-"""Runs a DBA's script of sql/setup on the stand-in, as SQL*Plus would: comments, `&name` substitution, one `;` per statement."""
+"""Runs a DBA's script of sql/setup on the stand-in as SQL*Plus would: comments, `&name`, one `;` per statement."""
 
 from __future__ import annotations
 

@@ -92,15 +92,18 @@ def read_log(log: MinedLog) -> Iterator[pa.RecordBatch]:
         yield from read_records(path)
     except FileNotFoundError as missing:
         raise cannot_open(log.name) from missing
-    except (pa.ArrowInvalid, ValueError, EOFError) as broken:
-        raise OraError(
-            353,
-            f"log corruption near block {path.stat().st_size // 512 if path.exists() else 0} change {log.header.next_scn} time "
-            f"{log.header.next_time}",
-            more=(f"ORA-00334: archived log: '{log.name}'",),
-        ) from broken
+    except (pa.ArrowInvalid, ValueError) as broken:
+        raise _corrupt(log) from broken
     except OSError as failure:
+        # Arrow reports a file that ends too early as an OSError without a number; the system's own errors have one.
+        if failure.errno is None:
+            raise _corrupt(log) from failure
         raise OraError(1285, f"error reading file {log.name}", more=(str(failure),)) from failure
+
+
+def _corrupt(log: MinedLog) -> OraError:
+    where = f"near block {log.size_bytes // 512} change {log.header.next_scn} time {log.header.next_time}"
+    return OraError(353, f"log corruption {where}", more=(f"ORA-00334: archived log: '{log.name}'",))
 
 
 def _check_same(log: MinedLog, now: LogHeader) -> None:

@@ -1,0 +1,93 @@
+"""A database of plain state and log files of its own making, for LogMiner without the engine."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+from pipelines.standin.logminer import package
+from pipelines.standin.model import PDB, DatabaseIncarnation, DatabaseState, SqlType, TableColumn, TableDef, User
+from pipelines.standin.redo_file import LogHeader, Op, RedoRecord, write_log
+
+AT = datetime(2026, 2, 28, 13, 45, 59)
+TABLE = 100
+RESETLOGS = 7
+
+
+def database_state() -> DatabaseState:
+    columns = [TableColumn("ID", SqlType("NUMBER"), 1), TableColumn("NAME", SqlType("VARCHAR2", 4000), 2)]
+    table = TableDef("S", "T", PDB, TABLE, TABLE, 1, columns)
+    incarnation = DatabaseIncarnation(1, 1, AT, 0, RESETLOGS)
+    miner = User("C##M", "x", 1, privileges={"LOGMINING"})
+    return DatabaseState(users={"C##M": miner}, tables={(PDB, "S", "T"): table}, incarnations=[incarnation])
+
+
+@dataclass
+class World:
+    """One session on one database; `log` writes a file and gives its name."""
+
+    folder: Path
+    state: DatabaseState = field(default_factory=database_state)
+
+    def __post_init__(self) -> None:
+        database = SimpleNamespace(state=self.state, lock=nullcontext())
+        self.session = SimpleNamespace(state={}, nls={}, container=1, user="C##M", database=database)
+
+    def log(self, sequence, first, end, records=(), *, thread=1, dbid=None, resetlogs=RESETLOGS, name=None) -> str:
+        path = self.folder / (name or f"{thread}_{sequence}.arc")
+        records = list(records)
+        for number, record in enumerate(records):
+            record.thread, record.sequence, record.block = thread, sequence, number + 2
+        header = LogHeader(
+            dbid or self.state.dbid,
+            "FREE",
+            resetlogs,
+            1,
+            thread,
+            sequence,
+            first,
+            AT.isoformat(),
+            end,
+            AT.isoformat(),
+            len(records),
+        )
+        write_log(path, header, records)
+        return str(path)
+
+    def add(self, *names) -> None:
+        for number, name in enumerate(names):
+            package.add_logfile(self.session, name, 1 if number == 0 else 3)
+
+    def start(self, start=0, end=0, options=16 + 64 + 2048) -> None:
+        package.start_logmnr(self.session, start, end, None, None, "", options)
+
+    def select(self, *columns) -> list:
+        """Rows as tuples, or plain values for one column."""
+        rows = []
+        for batch in package.contents_rows(self.session, frozenset(columns)):
+            lists = [batch.column(name).to_pylist() for name in columns]
+            rows += lists[0] if len(columns) == 1 else zip(*lists, strict=True)
+        return rows
+
+
+def number(n: int) -> bytes:
+    return bytes([0xC1, n + 1])
+
+
+def insert(scn: int, key: int, name: str = "a", **fields) -> RedoRecord:
+    values = {
+        "con_id": PDB,
+        "object_id": TABLE,
+        "data_object_id": TABLE,
+        "object_version": 1,
+        "row_id": "AAAR3sAAEAAAACXAAA",
+        **fields,
+    }
+    return RedoRecord(
+        scn, Op.INSERT, (1, 2, 3), after={1: number(key), 2: name.encode()}, at=AT, user="SHOP", start_scn=scn, **values
+    )
+
+
+def frame(scn: int, op: Op, start_scn: int = 0) -> RedoRecord:
+    return RedoRecord(scn, op, (1, 2, 3), con_id=PDB, at=AT, user="SHOP", start_scn=start_scn)
