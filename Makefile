@@ -1,0 +1,67 @@
+# Everything runs in .venv, which `make setup` builds; each target that needs it builds it by itself.
+# PYTHON names another interpreter: make setup PYTHON=/opt/python3.12/bin/python3
+
+SHELL := /bin/sh
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.redolake-setup
+# Without byte code every process compiles Airflow anew.
+unexport PYTHONDONTWRITEBYTECODE
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check clean
+
+help: ## List these commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
+		printf '  make %-8s %s\n' "$$name" "$$text"; done
+
+setup: $(STAMP) ## Build .venv with everything in it, Java and Delta for Spark included
+
+$(STAMP): pyproject.toml constraints.txt
+	@set -eu; \
+	found=; \
+	for python in "$(PYTHON)" python3.11 python3.12 python3.13 python3; do \
+		[ -n "$$python" ] || continue; \
+		if "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+		echo "set-up stopped: no Python from 3.11 to 3.13 was found on PATH." >&2; \
+		echo "  do this: install one (e.g. apt-get install python3.11 python3.11-venv), or: make setup PYTHON=/path/to/python3.11" >&2; \
+		exit 1; \
+	fi; \
+	if ! [ -x $(BIN)/python ] || ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+		echo "[1/3] $$($$found --version) into $(VENV)"; \
+		if ! "$$found" -m venv $(VENV); then \
+			echo "set-up stopped: $$found cannot make virtual environments." >&2; \
+			echo "  do this: install its venv package (e.g. apt-get install python3-venv)" >&2; \
+			exit 1; \
+		fi; \
+	fi; \
+	echo "[2/3] packages, pinned by constraints.txt (about a minute the first time)"; \
+	if $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; then \
+		$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' --compile-bytecode; \
+	else \
+		echo "      uv is not to be had here: pip does it, more slowly"; \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+	fi; \
+	echo "[3/3] Spark"; \
+	$(BIN)/python -m pipelines.runtime; \
+	touch $(STAMP); \
+	echo "set up. Next: make demo"
+
+demo: $(STAMP) ## Run the main job here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running)
+	@$(BIN)/python -m pipelines.demo $(if $(KEEP),--keep)
+
+test: $(STAMP) ## Run all tests
+	@$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP) ## Format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+clean: ## Remove what runs leave behind; .venv stays (rm -rf .venv for a fresh start)
+	rm -rf .demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse metastore_db derby.log
+	find pipelines tests dags -name __pycache__ -type d -prune -exec rm -rf {} +
