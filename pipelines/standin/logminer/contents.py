@@ -139,8 +139,11 @@ def _seg_name(rows: RedoRows) -> pa.Array:
 
 
 def _status(rows: RedoRows) -> pa.Array:
-    other = [1291 if op == MISSING_SCN else 0 for op in rows.values("op")]
-    return rows.of_table(lambda t: 2 if t.is_unsupported else t.table.status, pa.int64(), other)
+    values = [
+        1291 if op == MISSING_SCN else 2 if op == Op.UNSUPPORTED else table.table.status if table is not None else 0
+        for op, table in zip(rows.ops, rows.tables, strict=True)
+    ]
+    return rows.mapped(pa.int64(), values)
 
 
 def _info(rows: RedoRows) -> pa.Array:
