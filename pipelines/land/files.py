@@ -41,6 +41,17 @@ class Files:
     def path(self, relative: str) -> str:
         return f"{self._root}/{relative}"
 
+    def location(self, relative: str) -> str:
+        """Absolute, with its protocol unless it is local."""
+        path = self.path(relative)
+        return os.path.abspath(path) if self._is_local else str(self._fs.unstrip_protocol(path))
+
+    def remove(self, relative: str) -> None:
+        """A file or a folder with all in it; nothing when there is none."""
+        if self._fs.exists(self.path(relative)):
+            with self._told(relative):
+                self._fs.rm(self.path(relative), recursive=True)
+
     def shown(self, relative: str) -> str:
         return f"{self.url}/{relative}"
 

@@ -15,7 +15,7 @@ from pipelines.errors import LandingConflict
 from pipelines.land import layout
 from pipelines.land.chain import PLACE_CURE, build_manifest, check_place, check_same
 from pipelines.land.files import Files, as_bytes
-from pipelines.land.parquet import write_parquet
+from pipelines.land.parquet import frames, write_parquet
 from pipelines.land.record import SliceRecord
 from pipelines.land.tally import Tally
 from pipelines.manifest import Manifest, as_json, from_json
@@ -115,6 +115,33 @@ class Landing:
             self._read[window_name] = from_json(body, self._files.shown(file))
         return self._read[window_name]
 
+    def location(self, path: str) -> str:
+        """The full path or URL, for readers that open it themselves."""
+        return self._files.location(path)
+
+    def relative(self, location: str) -> str:
+        """The other way round: what `location` was made of."""
+        return location.removeprefix(self._files.location("")).lstrip("/")
+
+    def write_text(self, path: str, text: str) -> str:
+        """Write a new small file; its location."""
+        if not self._files.create(path, text.encode()):
+            raise LandingConflict("the file is there already", cure="give each attempt a name of its own", path=path)
+        return self.location(path)
+
+    def read_text(self, location: str) -> str | None:
+        """By location; None when there is no such file."""
+        body = self._files.read(self.relative(location))
+        return None if body is None else body.decode()
+
+    def write_rows(self, path: str, answers: Iterable[Any]) -> int:
+        """A Parquet file of the driver's frames, e.g. for a comparison."""
+        return write_parquet(self._files, path, None, frames(answers))
+
+    def discard(self, path: str) -> None:
+        """Remove a file or folder that nothing published names."""
+        self._files.remove(path)
+
     def write_json_once(self, path: str, body: dict[str, Any]) -> bool:
         """True when written, False when the same was there; another content is a LandingConflict."""
         return self._files.write_json_once(path, body)
@@ -130,13 +157,13 @@ class Landing:
         table: TableId,
         scn: int,
         chunk: int,
-        batches: Iterable[pa.RecordBatch],
+        answers: Iterable[Any],
         token: str,
         schema: pa.Schema | None = None,
     ) -> SnapshotChunk:
-        """One chunk of a table's snapshot; nothing reads it before the snapshot is published."""
+        """One chunk of a table's snapshot, from the driver's frames; nothing reads it before the snapshot is published."""
         name = layout.snapshot_file(token, chunk)
-        row_count = write_parquet(self._files, f"{layout.snapshot_folder(table, scn)}/{name}", schema, batches)
+        row_count = write_parquet(self._files, f"{layout.snapshot_folder(table, scn)}/{name}", schema, frames(answers))
         return {"chunk": chunk, "file": name, "row_count": row_count}
 
     def publish_snapshot(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,13 @@ import pyarrow.parquet as pq
 from pipelines.land.files import Files
 
 GROUP_ROWS, GROUP_BYTES = 128 * 1024, 64 * 2**20
+
+
+def frames(answers: Iterable[Any]) -> Iterator[pa.RecordBatch]:
+    """What the driver's frames (Arrow PyCapsule streams) hold; an empty one still tells its columns."""
+    for answer in answers:
+        table = pa.table(answer)
+        yield from table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
 
 
 def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: Iterable[pa.RecordBatch]) -> int:
