@@ -5,6 +5,7 @@ RedolakeError
 │   ├── SourceUnavailable    network, listener, instance restarting
 │   ├── SourceBusy           memory, locks, time-outs of a call
 │   ├── LedgerUnavailable    the ledger's database does not answer
+│   ├── SnapshotTooEarly     a transaction must end, or a window land, first
 │   └── LeaseHeld            another writer works on the same thing
 └── Terminal             a person must choose; `cure` lists the choices
     ├── ConfigurationError   findings of validate, all at once
@@ -80,6 +81,10 @@ class LedgerUnavailable(Transient):
 
 
 class LeaseHeld(Transient):
+    pass
+
+
+class SnapshotTooEarly(Transient):
     pass
 
 

@@ -1,0 +1,6 @@
+"""Redo rows out of LogMiner: one session per slice, every row checked, cut to the window by its SCN."""
+
+from pipelines.mine.mining import SliceMining, mine_slice
+from pipelines.mine.rows import REDO_SCHEMA
+
+__all__ = ["REDO_SCHEMA", "SliceMining", "mine_slice"]

@@ -1,0 +1,16 @@
+"""Table versions: which columns a table has from one SCN to the next DDL."""
+
+from pipelines.schema.agree import agree
+from pipelines.schema.derive import Derived, derive
+from pipelines.schema.versions import baseline, valid_at, version_from_json, version_to_json, versions_before
+
+__all__ = [
+    "Derived",
+    "agree",
+    "baseline",
+    "derive",
+    "valid_at",
+    "version_from_json",
+    "version_to_json",
+    "versions_before",
+]

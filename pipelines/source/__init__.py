@@ -1,0 +1,25 @@
+"""Facts and rows out of Oracle, as values; the only place that knows the driver."""
+
+from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri
+from pipelines.source.dictionary import read_tables
+from pipelines.source.facts import read_database, read_redo_facts
+from pipelines.source.handover import Handover, first_window_start, read_handover
+from pipelines.source.oracle import RetryRule, Source, open_source
+from pipelines.source.snapshot import read_snapshot
+
+__all__ = [
+    "ConnectParams",
+    "Handover",
+    "RetryRule",
+    "Source",
+    "connect_params",
+    "connection_from_json",
+    "connection_from_uri",
+    "first_window_start",
+    "open_source",
+    "read_database",
+    "read_handover",
+    "read_redo_facts",
+    "read_snapshot",
+    "read_tables",
+]
