@@ -18,6 +18,7 @@ CHARACTERS = frozenset({"VARCHAR2", "NVARCHAR2", "CLOB", "NCLOB"})
 PADDED = frozenset({"CHAR", "NCHAR"})
 NUMBERS = frozenset({"NUMBER", "FLOAT", "BINARY_FLOAT", "BINARY_DOUBLE"})
 MOST_DIGITS = 38
+LARGEST_EXPONENT = 130  # of NUMBER: 1E-130 to 9.99..E125
 
 
 class Constant(NamedTuple):
@@ -104,6 +105,8 @@ def _number(literal: Constant, type_: OracleType) -> str | None:
         value = Decimal(literal.text)
     except InvalidOperation:
         return None
+    if abs(value.adjusted()) > LARGEST_EXPONENT:
+        return None
     with localcontext() as context:
         context.prec = 400
         if type_.precision is not None and type_.name == "NUMBER":
@@ -114,7 +117,7 @@ def _number(literal: Constant, type_: OracleType) -> str | None:
         value = value.normalize() if value else Decimal(0)
     digits = len(value.as_tuple().digits)
     most = int((type_.precision or 126) * 0.30103) + 1 if type_.name == "FLOAT" else MOST_DIGITS
-    if digits > most or abs(value.adjusted()) > 130:
+    if digits > most:
         return None
     return format(value, "f")
 

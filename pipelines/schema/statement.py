@@ -56,9 +56,9 @@ class Statement:
         self.row, self.table = row, table
         try:
             tokens = Oracle().tokenize(row.sql)
+            self._words = [word for token in tokens for word in _words_of(token)]
         except TokenError as error:
             raise refusal(row, table, "DDL whose text cannot be read") from error
-        self._words = [word for token in tokens for word in _words_of(token)]
         while self._words and self._words[-1].upper == ";":
             self._words.pop()
         self._at = 0
@@ -176,5 +176,7 @@ def _words_of(token: Token) -> list[Word]:
         return [Word("text", token.text)]
     if token.token_type is TokenType.NUMBER:
         return [Word("number", token.text)]
+    if token.token_type.name.endswith("STRING"):  # U'..', X'..' and others: taken for a word, U'null' would be NULL
+        raise TokenError(f"a literal of kind {token.token_type.name}")
     # sqlglot joins some keywords: PRIMARY KEY, DOUBLE PRECISION.
     return [Word("word" if part[0].isalpha() or part[0] == "_" else "mark", part) for part in token.text.split()]

@@ -72,7 +72,9 @@ def same_type(a: OracleType, b: OracleType) -> bool:
 
 def _comparable(type_: OracleType) -> tuple[object, ...]:
     if type_.name == "NUMBER":
-        return (type_.name, type_.precision, None if type_.precision is None else type_.scale or 0)
+        if type_.precision is None and type_.scale is None:
+            return (type_.name,)
+        return (type_.name, 38 if type_.precision is None else type_.precision, type_.scale or 0)
     if type_.name == "FLOAT":
         return (type_.name, 126 if type_.precision is None else type_.precision)
     if type_.name.startswith("TIMESTAMP"):

@@ -1,0 +1,245 @@
+-- one column
+ALTER TABLE SHOP.ORDERS ADD NOTE VARCHAR2(20)
+--> add NOTE VARCHAR2(20)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- lower case, unqualified, ended by a semicolon, as the redo gives it
+alter table orders add (note varchar2(20 char));
+--> add NOTE VARCHAR2(20)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- the word COLUMN is allowed
+alter table shop.orders add column note clob
+--> add NOTE CLOB
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- several columns, quoted and not
+ALTER TABLE "SHOP"."ORDERS" ADD ("Mixed" NUMBER(10,2) DEFAULT 0 NOT NULL, placed TIMESTAMP(3), c$1# CHAR)
+--> add Mixed NUMBER(10,2) not null default '0'
+--> add PLACED TIMESTAMP(3)
+--> add C$1# CHAR(1)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 Mixed (id 5), 6 PLACED (id 6), 7 C$1# (id 7); next id 8
+
+-- two ADD clauses
+alter table orders add (a number) add b date
+--> add A NUMBER
+--> add B DATE
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6); next id 7
+
+-- comments between the words
+/* hi */ ALTER /* there */ TABLE orders -- now
+  ADD note /* text */ varchar2(10) default /* it is */ 'x'
+--> add NOTE VARCHAR2(10) default 'x'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- text with a doubled quote, a backslash and a semicolon
+alter table orders add note varchar2(30) default 'it''s \ a;b'
+--> add NOTE VARCHAR2(30) default "it's \\ a;b"
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- text in Oracle's own quotes
+alter table orders add note varchar2(30) default q'[it's]'
+--> add NOTE VARCHAR2(30) default "it's"
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- national text
+alter table orders add note nvarchar2(30) default N'Grüße'
+--> add NOTE NVARCHAR2(30) default 'Grüße'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- the empty text is NULL
+alter table orders add note varchar2(30) default ''
+--> add NOTE VARCHAR2(30)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- NULL as default
+alter table orders add note varchar2(30) default null
+--> add NOTE VARCHAR2(30)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- numbers in all spellings, fitted to the type
+alter table orders add (a number default -.5e2, b number(5,2) default +1.005, c integer default 3., d number(*,1) default (7), e float default 1.5, f number(6,-2) default 1250)
+--> add A NUMBER default '-50'
+--> add B NUMBER(5,2) default '1.01'
+--> add C NUMBER(38,0) default '3'
+--> add D NUMBER(38,1) default '7'
+--> add E FLOAT default '1.5'
+--> add F NUMBER(6,-2) default '1300'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6), 7 C (id 7), 8 D (id 8), 9 E (id 9), 10 F (id 10); next id 11
+
+-- a number for a text, and a text for a number
+alter table orders add (a varchar2(5) default 0, b number(3) default '12')
+--> add A VARCHAR2(5) default '0'
+--> add B NUMBER(3,0) default '12'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6); next id 7
+
+-- blanks fill a CHAR
+alter table orders add a char(3) default 'N' not null
+--> add A CHAR(3) not null default 'N  '
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5); next id 6
+
+-- dates and times
+alter table orders add (a date default DATE '2020-02-29', b timestamp default TIMESTAMP '2020-01-02 03:04:05.678900', c date default timestamp '2020-01-02 03:04:05', d timestamp(9) default date '1999-12-31')
+--> add A DATE default '2020-02-29 00:00:00'
+--> add B TIMESTAMP(6) default '2020-01-02 03:04:05.6789'
+--> add C DATE default '2020-01-02 03:04:05'
+--> add D TIMESTAMP(9) default '1999-12-31 00:00:00'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6), 7 C (id 7), 8 D (id 8); next id 9
+
+-- a truth value
+alter table orders add a boolean default true
+--> add A BOOLEAN default 'true'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5); next id 6
+
+-- every type that is followed
+alter table orders add (c01 number, c02 number(*), c03 number(7), c04 decimal, c05 dec(5,1), c06 numeric(5), c07 smallint, c08 float(10), c09 real, c10 double precision, c11 binary_float, c12 binary_double, c13 varchar(9 byte), c14 character varying(9), c15 nchar(2), c16 raw(16), c17 nclob, c18 blob, c19 timestamp with time zone, c20 timestamp(3) with local time zone, c21 interval year to month, c22 interval day(3) to second(2), c23 rowid, c24 json)
+--> add C01 NUMBER
+--> add C02 NUMBER
+--> add C03 NUMBER(7,0)
+--> add C04 NUMBER(38,0)
+--> add C05 NUMBER(5,1)
+--> add C06 NUMBER(5,0)
+--> add C07 NUMBER(38,0)
+--> add C08 FLOAT
+--> add C09 FLOAT
+--> add C10 FLOAT
+--> add C11 BINARY_FLOAT
+--> add C12 BINARY_DOUBLE
+--> add C13 VARCHAR2(9)
+--> add C14 VARCHAR2(9)
+--> add C15 NCHAR(2)
+--> add C16 RAW(16)
+--> add C17 NCLOB
+--> add C18 BLOB
+--> add C19 TIMESTAMP WITH TIME ZONE
+--> add C20 TIMESTAMP WITH LOCAL TIME ZONE
+--> add C21 INTERVAL YEAR TO MONTH
+--> add C22 INTERVAL DAY TO SECOND
+--> add C23 ROWID
+--> add C24 JSON
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 C01 (id 5), 6 C02 (id 6), 7 C03 (id 7), 8 C04 (id 8), 9 C05 (id 9), 10 C06 (id 10), 11 C07 (id 11), 12 C08 (id 12), 13 C09 (id 13), 14 C10 (id 14), 15 C11 (id 15), 16 C12 (id 16), 17 C13 (id 17), 18 C14 (id 18), 19 C15 (id 19), 20 C16 (id 20), 21 C17 (id 21), 22 C18 (id 22), 23 C19 (id 23), 24 C20 (id 24), 25 C21 (id 25), 26 C22 (id 26), 27 C23 (id 27), 28 C24 (id 28); next id 29
+
+-- constraints that change neither columns nor key
+alter table orders add (a number constraint a_positive check (a > 0 and (b in (1,2))) disable, b number null unique, c number references other.parent (id) on delete set null not null enable, constraint uk unique (a, b) using index tablespace users, constraint fk foreign key (b) references parent)
+--> add A NUMBER
+--> add B NUMBER
+--> add C NUMBER not null
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6), 7 C (id 7); next id 8
+
+-- invisible columns are stored like others
+alter table orders add hush number invisible default 1 not null
+--> add HUSH NUMBER not null default '1'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 HUSH (id 5); next id 6
+
+-- DEFAULT ON NULL makes it NOT NULL
+alter table orders add a number default on null 5
+--> add A NUMBER not null default '5'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5); next id 6
+
+-- a primary key
+alter table orders add a number primary key
+--> refused: DDL that changes the primary key is not followed
+
+-- a primary key beside a column
+alter table orders add (a number, constraint pk primary key (a))
+--> refused: DDL that changes the primary key is not followed
+
+-- SYSDATE
+alter table orders add a date default sysdate
+--> refused: DEFAULT of A is not a constant that is followed for DATE
+
+-- a sequence
+alter table orders add a number default shop.seq.nextval
+--> refused: DEFAULT of A is not a constant that is followed for NUMBER
+
+-- arithmetic
+alter table orders add a number default 1 + 1
+--> refused: DDL that is not understood from '+' on
+
+-- text put together
+alter table orders add a varchar2(9) default 'a' || 'b'
+--> refused: DDL that is not understood from '||' on
+
+-- a function of constants
+alter table orders add a date default to_date('2020-01-01', 'YYYY-MM-DD')
+--> refused: DEFAULT of A is not a constant that is followed for DATE
+
+-- a text for a date depends on the session
+alter table orders add a date default '01-JAN-20'
+--> refused: DEFAULT of A is not a constant that is followed for DATE
+
+-- a decimal text for a number depends on the session
+alter table orders add a number default '1,5'
+--> refused: DEFAULT of A is not a constant that is followed for NUMBER
+
+-- a number that does not fit its type
+alter table orders add a number(2) default 100
+--> refused: DEFAULT of A is not a constant that is followed for NUMBER(2,0)
+
+-- a day that does not exist
+alter table orders add a date default date '2021-02-29'
+--> refused: DEFAULT of A is not a constant that is followed for DATE
+
+-- a fraction of a second that Oracle would round
+alter table orders add a timestamp(1) default timestamp '2020-01-01 00:00:00.25'
+--> refused: DEFAULT of A is not a constant that is followed for TIMESTAMP(1)
+
+-- blanks for a CHAR with letters of more than a byte depend on BYTE or CHAR
+alter table orders add a nchar(3) default 'ä'
+--> refused: DEFAULT of A is not a constant that is followed for NCHAR(3)
+
+-- a virtual column
+alter table orders add a number generated always as (amount * 2) virtual
+--> refused: DDL that is not understood from 'generated' on
+
+-- an identity column
+alter table orders add a number generated by default as identity
+--> refused: DDL that is not understood from 'generated' on
+
+-- an object type
+alter table orders add a mdsys.sdo_geometry
+--> refused: DDL that is not understood from 'mdsys' on
+
+-- a vector
+alter table orders add a vector(3, float32)
+--> refused: DDL that is not understood from 'vector' on
+
+-- LONG
+alter table orders add a long raw
+--> refused: DDL that is not understood from 'long' on
+
+-- storage of a LOB
+alter table orders add a clob lob (a) store as securefile
+--> refused: DDL that is not understood from 'lob' on
+
+-- an encrypted column
+alter table orders add a number encrypt
+--> refused: DDL that is not understood from 'encrypt' on
+
+-- a column that is there already
+alter table orders add customer number
+--> refused: DDL adds column CUSTOMER, which the version of SCN 100 already has
+
+-- twice the same column
+alter table orders add (a number, a date)
+--> refused: DDL adds column A, which the version of SCN 100 already has
+
+-- IF NOT EXISTS may have done nothing
+alter table orders add if not exists a number
+--> refused: DDL that is not understood from 'not' on
+
+-- another table than the one of the redo row
+alter table shop.customers add a number
+--> refused: the redo gives as DDL of SHOP.ORDERS a statement on CUSTOMERS
+
+-- the same name in another schema
+alter table other.orders add a number
+--> refused: the redo gives as DDL of SHOP.ORDERS a statement on ORDERS
+
+-- a text without an end
+alter table orders add a varchar2(3) default 'abc
+--> refused: DDL whose text cannot be read
+
+-- nothing behind ADD
+alter table orders add
+--> refused: DDL that is not understood from its end on

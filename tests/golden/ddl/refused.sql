@@ -1,0 +1,111 @@
+-- truncate
+TRUNCATE TABLE shop.orders DROP STORAGE
+--> refused: TRUNCATE removes rows without redo of them and is not followed
+
+-- drop
+drop table shop.orders cascade constraints purge
+--> refused: the table was dropped
+
+-- rename
+rename orders to orders_old
+--> refused: the table was renamed, which is not followed
+
+-- rename by ALTER
+alter table shop.orders rename to orders_old
+--> refused: the table was renamed, which is not followed
+
+-- a table of the same name
+create table shop.orders (id number) tablespace users
+--> refused: a table of this name was created anew
+
+-- back from the recycle bin
+flashback table shop.orders to before drop
+--> refused: FLASHBACK TABLE changes rows and is not followed
+
+-- another type
+alter table orders modify (amount number(14,2))
+--> refused: MODIFY of a column is not followed
+
+-- NOT NULL
+alter table orders modify customer not null
+--> refused: MODIFY of a column is not followed
+
+-- another name for a column
+alter table orders rename column customer to client
+--> refused: RENAME COLUMN is not followed
+
+-- a primary key
+alter table orders add constraint orders_pk primary key (id) using index
+--> refused: DDL that changes the primary key is not followed
+
+-- a primary key in parentheses
+alter table orders add (primary key (id))
+--> refused: DDL that changes the primary key is not followed
+
+-- the primary key dropped
+alter table orders drop primary key cascade
+--> refused: DDL that changes the primary key is not followed
+
+-- a constraint dropped by name
+alter table orders drop constraint orders_pk
+--> refused: a constraint that may be the primary key was dropped
+
+-- a constraint disabled by name
+alter table orders modify constraint orders_pk disable
+--> refused: a constraint that may be the primary key was changed
+
+-- the same in the other spelling
+alter table orders disable constraint orders_pk
+--> refused: a constraint that may be the primary key, or another property, was disabled
+
+-- supplemental logging taken away
+alter table orders drop supplemental log data (all) columns
+--> refused: supplemental logging was taken away, so later redo may not tell which row it changes
+
+-- move
+alter table orders move tablespace users online
+--> refused: MOVE gives the rows new places and the segment a new id, and is not followed
+
+-- shrink
+alter table orders shrink space cascade
+--> refused: SHRINK gives rows new places and is not followed
+
+-- without redo
+alter table orders nologging
+--> refused: NOLOGGING lets rows be written without redo
+
+-- partitions
+alter table orders exchange partition p1 with table other including indexes
+--> refused: partition operations are not followed
+
+-- a partition emptied
+alter table orders truncate partition p1 update global indexes
+--> refused: partition operations are not followed
+
+-- a partition added
+alter table orders add partition p2 values less than (10)
+--> refused: partition operations are not followed
+
+-- a partition dropped
+alter table orders drop partition p1
+--> refused: partition operations are not followed
+
+-- a partition moved
+alter table orders move partition p1 compress
+--> refused: partition operations are not followed
+
+-- an alteration nobody has heard of
+alter table orders fold twice
+--> refused: ALTER TABLE that is not understood
+
+-- a statement nobody has heard of
+frobnicate orders
+--> refused: DDL that is not understood
+
+-- nothing at all
+;
+--> refused: DDL that is not understood
+
+-- a view that replaced it
+create or replace view orders as select 1 x from dual
+--> refused: CREATE that is not understood

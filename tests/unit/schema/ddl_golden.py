@@ -1,0 +1,85 @@
+"""Golden pairs of DDL: `-- title`, the statement, and what comes of it on lines that begin with `--> `.
+
+Written anew by `python tests/unit/schema/ddl_golden.py`; read the difference before you commit it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.errors import SchemaConflict
+from pipelines.manifest import DdlRow
+from pipelines.schema.ddl import effect_of
+from pipelines.scn import Scn
+from pipelines.table import Column, OracleType, TableId, TableVersion
+
+FOLDER = Path(__file__).parents[2] / "golden" / "ddl"
+
+ORDERS = TableVersion(
+    table=TableId("SHOP", "ORDERS"),
+    from_scn=Scn(100),
+    object_id=7000,
+    data_object_id=7001,
+    columns=(
+        Column(1, "ID", OracleType("NUMBER", precision=10, scale=0), 1, nullable=False),
+        Column(2, "CUSTOMER", OracleType("VARCHAR2", length=40), 2),
+        Column(3, "AMOUNT", OracleType("NUMBER", precision=12, scale=2), 3),
+        Column(4, "Mixed Case", OracleType("DATE"), 4),
+    ),
+    key=(1,),
+    next_column_id=5,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    title: str
+    sql: str
+    outcome: str
+
+
+def row(sql: str, scn: int = 200, rs_id: str = " 0x000001.00000002.0010 ", ssn: int = 0) -> DdlRow:
+    return DdlRow(scn, 1, rs_id, ssn, "SHOP", "ORDERS", 7000, sql, "USER DDL")
+
+
+def read_cases(file: Path) -> list[Case]:
+    cases = []
+    for block in file.read_text().strip().split("\n\n"):
+        title, *lines = block.split("\n")
+        sql = "\n".join(line for line in lines if not line.startswith("-->"))
+        outcome = "\n".join(line.removeprefix("-->").strip() for line in lines if line.startswith("-->"))
+        cases.append(Case(title.removeprefix("-- "), sql, outcome))
+    return cases
+
+
+def outcome_of(sql: str) -> str:
+    """Steps, then the columns afterwards as segment id, name and our id."""
+    try:
+        effect = effect_of(row(sql), ORDERS)
+    except SchemaConflict as error:
+        return "refused: " + error.what.removesuffix(": " + " ".join(sql.split()))
+    if effect.version == ORDERS:
+        assert not effect.steps
+        return "unchanged"
+    lines = []
+    for step in effect.steps:
+        column = step.column
+        null = "" if column.nullable else " not null"
+        default = "" if step.default is None else f" default {step.default!r}"
+        lines.append(f"{step.kind} {column.name} {column.type}{null}{default}")
+    columns = ", ".join(f"{c.segment_id} {c.name} (id {c.id})" for c in effect.version.columns)
+    return "\n".join([*lines, f"columns {columns}; next id {effect.version.next_column_id}"])
+
+
+def write_anew() -> None:
+    for file in sorted(FOLDER.glob("*.sql")):
+        blocks = []
+        for case in read_cases(file):
+            outcome = "\n".join(f"--> {line}" for line in outcome_of(case.sql).split("\n"))
+            blocks.append(f"-- {case.title}\n{case.sql}\n{outcome}\n")
+        file.write_text("\n".join(blocks))
+
+
+if __name__ == "__main__":
+    write_anew()

@@ -1,0 +1,52 @@
+"""Each statement of tests/golden/ddl does to the table what is written under it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.errors import SchemaConflict
+from pipelines.schema.ddl import effect_of
+from tests.unit.schema.ddl_golden import FOLDER, ORDERS, outcome_of, read_cases, row
+
+CASES = [(file.stem, case) for file in sorted(FOLDER.glob("*.sql")) for case in read_cases(file)]
+
+
+@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[f"{stem}: {case.title}" for stem, case in CASES])
+def test_the_statement_does_what_is_written_under_it(case):
+    assert outcome_of(case.sql) == case.outcome
+
+
+def test_every_file_has_cases_with_outcomes():
+    assert {stem for stem, _ in CASES} >= {"add_column", "drop_column", "ignorable", "refused"}
+    assert all(case.outcome and case.sql for _, case in CASES)
+
+
+def test_a_refusal_names_the_statement_its_place_and_both_ways_on():
+    with pytest.raises(SchemaConflict) as caught:
+        effect_of(row("alter table orders\n modify (amount   number)", scn=4711), ORDERS)
+
+    told = str(caught.value)
+    for part in (
+        "alter table orders modify (amount number)",
+        "table SHOP.ORDERS",
+        "scn 4711",
+        "`redolake snapshot SHOP.ORDERS`",
+        "`redolake resume SHOP.ORDERS`",
+    ):
+        assert part in told
+
+
+def test_a_very_long_statement_is_told_short():
+    with pytest.raises(SchemaConflict) as caught:
+        effect_of(row("alter table orders modify (" + "x" * 100_000 + " number)"), ORDERS)
+
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "literal", ["u'null'", "x'ff'", "1e500", "1e-400", "9e125000", "1_000", "0x1F", "5d", '"NULL"', "(null", "- -1"]
+)
+def test_what_only_looks_like_a_constant_is_refused(literal):
+    for type_ in ("varchar2(10)", "number", "number(10,2)", "date"):
+        with pytest.raises(SchemaConflict):
+            effect_of(row(f"alter table orders add (note {type_} default {literal})"), ORDERS)

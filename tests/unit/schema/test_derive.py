@@ -1,0 +1,201 @@
+"""From DDL in the redo to table versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.errors import SchemaConflict
+from pipelines.schema.agree import agree
+from pipelines.schema.derive import derive
+from pipelines.schema.versions import baseline, valid_at, version_from_json, version_to_json, versions_before
+from pipelines.scn import Scn
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
+from tests.unit.schema.ddl_golden import ORDERS, row
+
+NUMBER = OracleType("NUMBER")
+
+
+def names(version: TableVersion) -> list[str]:
+    return [column.name for column in version.columns]
+
+
+def test_each_statement_makes_a_version_at_its_scn():
+    derived = derive(
+        [ORDERS], [row("alter table orders add a number", 200), row("alter table orders drop column customer", 300)]
+    )
+
+    assert [(v.from_scn, names(v)) for v in derived.versions] == [
+        (100, ["ID", "CUSTOMER", "AMOUNT", "Mixed Case"]),
+        (200, ["ID", "CUSTOMER", "AMOUNT", "Mixed Case", "A"]),
+        (300, ["ID", "AMOUNT", "Mixed Case", "A"]),
+    ]
+    assert [(step.scn, step.kind, step.column.name) for step in derived.steps] == [(200, "add", "A"), (300, "drop", "CUSTOMER")]
+    assert derived.hold is None
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    rows = [row("alter table orders add a number", 200), row("alter table orders drop column a", 300)]
+
+    assert derive([ORDERS], rows[::-1]) == derive([ORDERS], rows)
+
+
+def test_a_statement_that_the_version_has_already_is_not_followed_twice():
+    rows = [row("alter table orders add a number", 100), row("alter table orders add b number", 101)]
+
+    assert [step.column.name for step in derive([ORDERS], rows).steps] == ["B"]
+
+
+def test_a_repeat_gives_the_same_versions_and_steps():
+    rows = [row("alter table orders add a number default 5", 200)]
+    first = derive([ORDERS], rows)
+
+    assert derive(first.versions, rows).steps == ()
+    assert derive(versions_before(first.versions, 150), rows) == first
+
+
+def test_two_statements_at_one_scn_make_one_version():
+    rows = [
+        row("alter table orders add b number", 200, rs_id=" 0x000001.00000002.0020 "),
+        row("alter table orders add a number", 200, rs_id=" 0x000001.00000002.0010 "),
+    ]
+    derived = derive([ORDERS], rows)
+
+    assert [v.from_scn for v in derived.versions] == [100, 200]
+    assert names(derived.versions[-1])[-2:] == ["A", "B"]
+    assert len(derived.steps) == 2
+
+
+def test_a_column_that_comes_back_is_a_new_one():
+    rows = [row("alter table orders drop column customer", 200), row("alter table orders add customer varchar2(40)", 300)]
+    last = derive([ORDERS], rows).versions[-1]
+
+    customer = last.named("CUSTOMER")
+    assert customer is not None
+    assert (customer.id, customer.segment_id) == (5, 4)
+
+
+def test_what_is_not_followed_holds_the_table_there_and_keeps_what_came_before():
+    rows = [
+        row("alter table orders add a number", 200),
+        row("truncate table orders", 300),
+        row("alter table orders add b number", 400),
+    ]
+    derived = derive([ORDERS], rows)
+
+    assert names(derived.versions[-1])[-1] == "A"
+    assert derived.hold is not None
+    assert derived.hold.scn == 300
+    assert isinstance(derived.hold.error, SchemaConflict)
+
+
+def test_statements_that_change_nothing_make_no_version():
+    rows = [row("comment on table orders is 'x'", 200), row("grant select on orders to someone", 300)]
+
+    assert derive([ORDERS], rows).versions == (ORDERS,)
+
+
+@dataclass
+class ModelTable:
+    """A table as Oracle's dictionary keeps it: columns in the order of their segment, numbered without gaps."""
+
+    columns: list[tuple[str, OracleType]] = field(default_factory=lambda: [("ID", NUMBER), ("C0", OracleType("DATE"))])
+
+    def dictionary(self, scn: int) -> DictionaryTable:
+        columns = tuple(
+            DictionaryColumn(name, type_, number, number, nullable=number > 1)
+            for number, (name, type_) in enumerate(self.columns, 1)
+        )
+        return DictionaryTable(TableId("SHOP", "ORDERS"), 7000, 7001, columns, ("ID",), frozenset(), Scn(scn), Scn(scn))
+
+
+TYPES = {
+    "NUMBER(10,2)": OracleType("NUMBER", precision=10, scale=2),
+    "number": NUMBER,
+    "Varchar2(30 CHAR)": OracleType("VARCHAR2", length=30),
+    "date": OracleType("DATE"),
+    "TIMESTAMP(3)": OracleType("TIMESTAMP", scale=3),
+    "raw(8)": OracleType("RAW", length=8),
+    "float": OracleType("FLOAT", precision=126),
+    "INTEGER": OracleType("NUMBER", precision=38, scale=0),
+}
+NEW_NAMES = ["C0", "C1", "C2", "C3", "c3", "Spaced Out", "NUMBER_", "Ümlaut", "A$B#"]
+
+
+@st.composite
+def alterations(draw: st.DrawFn) -> list[tuple[str, ModelTable]]:
+    """A random life of the table: each statement with what the dictionary says after it."""
+    model, life = ModelTable(), []
+    for _ in range(draw(st.integers(1, 8))):
+        taken = [name for name, _ in model.columns]
+        free = [name for name in NEW_NAMES if name not in taken]
+        if len(taken) > 1 and (not free or draw(st.booleans())):
+            gone = draw(st.lists(st.sampled_from(taken[1:]), min_size=1, max_size=2, unique=True))
+            if len(gone) == 1 and draw(st.booleans()):
+                clause = f"DROP COLUMN {spelled(draw, gone[0])}"
+            else:
+                clause = f"drop ({', '.join(spelled(draw, name) for name in gone)})"
+            model = ModelTable([column for column in model.columns if column[0] not in gone])
+        else:
+            new = draw(st.lists(st.sampled_from(free), min_size=1, max_size=3, unique=True))
+            types = [draw(st.sampled_from(sorted(TYPES))) for _ in new]
+            items = [f"{spelled(draw, name)} {type_}{tail(draw)}" for name, type_ in zip(new, types, strict=True)]
+            clause = f"add {items[0]}" if len(items) == 1 and draw(st.booleans()) else f"ADD ({', '.join(items)})"
+            model = ModelTable([*model.columns, *((name, TYPES[type_]) for name, type_ in zip(new, types, strict=True))])
+        table = draw(st.sampled_from(["orders", "SHOP.ORDERS", '"SHOP"."ORDERS"', "shop . Orders"]))
+        life.append((f"ALTER /* x */ TABLE {table} {clause}{draw(st.sampled_from(['', ';', ' ;']))}", model))
+    return life
+
+
+def spelled(draw: st.DrawFn, name: str) -> str:
+    if name != name.upper() or " " in name or draw(st.booleans()):
+        return f'"{name}"'
+    return name.lower() if draw(st.booleans()) and name.lower().upper() == name else name
+
+
+def tail(draw: st.DrawFn) -> str:
+    return draw(st.sampled_from(["", " default null", " null", " NOT NULL", " constraint x check (1 > (0))"]))
+
+
+@given(alterations())
+@settings(max_examples=100, deadline=None)
+def test_whatever_is_added_and_dropped_the_derived_version_is_the_dictionarys(life):
+    start = baseline(ModelTable().dictionary(100), Scn(100))
+    derived = derive([start], [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(life)])
+
+    assert derived.hold is None
+    births: dict[int, tuple[str, int]] = {}
+    for n, (_, model) in enumerate(life):
+        scn = 200 + 10 * n
+        version = valid_at(derived.versions, scn + 5)
+        assert agree(version, model.dictionary(scn + 5)) is None
+        assert names(version) == [name for name, _ in model.columns]
+        assert valid_at(derived.versions, scn - 1).from_scn < scn
+        assert version_from_json(version_to_json(version)) == version
+        for column in version.columns:
+            assert column.id < version.next_column_id
+            assert births.setdefault(column.id, (column.name, scn))[0] == column.name
+    ids = [step.column.id for step in derived.steps if step.kind == "add"]
+    assert len(set(ids)) == len(ids)
+
+
+@given(alterations())
+@settings(max_examples=50, deadline=None)
+def test_the_cut_into_windows_does_not_matter(life):
+    start = baseline(ModelTable().dictionary(100), Scn(100))
+    rows = [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(life)]
+    whole, versions, steps = derive([start], rows), (start,), ()
+
+    for one in rows:
+        part = derive(versions, [one])
+        versions, steps = part.versions, steps + part.steps
+
+    assert (versions, steps) == (whole.versions, whole.steps)
+
+
+def test_a_version_keeps_its_key_through_additions():
+    last = derive([replace(ORDERS, key=(3, 1))], [row("alter table orders add a number")]).versions[-1]
+
+    assert [column.name for column in last.key_columns] == ["AMOUNT", "ID"]

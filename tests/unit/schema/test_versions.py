@@ -1,0 +1,155 @@
+"""Baselines from the dictionary, and whether they agree with what the redo told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from pipelines.errors import FormatTooNew, SchemaConflict
+from pipelines.schema.agree import agree
+from pipelines.schema.versions import baseline, same_type, valid_at, version_from_json, version_to_json, versions_before
+from pipelines.scn import Scn
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+from tests.unit.schema.ddl_golden import ORDERS
+
+NUMBER, TEXT = OracleType("NUMBER"), OracleType("VARCHAR2", length=40)
+
+
+def column(name: str, segment_id: int | None, type_: OracleType = NUMBER, **more: object) -> DictionaryColumn:
+    return DictionaryColumn(
+        name, type_, segment_id, more.pop("column_id", segment_id), bool(more.pop("nullable", True)), **more
+    )
+
+
+def table(*columns: DictionaryColumn, key: tuple[str, ...] = ("ID",), **more: object) -> DictionaryTable:
+    facts = {"object_id": 7000, "data_object_id": 7001, **more}
+    return DictionaryTable(
+        TableId("SHOP", "ORDERS"),
+        columns=columns,
+        key=key,
+        log_groups=frozenset(),
+        scn_before=Scn(500),
+        scn_after=Scn(500),
+        **facts,
+    )
+
+
+PLAIN = table(column("ID", 1, nullable=False), column("NAME", 2, TEXT))
+
+
+def test_the_first_version_numbers_the_columns_as_they_lie_in_the_segment():
+    version = baseline(table(column("B", 2), column("ID", 1), column("A", 3), key=("A", "ID")), Scn(500))
+
+    assert [(c.id, c.name, c.segment_id) for c in version.columns] == [(1, "ID", 1), (2, "B", 2), (3, "A", 3)]
+    assert (version.key, version.next_column_id, version.from_scn) == ((3, 1), 4, 500)
+
+
+def test_virtual_columns_are_left_out_and_invisible_ones_are_not():
+    version = baseline(
+        table(
+            column("ID", 1),
+            column("TWICE", None, column_id=2, virtual=True),
+            column("HUSH", 2, column_id=None, hidden=True),
+            column("SYS_STSXZ0Y", None, column_id=None, hidden=True, virtual=True),
+        ),
+        Scn(500),
+    )
+
+    assert [c.name for c in version.columns] == ["ID", "HUSH"]
+
+
+@pytest.mark.parametrize(
+    "hidden", ["SYS_C00005_19021211:12:13$", "SYS_NC00009$", "ORA_ARCHIVE_STATE", "M_ROW$$", "SYS_NC_ROWINFO$"]
+)
+def test_a_hidden_column_of_oracles_own_stops_the_table(hidden):
+    dictionary = table(column("ID", 1), column(hidden, 2, column_id=None, hidden=True))
+
+    with pytest.raises(SchemaConflict, match="hidden column"):
+        baseline(dictionary, Scn(500))
+    error = agree(baseline(table(column("ID", 1)), Scn(400)), dictionary)
+    assert error is not None
+    assert "hidden column" in error.what
+
+
+def test_a_key_of_a_virtual_column_is_refused():
+    with pytest.raises(SchemaConflict, match="not stored: V"):
+        baseline(table(column("ID", 1), column("V", None, virtual=True), key=("V",)), Scn(500))
+
+
+def test_a_table_taken_anew_keeps_the_ids_of_what_it_still_has():
+    before = baseline(table(column("ID", 1), column("NAME", 2, TEXT), column("QTY", 3)), Scn(100))
+    after = baseline(table(column("ID", 1), column("QTY", 2, TEXT), column("NAME", 3, TEXT)), Scn(500), before)
+
+    assert [(c.name, c.id) for c in after.columns] == [("ID", 1), ("QTY", 4), ("NAME", 2)]
+    assert after.next_column_id == 5
+
+
+def test_a_version_survives_json():
+    assert version_from_json(json.loads(json.dumps(version_to_json(ORDERS)))) == ORDERS
+
+
+def test_a_version_of_a_newer_redolake_is_refused():
+    with pytest.raises(FormatTooNew):
+        version_from_json({**version_to_json(ORDERS), "format": 99})
+
+
+def test_a_version_is_valid_from_its_scn_to_the_next():
+    versions = [ORDERS, ORDERS.since(Scn(200)), ORDERS.since(Scn(300))]
+
+    assert [valid_at(versions, scn).from_scn for scn in (100, 199, 200, 299, 5000)] == [100, 100, 200, 200, 300]
+    with pytest.raises(SchemaConflict, match="no version"):
+        valid_at(versions, 99)
+
+
+def test_a_batch_starts_from_the_versions_before_it():
+    versions = [ORDERS, ORDERS.since(Scn(200)), ORDERS.since(Scn(300))]
+
+    assert [v.from_scn for v in versions_before(versions, 200)] == [100]
+    assert [v.from_scn for v in versions_before(versions, 201)] == [100, 200]
+    assert [v.from_scn for v in versions_before(versions, 50)] == [100]
+
+
+def test_the_redo_and_the_dictionary_agree_when_nothing_differs():
+    assert agree(baseline(PLAIN, Scn(400)), PLAIN) is None
+
+
+@pytest.mark.parametrize(
+    ("told", "dictionary"),
+    [
+        ("the dictionary has column QTY", table(column("ID", 1), column("NAME", 2, TEXT), column("QTY", 3))),
+        ("column NAME is not in the dictionary", table(column("ID", 1))),
+        ("column NAME is VARCHAR2(40), in the dictionary NUMBER", table(column("ID", 1), column("NAME", 2))),
+        ("column NAME has SEGMENT_COLUMN_ID 2, in the dictionary 3", table(column("ID", 1), column("NAME", 3, TEXT))),
+        ("the primary key is (ID), in the dictionary ()", replace(PLAIN, key=())),
+        ("OBJECT_ID is 7000, in the dictionary 8000", replace(PLAIN, object_id=8000)),
+        ("DATA_OBJECT_ID is 7001, in the dictionary 7002", replace(PLAIN, data_object_id=7002)),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_first_difference_is_told_with_its_cure(told, dictionary):
+    error = agree(baseline(PLAIN, Scn(400)), dictionary)
+
+    assert error is not None
+    assert error.what.endswith(told) or told in error.what
+    assert "redolake snapshot SHOP.ORDERS" in error.cure
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        (OracleType("VARCHAR2", 10), OracleType("VARCHAR2", 40), True),
+        (OracleType("NUMBER", precision=38, scale=0), OracleType("NUMBER", 22, scale=0), True),
+        (OracleType("NUMBER", precision=5), OracleType("NUMBER", 22, 5, 0), True),
+        (OracleType("NUMBER"), OracleType("NUMBER", precision=38, scale=0), False),
+        (OracleType("NUMBER", precision=5, scale=1), OracleType("NUMBER", precision=5, scale=2), False),
+        (OracleType("FLOAT"), OracleType("FLOAT", precision=126), True),
+        (OracleType("FLOAT", precision=63), OracleType("FLOAT", precision=126), False),
+        (OracleType("TIMESTAMP"), OracleType("TIMESTAMP", 11, scale=6), True),
+        (OracleType("TIMESTAMP", scale=3), OracleType("TIMESTAMP", scale=6), False),
+        (OracleType("CHAR", 3), OracleType("VARCHAR2", 3), False),
+    ],
+)
+def test_types_are_the_same_where_their_values_are(a, b, same):
+    assert same_type(a, b) is same
