@@ -17,6 +17,7 @@ from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import APPLY, TASKS, dag_text
 from pipelines.config import Pipeline
+from pipelines.errors import TableHeld
 
 log = logging.getLogger(__name__)
 
@@ -36,18 +37,16 @@ def apply_dag(pipeline: Pipeline) -> DAG:
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str) -> dict[str, Any]:
-        from pipelines import steps
-
         with failing_as_airflow():
-            recorded = dict(steps.record_apply(pipeline, batch))
-        advanced = {name: told["complete_to"] for name, told in recorded["tables"].items() if told["state"] != "held"}
+            recorded, message = recorded_apply(pipeline, batch)
+        advanced = {name: told["complete_to"] for name, told in recorded["tables"].items() if told["state"] == "applied"}
         announce(get_current_context()["outlet_events"], pipeline, advanced)
-        return recorded
+        return {**recorded, "message": message}
 
     @task(doc_md=TASKS["check"])
     def check(recorded: dict[str, Any]) -> None:
-        if recorded["held"]:
-            raise AirflowFailException("\n".join(held_text(item) for item in recorded["held"]))
+        if recorded["message"]:
+            raise AirflowFailException(recorded["message"])
 
     with DAG(
         **dag_settings(pipeline, "apply"),
@@ -61,11 +60,15 @@ def apply_dag(pipeline: Pipeline) -> DAG:
     return dag
 
 
-def held_text(item: Any) -> str:
-    """A held table as one message, whether the step told its error whole or only its name."""
-    if isinstance(item, dict) and isinstance(item.get("error"), dict):
-        error = item["error"]
-        where = ", ".join(f"{k} {v}" for k, v in (error.get("where") or {}).items())
-        text = f"{item.get('table')} is held. {error.get('code')}: {error.get('what')}"
-        return text + (f" ({where})" if where else "") + (f"\n  do this: {error['cure']}" if error.get("cure") else "")
-    return f"{item} is held: `redolake status` tells why"
+def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[dict[str, Any], str]:
+    """What was recorded, and the message about tables this batch has held: a failed task would announce no table at all."""
+    from pipelines import steps
+
+    message = ""
+    try:
+        recorded = steps.record_apply(pipeline, batch)
+    except TableHeld as error:
+        # It is raised after all is written down, and not again for the same batch.
+        message = str(error)
+        recorded = steps.record_apply(pipeline, batch)
+    return dict(recorded), message
