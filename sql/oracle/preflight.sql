@@ -27,3 +27,7 @@ SELECT name, open_mode FROM v$pdbs
 BEGIN
   DBMS_LOGMNR.END_LOGMNR;
 END;
+
+-- name: probe_contents
+-- A SELECT without START_LOGMNR answers ORA-01306 to whoever may read the view.
+SELECT COUNT(*) AS found FROM v$logmnr_contents

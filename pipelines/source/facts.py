@@ -1,0 +1,188 @@
+"""What the control file and the instance say about redo, database and open transactions, as values.
+
+V$ views share no common moment. CURRENT_SCN comes first and the threads last, so whatever changes in between makes the
+facts look older than they are, never newer; and the online logs come before the archived ones, so no log falls between.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
+from pipelines.scn import Scn, known_end
+from pipelines.source.oracle import Source
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseFacts:
+    """V$DATABASE, V$INSTANCE and the parameters that matter."""
+
+    dbid: int
+    name: str
+    unique_name: str
+    created: datetime | None
+    log_mode: str
+    force_logging: str
+    supplemental_min: str  # YES, IMPLICIT, NO
+    supplemental_pk: str
+    supplemental_all: str
+    is_cdb: bool
+    role: str
+    open_mode: str
+    resetlogs_scn: Scn
+    version: str
+    character_set: str
+    national_character_set: str
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTransaction:
+    """A row of GV$TRANSACTION."""
+
+    xid: str  # usn.slt.sqn
+    start_scn: Scn
+    started_at: datetime | None
+    con_id: int | None
+
+
+def read_redo_facts(source: Source) -> RedoFacts:
+    """Everything the window planner needs, read from the root."""
+    source.use_container(None)
+    head = source.query("redo_head")[0]
+    history = source.query("log_history")
+    incarnations = tuple(map(_incarnation, source.query("incarnations")))
+    current = next((i.resetlogs_id for i in incarnations if i.status == "CURRENT"), 0)
+    online = tuple(_online(row, current) for row in source.query("online_logs"))
+    archived = _archived(source.query("archived_logs"))
+    threads = tuple(map(_thread, source.query("redo_threads")))
+    return RedoFacts(
+        dbid=int(head.dbid),
+        current_scn=Scn(int(head.current_scn or 0)),  # a database that is only mounted has none
+        threads=tuple(sorted(threads, key=lambda t: t.number)),
+        archived=archived,
+        online=online,
+        incarnations=incarnations,
+        history=tuple((int(row.thread), int(row.sequence_no), int(row.resetlogs_scn)) for row in history),
+    )
+
+
+def _never(scn: Any) -> Scn | None:
+    """Oracle writes 0 for "never"."""
+    return Scn(int(scn)) if scn else None
+
+
+def _incarnation(row: Any) -> Incarnation:
+    return Incarnation(int(row.resetlogs_id), Scn(int(row.resetlogs_scn)), row.status, Scn(int(row.prior_resetlogs_scn or 0)))
+
+
+def _thread(row: Any) -> RedoThread:
+    return RedoThread(
+        number=int(row.thread),
+        is_open=row.status == "OPEN",
+        enabled=row.enabled,
+        checkpoint_scn=_never(row.checkpoint_scn),
+        enable_scn=_never(row.enable_scn),
+        disable_scn=_never(row.disable_scn),
+        instance=row.instance,
+    )
+
+
+def _end(next_scn: Any) -> Scn | None:
+    return known_end(None if next_scn is None else int(next_scn))
+
+
+def _online(row: Any, resetlogs_id: int) -> LogFile:
+    return LogFile(
+        thread=int(row.thread),
+        sequence=int(row.sequence_no),
+        resetlogs_id=resetlogs_id,
+        first_scn=Scn(int(row.first_scn)),
+        next_scn=None if row.status.startswith("CURRENT") else _end(row.next_scn),
+        bytes=int(row.bytes or 0),
+        first_at=row.first_at,
+    )
+
+
+def _archived(rows: list[Any]) -> tuple[LogFile, ...]:
+    """One log per (thread, sequence, incarnation) with the copies of every destination."""
+    copies: defaultdict[tuple[int, int, int], list[Any]] = defaultdict(list)
+    for row in rows:
+        copies[int(row.thread), int(row.sequence_no), int(row.resetlogs_id)].append(row)
+    return tuple(_log(key, rows) for key, rows in sorted(copies.items()))
+
+
+def _log(key: tuple[int, int, int], rows: list[Any]) -> LogFile:
+    thread, sequence, resetlogs_id = key
+    ends = [end for end in (_end(row.next_scn) for row in rows) if end is not None]
+    return LogFile(
+        thread=thread,
+        sequence=sequence,
+        resetlogs_id=resetlogs_id,
+        first_scn=Scn(int(rows[0].first_scn)),
+        next_scn=ends[0] if ends else None,
+        copies=tuple(_copy(row) for row in sorted(rows, key=lambda row: int(row.dest_id))),
+        bytes=max(int(row.bytes or 0) for row in rows),
+        first_at=rows[0].first_at,
+    )
+
+
+def _copy(row: Any) -> LogCopy:
+    return LogCopy(
+        dest_id=int(row.dest_id),
+        name=row.name,
+        status=row.status,
+        deleted=row.deleted == "YES",
+        standby=row.standby_dest == "YES",
+        archived=row.archived == "YES",
+    )
+
+
+def read_database(source: Source) -> DatabaseFacts:
+    """Identity and settings of the database."""
+    source.use_container(None)
+    row = source.query("database")[0]
+    sets = {r.parameter: r.value for r in source.query("character_sets")}
+    return DatabaseFacts(
+        dbid=int(row.dbid),
+        name=row.name,
+        unique_name=row.db_unique_name,
+        created=row.created,
+        log_mode=row.log_mode,
+        force_logging=row.force_logging,
+        supplemental_min=row.supplemental_min,
+        supplemental_pk=row.supplemental_pk,
+        supplemental_all=row.supplemental_all,
+        is_cdb=row.cdb == "YES",
+        role=row.database_role,
+        open_mode=row.open_mode,
+        resetlogs_scn=Scn(int(row.resetlogs_scn)),
+        version=source.query("release")[0].version_full,
+        character_set=sets.get("NLS_CHARACTERSET", ""),
+        national_character_set=sets.get("NLS_NCHAR_CHARACTERSET", ""),
+        parameters={r.name: r.value for r in source.query("parameters")},
+    )
+
+
+def read_current_scn(source: Source) -> Scn:
+    """An upper bound: the redo up to it may not be written yet."""
+    return Scn(int(source.query("current_scn")[0].current_scn))
+
+
+def read_open_transactions(source: Source) -> tuple[OpenTransaction, ...]:
+    """Of all instances, oldest first; those that never began (START_SCN 0 or 1) are left out."""
+    source.use_container(None)
+    found = [
+        OpenTransaction(
+            f"{int(row.xidusn)}.{int(row.xidslot)}.{int(row.xidsqn)}",
+            Scn(int(row.start_scn)),
+            row.started_at,
+            None if row.con_id is None else int(row.con_id),
+        )
+        for row in source.query("open_transactions")
+    ]
+    return tuple(sorted(found, key=lambda t: t.start_scn))

@@ -1,0 +1,70 @@
+"""Where redo has to begin for a snapshot to be complete: before every transaction that is open while it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipelines.redo import LogFile, RedoFacts
+from pipelines.scn import Scn
+from pipelines.source.facts import OpenTransaction, read_current_scn, read_open_transactions
+from pipelines.source.oracle import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """Read tables AS OF `s1`, mine from `start_scn` (and one log earlier), apply only what commits above `s1`."""
+
+    s0: Scn
+    open: tuple[OpenTransaction, ...]
+    s1: Scn
+
+    @property
+    def start_scn(self) -> Scn:
+        return min([self.s0, *(t.start_scn for t in self.open)])
+
+
+def read_handover(source: Source) -> Handover:
+    """The order is the point: listed after s1, a transaction open at s1 that commits before the listing would be missed."""
+    source.use_container(None)
+    s0 = read_current_scn(source)
+    listed = read_open_transactions(source)
+    return Handover(s0, listed, read_current_scn(source))
+
+
+def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
+    """FIRST_CHANGE# of the log before the one that holds `start_scn`, the lowest of all threads.
+
+    One log earlier, because a committing transaction leaves V$TRANSACTION before its redo shows; where that log is
+    gone, the one that holds `start_scn` must do. Not below what any thread still has.
+    """
+    current = next(i.resetlogs_id for i in facts.incarnations if i.status == "CURRENT")
+    starts, floors = [], []
+    for thread in sorted({g.thread for g in (*facts.archived, *facts.online)}):
+        logs = _available(thread, current, facts)
+        at = next(
+            (n for n, g in enumerate(logs) if g.first_scn <= start_scn and (g.next_scn is None or start_scn < g.next_scn)), None
+        )
+        if at is None:
+            continue
+        oldest = at
+        while oldest and logs[oldest - 1].next_scn == logs[oldest].first_scn:
+            oldest -= 1
+        starts.append(logs[max(at - 1, oldest)].first_scn)
+        floors.append(logs[oldest].first_scn)
+    return max(min(starts), *floors) if starts else start_scn
+
+
+def _holds(log: LogFile, scn: Scn) -> bool:
+    return log.first_scn <= scn and (log.next_scn is None or scn < log.next_scn)
+
+
+def _available(thread: int, resetlogs_id: int, facts: RedoFacts) -> list[LogFile]:
+    """The thread's logs by sequence: archived ones with a copy, and online ones."""
+
+    def own(logs: Iterable[LogFile]) -> dict[int, LogFile]:
+        return {g.sequence: g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id}
+
+    archived = {s: g for s, g in own(facts.archived).items() if g.claimed}
+    both = {**own(facts.online), **archived}
+    return [both[s] for s in sorted(both)]

@@ -1,0 +1,169 @@
+"""Everything that must hold before a pipeline may start, checked whole: facts in, all findings out, each with its cure.
+
+It asks nothing of the database; source/probe.py gathers what is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from pipelines.errors import Finding
+from pipelines.source.facts import DatabaseFacts
+from pipelines.table import DictionaryTable, OracleType, TableId
+
+ColumnRule = str | int | None
+Supported = Callable[[OracleType, ColumnRule], str | None]  # the reason why not, or None
+
+LONGEST_MINED_NAME_BYTES = 30
+LARGEST_LAG_SECONDS = 1800
+READABLE = frozenset({"READ WRITE", "READ ONLY", "READ ONLY WITH APPLY"})
+ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What the probe met. A part that could not be read is None, and `refused` says why."""
+
+    database: DatabaseFacts | None = None
+    refused: tuple[Finding, ...] = ()
+    container: str | None = None
+    visible_containers: Mapping[str, str] = field(default_factory=dict)  # name -> OPEN_MODE
+    visible_tables: int | None = None  # tables of other containers seen from the root
+    tables: Mapping[TableId, DictionaryTable] = field(default_factory=dict)
+    neighbours: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # owner -> its visible tables
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A table of the configuration, with its column rules."""
+
+    table: TableId
+    rules: Mapping[str, str | int] = field(default_factory=dict)
+
+
+def check(probed: Probed, wanted: tuple[Wanted, ...], supported: Supported) -> tuple[Finding, ...]:
+    """All findings; only those of severity `error` stop a pipeline."""
+    found = list(probed.refused)
+    if probed.database is not None:
+        found += database_findings(probed.database)
+        found += container_findings(probed, probed.database)
+    for one in wanted:
+        found += table_findings(one, probed, supported)
+    return tuple(found)
+
+
+def database_findings(database: DatabaseFacts) -> Iterator[Finding]:
+    name = f"database {database.name}"
+    if database.log_mode != "ARCHIVELOG":
+        cure = "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN"
+        yield Finding(name, f"runs in {database.log_mode}: redo is overwritten before it can be read", cure)
+    if database.supplemental_min not in ("YES", "IMPLICIT"):
+        cure = "in the root: ALTER DATABASE ADD SUPPLEMENTAL LOG DATA"
+        yield Finding(name, "has no minimal supplemental logging: LogMiner cannot put rows together", cure)
+    if database.role not in ROLES:
+        yield Finding(name, f"is a {database.role}", "connect to the primary or to a physical standby that is open")
+    if database.open_mode not in READABLE:
+        yield Finding(name, f"is {database.open_mode}: the online catalogue needs an open database", "ALTER DATABASE OPEN")
+    if not database.force_logging.startswith("YES"):
+        cure = "ALTER DATABASE FORCE LOGGING"
+        yield Finding(name, f"FORCE_LOGGING is {database.force_logging}: NOLOGGING loads leave no redo", cure, "warning")
+    lag = int(database.parameters.get("archive_lag_target") or 0)
+    if not 0 < lag <= LARGEST_LAG_SECONDS:
+        what = f"ARCHIVE_LAG_TARGET is {lag}: a quiet thread switches no log, and changes arrive with the switch"
+        yield Finding(name, what, "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH", "warning")
+
+
+def container_findings(probed: Probed, database: DatabaseFacts) -> Iterator[Finding]:
+    container = probed.container
+    if not database.is_cdb:
+        if container is not None:
+            yield Finding(f"container {container}", "the database has no containers", "leave `container` out")
+        return
+    if container is None:
+        names = ", ".join(sorted(probed.visible_containers)) or "SELECT name FROM v$pdbs"
+        yield Finding("container", "is not given, and the database has containers", f"set `container` to one of: {names}")
+        return
+    if container not in probed.visible_containers:
+        names = ", ".join(sorted(probed.visible_containers))
+        if names:
+            yield Finding(f"container {container}", "is not there", f"correct `container`: one of {names}")
+        else:
+            yield Finding(f"container {container}", "cannot be seen", _see_all(probed))
+    elif probed.visible_containers[container] not in READABLE:
+        cure = f"ALTER PLUGGABLE DATABASE {container} OPEN"
+        yield Finding(f"container {container}", f"is {probed.visible_containers[container]}", cure)
+    if probed.visible_tables == 0:
+        what = "shows no row to this user from the root: LogMiner would answer without error and without rows"
+        yield Finding(f"container {container}", what, _see_all(probed))
+
+
+def _see_all(probed: Probed) -> str:
+    return "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
+
+
+def table_findings(wanted: Wanted, probed: Probed, supported: Supported) -> Iterator[Finding]:
+    table = probed.tables.get(wanted.table)
+    if table is None:
+        # A database that could not be read at all has no unknown tables.
+        if probed.neighbours or not probed.refused:
+            yield _unknown(wanted.table, probed)
+        return
+    yield from kind_findings(table)
+    yield from logging_findings(table, probed.database)
+    yield from column_findings(table, wanted.rules, supported)
+
+
+def _unknown(table: TableId, probed: Probed) -> Finding:
+    visible = probed.neighbours.get(table.owner, ())
+    near = get_close_matches(table.name, visible, n=3, cutoff=0.6)
+    if near:
+        cure = "did you mean " + " or ".join(f"{table.owner}.{name}" for name in near) + "?"
+    elif visible:
+        cure = f"correct the name, or GRANT SELECT, FLASHBACK ON {table} to the user of the connection"
+    else:
+        cure = f"correct the owner, or GRANT SELECT, FLASHBACK on the tables of {table.owner} to the user of the connection"
+    return Finding(str(table), "is not there, or this user may not see it", cure)
+
+
+def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
+    name = str(table.table)
+    not_yet = "take it out of `tables`: such tables are not captured yet"
+    if table.temporary:
+        yield Finding(name, "is a temporary table: its rows are in no redo", "take it out of `tables`")
+    if table.partitioned:
+        yield Finding(name, "is partitioned", not_yet)
+    if table.iot:
+        yield Finding(name, "is index-organized", not_yet)
+    if not table.key:
+        cure = f"ALTER TABLE {table.table} ADD PRIMARY KEY (...), or take it out of `tables`"
+        yield Finding(name, "has no enabled primary key, and rows without a key are not captured yet", cure)
+    too_long = [n for n in (table.table.name, *(c.name for c in table.columns)) if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
+    if too_long:
+        what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, which LogMiner does not support on every release: "
+        cure = "watch for a stop with UNSUPPORTED; shorter names are safe"
+        yield Finding(name, what + ", ".join(too_long), cure, "warning")
+
+
+def logging_findings(table: DictionaryTable, database: DatabaseFacts | None) -> Iterator[Finding]:
+    if "ALL COLUMN LOGGING" in table.log_groups or (database is not None and database.supplemental_all == "YES"):
+        return
+    owner, name = table.table.owner, table.table.name
+    cure = f'ALTER TABLE "{owner}"."{name}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS; start behind that SCN'
+    yield Finding(str(table.table), "has no supplemental logging of all columns", cure)
+
+
+def column_findings(table: DictionaryTable, rules: Mapping[str, str | int], supported: Supported) -> Iterator[Finding]:
+    names = {c.name for c in table.columns}
+    for rule in sorted(set(rules) - names):
+        near = get_close_matches(rule.upper(), names, n=1)
+        cure = f"did you mean {near[0]}?" if near else "take the rule out of `columns`"
+        yield Finding(f"{table.table}.{rule}", "is no column of the table, but has a rule", cure)
+    for column in table.columns:
+        if column.virtual or column.hidden:
+            continue
+        reason = supported(column.type, rules.get(column.name))
+        if reason is not None:
+            cure = f"drop or move the column, or take {table.table} out of `tables`"
+            yield Finding(f"{table.table}.{column.name}", f"{column.type}: {reason}", cure)

@@ -1,0 +1,89 @@
+"""Gathers what preflight checks. A right that is missing becomes a finding, so that all are told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from pipelines.errors import Finding, RedolakeError, SourceRefused
+from pipelines.source.dictionary import read_table
+from pipelines.source.facts import read_database, read_open_transactions, read_redo_facts
+from pipelines.source.grants import missing_grants
+from pipelines.source.oracle import Source
+from pipelines.source.preflight import Probed
+from pipelines.statements import statement
+from pipelines.table import DictionaryTable, TableId
+
+Read = TypeVar("Read")
+# Each stands for one right; read_* above stop at the first one missing, these are asked one by one.
+VIEWS = (
+    "database", "release", "parameters", "online_logs", "archived_logs", "log_history", "incarnations", "redo_threads",
+    "open_transactions",
+)  # fmt: skip
+NO_SESSION, NOT_STARTED = 1307, 1306
+
+
+def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> Probed:
+    """Everything that can be read, and a finding for everything that cannot."""
+    refused: list[Finding] = []
+
+    def attempt(subject: str, read: Callable[[], Read]) -> Read | None:
+        try:
+            return read()
+        except SourceRefused as error:
+            finding = Finding(subject, error.what, error.cure)
+            if finding not in refused:
+                refused.append(finding)
+            return None
+
+    attempt("container", lambda: source.use_container(None))
+    for name in VIEWS:
+        attempt(f"statement {name}", lambda name=name: source.query(name))  # type: ignore[misc]
+    for finding in logminer_rights(source):
+        refused.append(finding)
+    database = None if refused else attempt("database", lambda: read_database(source))
+    if not refused:
+        attempt("redo", lambda: (read_redo_facts(source), read_open_transactions(source)))
+    is_cdb = database is not None and database.is_cdb
+    containers = attempt("containers", lambda: source.query("visible_containers")) if is_cdb else None
+    visible = attempt("containers", lambda: source.query("visible_tables")) if is_cdb else None
+    found: dict[TableId, DictionaryTable] = {}
+    neighbours: dict[str, tuple[str, ...]] = {}
+    names = {row.name for row in containers or ()}
+    if database is not None and (container in names if is_cdb else container is None):
+        attempt("container", lambda: source.use_container(container))
+        for table in tables:
+            read = attempt(str(table), lambda table=table: read_table(source, table))  # type: ignore[misc]
+            if read is not None:
+                found[table] = read
+            elif table.owner not in neighbours:
+                rows = attempt(table.owner, lambda table=table: source.query("tables_of_owner", owner=table.owner))  # type: ignore[misc]
+                neighbours[table.owner] = tuple(row.table_name for row in rows or ())
+        source.use_container(None)
+    return Probed(
+        database=database,
+        refused=tuple(refused),
+        container=container,
+        visible_containers={row.name: row.open_mode for row in containers or ()},
+        visible_tables=int(visible[0].found) if visible else None,
+        tables=found,
+        neighbours=neighbours,
+    )
+
+
+def logminer_rights(source: Source) -> Iterable[Finding]:
+    """The package and the view answer with "no session" to whoever has the right, with ORA-06550 or ORA-00942 otherwise.
+
+    START_LOGMNR asks for LOGMINING before it looks at its logs: without logs, only those who have it get past ORA-01031.
+    """
+    for name, expected in (("probe_logmnr", {NO_SESSION}), ("probe_contents", {NOT_STARTED}), ("mined_logs", set())):
+        try:
+            if name == "probe_logmnr":
+                source.call(name)
+            else:
+                source.query(name)
+        except SourceRefused as error:
+            yield Finding(f"statement {name}", error.what, error.cure or missing_grants(statement(name), source.user))
+        except RedolakeError as error:
+            if error.ora_code not in expected:
+                raise
