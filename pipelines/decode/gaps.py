@@ -77,7 +77,7 @@ _COLUMN = r'(?:a\.)?"(?P<column>[^"]+)"'
 _CONSTANT = "|".join(map(re.escape, CONSTANTS))
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:E[+-]?\d+)?"
 _OPENING = "|".join(map(re.escape, FUNCTIONS))
-_VALUE = re.compile(rf"(?P<constant>{_CONSTANT})|(?P<number>{_NUMBER})|(?P<call>{_OPENING})?'\Z")
+_VALUE = re.compile(rf"(?P<constant>{_CONSTANT})|(?P<number>{_NUMBER})|(?P<call>{_OPENING})?'\Z", re.ASCII)
 _ASSIGNED = re.compile(rf"{_COLUMN}(?: = |(?P<null> IS NULL))")
 _TABLE = r'"(?P<owner>[^"]+)"\."(?P<name>[^"]+)"'
 _INSERT = re.compile(rf'insert into {_TABLE}\((?P<columns>"[^"]+"(?:,"[^"]+")*)\) values \(')

@@ -18,7 +18,7 @@ from pipelines.decode.redo_sql import Assignments, Bools, Ints, ParsedRedo, pars
 from pipelines.table import TableVersion
 
 _UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row whose definition LogMiner does not have: COL n and internal bytes
-_COL_N = re.compile(r"COL (\d+)")
+_COL_N = re.compile(r"COL ([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)

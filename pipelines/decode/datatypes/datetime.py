@@ -20,7 +20,8 @@ from pipelines.table import OracleType
 TYPE = pa.timestamp("us")
 _MAX_FRACTION = 6
 _SECONDS, _NANOSECONDS = len("2026-03-29 01:30:00"), len("2026-03-29 01:30:00.123456000")
-_PINNED = re.compile(r" ?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?")  # SYYYY leaves a blank for the sign
+# SYYYY leaves a blank for the sign.
+_PINNED = re.compile(r" ?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _FIRST = pa.scalar(datetime(1, 1, 1), TYPE)
 
 

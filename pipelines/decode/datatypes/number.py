@@ -17,7 +17,7 @@ MAX_DIGITS = 38  # of Spark's and Delta's decimal
 DEFAULT_SCALE = 10  # of NUMBER without precision
 _AS_TEXT = 'declare the column as "string"'
 
-_LITERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[Ee][+-]?\d+)?")
+_LITERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[Ee][+-]?\d+)?", re.ASCII)
 _CANONICAL = r"^-?(?:0|[1-9][0-9]*|(?:[1-9][0-9]*)?\.[0-9]*[1-9])$"
 _EXACT = Context(prec=400)  # Oracle's 1E+125 and 1E-130 with 40 digits; the default of 28 would round
 

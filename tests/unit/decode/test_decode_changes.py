@@ -1,0 +1,321 @@
+"""decode_changes: redo rows of a table version become typed values before and after."""
+
+from datetime import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from redo_text import (
+    TYPES,
+    conditions,
+    delete,
+    insert,
+    internal,
+    literal,
+    redo_batch,
+    table,
+    timestamp,
+    update,
+    version,
+)
+
+from pipelines.decode.changes import changes_schema, decode_changes
+from pipelines.errors import SchemaConflict
+from pipelines.table import Column, OracleType
+
+ORDERS = table(ID="NUMBER(10,2)", NAME="VARCHAR2", DAY="DATE")  # ids 11, 12, 13
+
+
+def decode(*rows, table=ORDERS, types=None, names=None, **more):
+    batch = redo_batch(*rows, **more)
+    made = decode_changes(batch, table, types or {}, names=names)
+    assert made.schema == changes_schema(batch.schema, table, types or {})
+    made.validate(full=True)
+    return made.to_pylist()
+
+
+def images(row, ids=(11, 12, 13)):
+    return [row[f"o{i}"] for i in ids], [row[f"n{i}"] for i in ids]
+
+
+NONE = [None, None, None]
+DAY = datetime(2026, 2, 28, 13, 45, 59)
+DAY_TEXT = "TO_DATE('2026-02-28 13:45:59', 'YYYY-MM-DD HH24:MI:SS')"
+
+
+def test_an_insert_has_only_values_after():
+    (row,) = decode((1, f'insert into "S"."T"("ID","NAME","DAY") values (\'1\',\'O\'\'Reilly\',{DAY_TEXT});'))
+
+    assert images(row) == (NONE, [Decimal(1), "O'Reilly", DAY])
+    assert (row["error"], row["missing"], row["assigned"], row["unknown"]) == (None, None, None, None)
+
+
+def test_a_delete_has_only_values_before():
+    (row,) = decode((2, f'delete from "S"."T" where "ID" = \'-.5\' and "NAME" IS NULL and "DAY" = {DAY_TEXT};'))
+
+    assert images(row) == ([Decimal("-0.5"), None, DAY], NONE)
+    assert row["missing"] is None
+
+
+def test_an_update_keeps_what_set_leaves_alone():
+    (row,) = decode((3, f'update "S"."T" set "NAME" = \'b\' where "ID" = \'1\' and "NAME" = \'a\' and "DAY" = {DAY_TEXT}'))
+
+    assert images(row) == ([Decimal(1), "a", DAY], [Decimal(1), "b", DAY])
+    assert (row["assigned"], row["missing"]) == ([12], None)
+
+
+def test_an_update_to_null_is_not_an_absent_column():
+    (row,) = decode((3, 'update "S"."T" set "NAME" = NULL, "DAY" = NULL where "ID" = \'1\' and "NAME" = \'a\''))
+
+    assert images(row) == ([Decimal(1), "a", None], [Decimal(1), None, None])
+    assert (row["assigned"], row["missing"]) == ([12, 13], [13])
+
+
+def test_an_absent_column_is_missing_and_not_null():
+    rows = decode(
+        (1, 'insert into "S"."T"("ID") values (\'1\')'),
+        (2, 'delete from "S"."T" where "DAY" IS NULL'),
+        (3, 'update "S"."T" set "ID" = \'2\' where ROWID = \'AAA\''),
+    )
+
+    assert [row["missing"] for row in rows] == [[12, 13], [11, 12], [11, 12, 13]]
+
+
+def test_an_empty_text_is_null_as_in_oracle():
+    (row,) = decode((1, 'insert into "S"."T"("ID","NAME","DAY") values (\'1\',\'\',NULL)'))
+
+    assert images(row) == (NONE, [Decimal(1), None, None])
+
+
+def test_a_name_that_the_version_does_not_have_is_told():
+    rows = decode(
+        (2, 'delete from "S"."T" where "ID" = \'1\' and "NAME" IS NULL and "DAY" IS NULL'),
+        (3, 'update "S"."T" set "X" = \'1\', "Y" = EMPTY_CLOB() where "X" IS NULL and "ID" = \'1\''),
+    )
+
+    assert [row["unknown"] for row in rows] == [None, ["X", "Y"]]
+    assert [row["error"] for row in rows] == [None, None]
+
+
+def test_names_of_a_later_dictionary_are_followed_when_given():
+    (row,) = decode(
+        (1, 'insert into "S"."T"("ID","TITLE") values (\'1\',\'x\')'), names={"ID": 11, "TITLE": 12, "DAY": 13, "NEW": 14}
+    )
+
+    assert images(row) == (NONE, [Decimal(1), "x", None])
+    assert (row["unknown"], row["missing"]) == (None, [13])
+
+
+VALUE_ERRORS = {
+    "digits": ("ID", "'123456789'", "column ID: '123456789' has more digits than decimal(10,2)"),
+    "decimals": ("ID", "'1.234'", "column ID: '1.234' has more decimals than decimal(10,2)"),
+    "year": ("DAY", "TO_DATE('0000-00-00 00:00:00', 'YYYY-MM-DD HH24:MI:SS')", "column DAY: '0000-00-00 00:00:00'"),
+    "date as text": ("DAY", "'2026-02-28 13:45:59'", "column DAY: DATE(7) written as TEXT"),
+    "date as timestamp": ("DAY", "TO_TIMESTAMP('2026-02-28 13:45:59')", "column DAY: DATE(7) written as TIMESTAMP"),
+    "bytes for text": ("NAME", "HEXTORAW('61')", "column NAME: VARCHAR2(4000) written as HEX"),
+    "unsupported": ("NAME", "Unsupported Type", "column NAME: VARCHAR2(4000) written as UNSUPPORTED"),
+    "lob": ("NAME", "EMPTY_CLOB()", "column NAME: VARCHAR2(4000) written as EMPTY_LOB"),
+    "bare number": ("NAME", "5", "column NAME: VARCHAR2(4000) written as NUMBER"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "written", "error"), VALUE_ERRORS.values(), ids=VALUE_ERRORS)
+def test_a_value_that_does_not_fit_is_an_error_of_its_row_only(column, written, error):
+    good = (1, f'insert into "S"."T"("ID","NAME","DAY") values (\'1\',\'x\',{DAY_TEXT})')
+    bad = f'update "S"."T" set "{column}" = {written} where "ID" = \'7\''
+
+    rows = decode(good, (3, bad), good)
+
+    assert error in rows[1]["error"]
+    assert rows[1]["error_sql"] == bad
+    assert [images(rows[i]) for i in (0, 2)] == [(NONE, [Decimal(1), "x", DAY])] * 2
+    assert [rows[i]["error"] or rows[i]["error_sql"] for i in (0, 2)] == [None, None]
+
+
+ROW_ERRORS = {
+    "not understood": ((3, "update it"), "not understood: update it"),
+    "absent": ((1, None), "no SQL_REDO"),
+    "another operation": ((1, 'delete from "S"."T" where "ID" = \'1\''), "operation code 1, but the text says DELETE"),
+    "same column twice": ((2, "delete from \"S\".\"T\" where \"ID\" = '1' and \"ID\" = '2'"), "column ID stands twice"),
+    "status 2 with names": ((2, 'delete from "S"."T" where "ID" = \'1\'', 2), "STATUS 2, Dictionary Version Mismatch"),
+    "status 2 with names and numbers": (
+        (3, 'update "S"."T" set "NAME" = \'1\' where "COL 1" = HEXTORAW(\'c102\')', 2),
+        "STATUS 2",
+    ),
+    "status 2 without values": ((2, "delete from \"S\".\"T\" where ROWID = 'AAA'", 2), "STATUS 2"),
+    "status 5": ((2, 'delete from "S"."T" where "ID" = \'1\'', 5), "STATUS 5"),
+    "number as text": ((1, 'insert into "S"."T"("COL 1") values (\'1\')', 2), "column ID: NUMBER(10,2) written as TEXT"),
+    "no number": ((1, 'insert into "S"."T"("COL 1") values (HEXTORAW(\'c1ff\'))', 2), "column ID: 'c1ff' is not a number"),
+    "no bytes": ((1, 'insert into "S"."T"("COL 2") values (HEXTORAW(\'6\'))', 2), "column NAME: '6' is not in hexadecimal"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "error"), ROW_ERRORS.values(), ids=ROW_ERRORS)
+def test_a_row_that_is_not_understood_does_not_touch_the_others(bad, error):
+    good = (2, 'delete from "S"."T" where "ID" = \'1\' and "NAME" = \'x\' and "DAY" IS NULL')
+
+    rows = decode(good, bad, good)
+
+    assert error in rows[1]["error"]
+    assert rows[1]["error_sql"] == bad[1]
+    assert [images(rows[i]) for i in (0, 2)] == [([Decimal(1), "x", None], NONE)] * 2
+
+
+def test_undo_rows_parse_and_have_no_values():
+    rows = decode(
+        (2, 'delete from "S"."T" where ROWID = \'AAAR3sAAEAAAACXAAA\'', 0, 1),
+        (3, 'update "S"."T" set "NAME" = \'old\'', 0, 1),
+        (1, 'insert into "S"."T"("ID","NAME","DAY") values (\'1\',NULL,NULL)', 0, 1),
+        (3, "update it", 0, 1),
+    )
+
+    assert [images(row) for row in rows] == [(NONE, NONE)] * 4
+    assert [row["missing"] for row in rows] == [None] * 4
+    assert [row["error"] for row in rows] == [None, None, None, "not understood: update it"]
+
+
+def test_other_columns_pass_through_in_order():
+    rows = decode(
+        (2, 'delete from "S"."T" where "ID" = \'1\''),
+        (2, "nothing"),
+        (2, 'delete from "S"."T" where "ID" = \'3\''),
+        scn=[7, 5, 6],
+        xid=["a", None, "c"],
+    )
+
+    assert [(r["scn"], r["xid"], r["operation_code"], r["status"], r["rollback"]) for r in rows] == [
+        (7, "a", 2, 0, 0), (5, None, 2, 0, 0), (6, "c", 2, 0, 0),
+    ]  # fmt: skip
+    assert "sql_redo" not in rows[0]
+
+
+def test_a_batch_without_rows_has_the_same_columns():
+    assert decode() == []
+
+
+def test_a_rule_or_a_type_says_what_a_column_becomes():
+    number = table(A="NUMBER", B="NUMBER", C="NUMBER", D="NUMBER")
+    (row,) = decode(
+        (1, 'insert into "S"."T"("A","B","C","D") values (\'.1\',\'.1\',\'.1\',\'.1\')'),
+        table=number,
+        types={11: "string", 12: 2, 13: pa.decimal128(3, 1)},
+    )
+
+    assert [str(row[f"n{i}"]) for i in (11, 12, 13, 14)] == ["0.1", "0.10", "0.1", "0.1000000000"]
+
+
+def test_a_column_of_a_type_that_is_not_followed_stops():
+    lob = version([Column(11, "A", OracleType("CLOB"), 1)])
+
+    with pytest.raises(SchemaConflict, match="CLOB"):
+        decode((1, 'insert into "S"."T"("A") values (NULL)'), table=lob)
+
+
+def test_rows_that_logminer_cannot_name_are_read_by_segment_id():
+    """The example of Oracle's Utilities guide, LOGMINER.md 2.5; column 2 was dropped, so that names went on after it."""
+    employees = version(
+        [
+            Column(5, "NAME", TYPES["VARCHAR2"], 1),
+            Column(8, "SALARY", OracleType("NUMBER", 22, 8, 2), 3),
+            Column(9, "BONUS", TYPES["NUMBER"], 4),
+        ]
+    )
+    rows = decode(
+        (
+            1,
+            'insert into "UNKNOWN"."OBJ# 45522"("COL 1","COL 2","COL 3","COL 4") values (HEXTORAW(\'45465f4748\'),'
+            "HEXTORAW('546563686e6963616c20577269746572'),HEXTORAW('c229'),HEXTORAW('c3020b'));",
+            2,
+        ),
+        (3, 'update "S"."T" set "COL 3" = NULL where "COL 1" = HEXTORAW(\'45465f4748\') and "COL 3" = HEXTORAW(\'c102\')', 2),
+        (3, 'update "S"."T" set "SALARY" = \'7\' where "NAME" = \'EF_GH\' and "SALARY" = \'1\' and "BONUS" IS NULL'),
+        table=employees,
+    )
+
+    assert [row["error"] for row in rows] == [None] * 3
+    assert [row["unknown"] for row in rows] == [["COL 2"], None, None]
+    assert [row["missing"] for row in rows] == [None, [9], None]
+    assert images(rows[0], (5, 8, 9)) == (NONE, ["EF_GH", Decimal(4000), Decimal(11000)])
+    assert images(rows[1], (5, 8, 9)) == (["EF_GH", Decimal(1), None], ["EF_GH", None, None])
+    assert images(rows[2], (5, 8, 9)) == (["EF_GH", Decimal(1), None], ["EF_GH", Decimal(7), None])
+
+
+def test_a_column_really_called_col_1_is_a_name_while_logminer_knows_the_table():
+    odd = version([Column(11, "COL 2", TYPES["VARCHAR2"], 1), Column(12, "COL 1", TYPES["VARCHAR2"], 2)])
+
+    rows = decode(
+        (1, 'insert into "S"."T"("COL 1","COL 2") values (\'one\',\'two\')'),
+        (1, 'insert into "S"."T"("COL 1","COL 2") values (HEXTORAW(\'61\'),HEXTORAW(\'62\'))', 2),
+        table=odd,
+    )
+
+    assert [(row["n11"], row["n12"]) for row in rows] == [("two", "one"), ("a", "b")]
+
+
+text = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("'\"\\,;|() \n"), min_size=1, max_size=12)
+VALUES = {
+    "NUMBER": st.decimals(-(10**27), 10**27, places=10),
+    "NUMBER(10,2)": st.decimals(-99999999, 99999999, places=2),
+    "VARCHAR2": text,
+    "CHAR": text.map(lambda t: t.ljust(10)),
+    "DATE": st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)).map(lambda d: d.replace(microsecond=0)),
+    "TIMESTAMP": st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)),
+    "RAW": st.binary(min_size=1, max_size=16),
+}
+names = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters='"\0') | st.sampled_from("', =."), min_size=1, max_size=8
+)
+
+
+def written(kind, value):
+    return timestamp(value) if kind == "TIMESTAMP" else literal(value)
+
+
+@st.composite
+def histories(draw):
+    """A table, and rows of it as (redo row, values before, values after), by named and by internal text."""
+    columns = draw(st.dictionaries(names, st.sampled_from(sorted(VALUES)), min_size=1, max_size=5))
+    owner, end = draw(names), draw(st.sampled_from(["", ";"]))
+    head = f'"{owner}"."{draw(names)}"'
+    image = st.tuples(*(st.none() | VALUES[kind] for kind in columns.values()))
+    history = []
+    for _ in range(draw(st.integers(1, 6))):
+        code, before, after = draw(st.sampled_from([1, 2, 3])), draw(image), draw(image)
+        generic = draw(st.booleans())
+        shown = [f"COL {i + 1}" for i in range(len(columns))] if generic else list(columns)
+        old, new = (
+            [internal(v) if generic else written(kind, v) for kind, v in zip(columns.values(), values, strict=True)]
+            for values in (before, after)
+        )
+        where = list(range(len(columns)))
+        draw(st.randoms()).shuffle(where)
+        located = conditions(
+            [shown[i] for i in where], [old[i] for i in where], draw(st.sampled_from([None, "AAAR3sAAEAAAACXAAA"]))
+        )
+        if code == 1:
+            sql, before = insert([shown[i] for i in where], [new[i] for i in where], head, end), None
+        elif code == 2:
+            sql, after = delete(located, head, end), None
+        else:
+            assigned = draw(st.lists(st.sampled_from(where), min_size=1, unique=True))
+            sql = update({shown[i]: new[i] for i in assigned}, located, head, end)
+            after = tuple(new_value if i in assigned else before[i] for i, new_value in enumerate(after))
+        history.append(((code, sql, 2 if generic else 0, 0), before, after))
+    return table(**columns), history
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories(), st.integers(0, 6))
+def test_what_is_written_is_read_back_and_batches_may_be_cut_anywhere(case, cut):
+    made, history = case
+    ids, none = [c.id for c in made.columns], [None] * len(made.columns)
+    rows = [row for row, _, _ in history]
+
+    decoded = decode(*rows, table=made)
+
+    assert [row["error"] for row in decoded] == [None] * len(rows)
+    assert [row["missing"] or row["unknown"] for row in decoded] == [None] * len(rows)
+    assert [images(row, ids) for row in decoded] == [(list(o or none), list(n or none)) for _, o, n in history]
+    assert decode(*rows[:cut], table=made) + decode(*rows[cut:], table=made) == decoded

@@ -1,0 +1,299 @@
+"""Types: what they become, how their literals and their internal bytes are read, and what is refused."""
+
+from datetime import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from redo_text import TYPES, datetime_bytes, number, number_bytes
+
+from pipelines.decode.datatypes import FAMILIES, family_of, spark_ddl_type, target_type
+from pipelines.decode.datatypes.datetime import datetime_text
+from pipelines.decode.datatypes.number import number_text
+from pipelines.errors import ConfigurationError, SchemaConflict
+from pipelines.table import OracleType
+
+TARGETS = {
+    "NUMBER(10,2)": (OracleType("NUMBER", 22, 10, 2), None, "decimal(10,2)"),
+    "NUMBER(5)": (OracleType("NUMBER", 22, 5, 0), None, "decimal(5,0)"),
+    "NUMBER(38)": (OracleType("NUMBER", 22, 38, 0), None, "decimal(38,0)"),
+    "NUMBER(5,-2) needs two digits more": (OracleType("NUMBER", 22, 5, -2), None, "decimal(7,0)"),
+    "NUMBER(3,5) is all decimals": (OracleType("NUMBER", 22, 3, 5), None, "decimal(5,5)"),
+    "INTEGER": (OracleType("NUMBER", 22, None, 0), None, "decimal(38,0)"),
+    "NUMBER": (OracleType("NUMBER", 22), None, "decimal(38,10)"),
+    "NUMBER with another scale": (OracleType("NUMBER", 22), 4, "decimal(38,4)"),
+    "NUMBER as text": (OracleType("NUMBER", 22), "string", "string"),
+    "NUMBER(38,-84) as text": (OracleType("NUMBER", 22, 38, -84), "string", "string"),
+    "VARCHAR2": (OracleType("VARCHAR2", 20), None, "string"),
+    "CHAR": (OracleType("CHAR", 20), None, "string"),
+    "DATE": (OracleType("DATE", 7), None, "timestamp_ntz"),
+    "TIMESTAMP(0)": (OracleType("TIMESTAMP", 7, None, 0), None, "timestamp_ntz"),
+    "TIMESTAMP(6)": (OracleType("TIMESTAMP", 11, None, 6), None, "timestamp_ntz"),
+    "RAW": (OracleType("RAW", 16), None, "binary"),
+}
+
+
+@pytest.mark.parametrize(("oracle_type", "rule", "expected"), TARGETS.values(), ids=TARGETS)
+def test_a_type_has_a_target_that_holds_all_its_values(oracle_type, rule, expected):
+    assert spark_ddl_type(oracle_type, rule) == expected
+
+
+REFUSED = [
+    "FLOAT", "BINARY_FLOAT", "BINARY_DOUBLE", "NVARCHAR2", "NCHAR", "CLOB", "NCLOB", "BLOB", "LONG", "LONG RAW", "ROWID",
+    "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE", "INTERVAL DAY TO SECOND", "INTERVAL YEAR TO MONTH",
+    "XMLTYPE", "JSON", "BOOLEAN", "VECTOR", "SDO_GEOMETRY",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_type_that_is_not_followed_is_refused_with_a_cure(name):
+    with pytest.raises(SchemaConflict, match=f"{name} is not followed") as caught:
+        target_type(OracleType(name))
+    assert "leave the table out" in caught.value.cure
+
+
+@pytest.mark.parametrize("oracle_type", [OracleType("TIMESTAMP", 11, None, p) for p in (7, 9)] + [
+    OracleType("NUMBER", 22, 38, -84), OracleType("NUMBER", 22, 38, 127), OracleType("NUMBER", 22, 38, -1),
+], ids=str)  # fmt: skip
+def test_a_type_with_more_digits_than_its_target_is_refused(oracle_type):
+    with pytest.raises(SchemaConflict):
+        target_type(oracle_type)
+
+
+RULES = [
+    ("NUMBER", "strnig"), ("NUMBER", 39), ("NUMBER", -1), ("NUMBER", True), ("NUMBER(10,2)", 4), ("DATE", "string"),
+    ("RAW", "string"), ("VARCHAR2", 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "rule"), RULES)
+def test_a_rule_that_does_not_suit_the_type_is_a_finding(kind, rule):
+    with pytest.raises(ConfigurationError):
+        target_type(TYPES[kind], rule)
+
+
+def cast(kind, texts, rule=None):
+    family, target = family_of(TYPES[kind]), target_type(TYPES[kind], rule)
+    made = family.cast(pa.array(texts, pa.string()), target)
+    assert made.values.type == target
+    return made.values.to_pylist(), dict(made.refused)
+
+
+def test_numbers_are_read_exactly_as_oracle_writes_them():
+    texts = [".05", "-.05", "1E+20", "100000000000000000000", "0", None, "-42.5", "1234567890.123456789", "1E-5"]
+
+    values, refused = cast("NUMBER", texts)
+
+    assert values == [None if t is None else Decimal(t) for t in texts]
+    assert refused == {}
+
+
+def test_a_number_kept_as_text_has_one_spelling():
+    texts = [
+        ".05",
+        "-.05",
+        "0",
+        "-0",
+        "1E+20",
+        "12.50",
+        "5E-2",
+        None,
+        "100",
+        "1.0E+125",
+        "123456789012345678901234567890.123456789012",
+    ]
+
+    assert cast("NUMBER", texts, "string")[0] == [
+        "0.05", "-0.05", "0", "0", "1" + "0" * 20, "12.5", "0.05", None, "100", "1" + "0" * 125,
+        "123456789012345678901234567890.123456789012",
+    ]  # fmt: skip
+    assert cast("NUMBER", [".05", "-.5", "7", None], "string")[0] == ["0.05", "-0.5", "7", None]
+
+
+NUMBERS_REFUSED = {
+    "one decimal more": ("1.234", "more decimals than decimal(10,2)"),
+    "a tiny number": ("1E-130", "more decimals than decimal(10,2)"),
+    "one digit more": ("123456789", "more digits than decimal(10,2)"),
+    "one digit more, negative": ("-123456789.01", "more digits than decimal(10,2)"),
+    "a huge number": ("1.0E+125", "more digits than decimal(10,2)"),
+    "infinity": ("~", "is not a number"),
+    "decimal comma": ("1,5", "is not a number"),
+    "hexadecimal": ("0x10", "is not a number"),
+    "NaN": ("NaN", "is not a number"),
+    "underscore": ("1_000", "is not a number"),
+    "other digits": ("١٢", "is not a number"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), NUMBERS_REFUSED.values(), ids=NUMBERS_REFUSED)
+def test_a_number_that_does_not_fit_is_told_and_not_rounded(text, reason):
+    values, refused = cast("NUMBER(10,2)", ["12345678.91", text, None, "-.01", "1.500", "0E+125"])
+
+    assert values == [Decimal("12345678.91"), None, None, Decimal("-0.01"), Decimal("1.50"), Decimal(0)]
+    assert list(refused) == [1]
+    assert reason in refused[1]
+
+
+@given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**8) + 1, max_value=10**8 - 1, places=2)))
+def test_every_number_that_fits_survives_as_literal_and_as_internal_bytes(values):
+    target = target_type(TYPES["NUMBER(10,2)"])
+    literals = pa.array([number(v) for v in values], pa.string())
+    octets = pa.array([number_bytes(v) for v in values], pa.binary())
+    family = family_of(TYPES["NUMBER(10,2)"])
+
+    assert family.cast(literals, target).values.to_pylist() == values
+    assert family.internal(octets, target, "AL32UTF8").values.to_pylist() == values
+
+
+@given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(-120, 60))
+def test_internal_numbers_keep_38_digits_at_any_exponent(mantissa, exponent):
+    value = Decimal(mantissa).scaleb(exponent) if abs(mantissa) < 10**28 else Decimal(f"{mantissa}E{exponent}")
+
+    assert Decimal(number_text(number_bytes(value))) == value
+
+
+# LOGMINER.md 5.4
+NUMBER_BYTES = {
+    "c102": "1", "3e6466": "-1", "c10b": "10", "c202": "100", "c151": "80", "c2121e": "1729", "c229": "4000", "c3020b": "11000",
+    "c202182e": "123.45", "3d644e3866": "-123.45", "c006": "0.05", "3f6066": "-0.05", "bf0b": "0.001", "cb02": "1E+20",
+    "3b644e382266": "-1234567", "80": "0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("octets", "value"), NUMBER_BYTES.items())
+def test_oracles_own_number_bytes(octets, value):
+    assert Decimal(number_text(bytes.fromhex(octets))) == Decimal(value)
+    assert number_bytes(Decimal(value)).hex() == octets
+
+
+@pytest.mark.parametrize("octets", ["", "ff65", "00", "c1", "c100", "c166", "3e66", "3e01"])
+def test_number_bytes_without_a_value_are_refused(octets):
+    with pytest.raises(ValueError, match="number"):
+        number_text(bytes.fromhex(octets))
+
+
+def test_dates_are_read_with_their_time_of_day():
+    texts = ["2026-02-28 13:45:59", None, "0001-01-01 00:00:00", "9999-12-31 23:59:59"]
+
+    expected = [datetime(2026, 2, 28, 13, 45, 59), None, datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59)]
+    assert cast("DATE", texts) == (expected, {})
+    assert cast("DATE", [None if t is None else f" {t}" for t in texts]) == (expected, {})
+
+
+def test_timestamps_are_read_to_the_microsecond():
+    texts = ["2026-03-29 01:30:00.123456000", None, "0001-01-01 00:00:00.000001000"]
+
+    expected = [datetime(2026, 3, 29, 1, 30, 0, 123456), None, datetime(1, 1, 1, 0, 0, 0, 1)]
+    assert cast("TIMESTAMP", texts) == (expected, {})
+    assert cast("TIMESTAMP", [*texts, "2026-03-29 01:30:00.5", "2026-03-29 01:30:00"])[0] == [
+        *expected, datetime(2026, 3, 29, 1, 30, 0, 500000), datetime(2026, 3, 29, 1, 30),
+    ]  # fmt: skip
+
+
+DATES_REFUSED = {
+    "year 0": ("0000-01-01 00:00:00", "year 1 to 9999"),
+    "all zeros": ("0000-00-00 00:00:00", "year 1 to 9999"),
+    "before Christ": ("-4712-01-01 00:00:00", "before year 1"),
+    "no such day": ("2026-02-30 00:00:00", "year 1 to 9999"),
+    "five digits of year": ("12026-02-28 00:00:00", "pinned format"),
+    "time of day lost": ("2026-02-28", "pinned format"),
+    "default format": ("28-FEB-26", "pinned format"),
+    "zone": ("2026-02-28 00:00:00 +05:30", "pinned format"),
+    "nanoseconds": ("2026-02-28 00:00:00.000000001", "more decimals"),
+    "something else": ("yesterday", "pinned format"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), DATES_REFUSED.values(), ids=DATES_REFUSED)
+@pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP"])
+def test_a_date_that_does_not_fit_is_told(kind, text, reason):
+    values, refused = cast(kind, ["2026-02-28 13:45:59", text, None])
+
+    assert values == [datetime(2026, 2, 28, 13, 45, 59), None, None]
+    assert reason in refused[1]
+    assert cast(kind, [text])[0] == [None]
+
+
+# LOGMINER.md 5.4
+DATE_BYTES = {
+    "7867010d110804": "2003-01-13 16:07:03",
+    "787e031d021f01": "2026-03-29 01:30:00",
+    "c7c70c1f183c3c": "9999-12-31 23:59:59",
+    "787e031d021f01075bca00": "2026-03-29 01:30:00.123456000",
+}
+
+
+@pytest.mark.parametrize(("octets", "text"), DATE_BYTES.items())
+def test_oracles_own_date_bytes(octets, text):
+    assert datetime_text(bytes.fromhex(octets)) == text
+
+
+@pytest.mark.parametrize("octets", ["", "7867010d1108", "35580101010101", "6464010101010100"])
+def test_date_bytes_without_a_value_are_refused(octets):
+    with pytest.raises(ValueError, match=r"year 1|format"):
+        datetime_text(bytes.fromhex(octets))
+
+
+@given(st.lists(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999))))
+def test_every_timestamp_survives_as_literal_and_as_internal_bytes(values):
+    target, family = target_type(TYPES["TIMESTAMP"]), family_of(TYPES["TIMESTAMP"])
+    literals = pa.array([f"{v.isoformat(' ', 'microseconds')}000" for v in values], pa.string())
+    octets = pa.array([datetime_bytes(v) for v in values], pa.binary())
+
+    assert family.cast(literals, target).values.to_pylist() == values
+    assert family.internal(octets, target, "AL32UTF8").values.to_pylist() == values
+
+
+@given(st.lists(st.none() | st.binary(max_size=20)), st.integers(0, 3), st.booleans())
+def test_every_raw_survives_in_either_case_and_from_a_slice(values, start, upper):
+    texts = [None if v is None else v.hex().upper() if upper else v.hex() for v in values]
+
+    made = family_of(TYPES["RAW"]).cast(pa.array(texts, pa.string()).slice(start), pa.binary())
+
+    assert made.values.to_pylist() == values[start:]
+    assert made.refused == {}
+
+
+def test_bytes_in_other_than_pairs_of_hexadecimal_digits_are_refused():
+    values, refused = cast("RAW", ["00ff", "0", "0g", None, "é", " 0"])
+
+    assert values == [b"\x00\xff", None, None, None, None, None]
+    assert list(refused) == [1, 2, 4, 5]
+    assert cast("RAW", ["0", "f"])[0] == [None, None]
+
+
+CHARSETS = {
+    "AL32UTF8": ("é😀".encode(), "é😀"),
+    "UTF8": (b"\xc3\xa9\xed\xa0\xbd\xed\xb8\x80", "é😀"),
+    "WE8ISO8859P1": (b"\xe9", "é"),
+    "WE8MSWIN1252": (b"\x80", "€"),
+    "CL8MSWIN1251": (b"\xc6", "Ж"),
+    "US7ASCII": (b"e  ", "e  "),
+}
+
+
+@pytest.mark.parametrize(("charset", "octets", "text"), [(c, *pair) for c, pair in CHARSETS.items()], ids=CHARSETS)
+def test_internal_text_is_in_the_character_set_of_the_database(charset, octets, text):
+    made = family_of(TYPES["CHAR"]).internal(pa.array([octets, None], pa.binary()), pa.string(), charset)
+
+    assert made.values.to_pylist() == [text, None]
+
+
+def test_internal_text_that_is_none_is_told():
+    made = family_of(TYPES["VARCHAR2"]).internal(pa.array([b"ok", b"\xff\xfe"], pa.binary()), pa.string(), "AL32UTF8")
+
+    assert made.values.to_pylist() == ["ok", None]
+    assert "not text in utf-8" in made.refused[1]
+
+
+def test_a_character_set_without_decoder_stops():
+    with pytest.raises(SchemaConflict, match="ZHT32EUC"):
+        family_of(TYPES["CHAR"]).internal(pa.array([b"x"], pa.binary()), pa.string(), "ZHT32EUC")
+
+
+def test_no_type_is_claimed_by_two_families():
+    names = [name for family in FAMILIES for name in family.names]
+
+    assert len(set(names)) == len(names)

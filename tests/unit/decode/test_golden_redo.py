@@ -1,0 +1,67 @@
+"""Golden pairs: redo SQL in, decoded changes out, in tests/golden/redo/*.txt.
+
+A case is a line `== title`, the statement, a line `->`, and what it says; `[status 2]` in the title sets STATUS.
+"""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from redo_text import redo_batch
+
+from pipelines.decode.changes import decode_changes
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "redo"
+KINDS = {
+    "ID": "NUMBER(10,2)",
+    "NAME": "VARCHAR2",
+    "CODE": "CHAR",
+    "DAY": "DATE",
+    "AT": "TIMESTAMP",
+    "TOKEN": "RAW",
+    "RATE": "NUMBER",
+}
+TABLE = version([Column(i, name, TYPES[kind], i) for i, (name, kind) in enumerate(KINDS.items(), 1)])
+CODES = {"insert": 1, "delete": 2, "update": 3}
+
+
+def cases():
+    for path in sorted(GOLDEN.glob("*.txt")):
+        for title, sql, said in re.findall(r"^== (.*?)\n(.*?)\n->\n(.*?)\n*(?=^== |\Z)", path.read_text(), re.M | re.S):
+            yield pytest.param(title, sql, said, id=f"{path.stem}: {title}")
+
+
+def shown(row):
+    """What a decoded row says, a line each: columns that are null are left out."""
+    if row["error"]:
+        return f"error: {row['error']}"
+    lines = []
+    for word, letter in (("before", "o"), ("after", "n")):
+        for column in TABLE.columns:
+            value = row[f"{letter}{column.id}"]
+            if value is not None:
+                written = (
+                    f"{value:f}" if isinstance(value, Decimal) else repr(value) if isinstance(value, str | bytes) else value
+                )
+                lines.append(f"{word} {column.name}: {written}")
+    for word in ("assigned", "missing"):
+        if row[word]:
+            lines.append(f"{word}: " + ", ".join(TABLE.column(i).name for i in row[word]))
+    if row["unknown"]:
+        lines.append("unknown: " + ", ".join(row["unknown"]))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(("title", "sql", "said"), cases())
+def test_redo_says_what_the_golden_file_says(title, sql, said):
+    status = re.search(r"\[status (\d+)\]", title)
+    batch = redo_batch((CODES.get(sql[:6], 0), sql, int(status[1]) if status else 0))
+
+    (row,) = decode_changes(batch, TABLE, {}).to_pylist()
+
+    assert shown(row) == said
+
+
+def test_there_are_golden_files():
+    assert len(list(cases())) > 30
