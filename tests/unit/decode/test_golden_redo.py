@@ -13,16 +13,7 @@ from redo_text import redo_batch
 from pipelines.decode.changes import decode_changes
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "redo"
-KINDS = {
-    "ID": "NUMBER(10,2)",
-    "NAME": "VARCHAR2",
-    "CODE": "CHAR",
-    "DAY": "DATE",
-    "AT": "TIMESTAMP",
-    "TOKEN": "RAW",
-    "RATE": "NUMBER",
-}
-TABLE = version([Column(i, name, TYPES[kind], i) for i, (name, kind) in enumerate(KINDS.items(), 1)])
+TABLE = table(ID="NUMBER(10,2)", NAME="VARCHAR2", CODE="CHAR", DAY="DATE", AT="TIMESTAMP", TOKEN="RAW", RATE="NUMBER")
 CODES = {"insert": 1, "delete": 2, "update": 3}
 
 
@@ -41,10 +32,8 @@ def shown(row):
         for column in TABLE.columns:
             value = row[f"{letter}{column.id}"]
             if value is not None:
-                written = (
-                    f"{value:f}" if isinstance(value, Decimal) else repr(value) if isinstance(value, str | bytes) else value
-                )
-                lines.append(f"{word} {column.name}: {written}")
+                text = repr(value) if isinstance(value, str | bytes) else f"{value:f}" if isinstance(value, Decimal) else value
+                lines.append(f"{word} {column.name}: {text}")
     for word in ("assigned", "missing"):
         if row[word]:
             lines.append(f"{word}: " + ", ".join(TABLE.column(i).name for i in row[word]))
