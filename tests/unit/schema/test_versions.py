@@ -18,9 +18,8 @@ NUMBER, TEXT = OracleType("NUMBER"), OracleType("VARCHAR2", length=40)
 
 
 def column(name: str, segment_id: int | None, type_: OracleType = NUMBER, **more: object) -> DictionaryColumn:
-    return DictionaryColumn(
-        name, type_, segment_id, more.pop("column_id", segment_id), bool(more.pop("nullable", True)), **more
-    )
+    facts = {"column_id": segment_id, "nullable": True, **more}
+    return DictionaryColumn(name, type_, segment_id, **facts)
 
 
 def table(*columns: DictionaryColumn, key: tuple[str, ...] = ("ID",), **more: object) -> DictionaryTable:
