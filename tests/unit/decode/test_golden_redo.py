@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from redo_text import redo_batch
+from redo_text import redo_batch, table
 
 from pipelines.decode.changes import decode_changes
 
