@@ -92,11 +92,11 @@ def start(
             passwords=(("SYS", password), ("SYSTEM", password)),
         )
         with start_standin(options, host=host, port=port, password=password, force_logging=force_logging) as running:
-            _announce(running, host)
             if port_file is not None:
                 part = port_file.with_name(port_file.name + ".part")
                 part.write_text(f"{running.port}\n")
                 part.rename(port_file)
+            _announce(running, host)
             stop.wait()
     console.print("The stand-in has stopped.")
 

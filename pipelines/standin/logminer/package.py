@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from pipelines.standin.engine.catalog import register_view
 from pipelines.standin.engine.plsql import Parameter, procedures
+from pipelines.standin.engine.privileges import require
 from pipelines.standin.interface import OraError
 from pipelines.standin.logminer import contents, listing
 from pipelines.standin.logminer.dictionary import NoCatalog, OnlineCatalog
@@ -20,7 +21,6 @@ from pipelines.standin.logminer.options import ADDFILE, CONSTANTS, StartOption, 
 from pipelines.standin.logminer.rows import Rendering
 from pipelines.standin.logminer.statements import Layout
 from pipelines.standin.model import ROOT, DatabaseState
-from pipelines.standin.views.sight import holds_privilege
 
 if TYPE_CHECKING:
     from pipelines.standin.engine.session import EngineSession
@@ -56,8 +56,7 @@ def start_logmnr(
     dictfilename: str | None,
     options: Any,
 ) -> None:
-    if not holds_privilege(session, "LOGMINING") and not holds_privilege(session, "SELECT ANY TRANSACTION"):
-        raise OraError(1031, "insufficient privileges")
+    require(session.account, "LOGMINING", "SELECT ANY TRANSACTION")
     if dictfilename:
         raise OraError(3001, "unimplemented feature: DBMS_LOGMNR.START_LOGMNR with a dictionary file")
     if any(time is not None and time.year not in _DEFAULT_YEARS for time in (starttime, endtime)):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pipelines.standin.model import PDB, ROOT, DatabaseState, User
 from pipelines.standin.views.family import Entry, Row, family, fixed_view
-from pipelines.standin.views.sight import user_of
 
 if TYPE_CHECKING:
     from pipelines.standin.engine.session import EngineSession
@@ -64,7 +63,7 @@ def object_privileges(state: DatabaseState) -> Iterator[Entry]:
 
 
 def own_object_privileges(session: EngineSession) -> Iterator[Row]:
-    user = user_of(session)
+    user: User = session.account
     for entry in object_privileges(session.database.state):
         if entry.owner == user.name and entry.con_id == session.container:
             yield entry.values

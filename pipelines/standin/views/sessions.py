@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pipelines.standin.model import OpenTransaction
+from pipelines.standin.model import OpenTransaction, User
 from pipelines.standin.views.family import Row, fixed_view
-from pipelines.standin.views.sight import ADMINISTRATORS, user_of
+from pipelines.standin.views.sight import ADMINISTRATORS
 
 if TYPE_CHECKING:
     from pipelines.standin.engine.session import EngineSession
@@ -82,13 +82,13 @@ def _is_role(privilege: str) -> bool:
 
 
 def privileges(session: EngineSession) -> Iterator[Row]:
-    user = user_of(session)
+    user: User = session.account
     held = _ADMINISTRATOR_PRIVILEGES if user.name in ADMINISTRATORS else user.privileges
     yield from ((privilege,) for privilege in sorted(held) if not _is_role(privilege))
 
 
 def roles(session: EngineSession) -> Iterator[Row]:
-    user = user_of(session)
+    user: User = session.account
     held = {"DBA"} if user.name in ADMINISTRATORS else user.privileges
     yield from ((role,) for role in sorted(held) if _is_role(role))
 

@@ -1,26 +1,16 @@
-"""What a session may see: privileges it holds, the containers whose rows it is shown, the objects it can name."""
+"""What a session is shown: the containers whose rows it sees, and the tables that ALL_ views list for it."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pipelines.standin.model import PDB, ROOT, DatabaseState, TableDef, User
+from pipelines.standin.engine.privileges import may
+from pipelines.standin.model import PDB, ROOT, TableDef, User
 
 if TYPE_CHECKING:
     from pipelines.standin.engine.session import EngineSession
 
 ADMINISTRATORS = frozenset({"SYS", "SYSTEM"})
-
-
-def user_of(session: EngineSession) -> User:
-    state: DatabaseState = session.database.state
-    return state.users[str(session.user)]
-
-
-def holds_privilege(session: EngineSession, privilege: str) -> bool:
-    """A system privilege or role of the user, or that of an administrator."""
-    user = user_of(session)
-    return user.name in ADMINISTRATORS or bool({privilege, "DBA"} & user.privileges)
 
 
 def visible_containers(session: EngineSession) -> frozenset[int]:
@@ -29,14 +19,12 @@ def visible_containers(session: EngineSession) -> frozenset[int]:
         return frozenset({0, ROOT, PDB})
     if session.container != ROOT:
         return frozenset({0, session.container})
-    user = user_of(session)
+    user: User = session.account
     return frozenset({0, ROOT, 2, PDB}) if user.name in ADMINISTRATORS or user.container_data else frozenset({0, ROOT})
 
 
 def can_see_table(session: EngineSession, table: TableDef) -> bool:
-    """What ALL_ views list: own tables, granted ones, and all with a system privilege over any table."""
-    user = user_of(session)
-    if table.owner == user.name or holds_privilege(session, "SELECT ANY TABLE"):
-        return True
+    """Any right on a table makes it visible."""
+    user: User = session.account
     target = f"{table.owner}.{table.name}"
-    return any(granted == target for _, granted in user.grants)
+    return may(user, "SELECT", table) or any(granted == target for _, granted in user.grants)

@@ -69,8 +69,11 @@ def database_state(**changes) -> DatabaseState:
 
 
 def select(view, *columns, user="C##ALL", container=1, state=None):
-    database = SimpleNamespace(state=state or database_state(), lock=nullcontext(), clock=SimpleNamespace(scn=123))
-    session = SimpleNamespace(state={}, nls={}, container=container, user=user, database=database, thread=1, number=42)
+    state = state or database_state()
+    database = SimpleNamespace(state=state, lock=nullcontext(), clock=SimpleNamespace(scn=123))
+    session = SimpleNamespace(
+        nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42
+    )
     source = VIEWS[view]
     places = {column.name: place for place, column in enumerate(source.columns)}
     rows = list(source.rows(session, frozenset(columns)))
