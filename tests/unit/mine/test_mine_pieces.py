@@ -1,0 +1,73 @@
+"""A statement comes out whole wherever LogMiner and the driver cut it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mining_world import batch, redo
+
+from pipelines.errors import MiningIncomplete
+from pipelines.mine.mining import lower_case
+from pipelines.mine.pieces import PieceJoiner, bounded
+
+TEXTS = st.lists(st.one_of(st.none(), st.lists(st.text(max_size=5), min_size=1, max_size=5)), max_size=12)
+
+
+def rows_of(texts):
+    """Each text as its pieces; one address per text."""
+    for number, pieces in enumerate(texts):
+        cut = pieces or [None]
+        for at, piece in enumerate(cut):
+            yield redo(100 + number, sql=piece, ssn=number, csf=int(at < len(cut) - 1), row_id=f"R{number}")
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.lists(st.integers(min_value=1, max_value=7), min_size=1, max_size=8))
+def test_pieces_join_to_their_statement_wherever_the_batches_end(texts, sizes):
+    rest, joiner, out = list(rows_of(texts)), PieceJoiner(), []
+    turn = 0
+    while rest:
+        size = sizes[turn % len(sizes)]
+        for part in lower_case(batch(*rest[:size])):
+            out += joiner.feed(part).to_pylist()
+        rest, turn = rest[size:], turn + 1
+    joiner.close()
+
+    expected = [(n, None if pieces is None else "".join(pieces), f"R{n}") for n, pieces in enumerate(texts)]
+    assert [(r["ssn"], r["sql_redo"], r["row_id"]) for r in out] == expected
+
+
+def one(*rows):
+    return lower_case(batch(*rows))[0]
+
+
+def test_a_statement_without_its_end_is_incomplete():
+    joiner = PieceJoiner()
+    joiner.feed(one(redo(150, sql="inse", csf=1)))
+
+    with pytest.raises(MiningIncomplete, match="goes on behind the last log"):
+        joiner.close()
+
+
+@pytest.mark.parametrize("other", [{"ssn": 2}, {"rs_id": " 0x1.2.3 "}, {"xidsqn": 3}], ids=["row", "address", "transaction"])
+def test_pieces_of_different_rows_are_never_joined(other):
+    with pytest.raises(MiningIncomplete, match="second piece"):
+        PieceJoiner().feed(one(redo(150, sql="inse", csf=1), redo(150, sql="rt", **other)))
+
+
+def test_pieces_out_of_a_slice_of_a_larger_batch_are_joined_right():
+    whole = one(redo(1, sql="zz"), redo(2, sql="in", csf=1), redo(2, sql="sert"), redo(3, sql="x"))
+
+    assert PieceJoiner().feed(whole.slice(1)).column("sql_redo").to_pylist() == ["insert", "x"]
+
+
+def test_a_batch_with_too_much_text_is_taken_in_parts(monkeypatch):
+    monkeypatch.setattr("pipelines.mine.pieces.LARGEST_TEXT_BYTES", 40)
+    whole = one(*(redo(n, sql="x" * 30) for n in range(5)))
+
+    parts = bounded(whole)
+
+    assert len(parts) == 5
+    assert pa.Table.from_batches(parts) == pa.Table.from_batches([whole])
