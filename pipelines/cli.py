@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,12 +21,14 @@ EXIT_CODES = """Exit codes: 0 done · 1 a person must choose (the message says w
 3 something differs or is held · 75 try again later."""
 DIFFERS, CONFIGURATION, TERMINAL, TRY_AGAIN = 3, 2, 1, 75
 
-app = typer.Typer(name="redolake", help="Oracle tables into Delta Lake, and kept right.", epilog=EXIT_CODES, no_args_is_help=True)
+app = typer.Typer(
+    name="redolake", help="Oracle tables into Delta Lake, and kept right.", epilog=EXIT_CODES, no_args_is_help=True
+)
 console = Console()
 notes = Console(stderr=True)
 
 
-class Output(str, Enum):
+class Output(StrEnum):
     table = "table"
     json = "json"
 
@@ -54,7 +56,9 @@ def told(output: Output) -> Iterator[None]:
             sys.stdout.write(json.dumps(body) + "\n")
         else:
             notes.print(str(error), style="red", markup=False, highlight=False)
-        code = TRY_AGAIN if isinstance(error, Transient) else CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
+        code = (
+            TRY_AGAIN if isinstance(error, Transient) else CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
+        )
         raise typer.Exit(code) from None
 
 
@@ -92,7 +96,9 @@ def progress(text: str) -> None:
 
 
 def findings_grid(findings: Sequence[Finding]) -> Grid:
-    return grid("Findings", ("severity", "subject", "what", "do this"), [(f.severity, f.subject, f.what, f.cure) for f in findings])
+    return grid(
+        "Findings", ("severity", "subject", "what", "do this"), [(f.severity, f.subject, f.what, f.cure) for f in findings]
+    )
 
 
 def report_findings(output: Output, findings: Sequence[Finding], good: str) -> None:
@@ -128,7 +134,9 @@ def doctor(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 def snapshot(
     tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: those without contents yet.")] = None,
     pipeline: PipelineOption = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Read a live or held table anew and replace its contents.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Read a live or held table anew and replace its contents.")
+    ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
@@ -150,7 +158,7 @@ def run(
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
-    """Do in one process what the DAGs do: snapshot new tables, then plan, mine, land and apply one window (or all there are)."""
+    """Do in one process what the DAGs do: snapshot new tables, then plan, mine, land and apply one window, or all there are."""
     from pipelines import steps
 
     with told(output):
@@ -172,7 +180,11 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 
         def tables() -> Grid:
             rows = [(t["table"], t["state"], t["complete_to"], t["error"] or "") for t in result["tables"]]
-            return grid(f"{result['pipeline']}: landed to SCN {result['landed_to']}", ("table", "state", "complete to SCN", "held because"), rows)
+            return grid(
+                f"{result['pipeline']}: landed to SCN {result['landed_to']}",
+                ("table", "state", "complete to SCN", "held because"),
+                rows,
+            )
 
         show(output, result, tables)
         if output is Output.table:
@@ -193,7 +205,9 @@ def verify(
     with told(output):
         result = steps.verify(chosen(pipeline, config), tables or None, report=progress)
         columns = ("table", "AS OF SCN", "source rows", "Delta rows", "differing cells")
-        rows = [(t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in result["tables"]]
+        rows = [
+            (t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in result["tables"]
+        ]
         show(output, result, lambda: grid("Source and Delta, cell by cell", columns, rows))
         samples = [(t["table"], *s.values()) for t in result["tables"] for s in t["samples"]]
         if samples and output is Output.table:
@@ -245,7 +259,11 @@ def remine(
 
     with told(output):
         result = steps.remine(chosen(pipeline, config), window, report=progress)
-        show(output, result, lambda: "The manifests are equal." if result["equal"] else f"They differ in: {', '.join(result['differs'])}")
+        show(
+            output,
+            result,
+            lambda: "The manifests are equal." if result["equal"] else f"They differ in: {', '.join(result['differs'])}",
+        )
         if not result["equal"]:
             raise typer.Exit(DIFFERS)
 

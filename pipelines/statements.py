@@ -57,3 +57,9 @@ def statements(subject: str = "oracle") -> Mapping[str, Statement]:
 def statement(name: str, subject: str = "oracle") -> str:
     """The text of one statement; an unknown name is a mistake of ours and raises KeyError."""
     return statements(subject)[name].sql
+
+
+def setup_text(name: str) -> str:
+    """A script of sql/setup/ as a DBA gets it, comments and all."""
+    folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
+    return (folder / "setup" / f"{name}.sql").read_text(encoding="utf-8")

@@ -5,6 +5,8 @@ from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_database, read_redo_facts
 from pipelines.source.handover import Handover, first_window_start, read_handover
 from pipelines.source.oracle import RetryRule, Source, open_source
+from pipelines.source.preflight import Wanted, check
+from pipelines.source.probe import probe
 from pipelines.source.snapshot import read_snapshot
 
 __all__ = [
@@ -12,11 +14,14 @@ __all__ = [
     "Handover",
     "RetryRule",
     "Source",
+    "Wanted",
+    "check",
     "connect_params",
     "connection_from_json",
     "connection_from_uri",
     "first_window_start",
     "open_source",
+    "probe",
     "read_database",
     "read_handover",
     "read_redo_facts",

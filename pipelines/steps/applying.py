@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.batch import (
@@ -14,7 +14,6 @@ from pipelines.batch import (
     TableResult,
     TableTask,
     batch_result_from_json,
-    spec_from_json,
     to_json,
 )
 from pipelines.config import Pipeline
@@ -23,7 +22,16 @@ from pipelines.ledger import OpenTransaction, TableEntry
 from pipelines.manifest import Manifest
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.versions import app_id, history, record_derived, table_task
-from pipelines.steps.workplace import Workplace, applied_batches, correct_ledger, now, owner, workplace
+from pipelines.steps.workplace import (
+    Workplace,
+    applied_batches,
+    correct_ledger,
+    now,
+    owner,
+    read_order,
+    read_outcome,
+    workplace,
+)
 from pipelines.table import TableId
 
 LEASE_SECONDS = 3600.0
@@ -106,7 +114,11 @@ def catch_up(work: Workplace, manifests: Sequence[Manifest], chain: Sequence[Bat
 
 
 def batch_of(
-    work: Workplace, windows: Sequence[Manifest], before: BatchResult | None, entries: Sequence[TableEntry], only: TableId | None
+    work: Workplace,
+    windows: Sequence[Manifest],
+    before: BatchResult | None,
+    entries: Sequence[TableEntry],
+    only: TableId | None,
 ) -> BatchSpec:
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
     check_chain(windows, before)
@@ -122,7 +134,7 @@ def batch_of(
         tasks.append(table_task(work, past, app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table), hold))
     name = batch_name(resetlogs_id, start, end, only)
     token = uuid.uuid4().hex if only is None else f"{only}:{uuid.uuid4().hex}"
-    folder = work.landing.path(f"batches/{name}")
+    folder = work.landing.location(f"batches/{name}")
     return BatchSpec(
         pipeline=work.name,
         resetlogs_id=resetlogs_id,
@@ -148,7 +160,7 @@ def hold_of(entry: TableEntry, start: int) -> HoldAt | None:
 
 
 def landed_window(work: Workplace, manifest: Manifest) -> LandedWindow:
-    folder = work.landing.window_path(manifest.name)
+    folder = work.landing.location(f"windows/{manifest.name}")
     return LandedWindow(manifest.name, manifest.start, manifest.end, tuple(f"{folder}/{file}" for file in manifest.files))
 
 
@@ -168,18 +180,22 @@ def check_chain(windows: Sequence[Manifest], before: BatchResult | None) -> None
 def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     """Write down what the batch's manifest says. Raises TableHeld, after that, when a table was held by this batch."""
     with workplace(pipeline) as work:
-        spec = spec_from_json(work.landing.read_text(batch), batch)
-        text = work.landing.read_text_or_none(spec.manifest) if isinstance(spec, BatchSpec) else None
-        if not isinstance(spec, BatchSpec) or text is None:
-            raise Terminal("the Spark job has left no manifest", cure="look into its log, and clear its task", batch=batch)
-        result = batch_result_from_json(text, spec.manifest)
+        spec = read_order(work, batch)
+        result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
         newly = write_down(work, result, spec.manifest.rsplit("/", 2)[-2])
         work.ledger.release_lease(work.ledger.lease(f"apply/{work.name}", owner(), 1, now()))
         if newly:
-            raise TableHeld([Finding(str(t.table), str((t.error or {}).get("what")), str((t.error or {}).get("cure"))) for t in newly])
+            raise TableHeld([finding_of(t.table, t.error) for t in newly])
         tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}
         held = [name for name, t in tables.items() if t["state"] == "held"]
         return {"tables": tables, "held": held, "start": result.start, "end": result.end}
+
+
+def finding_of(table: TableId, error: Mapping[str, Any] | None) -> Finding:
+    told = error or {}
+    return Finding(
+        str(table), f"{told.get('code')}: {told.get('what')} {told.get('where') or ''}".strip(), str(told.get("cure", ""))
+    )
 
 
 def changes(table: TableResult) -> dict[str, int]:
@@ -208,7 +224,7 @@ def write_down(work: Workplace, result: BatchResult, name: str) -> list[TableRes
         work.ledger.replace_open_transactions(work.name, name, open_now)
     scns = ScnRange(Scn(result.start), Scn(result.end))
     summary = {"tables": {str(t.table): t.complete_to for t in result.tables}}
-    work.ledger.applied_as(work.name, name, scns, work.landing.path(f"batches/{name}"), summary, now())
+    work.ledger.applied_as(work.name, name, scns, work.landing.location(f"batches/{name}"), summary, now())
     return newly
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.crash import point
-from pipelines.errors import RedolakeError, Terminal
-from pipelines.land import SliceRecord
+from pipelines.errors import Terminal
+from pipelines.land import SliceRecord, build_manifest
 from pipelines.manifest import Manifest
-from pipelines.mine import mine_slice
-from pipelines.redo import Position, Window
-from pipelines.scn import Scn
+from pipelines.mine import REDO_SCHEMA, mine_slice
+from pipelines.redo import Window
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.plans import Plan, dictionary_to_json
 from pipelines.steps.versions import object_ids, record_baselines
@@ -48,8 +48,7 @@ def nothing(reason: str) -> dict[str, Any]:
 def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
     """Write the plan down. The dictionary is read now, after the window's redo, as LogMiner will read it."""
     ids = tuple(table.id for table in work.pipeline.tables)
-    oracle.use_container(work.pipeline.source.container)
-    dictionary = read_tables(oracle, ids)
+    dictionary = read_tables(oracle, ids, work.pipeline.source.container)
     require_all(ids, dictionary, work)
     read_at = min(table.scn_before for table in dictionary.values()) if dictionary else window.scns.end
     for table in ids:
@@ -60,9 +59,7 @@ def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
     made = Plan(window, ids, object_ids(work, dictionary), read_at)
     lease = work.ledger.lease(f"capture/{work.name}", owner(), LEASE_SECONDS, now())
     try:
-        entry = work.ledger.plan_window(
-            work.name, window.name, window.resetlogs_id, window.scns, made.to_json(), lease, now()
-        )
+        entry = work.ledger.plan_window(work.name, window.name, window.resetlogs_id, window.scns, made.to_json(), lease, now())
     finally:
         work.ledger.release_lease(lease)
     slices = [s.number for s in window.slices]
@@ -73,7 +70,7 @@ def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
 
 
 def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTable], work: Workplace) -> None:
-    """A captured table that is gone is no reason to stop the others: its DROP in the redo holds it. One that was never there is."""
+    """A table that is gone does not stop the others, its DROP in the redo holds it; one that was never there stops the run."""
     for table in ids:
         if table not in dictionary and not work.ledger.versions(work.name, table):
             raise Terminal(
@@ -91,7 +88,7 @@ def plan_of(work: Workplace, window: str) -> Plan:
 
 
 def landed_manifest(work: Workplace, window: str) -> Manifest | None:
-    return work.landing.manifest_of(window)
+    return work.landing.read_manifest(window)
 
 
 def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int) -> dict[str, Any]:
@@ -108,12 +105,25 @@ def mined(work: Workplace, source: ConnectParams | None, made: Plan, slice_numbe
     piece = next(s for s in made.window.slices if s.number == slice_number)
     settings = work.pipeline.source
     with opened_source(work.pipeline, source) as oracle:
-        oracle.use_container(None)
         mining = mine_slice(
-            oracle, piece, made.window, made.tables, made.object_ids, settings.container, settings.fetch_rows
+            oracle,
+            piece,
+            made.window,
+            tables=made.tables,
+            object_ids=frozenset(made.object_ids),
+            container=settings.container,
+            fetch_rows=settings.fetch_rows,
         )
-        token = uuid.uuid4().hex
-        return work.landing.write_slice(made.window, slice_number, mining, token)
+        record = work.landing.write_slice(
+            made.window,
+            slice_number,
+            mining,
+            uuid.uuid4().hex,
+            schema=REDO_SCHEMA,
+            tables=made.object_ids,
+            names=made.tables,
+        )
+    return replace(record, circumstance={**record.circumstance, **mining.facts.as_json()})
 
 
 def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict[str, Any]:
@@ -122,27 +132,15 @@ def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict
         manifest = landed_manifest(work, window)
         if manifest is None or not any(record.get("landed") for record in records):
             made = plan_of(work, window)
-            manifests = correct_ledger(work)
-            position = work.ledger.position(pipeline.name)
-            previous = previous_end(manifests, made, position)
+            chain = correct_ledger(work)
             slices = [SliceRecord.from_json(record) for record in records]
-            manifest = work.landing.publish(
-                made.window, made.tables, slices, previous, circumstance={"dictionary_scn": made.dictionary_scn}
-            )
+            manifest = work.landing.publish(made.window, made.tables, slices, chain[-1].end if chain else None)
         point("land.manifest")
         work.ledger.landed_as(pipeline.name, manifest, now())
         correct_ledger(work)
         rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
-        path = work.landing.window_path(manifest.name)
+        path = work.landing.location(f"windows/{manifest.name}/manifest.json")
         return {"window": manifest.name, "start": manifest.start, "end": manifest.end, "manifest": path, "rows": rows}
-
-
-def previous_end(manifests: list[Manifest], made: Plan, position: Position | None) -> int | None:
-    """Where the window must begin. A window that follows a RESETLOGS begins at it, which the gate has decided."""
-    before = [m for m in manifests if m.name != made.window.name and m.end <= made.window.scns.start]
-    if before:
-        return before[-1].end
-    return None if position is None else int(position.scn)
 
 
 def remine(pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent) -> dict[str, Any]:
@@ -157,12 +155,11 @@ def remine(pipeline: Pipeline, window: str, source: ConnectParams | None = None,
             for piece in made.window.slices:
                 report(f"mining slice {piece.number + 1} of {len(made.window.slices)}")
                 records.append(mined(work, source, made, piece.number))
-            again = work.landing.manifest_for(made.window, made.tables, records)
+            again = build_manifest(made.window, made.tables, records)
         finally:
-            work.landing.discard(made.window, records)
+            for file in (file for record in records for file in record.files):
+                work.landing.discard(f"windows/{window}/{file}")
         ours, theirs = manifest.identity(), again.identity()
         differs = sorted(key for key in ours if ours[key] != theirs[key])
-        return {"window": window, "equal": not differs, "differs": differs, "row_hash": again.row_hash, "landed_row_hash": manifest.row_hash}
-
-
-__all__ = ["Position", "RedolakeError", "Scn", "land", "mine", "plan", "remine"]
+        hashes = {"row_hash": again.row_hash, "landed_row_hash": manifest.row_hash}
+        return {"window": window, "equal": not differs, "differs": differs, **hashes}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -12,11 +13,11 @@ from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, Table
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the mining tasks need to know; `object_ids` are all ids the captured tables have or had."""
+    """What the mining tasks need to know; `object_ids` are all ids the captured tables have or had, with whose they are."""
 
     window: Window
     tables: tuple[TableId, ...]
-    object_ids: frozenset[int]
+    object_ids: Mapping[int, TableId]
     dictionary_scn: int
 
     def to_json(self) -> dict[str, Any]:
@@ -30,20 +31,18 @@ class Plan:
                 {"number": s.number, "thread": s.thread, "logs": [_log_to_json(log) for log in s.logs]} for s in window.slices
             ],
             "tables": [asdict(table) for table in self.tables],
-            "object_ids": sorted(self.object_ids),
+            "object_ids": [[number, asdict(table)] for number, table in sorted(self.object_ids.items())],
             "dictionary_scn": self.dictionary_scn,
         }
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Plan:
-        slices = tuple(
-            Slice(s["number"], s["thread"], tuple(_log_from_json(log) for log in s["logs"])) for s in body["slices"]
-        )
+        slices = tuple(Slice(s["number"], s["thread"], tuple(_log_from_json(log) for log in s["logs"])) for s in body["slices"])
         scns = ScnRange(Scn(body["start"]), Scn(body["end"]))
         return cls(
             Window(body["dbid"], body["resetlogs_id"], scns, slices),
             tuple(TableId(**t) for t in body["tables"]),
-            frozenset(body["object_ids"]),
+            {number: TableId(**table) for number, table in body["object_ids"]},
             body["dictionary_scn"],
         )
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pipelines.batch import HoldAt, Rule, Step, TableTask
 from pipelines.errors import SchemaConflict
 from pipelines.manifest import DdlRow, Manifest
-from pipelines.scn import Scn
 from pipelines.schema import (
     Derived,
     agree,
@@ -19,6 +18,7 @@ from pipelines.schema import (
     version_to_json,
     versions_before,
 )
+from pipelines.scn import Scn
 from pipelines.steps.plans import dictionary_from_json
 from pipelines.steps.workplace import Workplace, now
 from pipelines.table import DictionaryTable, TableId, TableVersion
@@ -44,13 +44,14 @@ def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
     return versions
 
 
-def object_ids(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> frozenset[int]:
+def object_ids(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
     """All object ids the captured tables have or had."""
-    now_known = {table.object_id for table in dictionary.values()}
-    once_known = {
-        int(entry.body["object_id"]) for t in work.pipeline.tables for entry in work.ledger.versions(work.name, t.id)
+    ids = {
+        int(entry.body["object_id"]): table.id
+        for table in work.pipeline.tables
+        for entry in work.ledger.versions(work.name, table.id)
     }
-    return frozenset(now_known | once_known)
+    return {**ids, **{found.object_id: table for table, found in dictionary.items()}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,8 @@ def concerns(row: DdlRow, table: TableId, ids: set[int]) -> bool:
 
 def disagreement(work: Workplace, table: TableId, derived: Derived, start: int, end: int) -> SchemaConflict | None:
     """Compare with the last dictionary that was read inside the range: all DDL before that reading has landed."""
-    for path in reversed(work.landing.list_files("baselines")):
-        scn = int(path.rsplit("/", 1)[-1].removesuffix(".json"))
+    for file in reversed(work.landing.names("baselines")):
+        scn = int(file.removesuffix(".json"))
         if start <= scn < end and scn >= derived.versions[0].from_scn:
             body = work.landing.read_json(f"baselines/{scn:020d}.json") or {"tables": []}
             found = [dictionary_from_json(t) for t in body["tables"]]
@@ -94,9 +95,7 @@ def record_derived(work: Workplace, past: History, end: int) -> None:
     known = {version.from_scn for version in known_versions(work, past.table)}
     for version in past.derived.versions:
         if version.from_scn not in known and version.from_scn < end:
-            work.ledger.record_version(
-                work.name, past.table, version.from_scn, version_to_json(version), "ddl", now=now()
-            )
+            work.ledger.record_version(work.name, past.table, version.from_scn, version_to_json(version), "ddl", now=now())
 
 
 def table_task(work: Workplace, past: History, app: str, target: str, hold: HoldAt | None = None) -> TableTask:

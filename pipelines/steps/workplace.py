@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit, urlunsplit
 
-from pipelines.batch import BatchResult, batch_result_from_json
+from pipelines.batch import BatchResult, Spec, batch_result_from_json, spec_from_json
 from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError, Finding
+from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.land import Landing
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.manifest import Manifest
@@ -105,7 +105,28 @@ def proven_position(work: Workplace, manifests: list[Manifest]) -> Position | No
     return None if start is None else Position(start["dbid"], start["resetlogs_id"], Scn(start["scn"]))
 
 
+def read_order(work: Workplace, location: str) -> Spec:
+    """The order of a job that a step before has written."""
+    text = work.landing.read_text(location)
+    if text is None:
+        raise Terminal("there is no such order", cure="clear the task that prepares it", file=location)
+    return spec_from_json(text, location)
+
+
+def read_outcome(work: Workplace, spec: Spec) -> str:
+    """The manifest a job has written last."""
+    text = work.landing.read_text(spec.manifest)
+    if text is None:
+        raise Terminal("the Spark job has left no manifest", cure="look into its log, and clear its task", file=spec.manifest)
+    return text
+
+
 def applied_batches(work: Workplace) -> list[BatchResult]:
     """The chain of batches that have their manifest, oldest first; catch-ups of single tables stand beside the chain."""
-    results = [batch_result_from_json(text, path) for path, text in work.landing.read_all("batches", "manifest.json")]
+    results = []
+    for name in work.landing.names("batches"):
+        path = work.landing.location(f"batches/{name}/manifest.json")
+        text = work.landing.read_text(path)
+        if text is not None:
+            results.append(batch_result_from_json(text, path))
     return sorted(results, key=lambda r: (r.resetlogs_id, r.start, r.end))

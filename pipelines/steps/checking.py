@@ -1,0 +1,78 @@
+"""Before anything starts: the configuration, the places to write, the source. All findings at once."""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+from pipelines.config import Pipeline
+from pipelines.decode.datatypes import target_type
+from pipelines.errors import ConfigurationError, Finding, RedolakeError
+from pipelines.land import Landing
+from pipelines.ledger import open_ledger
+from pipelines.source import ConnectParams, Wanted, check, connect_params, probe
+from pipelines.statements import setup_text
+from pipelines.steps.workplace import ledger_url, opened_source
+from pipelines.table import OracleType
+
+
+def validate(pipeline: Pipeline) -> list[Finding]:
+    """What can be said without Oracle: are landing, lake and ledger writable, is the connection there?"""
+    findings: list[Finding] = []
+    for what, place in (("landing", pipeline.landing), ("lake", pipeline.lake)):
+        findings += writable(f"{pipeline.name}.{what}", place, pipeline.name)
+    try:
+        open_ledger(ledger_url(pipeline)).close()
+    except ConfigurationError as error:
+        findings += error.findings
+    except RedolakeError as error:
+        findings.append(Finding(f"{pipeline.name}.ledger", error.what, error.cure))
+    try:
+        connect_params(pipeline.source.connection, os.environ)
+    except ConfigurationError as error:
+        findings += [Finding(f.subject, f.what, f.cure, "warning") for f in error.findings]
+    return findings
+
+
+def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
+    """Write a small file there and take it away again."""
+    try:
+        landing = Landing(place, pipeline)
+        name = f"write-test-{uuid.uuid4().hex}"
+        landing.write_text(name, "")
+        landing.discard(name)
+    except RedolakeError as error:
+        return [Finding(subject, f"{place}: {error.what}", error.cure)]
+    except (ValueError, ImportError) as error:
+        return [Finding(subject, f"{place}: {error}", "write a folder, or a URL whose file system is installed")]
+    return []
+
+
+def doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Finding]:
+    """The same, and what the source says: a refused connection is a finding like any other."""
+    findings = validate(pipeline)
+    wanted = tuple(Wanted(table.id, table.columns) for table in pipeline.tables)
+    try:
+        with opened_source(pipeline, source) as oracle:
+            probed = probe(oracle, pipeline.source.container, [one.table for one in wanted])
+    except ConfigurationError as error:
+        return [*(f for f in findings if f.severity == "error"), *error.findings]
+    except RedolakeError as error:
+        return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
+    return [*findings, *check(probed, wanted, why_not)]
+
+
+def why_not(oracle_type: OracleType, rule: str | int | None) -> str | None:
+    """Why a column of that type cannot be followed, or None."""
+    try:
+        target_type(oracle_type, rule)
+    except RedolakeError as error:
+        return error.what
+    return None
+
+
+def setup_sql(pipeline: Pipeline) -> str:
+    """For a DBA: the user with its grants, and supplemental logging of the captured tables."""
+    container = f"ALTER SESSION SET CONTAINER = {pipeline.source.container};\n" if pipeline.source.container else ""
+    logging = "".join(f"ALTER TABLE {table.id} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;\n" for table in pipeline.tables)
+    return f"{setup_text('grants')}\n-- Supplemental logging of the captured tables.\n{container}{logging}"

@@ -1,0 +1,149 @@
+"""From a terminal, in one process: what the DAGs do, in the same steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
+
+from pipelines.config import Pipeline
+from pipelines.errors import SnapshotTooEarly, TableHeld, Transient
+from pipelines.source import ConnectParams
+from pipelines.steps.applying import prepare_apply, record_apply
+from pipelines.steps.capturing import land, mine, plan
+from pipelines.steps.reporting import status
+from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
+from pipelines.steps.sparking import open_spark, run_spark
+from pipelines.steps.workplace import Report, silent
+
+T = TypeVar("T")
+
+
+class Spark:
+    """A session made when the first batch needs it, and one for all of them."""
+
+    def __init__(self, pipeline: Pipeline, given: Any = None) -> None:
+        self._pipeline, self._given, self._own = pipeline, given, None
+
+    def session(self) -> Any:
+        if self._given is not None:
+            return self._given
+        if self._own is None:
+            self._own = open_spark(self._pipeline)
+        return self._own
+
+    def stop(self) -> None:
+        if self._own is not None:
+            self._own.stop()
+
+
+@contextmanager
+def spark_when_needed(pipeline: Pipeline, given: Any) -> Iterator[Spark]:
+    spark = Spark(pipeline, given)
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def again(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
+    """Tries a step as Airflow would: transient errors only, ever longer pauses."""
+    retry = pipeline.retry
+    return Retrying(
+        retry=retry_if_exception_type(Transient),
+        stop=stop_after_attempt(retry.attempts),
+        wait=wait_exponential(multiplier=retry.first_seconds, max=retry.most_seconds),
+        reraise=True,
+    )
+
+
+def snapshot(
+    pipeline: Pipeline,
+    tables: Sequence[str] | None = None,
+    *,
+    replace: bool = False,
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+) -> dict[str, Any]:
+    with spark_when_needed(pipeline, spark) as session:
+        return take_snapshot(pipeline, tables, replace, source, session, report)
+
+
+def take_snapshot(
+    pipeline: Pipeline, tables: Sequence[str] | None, replace: bool, source: ConnectParams | None, spark: Spark, report: Report
+) -> dict[str, Any]:
+    retried = again(pipeline)
+    begun = retried(lambda: snapshot_begin(pipeline, source, tables, replace=replace))
+    if not begun["tables"]:
+        return {"scn": None, "tables": []}
+    for table in begun["tables"]:
+        report(f"reading {table} AS OF SCN {begun['scn']}")
+        retried(partial(snapshot_read, pipeline, source, begun["scn"], table))
+    batch = snapshot_prepare(pipeline, begun["scn"], begun["tables"], replace=replace)["batch"]
+    report("loading into Delta")
+    run_spark(pipeline, batch, spark.session())
+    return snapshot_record(pipeline, batch)
+
+
+def run(
+    pipeline: Pipeline,
+    *,
+    until_caught_up: bool = False,
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+) -> dict[str, Any]:
+    """One window and one batch, or all that is sealed. Tables without contents get their snapshot first."""
+    windows = batches = 0
+    with spark_when_needed(pipeline, spark) as session:
+        first_contents(pipeline, source, session, report)
+        while True:
+            found = capture(pipeline, source, report)
+            windows += found["outcome"] == "window"
+            applied = apply(pipeline, session, report)
+            batches += applied
+            if not until_caught_up or (found["outcome"] != "window" and not applied):
+                break
+    return {"windows": windows, "batches": batches, "reason": found["reason"], "tables": status(pipeline)["tables"]}
+
+
+def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> None:
+    """A table that was added later gets its contents once its redo is landed."""
+    try:
+        take_snapshot(pipeline, None, False, source, spark, report)
+    except SnapshotTooEarly as later:
+        report(str(later))
+
+
+def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> dict[str, Any]:
+    """Plan, mine side by side, land: one window."""
+    retried = again(pipeline)
+    found = retried(lambda: plan(pipeline, source))
+    report(f"{found['outcome']}: {found['reason']}")
+    if found["outcome"] != "window":
+        return found
+    window = found["window"]
+    with ThreadPoolExecutor(pipeline.mining_tasks) as pool:
+        records = list(pool.map(lambda n: retried(lambda: mine(pipeline, source, window, n)), found["slices"]))
+    landed = land(pipeline, window, records)
+    report(f"landed SCN [{landed['start']}, {landed['end']}): {landed['rows']} rows")
+    return found
+
+
+def apply(pipeline: Pipeline, spark: Spark, report: Report) -> bool:
+    """One batch; False where there was none. A table that gets held does not stop the others' way on."""
+    order = again(pipeline)(lambda: prepare_apply(pipeline))
+    if order["batch"] is None:
+        return False
+    report(f"applying commits of SCN [{order['start']}, {order['end']}): {order['reason']}")
+    run_spark(pipeline, order["batch"], spark.session())
+    try:
+        record_apply(pipeline, order["batch"])
+    except TableHeld as held:
+        report(str(held))
+    return True

@@ -1,0 +1,213 @@
+"""First contents of tables: read AS OF one SCN, handed over so that no transaction is lost or applied twice."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+from pipelines.batch import SnapshotSpec, SnapshotTask, snapshot_result_from_json, to_json
+from pipelines.config import Pipeline
+from pipelines.crash import point
+from pipelines.errors import SnapshotTooEarly, TableHeld, Terminal
+from pipelines.redo import Position
+from pipelines.scn import Scn
+from pipelines.source import (
+    ConnectParams,
+    Handover,
+    Source,
+    first_window_start,
+    read_handover,
+    read_redo_facts,
+    read_snapshot,
+    read_tables,
+)
+from pipelines.steps.applying import finding_of
+from pipelines.steps.plans import dictionary_from_json, dictionary_to_json
+from pipelines.steps.versions import app_id, known_versions, record_baselines, rules
+from pipelines.steps.workplace import (
+    HANDOVER,
+    Workplace,
+    correct_ledger,
+    now,
+    opened_source,
+    owner,
+    read_order,
+    read_outcome,
+    workplace,
+)
+from pipelines.table import DictionaryTable, TableId
+
+LEASE_SECONDS = 3600.0
+
+
+def snapshot_begin(
+    pipeline: Pipeline, source: ConnectParams | None = None, tables: Sequence[str] | None = None, *, replace: bool = False
+) -> dict[str, Any]:
+    """Choose the SCN and write down where redo must be read from. Default: the tables without contents."""
+    with workplace(pipeline) as work:
+        correct_ledger(work)
+        chosen = choose(work, tables, replace)
+        if not chosen:
+            return {"scn": 0, "tables": [], "replace": replace}
+        with opened_source(pipeline, source) as oracle:
+            handover = read_handover(oracle)
+            start_pipeline(work, oracle, handover)
+            check_captured(work, chosen, handover)
+            dictionary = read_tables(oracle, chosen, pipeline.source.container)
+        missing = [str(table) for table in chosen if table not in dictionary]
+        if missing:
+            raise Terminal(f"not in the dictionary: {', '.join(missing)}", cure="run `redolake doctor`")
+        record_baselines(work, dictionary)
+        scn = int(handover.s1)
+        for table, found in dictionary.items():
+            work.landing.write_json_once(f"{folder(table, scn)}/dictionary.json", dictionary_to_json(found))
+        return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
+
+
+def folder(table: TableId, scn: int) -> str:
+    return f"snapshots/{table}/{scn:020d}"
+
+
+def choose(work: Workplace, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
+    states = {entry.table: entry.state for entry in work.ledger.tables(work.name)}
+    configured = [table.id for table in work.pipeline.tables]
+    if not tables:
+        return tuple(t for t in configured if states.get(t) not in ("live", "held"))
+    chosen = tuple(TableId.parse(text) for text in tables)
+    for table in chosen:
+        if table not in configured:
+            raise Terminal("is no table of the pipeline", cure="add it to pipelines.yml first", table=table)
+        if states.get(table) in ("live", "held") and not replace:
+            raise Terminal("the table has contents", cure="say --replace to read it anew and replace them", table=table)
+    return chosen
+
+
+def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
+    """The first snapshot says where mining begins; what is captured from there is every configured table."""
+    if work.ledger.position(work.name) is not None:
+        return
+    facts = read_redo_facts(oracle)
+    start = first_window_start(facts, handover.start_scn)
+    current = next(i for i in facts.incarnations if i.status == "CURRENT")
+    position = Position(facts.dbid, current.resetlogs_id, start)
+    body = {"dbid": facts.dbid, "resetlogs_id": current.resetlogs_id, "scn": int(start)}
+    work.landing.write_json_once(HANDOVER, body)
+    point("snapshot.handover")
+    work.ledger.start_at(work.name, position, now())
+    for table in work.pipeline.tables:
+        work.ledger.add_table(work.name, table.id, start, now())
+
+
+def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> None:
+    """A transaction open at the snapshot must have begun after the table's redo began to be landed, or its changes are lost."""
+    for table in chosen:
+        entry = work.ledger.table(work.name, table)
+        if entry is None:
+            raise SnapshotTooEarly(
+                "the table's redo is not landed yet",
+                cure="let the capture DAG land one window with it, then snapshot",
+                table=table,
+            )
+        if handover.start_scn < entry.captured_from_scn:
+            raise SnapshotTooEarly(
+                "a transaction is open that began before the table's redo was landed",
+                cure="wait until it ends, then snapshot again",
+                table=table,
+                transaction_start_scn=int(handover.start_scn),
+                captured_from_scn=int(entry.captured_from_scn),
+            )
+
+
+def snapshot_read(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> dict[str, Any]:
+    """Read one table AS OF the SCN into Parquet; a table that lies there already is not read again."""
+    wanted = TableId.parse(table)
+    with workplace(pipeline) as work:
+        there = work.landing.read_snapshot(wanted, scn)
+        if there is None:
+            found = dictionary_of(work, wanted, scn)
+            with opened_source(pipeline, source) as oracle:
+                answers = read_snapshot(
+                    oracle, found, Scn(scn), pipeline.source.fetch_rows, container=pipeline.source.container
+                )
+                chunk = work.landing.write_snapshot_chunk(wanted, scn, 0, answers, uuid.uuid4().hex)
+            point(f"snapshot.chunk.{wanted}")
+            there = work.landing.publish_snapshot(wanted, scn, [chunk])
+        return {"table": str(wanted), "scn": scn, "rows": there["row_count"]}
+
+
+def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
+    body = work.landing.read_json(f"{folder(table, scn)}/dictionary.json")
+    if body is None:
+        raise Terminal("no snapshot of this SCN was begun", cure="clear the begin task", table=table, scn=scn)
+    return dictionary_from_json(body)
+
+
+def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> dict[str, Any]:
+    """Write the order that loads the read tables into Delta."""
+    with workplace(pipeline) as work:
+        if not tables:
+            return {"batch": None}
+        work.ledger.lease(f"apply/{work.name}", owner(), LEASE_SECONDS, now())
+        position = work.ledger.position(work.name)
+        assert position is not None, "snapshot_begin has set it"
+        tasks = [load_task(work, TableId.parse(table), scn, position.resetlogs_id) for table in tables]
+        token = uuid.uuid4().hex
+        base = f"snapshots/loads/{scn:020d}-{token}"
+        spec = SnapshotSpec(
+            pipeline=work.name,
+            scn=scn,
+            token=token,
+            tables=tuple(tasks),
+            manifest=work.landing.location(f"{base}/manifest.json"),
+            replace=replace,
+            spark=dict(pipeline.spark.conf),
+        )
+        for task in tasks:
+            work.ledger.move_table(
+                work.name, task.table, tuple(begun_from(work, task.table)), "snapshotting", now=now(), snapshot_scn=Scn(scn)
+            )
+        return {"batch": work.landing.write_text(f"{base}/spec.json", to_json(spec))}
+
+
+def begun_from(work: Workplace, table: TableId) -> tuple[Any, ...]:
+    """`held` and `live` only where the contents are to be replaced, which snapshot_begin has asked for."""
+    entry = work.ledger.table(work.name, table)
+    return ("new",) if entry is None or entry.state == "snapshotting" else (entry.state,)
+
+
+def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int) -> SnapshotTask:
+    there = work.landing.read_snapshot(table, scn)
+    if there is None:
+        raise Terminal("the table was not read AS OF this SCN", cure="clear its read task", table=table, scn=scn)
+    path = work.landing.location(work.landing.relative(work.landing.snapshot_path(table, scn)))
+    versions = known_versions(work, table)
+    return SnapshotTask(
+        table=table,
+        target=work.pipeline.target(table),
+        app_id=app_id(work, table, resetlogs_id),
+        version=versions[0],
+        files=tuple(f"{path}/{file}" for file in there["files"]),
+        rules=rules(work, table, versions[:1]),
+        rows=there["row_count"],
+    )
+
+
+def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
+    """The loaded tables are live from the snapshot's SCN on. Raises TableHeld for those that could not be loaded."""
+    with workplace(pipeline) as work:
+        spec = read_order(work, batch)
+        result = snapshot_result_from_json(read_outcome(work, spec), spec.manifest)
+        failed = []
+        for loaded in result.tables:
+            if loaded.state == "held":
+                work.ledger.hold(work.name, loaded.table, dict(loaded.error or {}), now())
+                failed.append(finding_of(loaded.table, loaded.error))
+                continue
+            work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now())
+            work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
+        work.ledger.release_lease(work.ledger.lease(f"apply/{work.name}", owner(), 1, now()))
+        if failed:
+            raise TableHeld(failed)
+        rows = [{"table": str(t.table), "scn": result.scn, "rows": t.rows} for t in result.tables]
+        return {"scn": result.scn, "tables": rows}

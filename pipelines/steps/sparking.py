@@ -1,0 +1,43 @@
+"""Runs a job's order with a Spark session: the session of this process, a cluster's, or a Connect server's."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import urlsplit
+
+from pipelines.batch import Result
+from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.steps.workplace import read_order, workplace
+
+
+def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
+    """A session for work in this process, by the pipeline's spark settings."""
+    from pipelines.apply.session import open_session
+
+    if pipeline.spark.mode == "connect":
+        return open_session("connect", remote_of(pipeline), dict(pipeline.spark.conf))
+    return open_session("local", pipeline.spark.master, dict(pipeline.spark.conf))
+
+
+def remote_of(pipeline: Pipeline) -> str:
+    """The Connect server's address, from REDOLAKE_SPARK_REMOTE or the named Airflow connection in the environment."""
+    if remote := os.environ.get("REDOLAKE_SPARK_REMOTE"):
+        return remote
+    variable = f"AIRFLOW_CONN_{pipeline.spark.connection.upper()}"
+    text = os.environ.get(variable, "")
+    parts = urlsplit(text)
+    if parts.hostname:
+        return f"sc://{parts.hostname}:{parts.port or 15002}"
+    what = f"spark.mode is connect, but {variable} names no host"
+    raise ConfigurationError([Finding("spark.connection", what, f"export {variable}=spark_connect://host:15002")])
+
+
+def run_spark(pipeline: Pipeline, batch: str, spark: Any) -> Result:
+    """Run the order at `batch`; what it did lies in its manifest."""
+    from pipelines.job import run_spec
+
+    with workplace(pipeline) as work:
+        spec = read_order(work, batch)
+    return run_spec(spark, spec)

@@ -1,0 +1,108 @@
+"""Whether the copy is right: each Delta table against the source AS OF its applied SCN, cell by cell."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pipelines.batch import CompareResult, CompareSpec, CompareTask, Comparison
+from pipelines.config import Pipeline
+from pipelines.errors import SchemaConflict, Terminal
+from pipelines.schema import valid_at
+from pipelines.scn import Scn
+from pipelines.source import ConnectParams, Source, read_snapshot, read_tables
+from pipelines.steps.sparking import open_spark
+from pipelines.steps.versions import known_versions, rules
+from pipelines.steps.workplace import Report, Workplace, opened_source, silent, workplace
+from pipelines.table import DictionaryTable, TableId, TableVersion
+
+
+def verify(
+    pipeline: Pipeline,
+    tables: Sequence[str] | None = None,
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+) -> dict[str, Any]:
+    """Per table the rows of both sides and the cells that differ. What was read from the source is removed again."""
+    with workplace(pipeline) as work:
+        token = uuid.uuid4().hex
+        try:
+            with opened_source(pipeline, source) as oracle:
+                tasks = tuple(read_side(work, oracle, table, token, report) for table in chosen(work, tables))
+            manifest = work.landing.location(f"verify/{token}/manifest.json")
+            spec = CompareSpec(pipeline.name, tasks, manifest, dict(pipeline.spark.conf))
+            result = compared(pipeline, spec, spark, report)
+        finally:
+            work.landing.discard(f"verify/{token}")
+        return {"equal": all(c.equal for c in result.tables), "tables": [row(c) for c in result.tables]}
+
+
+def chosen(work: Workplace, tables: Sequence[str] | None) -> list[TableId]:
+    ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in work.pipeline.tables]
+    for table in ids:
+        entry = work.ledger.table(work.name, table)
+        if entry is None or entry.complete_to_scn is None:
+            raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
+    return ids
+
+
+def read_side(work: Workplace, oracle: Source, table: TableId, token: str, report: Report) -> CompareTask:
+    entry = work.ledger.table(work.name, table)
+    assert entry is not None
+    assert entry.complete_to_scn is not None
+    scn = entry.complete_to_scn
+    versions = known_versions(work, table)
+    version = valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
+    container = work.pipeline.source.container
+    found = read_tables(oracle, (table,), container).get(table)
+    if found is None:
+        raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
+    report(f"reading {table} AS OF SCN {scn}")
+    answers = read_snapshot(oracle, columns_of(found, version), scn, work.pipeline.source.fetch_rows, container=container)
+    file = f"verify/{token}/{table}.parquet"
+    work.landing.write_rows(file, answers)
+    path = work.landing.location(file)
+    return CompareTask(table, work.pipeline.target(table), version, (path,), int(scn), rules(work, table, (version,)))
+
+
+def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:
+    """Only the columns the table had at that SCN; one dropped since cannot be read any more."""
+    kept = tuple(column for column in dictionary.columns if version.named(column.name) is not None)
+    if len(kept) < len(version.columns):
+        gone = sorted({c.name for c in version.columns} - {c.name for c in kept})
+        raise SchemaConflict(
+            f"dropped in the source since: {', '.join(gone)}",
+            cure="let capture and apply pass that DDL, then verify again",
+            table=version.table,
+        )
+    return replace(dictionary, columns=kept)
+
+
+def compared(pipeline: Pipeline, spec: CompareSpec, spark: Any, report: Report) -> CompareResult:
+    from pipelines.job import run_spec
+
+    report("comparing with Delta")
+    session = spark or open_spark(pipeline, "redolake verify")
+    try:
+        result = run_spec(session, spec)
+    finally:
+        if spark is None:
+            session.stop()
+    assert isinstance(result, CompareResult)
+    return result
+
+
+def row(found: Comparison) -> dict[str, Any]:
+    return {
+        "table": str(found.table),
+        "applied_scn": found.complete_to,
+        "source_rows": found.source_rows,
+        "delta_rows": found.delta_rows,
+        "missing_rows": found.missing_rows,
+        "extra_rows": found.extra_rows,
+        "differing_cells": found.differing_cells,
+        "samples": [{"key": d.key, "column": d.column, "source": d.source, "delta": d.delta} for d in found.samples],
+    }
