@@ -16,6 +16,10 @@ from pipelines.table import Column, OracleType, TableId, TableVersion
 
 FORMAT = 1
 
+# The columns of a committed change that tell its place in the order of truth, as assemble gives them and apply sorts by.
+COMMIT_ORDER = ("commit_scn", "commit_thread", "commit_rs_id")
+CHANGE_ORDER = (*COMMIT_ORDER, "window_start", "slice", "ordinal")
+
 Rule = str | int | None
 Rules = Mapping[int, Rule]  # per column id
 

@@ -29,7 +29,7 @@ class Assembled:
     census: Census
 
     def committed(self, subject: int, piece: int) -> DataFrame:
-        """The surviving changes of one table and piece, to be applied in the order of transactions.ORDER."""
+        """The surviving changes of one table and piece, to be applied in the order of batch.CHANGE_ORDER."""
         mine = (F.col("subject") == subject) & (F.col("piece") == piece) & (F.col("disposition") == APPLIED)
         return self.changes.filter(mine)
 

@@ -1,7 +1,7 @@
 """Changes joined with the commit or rollback of their transaction, and what becomes of each of them in this batch.
 
-A transaction is named by (container, xid). Order is commit SCN, thread and RS_ID of the commit, then LogMiner's own order:
-window, slice, ordinal. Never SCN alone (several transactions share one), never time.
+A transaction is named by (container, xid). Order (batch.CHANGE_ORDER) is commit SCN, thread and RS_ID of the commit, then
+LogMiner's own order: window, slice, ordinal. Never SCN alone (several transactions share one), never time.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import CHANGES, COMMIT, PLACE, ROLLBACK
+from pipelines.assemble.landed import CHANGES, COMMIT, ROLLBACK
 from pipelines.assemble.subjects import Subject
 from pipelines.assemble.undo import match_undo
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 
-ORDER = ("commit_scn", "commit_thread", "commit_rs_id", *PLACE)
 TRANSACTION = ("con_id", "xid")
 NO_XID = "0.0.0"
 
@@ -62,13 +61,15 @@ def join_ends(rows: DataFrame, ends: int) -> DataFrame:
 def _problem() -> Expression:
     where = F.concat_ws(" ", F.lit(", transaction"), F.coalesce("xid", F.lit("none")), F.lit("SCN"), "scn")
     xid, pxid = F.col("xid"), F.col("pxid")
+    operation = F.concat(F.lit("operation "), F.coalesce("operation", F.lit("?")), F.lit(" is not understood"))
     parallel = pxid.isNotNull() & (pxid != NO_XID) & (pxid != xid)
-    return (
-        F.when(~F.col("operation_code").isin(*CHANGES), F.concat(F.lit("operation "), F.coalesce("operation", F.lit("?")), F.lit(" is not understood"), where))
-        .when(has_unknown_sequence(xid), F.concat(F.lit("an undo row belongs to no known transaction"), where))
-        .when(xid.isNull() | (xid == NO_XID), F.concat(F.lit("a change belongs to no transaction"), where))
-        .when(parallel, F.concat(F.lit("parallel DML: the change commits with transaction "), pxid, where))
-    )  # fmt: skip
+    what = (
+        F.when(~F.col("operation_code").isin(*CHANGES), operation)
+        .when(has_unknown_sequence(xid), F.lit("an undo row belongs to no known transaction"))
+        .when(xid.isNull() | (xid == NO_XID), F.lit("a change belongs to no transaction"))
+        .when(parallel, F.concat(F.lit("parallel DML: the change commits with transaction "), pxid))
+    )
+    return F.concat(what, where)
 
 
 def cancel_undone(changes: DataFrame) -> DataFrame:

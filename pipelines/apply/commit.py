@@ -1,0 +1,47 @@
+"""What binds a Delta commit to the redo it holds: txn (application id, last SCN complete to) and user metadata.
+
+For MERGE and UPDATE both are settings of the session, so a session must not run two tables at once. Delta skips a txn
+version it already has without an error: a number must never stand for two different contents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+APP_ID = "spark.databricks.delta.write.txnAppId"
+VERSION = "spark.databricks.delta.write.txnVersion"
+METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """`metadata` is shown by DESCRIBE HISTORY and never read back."""
+
+    app_id: str
+    version: int
+    metadata: Mapping[str, object]
+
+    @property
+    def text(self) -> str:
+        return json.dumps({"redolake": dict(self.metadata)}, sort_keys=True)
+
+    def options(self) -> dict[str, str]:
+        """For a DataFrameWriter."""
+        return {"txnAppId": self.app_id, "txnVersion": str(self.version), "userMetadata": self.text}
+
+
+@contextmanager
+def tagged(spark: SparkSession, tag: Tag) -> Iterator[None]:
+    try:
+        spark.conf.set(APP_ID, tag.app_id)
+        spark.conf.set(VERSION, str(tag.version))
+        spark.conf.set(METADATA, tag.text)
+        yield
+    finally:
+        for key in (APP_ID, VERSION, METADATA):
+            spark.conf.unset(key)

@@ -1,0 +1,94 @@
+"""Compare a Delta table with its rows in Oracle AS OF the SCN it is complete to: by key, cell by cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.apply.quoting import quoted
+from pipelines.apply.source_rows import check_values, read_source
+from pipelines.apply.target import COMMIT_SCN, check_columns, read_columns
+from pipelines.apply.translation import Translation
+from pipelines.batch import Comparison, Difference, Rules
+from pipelines.errors import InvariantBroken
+from pipelines.table import TableVersion
+
+MOST_SAMPLES = 10
+
+
+def compare(
+    spark: SparkSession,
+    target: str,
+    source_parquet_files: Sequence[str],
+    version: TableVersion,
+    complete_to: int,
+    rules: Rules,
+    translation: Translation,
+) -> Comparison:
+    """Raises InvariantBroken when the table holds commits beyond `complete_to`: it has moved on meanwhile."""
+    check_columns(version, rules, read_columns(spark, target), translation)
+    source = read_source(spark, source_parquet_files, version, rules, translation)
+    check_values(source, version)
+    delta = spark.read.format("delta").load(target)
+    both = side_by_side(source.frame, delta, version)
+    missing, extra = F.col("in_delta").isNull(), F.col("in_source").isNull()
+    differing = {c.id: ~missing & ~extra & ~F.col(f"s{c.id}").eqNullSafe(F.col(f"d{c.id}")) for c in version.columns}
+    cells = sum((F.count_if(d) for d in differing.values()), F.lit(0))
+    counts = both.agg(
+        F.count_if(~extra).alias("source_rows"),
+        F.count_if(~missing).alias("delta_rows"),
+        F.count_if(missing).alias("missing_rows"),
+        F.count_if(extra).alias("extra_rows"),
+        cells.alias("differing_cells"),
+        F.max("commit_scn").alias("last_commit"),
+    ).collect()[0].asDict()  # fmt: skip
+    last_commit = counts.pop("last_commit")
+    if last_commit is not None and last_commit > complete_to:
+        raise InvariantBroken(
+            f"the table holds a commit of SCN {last_commit}", cure="compare again at its new position", complete_to=complete_to
+        )
+    samples: tuple[Difference, ...] = ()
+    if counts["missing_rows"] or counts["extra_rows"] or counts["differing_cells"]:
+        samples = sample(both, version, missing, extra, differing)
+    return Comparison(version.table, complete_to, **counts, samples=samples)
+
+
+def side_by_side(source: DataFrame, delta: DataFrame, version: TableVersion) -> DataFrame:
+    ours = source.select(*(F.col(quoted(c.name)).alias(f"s{c.id}") for c in version.columns), F.lit(1).alias("in_source"))
+    theirs = delta.select(
+        *(F.col(quoted(c.name)).alias(f"d{c.id}") for c in version.columns),
+        F.col(COMMIT_SCN).alias("commit_scn"),
+        F.lit(1).alias("in_delta"),
+    )
+    same_key = F.lit(True)
+    for column_id in version.key:
+        same_key = same_key & (F.col(f"s{column_id}") == F.col(f"d{column_id}"))
+    return ours.join(theirs, same_key, "full_outer")
+
+
+def sample(
+    both: DataFrame, version: TableVersion, missing: Expression, extra: Expression, differing: dict[int, Expression]
+) -> tuple[Difference, ...]:
+    key = F.concat_ws(", ", *(F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")).cast("string") for i in version.key))
+    nothing = F.lit(None).cast("string")
+    found = [
+        F.when(missing, F.struct(F.lit("*").alias("column"), F.lit("row").alias("source"), nothing.alias("delta"))),
+        F.when(extra, F.struct(F.lit("*").alias("column"), nothing.alias("source"), F.lit("row").alias("delta"))),
+        *(
+            F.when(
+                differing[c.id],
+                F.struct(
+                    F.lit(c.name).alias("column"),
+                    F.col(f"s{c.id}").cast("string").alias("source"),
+                    F.col(f"d{c.id}").cast("string").alias("delta"),
+                ),
+            )
+            for c in version.columns
+        ),
+    ]
+    cells = both.select(key.alias("key"), F.explode(F.array_compact(F.array(*found))).alias("cell"))
+    rows = cells.select("key", "cell.column", "cell.source", "cell.delta").orderBy("key", "column").limit(MOST_SAMPLES)
+    return tuple(Difference(**row.asDict()) for row in rows.collect())

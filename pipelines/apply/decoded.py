@@ -1,0 +1,103 @@
+"""Committed changes decoded under the version of their own SCN, and brought by column id to the target's columns.
+
+What is not understood becomes a row's `finding`; the caller stops the table if there is any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import groupby
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.apply.target import TargetColumn
+from pipelines.apply.translation import Translation
+from pipelines.batch import CHANGE_ORDER, Rules
+from pipelines.errors import RedolakeError, RedoNotUnderstood, SchemaConflict
+from pipelines.table import TableVersion
+
+INSERT, DELETE, UPDATE = 1, 2, 3
+REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "sql_redo")
+FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in (RedoNotUnderstood, SchemaConflict)}
+
+
+def decode(
+    changes: DataFrame,
+    versions: Sequence[TableVersion],
+    rules: Rules,
+    columns: Sequence[TargetColumn],
+    key: Sequence[int],
+    translation: Translation,
+) -> DataFrame:
+    """Order columns, row_id, operation_code, finding, b<id> (key before) and a<id> (every target column after)."""
+    parts = []
+    for version, mine in by_version(versions):
+        rows = changes.filter(mine).select(*CHANGE_ORDER, *REDO)
+        decoded = translation.decode(rows, version, rules)
+        parts.append(
+            decoded.select(
+                *CHANGE_ORDER,
+                "row_id",
+                "operation_code",
+                finding(version, columns, key).alias("finding"),
+                *(F.col(f"o{column_id}").alias(f"b{column_id}") for column_id in key),
+                *(_after(column, version, translation).alias(f"a{column.id}") for column in columns),
+            )
+        )
+    return reduce(DataFrame.unionByName, parts)
+
+
+def by_version(versions: Sequence[TableVersion]) -> list[tuple[TableVersion, Expression]]:
+    """Each different set of columns, and the condition that a row's SCN falls into its time."""
+    eras = [next(same) for _, same in groupby(versions, key=lambda version: (version.columns, version.key))]
+    found = []
+    for number, version in enumerate(eras):
+        mine = F.lit(True)
+        if number:  # the first is good for older rows too: their transaction was open when the table was first seen
+            mine = F.col("scn") >= version.from_scn
+        if number + 1 < len(eras):
+            mine = mine & (F.col("scn") < eras[number + 1].from_scn)
+        found.append((version, mine))
+    return found
+
+
+def _after(column: TargetColumn, version: TableVersion, translation: Translation) -> Expression:
+    """A column younger than the change shows its default, as it does in the rows that were there before it."""
+    if any(known.id == column.id for known in version.columns):
+        return F.col(f"n{column.id}")
+    return F.expr(translation.literal(column.default, column.type))
+
+
+def finding(version: TableVersion, columns: Sequence[TargetColumn], key: Sequence[int]) -> Expression:
+    """struct(commit_scn, scn, code, what), or NULL for a change that is understood whole."""
+    code = F.col("operation_code")
+    before, after = code.isin(DELETE, UPDATE), code.isin(INSERT, UPDATE)
+    no_key = F.lit(False)
+    for column_id in key:
+        no_key = no_key | (before & F.col(f"o{column_id}").isNull()) | (after & F.col(f"n{column_id}").isNull())
+    absent = _absent(version, columns, key)
+    text = F.concat(F.lit(": "), F.substring(F.coalesce("error_sql", F.lit("")), 1, 500))
+    what = (
+        F.when(F.col("error").isNotNull(), F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text))
+        .when(F.col("unknown").isNotNull(), F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown")))
+        .when(absent != "", F.concat(F.lit("absent from the redo, so ALL supplemental logging was not on: column "), absent))
+        .when(no_key, F.lit("a column of the primary key is NULL"))
+    )
+    kind = F.when(F.col("error").isNotNull() | no_key, RedoNotUnderstood.__name__).otherwise(SchemaConflict.__name__)
+    return F.when(what.isNotNull(), F.struct("commit_scn", "scn", kind.alias("code"), what.alias("what")))
+
+
+def _absent(version: TableVersion, columns: Sequence[TargetColumn], key: Sequence[int]) -> Expression:
+    """Names of the columns an UPDATE or DELETE should have told and did not. Of a DELETE the key is enough; an INSERT may
+    leave out trailing NULLs."""
+    wanted = {column.id for column in columns}
+    names = [F.lit(None).cast("string")]
+    for column in version.columns:
+        needed = F.col("operation_code") == UPDATE if column.id in wanted else F.lit(False)
+        if column.id in key:
+            needed = needed | (F.col("operation_code") == DELETE)
+        names.append(F.when(needed & F.array_contains("missing", F.lit(column.id)), F.lit(column.name)))
+    return F.concat_ws(", ", *names)

@@ -1,0 +1,57 @@
+"""MERGE of net changes into the target, and its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.apply.net import REMOVE, UPSERT
+from pipelines.apply.quoting import quoted, table_at
+from pipelines.apply.target import COMMIT_SCN, TargetColumn
+
+VIEW = "redolake_net_change"
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: Merged) -> Merged:
+        return Merged(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
+
+
+def merge(spark: SparkSession, path: str, net: DataFrame, columns: Sequence[TargetColumn], key: Sequence[int]) -> Merged:
+    net.select("op", "commit_scn", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns)).createOrReplaceTempView(VIEW)
+    try:
+        answer = spark.sql(merge_sql(path, VIEW, columns, key)).collect()
+    finally:
+        spark.catalog.dropTempView(VIEW)
+    if not answer:  # Delta skipped it: the txn version is there already
+        return Merged()
+    row = answer[0]
+    return Merged(row["num_inserted_rows"], row["num_updated_rows"], row["num_deleted_rows"])
+
+
+def merge_sql(path: str, source: str, columns: Sequence[TargetColumn], key: Sequence[int]) -> str:
+    names = {column.id: quoted(column.name) for column in columns}
+    same_key = " AND ".join(f"t.{names[i]} = s.k{i}" for i in key)
+    sets = ", ".join([*(f"t.{names[c.id]} = s.a{c.id}" for c in columns), f"t.{COMMIT_SCN} = s.commit_scn"])
+    inserted = ", ".join([*(names[c.id] for c in columns), COMMIT_SCN])
+    values = ", ".join([*(f"s.a{c.id}" for c in columns), "s.commit_scn"])
+    return (
+        f"MERGE INTO {table_at(path)} AS t USING {source} AS s ON {same_key}\n"
+        f"WHEN MATCHED AND s.op = '{REMOVE}' THEN DELETE\n"
+        f"WHEN MATCHED THEN UPDATE SET {sets}\n"
+        f"WHEN NOT MATCHED AND s.op = '{UPSERT}' THEN INSERT ({inserted}) VALUES ({values})"
+    )
+
+
+def total(net: DataFrame) -> tuple[int, object]:
+    """How many changes the net change stands for, and the first finding."""
+    row = net.agg(F.coalesce(F.sum("changes"), F.lit(0)).alias("changes"), F.min("finding").alias("finding")).collect()[0]
+    return int(row["changes"]), row["finding"]

@@ -1,0 +1,87 @@
+"""The net change per key: what of a batch's many changes of a row reaches MERGE.
+
+Each change leaves the key it had and enters the key it has. A departure removes only the row that departs, told by its
+ROW_ID: so a swap (1 -> 2 and 2 -> 1 in one statement) ends with both rows, whatever the order of their redo. Per
+(key, ROW_ID) the last event counts; at a key a row that stayed wins over rows that left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from pipelines.apply.decoded import DELETE, INSERT, UPDATE
+from pipelines.batch import CHANGE_ORDER, COMMIT_ORDER
+
+LEFT, ENTERED = 0, 1
+ORDER = (*CHANGE_ORDER, "event")
+UPSERT, REMOVE = "U", "D"
+
+
+def events(changes: DataFrame, key: Sequence[int]) -> DataFrame:
+    """k<id> is the key that a change leaves or enters; `weight` is 1 for one event of each change, for counting."""
+    code = F.col("operation_code")
+    moved = F.lit(False)
+    for column_id in key:
+        moved = moved | ~F.col(f"b{column_id}").eqNullSafe(F.col(f"a{column_id}"))
+    happened = (
+        F.when(code == DELETE, F.array(F.lit(LEFT)))
+        .when((code == UPDATE) & moved, F.array(F.lit(LEFT), F.lit(ENTERED)))
+        .otherwise(F.array(F.lit(ENTERED)))
+    )
+    entered = F.col("event") == ENTERED
+    keys = {f"k{i}": F.when(entered, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
+    exploded = changes.withColumn("event", F.explode(happened)).withColumns(keys)
+    return exploded.withColumn("weight", F.when(entered | code.isin(DELETE, INSERT), 1).otherwise(0)).drop(
+        *(f"b{i}" for i in key)
+    )
+
+
+def net_change(happened: DataFrame, key: Sequence[int]) -> DataFrame:
+    """One row per key: k<id>, a<id>, `op` (U or D), `commit_scn`; `changes` it stands for, and `finding`."""
+    keys = [f"k{column_id}" for column_id in key]
+    order = F.struct(*ORDER)
+    of_row = Window.partitionBy(*keys, "row_id")
+    of_key = Window.partitionBy(*keys)
+    last_of_row = (
+        happened.repartition(*keys)
+        .withColumn("newest", F.row_number().over(of_row.orderBy(*(F.col(c).desc() for c in ORDER))))
+        .withColumns({"changes": F.sum("weight").over(of_row), "finding": F.min("finding").over(of_row)})
+        .filter("newest = 1")
+    )
+    stays, transaction = F.col("event") == ENTERED, F.struct(*COMMIT_ORDER)
+    summed = last_of_row.withColumns(
+        {
+            "changes": F.sum("changes").over(of_key),
+            "finding": F.min("finding").over(of_key),
+            "rows_there": F.sum(F.col("event")).over(of_key),
+            "last_entry": F.max(F.when(stays, transaction)).over(of_key),
+            "last_leave": F.max(F.when(~stays, transaction)).over(of_key),
+            "last_order": F.max(order).over(of_key),
+        }
+    )
+    chosen = F.when(F.col("rows_there") > 0, stays).otherwise(order == F.col("last_order"))
+    # Two rows at one key: all are kept, so that one of them carries the finding; no MERGE happens then.
+    return (
+        summed.filter(chosen)
+        .withColumn("finding", F.coalesce("finding", _contradiction(keys)))
+        .withColumn("op", F.when(stays, UPSERT).otherwise(REMOVE))
+        .drop("newest", "event", "weight", "rows_there", "last_entry", "last_leave", "last_order")
+    )
+
+
+def _contradiction(keys: Sequence[str]) -> Expression:
+    """What a primary key forbids: two rows there at once, or a row that leaves a key after another has entered it for good."""
+    two = F.col("rows_there") > 1
+    later = (F.col("rows_there") == 1) & (F.col("last_leave") > F.col("last_entry"))
+    shown = F.concat_ws(", ", *keys)
+    what = F.when(two, F.concat(F.lit("two rows have the key "), shown)).when(
+        later, F.concat(F.lit("another row left, in a later transaction, the key "), shown)
+    )
+    found = F.struct(
+        F.col("commit_scn"), F.col("commit_scn").alias("scn"), F.lit("RedoNotUnderstood").alias("code"), what.alias("what")
+    )
+    return F.when(what.isNotNull(), found)

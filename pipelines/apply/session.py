@@ -1,0 +1,55 @@
+"""Spark sessions: the settings Delta needs, and one way to open classic and Connect sessions alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from pipelines.runtime import delta_jars
+
+DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+# Settings of the session, which a Connect client may set too; DELTA and SERVER belong to whoever starts the server.
+SESSION = {
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+SERVER = {"spark.ui.enabled": "false"}
+
+
+def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """What to start Spark with (spark-submit, Connect server, local session); `extra` wins."""
+    return {**DELTA, **SERVER, **SESSION, **(extra or {})}
+
+
+def open_session(
+    mode: Literal["local", "submit", "connect"], master_or_remote: str | None = None, conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """`local` starts Spark here on that master, `submit` takes what spark-submit set up, `connect` is a remote URL."""
+    if mode == "connect":
+        session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
+        for key, value in {**SESSION, **_runtime(conf or {})}.items():
+            session.conf.set(key, value)
+        return session
+    builder = SparkSession.builder.appName("redolake")
+    settings = spark_conf(conf)
+    if mode == "local":
+        builder = builder.master(master_or_remote or "local[2]")
+        settings.setdefault("spark.jars", ",".join(delta_jars()))
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _runtime(conf: Mapping[str, str]) -> dict[str, str]:
+    """A server that runs cannot take memory, jars or catalogs from a client: those are its own."""
+    settable = ("spark.sql.", "spark.databricks.")
+    return {k: v for k, v in conf.items() if k.startswith(settable) and not k.startswith(tuple(DELTA))}

@@ -1,0 +1,76 @@
+"""Rows read from Oracle AS OF an SCN (Parquet with Oracle's column names) in the target's types, without losing a digit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.apply.quoting import quoted
+from pipelines.apply.target import field_of
+from pipelines.apply.translation import Translation
+from pipelines.batch import Rules
+from pipelines.errors import SchemaConflict, ValueDoesNotFit
+from pipelines.table import Column, TableVersion
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRows:
+    """`frame` has the version's columns in its order, with our metadata; `raw` the same rows as read."""
+
+    raw: DataFrame
+    frame: DataFrame
+    misfits: tuple[tuple[Column, Expression], ...]
+
+
+def read_source(
+    spark: SparkSession, files: Sequence[str], version: TableVersion, rules: Rules, translation: Translation
+) -> SourceRows:
+    """Raises SchemaConflict when a column of the version is not in the files."""
+    if not files:
+        raise SchemaConflict("the snapshot names no file", cure="read it once more", table=version.table)
+    raw = spark.read.parquet(*files)
+    absent = [column.name for column in version.columns if column.name not in raw.columns]
+    if absent:
+        raise SchemaConflict(
+            f"columns are absent from the rows that were read: {', '.join(absent)}",
+            cure=f"`redolake snapshot {version.table}` reads them anew",
+            table=version.table,
+        )
+    texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
+    cast, misfits = [], []
+    for column in version.columns:
+        field = field_of(column, version, translation.spark_type(column.type, rules.get(column.id)))
+        value = F.col(quoted(column.name))
+        is_number = field.dataType.typeName() == "decimal" and column.name in texts
+        target = value.try_cast(field.dataType) if is_number else value.cast(field.dataType)
+        if is_number:
+            misfits.append((column, value.isNotNull() & (target.isNull() | _has_more_decimals(value, field.dataType.scale))))
+        cast.append(target.alias(column.name, metadata=dict(field.metadata)))
+    return SourceRows(raw, raw.select(*cast), tuple(misfits))
+
+
+def _has_more_decimals(number: Expression, scale: int) -> Expression:
+    """A cast would round silently. NUMBERs without precision come as text, plainly or as 1.5E-07."""
+    exact = number.try_cast(f"decimal(38,{scale})")
+    plain = F.regexp_extract(number, r"^[+-]?\d*\.?(\d*?)0*$", 1)
+    scientific = number.rlike("[eE]")
+    return F.when(scientific, exact.cast("double") != number.cast("double")).otherwise(F.length(plain) > scale)
+
+
+def check_values(source: SourceRows, version: TableVersion) -> int:
+    """How many rows there are. Raises ValueDoesNotFit for the first column with a value the target cannot hold."""
+    counts = [F.count("*").alias("rows")]
+    counts += [F.min(F.when(misfit, F.col(quoted(c.name)))).alias(f"c{c.id}") for c, misfit in source.misfits]
+    found = source.raw.agg(*counts).collect()[0]
+    for column, _ in source.misfits:
+        if found[f"c{column.id}"] is not None:
+            raise ValueDoesNotFit(
+                f"{column.name} holds {found[f'c{column.id}']}, which its target type cannot hold",
+                cure=f"give the column another scale, or `string`, under `columns` of {version.table}",
+                table=version.table,
+            )
+    return int(found["rows"])

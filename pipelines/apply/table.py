@@ -1,0 +1,177 @@
+"""One table's part of a batch: its pieces in order, each evolved, checked and merged as one commit.
+
+What is not understood holds the table before that piece; an error that nobody foresaw does too. Only a dead session or
+another writer ends the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines import crash
+from pipelines.apply.commit import Tag, tagged
+from pipelines.apply.decoded import FINDINGS, decode
+from pipelines.apply.delta_log import last_txn, latest_version
+from pipelines.apply.evolve import evolve
+from pipelines.apply.merge import Merged, merge, total
+from pipelines.apply.net import events, net_change
+from pipelines.apply.pieces import Piece, plan_pieces, until
+from pipelines.apply.target import check_columns, read_columns
+from pipelines.apply.translation import Translation
+from pipelines.batch import Balance, TableResult, TableTask
+from pipelines.errors import InvariantBroken, RedolakeError, SchemaConflict, Transient
+from pipelines.scn import ScnRange
+from pipelines.table import TableId
+
+
+@dataclass(frozen=True, slots=True)
+class PieceChanges:
+    """The committed changes of one piece: `count` of them, or the reason why they are not understood."""
+
+    frame: DataFrame
+    count: int
+    problem: RedolakeError | None = None
+
+
+@dataclass(slots=True)
+class _Progress:
+    complete_to: int | None
+    merged: Merged = field(default_factory=Merged)
+    applied: int = 0
+
+
+def apply_table(
+    spark: SparkSession,
+    task: TableTask,
+    scns: ScnRange,
+    changes: Callable[[int], PieceChanges],
+    balance: Balance,
+    metadata: Mapping[str, object],
+    translation: Translation,
+) -> TableResult:
+    """`changes` of a piece by its number; `balance` as counted before, of which this moves what it could not apply to held."""
+    position = last_txn(task.target, task.app_id)
+    progress = _Progress(complete_to=position)
+    error = None if task.hold is None else dict(task.hold.error)
+    try:
+        apply_pieces(spark, task, scns, changes, progress, metadata, translation)
+    except Transient:
+        raise
+    except RedolakeError as stopped:
+        error = stopped.as_dict()
+    except Exception as surprise:
+        check_session(spark, surprise)
+        error = unexpected(task.table, surprise)
+    return TableResult(
+        table=task.table,
+        state="applied" if error is None else "held",
+        complete_to=progress.complete_to,
+        error=error,
+        inserted=progress.merged.inserted,
+        updated=progress.merged.updated,
+        deleted=progress.merged.deleted,
+        delta_version=latest_version(task.target),
+        balance=replace(balance, applied=progress.applied, held=balance.held + balance.applied - progress.applied),
+    )
+
+
+def apply_pieces(
+    spark: SparkSession,
+    task: TableTask,
+    scns: ScnRange,
+    changes: Callable[[int], PieceChanges],
+    progress: _Progress,
+    metadata: Mapping[str, object],
+    translation: Translation,
+) -> None:
+    position = progress.complete_to
+    pieces = plan_pieces(task, scns, -1 if position is None else position)
+    if pieces:
+        if latest_version(task.target) is None:
+            raise SchemaConflict(
+                "the target table is not there", cure=f"`redolake snapshot {task.table}`", table=task.table, path=task.target
+            )
+        progress.complete_to = max(scns.start - 1, -1 if position is None else position)
+    for piece in pieces:
+        evolve(spark, task, piece, metadata, translation)
+        committed = changes(piece.number)
+        if committed.count or committed.problem:
+            progress.merged += merge_piece(spark, task, piece, committed, metadata, translation)
+            progress.applied += committed.count
+        progress.complete_to = piece.last_scn
+    if not pieces and position is not None:
+        progress.complete_to = max(position, until(task, scns) - 1)
+
+
+def merge_piece(
+    spark: SparkSession,
+    task: TableTask,
+    piece: Piece,
+    committed: PieceChanges,
+    metadata: Mapping[str, object],
+    translation: Translation,
+) -> Merged:
+    if committed.problem is not None:
+        raise committed.problem
+    have = read_columns(spark, task.target)
+    check_columns(piece.version, task.rules, have, translation)
+    columns, key = tuple(have.values()), piece.version.key
+    known = tuple(version for version in task.versions if version.from_scn < piece.end) or task.versions[:1]
+    decoded = decode(committed.frame, known, task.rules, columns, key, translation)
+    net = net_change(events(decoded, key), key).persist()
+    try:
+        check_net(task, net, committed.count)
+        tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})
+        with tagged(spark, tag):
+            merged = merge(spark, task.target, net, columns, key)
+        crash.point("merge")
+    finally:
+        net.unpersist()
+    if merged != Merged() and last_txn(task.target, task.app_id) != piece.last_scn:
+        raise InvariantBroken(
+            "the MERGE left no position in the Delta log", cure="report it", table=task.table, scns=tag.metadata
+        )
+    return merged
+
+
+def check_net(task: TableTask, net: DataFrame, expected: int) -> None:
+    """Nothing is merged unless every change is understood and every change is in."""
+    counted, found = total(net)
+    if found is not None:
+        kind = FINDINGS[found["code"]]  # type: ignore[index]
+        raise kind(
+            found["what"],  # type: ignore[index]
+            cure=f"`redolake snapshot {task.table}` takes the table anew; the landed redo is kept, so please report it",
+            table=task.table,
+            scn=found["scn"],  # type: ignore[index]
+            commit_scn=found["commit_scn"],  # type: ignore[index]
+        )
+    if counted != expected:
+        raise InvariantBroken(
+            f"{expected} changes were to be applied, {counted} came out of decoding",
+            cure="nothing was merged; report it with the batch file and the landed windows",
+            table=task.table,
+        )
+
+
+def check_session(spark: SparkSession, surprise: Exception) -> None:
+    """Raises when the failure is not this table's: the session is dead, or somebody else wrote the table meanwhile."""
+    if "DELTA_CONCURRENT" in str(surprise) or "Concurrent" in type(surprise).__name__:
+        raise Transient("another writer changed the table meanwhile", cure="nothing: the batch is tried again") from surprise
+    try:
+        spark.sql("SELECT 1").collect()
+    except Exception as dead:
+        raise surprise from dead
+
+
+def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:
+    return {
+        "code": type(surprise).__name__,
+        "what": str(surprise).strip()[:2000],
+        "where": {"table": str(table)},
+        "cure": f"report it; `redolake resume {table}` tries again, `redolake snapshot {table}` takes the table anew",
+    }

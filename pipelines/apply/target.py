@@ -1,0 +1,107 @@
+"""The target's columns: how a table version looks as a Delta schema, and what the Delta table really has.
+
+Our column ids live in the fields' metadata, where Delta keeps them through ADD, DROP and overwriting.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import types as T
+
+from pipelines.apply.translation import Translation
+from pipelines.batch import Rules
+from pipelines.errors import SchemaConflict
+from pipelines.table import Column, TableVersion
+
+COMMIT_SCN = "_commit_scn"
+COLUMN_ID = "redolake.column_id"
+KEY_PLACE = "redolake.key"  # 1 for the first column of the primary key
+DEFAULT = "redolake.default"  # what rows older than the column show, in neutral text
+
+PROPERTIES = {
+    "delta.columnMapping.mode": "name",
+    "delta.enableTypeWidening": "true",
+    "delta.enableDeletionVectors": "true",
+    # A DATE or TIMESTAMP may come later by ADD COLUMN, when Delta would not switch it on by itself.
+    "delta.feature.timestampNtz": "supported",
+}
+
+_SIMPLE: dict[str, T.DataType] = {
+    "string": T.StringType(),
+    "binary": T.BinaryType(),
+    "timestamp_ntz": T.TimestampNTZType(),
+    "double": T.DoubleType(),
+    "float": T.FloatType(),
+    "boolean": T.BooleanType(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TargetColumn:
+    id: int
+    name: str
+    type: str
+    default: str | None = None
+
+
+def parse_type(text: str) -> T.DataType:
+    decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", text)
+    return T.DecimalType(int(decimal[1]), int(decimal[2])) if decimal else _SIMPLE[text]
+
+
+def field_of(column: Column, version: TableVersion, type_: str, default: str | None = None) -> T.StructField:
+    """Always nullable: Delta could not drop a column's NOT NULL in one step with the change that needs it."""
+    metadata: dict[str, Any] = {COLUMN_ID: column.id}
+    if column.id in version.key:
+        metadata[KEY_PLACE] = version.key.index(column.id) + 1
+    if default is not None:
+        metadata[DEFAULT] = default
+    return T.StructField(column.name, parse_type(type_), True, metadata)
+
+
+def target_schema(version: TableVersion, rules: Rules, translation: Translation) -> T.StructType:
+    """Raises SchemaConflict for names that Delta cannot tell apart."""
+    names = Counter([COMMIT_SCN, *(column.name.lower() for column in version.columns)])
+    twice = [name for name, count in names.items() if count > 1]
+    if twice:
+        raise SchemaConflict(
+            f"column names that differ only in case, or are ours: {', '.join(twice)}",
+            cure="leave the table out, or rename the column in Oracle",
+            table=version.table,
+        )
+    if not version.key:
+        raise SchemaConflict("the table has no primary key", cure="give it one, or leave it out", table=version.table)
+    fields = [field_of(c, version, translation.spark_type(c.type, rules.get(c.id))) for c in version.columns]
+    return T.StructType([*fields, T.StructField(COMMIT_SCN, T.LongType(), True)])
+
+
+def read_columns(spark: SparkSession, path: str) -> dict[int, TargetColumn]:
+    """The Delta table's columns by our id."""
+    fields = spark.read.format("delta").load(path).schema.fields
+    return {
+        int(f.metadata[COLUMN_ID]): TargetColumn(
+            int(f.metadata[COLUMN_ID]), f.name, f.dataType.simpleString(), f.metadata.get(DEFAULT)
+        )
+        for f in fields
+        if COLUMN_ID in f.metadata
+    }
+
+
+def check_columns(version: TableVersion, rules: Rules, have: dict[int, TargetColumn], translation: Translation) -> None:
+    """Raises SchemaConflict unless the target has just the version's columns, by id, name and type."""
+    want = {c.id: (c.name, translation.spark_type(c.type, rules.get(c.id))) for c in version.columns}
+    found = {c.id: (c.name, c.type) for c in have.values()}
+    if want != found:
+        differing = sorted(set(want.items()) ^ set(found.items()))
+        names = ", ".join(dict.fromkeys(f"{name} {type_}" for _, (name, type_) in differing))
+        raise SchemaConflict(
+            f"the target's columns are not those of the table: {names}",
+            cure=f"`redolake snapshot {version.table}` takes the table anew",
+            table=version.table,
+            version_scn=version.from_scn,
+        )

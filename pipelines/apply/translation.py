@@ -1,0 +1,24 @@
+"""What apply has to be told by the stages it does not know: how redo is decoded, and which types and literals Spark gets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from pipelines.batch import Rule, Rules
+from pipelines.table import OracleType, TableVersion
+
+# Redo rows of one version -> all columns but sql_redo, and error, error_sql (string), unknown (names), missing (column
+# ids), and the values before and after as o<id> and n<id>.
+Decode = Callable[[DataFrame, TableVersion, Rules], DataFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """`spark_type` as DDL text, e.g. decimal(10,2); `literal` of (neutral text or None, that type) as Spark SQL."""
+
+    decode: Decode
+    spark_type: Callable[[OracleType, Rule], str]
+    literal: Callable[[str | None, str], str]
