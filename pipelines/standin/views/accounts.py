@@ -9,6 +9,7 @@ from pipelines.standin.model import PDB, ROOT, DatabaseState, User
 from pipelines.standin.views.family import Entry, Row, family, fixed_view
 
 if TYPE_CHECKING:
+    from pipelines.standin.engine.instance import Database
     from pipelines.standin.engine.session import EngineSession
 
 
@@ -21,40 +22,40 @@ def _is_role(privilege: str) -> bool:
     return privilege.endswith("_ROLE") or privilege in ("CONNECT", "RESOURCE", "DBA")
 
 
-def users(state: DatabaseState) -> Iterator[Entry]:
-    for number, user in enumerate(state.users.values()):
+def users(database: Database) -> Iterator[Entry]:
+    for number, user in enumerate(database.state.users.values()):
         maintained = "Y" if user.name in ("SYS", "SYSTEM") else "N"
-        for con_id in _containers(user, state):
+        for con_id in _containers(user, database.state):
             common = "YES" if user.is_common else "NO"
-            values = (user.name, number, "OPEN", "USERS", "TEMP", state.created, "DEFAULT", common, maintained)
+            values = (user.name, number, "OPEN", "USERS", "TEMP", database.state.created, "DEFAULT", common, maintained)
             yield Entry(con_id, user.name, None, values)
 
 
 def all_users(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
-    for entry in users(state):
+    for entry in users(session.database):
         if entry.con_id == session.container:
             name, number, *_, common, maintained = entry.values
             yield (name, number, state.created, common, maintained)
 
 
-def system_privileges(state: DatabaseState) -> Iterator[Entry]:
-    for user in state.users.values():
-        for con_id in _containers(user, state):
+def system_privileges(database: Database) -> Iterator[Entry]:
+    for user in database.state.users.values():
+        for con_id in _containers(user, database.state):
             for privilege in sorted(p for p in user.privileges if not _is_role(p)):
                 yield Entry(con_id, user.name, None, (user.name, privilege, "NO", "YES" if user.is_common else "NO", "NO"))
 
 
-def role_privileges(state: DatabaseState) -> Iterator[Entry]:
-    for user in state.users.values():
-        for con_id in _containers(user, state):
+def role_privileges(database: Database) -> Iterator[Entry]:
+    for user in database.state.users.values():
+        for con_id in _containers(user, database.state):
             for role in sorted(p for p in user.privileges if _is_role(p)):
                 yield Entry(con_id, user.name, None, (user.name, role, "NO", "NO", "YES", "YES" if user.is_common else "NO"))
 
 
-def object_privileges(state: DatabaseState) -> Iterator[Entry]:
-    for user in state.users.values():
-        for con_id in _containers(user, state):
+def object_privileges(database: Database) -> Iterator[Entry]:
+    for user in database.state.users.values():
+        for con_id in _containers(user, database.state):
             for privilege, target in sorted(user.grants):
                 owner, dot, name = target.rpartition(".")
                 grantor = owner if dot else "SYS"
@@ -64,7 +65,7 @@ def object_privileges(state: DatabaseState) -> Iterator[Entry]:
 
 def own_object_privileges(session: EngineSession) -> Iterator[Row]:
     user: User = session.account
-    for entry in object_privileges(session.database.state):
+    for entry in object_privileges(session.database):
         if entry.owner == user.name and entry.con_id == session.container:
             yield entry.values
 

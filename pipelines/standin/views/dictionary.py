@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from pipelines.standin.logminer.dictionary import recycled_name
-from pipelines.standin.model import DatabaseState, SqlType, TableColumn, TableDef
+from pipelines.standin.model import SqlType, TableColumn, TableDef
 from pipelines.standin.views.family import Entry, family, yes
+
+if TYPE_CHECKING:
+    from pipelines.standin.engine.instance import Database
 
 _TIMED = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE")
 _CHARACTER = frozenset({"VARCHAR2", "CHAR", "NVARCHAR2", "NCHAR"})
@@ -26,8 +30,8 @@ def data_type(kind: SqlType) -> str:
     return kind.name
 
 
-def tables(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.tables.values():
+def tables(database: Database) -> Iterator[Entry]:
+    for t in database.state.tables.values():
         yield Entry(
             t.con_id, t.owner, t,
             (
@@ -56,8 +60,8 @@ def _char_used(kind: SqlType) -> str:
     return "C" if kind.name.startswith("N") or (kind.chars and kind.chars != kind.length) else "B"
 
 
-def columns(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.tables.values():
+def columns(database: Database) -> Iterator[Entry]:
+    for t in database.state.tables.values():
         column_id = 0
         for position, column in enumerate(t.columns, 1):
             column_id += not column.hidden
@@ -65,13 +69,13 @@ def columns(state: DatabaseState) -> Iterator[Entry]:
             yield Entry(t.con_id, t.owner, t, values)
 
 
-def user_columns(state: DatabaseState) -> Iterator[Entry]:
+def user_columns(database: Database) -> Iterator[Entry]:
     """The _TAB_COLUMNS views leave system-hidden columns out."""
-    return (entry for entry in columns(state) if entry.values[17] == "NO")
+    return (entry for entry in columns(database) if entry.values[17] == "NO")
 
 
-def objects(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.tables.values():
+def objects(database: Database) -> Iterator[Entry]:
+    for t in database.state.tables.values():
         changed = t.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
         yield Entry(
             t.con_id, t.owner, t,
@@ -83,8 +87,8 @@ def objects(state: DatabaseState) -> Iterator[Entry]:
         )  # fmt: skip
 
 
-def recycle_bin(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.dropped.values():
+def recycle_bin(database: Database) -> Iterator[Entry]:
+    for t in database.state.dropped.values():
         dropped_at = t.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
         yield Entry(
             t.con_id, t.owner, None,

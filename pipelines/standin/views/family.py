@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.standin.engine.catalog import register_view
-from pipelines.standin.model import DatabaseState, TableDef
+from pipelines.standin.model import TableDef
 from pipelines.standin.views.columns import columns_of
 from pipelines.standin.views.sight import can_see_table, visible_containers
 
 if TYPE_CHECKING:
+    from pipelines.standin.engine.instance import Database
     from pipelines.standin.engine.session import EngineSession
 
 Row = tuple[Any, ...]
@@ -46,7 +47,7 @@ class Entry:
 def family(
     name: str,
     columns: str,
-    entries: Callable[[DatabaseState], Iterable[Entry]],
+    entries: Callable[[Database], Iterable[Entry]],
     *,
     user_has_owner: bool = False,
     only: Sequence[str] = ("DBA", "CDB", "ALL", "USER"),
@@ -56,7 +57,7 @@ def family(
 
     def listed(session: EngineSession) -> list[Entry]:
         with session.database.lock:
-            return list(entries(session.database.state))
+            return list(entries(session.database))
 
     def dba(session: EngineSession, _: frozenset[str]) -> list[Row]:
         return [e.values for e in listed(session) if e.con_id == session.container]

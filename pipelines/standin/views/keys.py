@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from pipelines.standin.model import Constraint, DatabaseState, TableDef
+from pipelines.standin.model import Constraint, TableDef
 from pipelines.standin.views.family import Entry, family, fixed_view, yes
+
+if TYPE_CHECKING:
+    from pipelines.standin.engine.instance import Database
+    from pipelines.standin.engine.storage import Index
 
 _KEYS = frozenset({"P", "U"})
 
@@ -24,8 +29,8 @@ def _constraints(table: TableDef) -> Iterator[Constraint]:
     yield from _not_null_checks(table)
 
 
-def constraints(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.tables.values():
+def constraints(database: Database) -> Iterator[Entry]:
+    for t in database.state.tables.values():
         for c in _constraints(t):
             owner, name = (c.references or (None, None)) if c.kind == "R" else (None, None)
             index = c.name if c.kind in _KEYS and c.enabled else None
@@ -40,46 +45,52 @@ def constraints(state: DatabaseState) -> Iterator[Entry]:
             )  # fmt: skip
 
 
-def constraint_columns(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.tables.values():
+def constraint_columns(database: Database) -> Iterator[Entry]:
+    for t in database.state.tables.values():
         for c in _constraints(t):
             for position, column in enumerate(c.columns, 1):
                 yield Entry(t.con_id, t.owner, t, (t.owner, c.name, t.name, column, None if c.kind == "C" else position))
 
 
-def indexes(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.tables.values():
-        for c in t.constraints:
-            if c.kind in _KEYS and c.enabled:
-                yield Entry(
-                    t.con_id, t.owner, t,
-                    (t.owner, c.name, "NORMAL", t.owner, t.name, "TABLE", "UNIQUE", "DISABLED", "USERS", "VALID", "NO", "N",
-                    "VISIBLE"),
-                )  # fmt: skip
+def _indexes(database: Database) -> Iterator[tuple[TableDef, Index]]:
+    """Those of keys and those made by CREATE INDEX; the engine's own for foreign keys are none of Oracle's."""
+    for store in database.stores.values():
+        table = store.definition
+        foreign = {c.name for c in table.constraints if c.kind == "R"}
+        for index in store.indexes:
+            if index.name not in foreign:
+                yield table, index
 
 
-def index_columns(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.tables.values():
+def indexes(database: Database) -> Iterator[Entry]:
+    for t, index in _indexes(database):
+        unique = "UNIQUE" if index.unique else "NONUNIQUE"
+        values = (
+            t.owner, index.name, "NORMAL", t.owner, t.name, "TABLE", unique, "DISABLED", "USERS", "VALID", "NO", "N", "VISIBLE",
+        )  # fmt: skip
+        yield Entry(t.con_id, t.owner, t, values)
+
+
+def index_columns(database: Database) -> Iterator[Entry]:
+    for t, index in _indexes(database):
         lengths = {c.name: (c.type.length, c.type.chars) for c in t.columns}
-        for c in t.constraints:
-            if c.kind in _KEYS and c.enabled:
-                for position, column in enumerate(c.columns, 1):
-                    length, chars = lengths.get(column, (22, 0))
-                    values = (t.owner, c.name, t.owner, t.name, column, position, length, chars, "ASC")
-                    yield Entry(t.con_id, t.owner, t, values)
+        for position, column in enumerate(index.columns, 1):
+            length, chars = lengths.get(column, (22, 0))
+            values = (t.owner, index.name, t.owner, t.name, column, position, length, chars, "ASC")
+            yield Entry(t.con_id, t.owner, t, values)
 
 
-def log_groups(state: DatabaseState) -> Iterator[Entry]:
-    for t in state.tables.values():
+def log_groups(database: Database) -> Iterator[Entry]:
+    for t in database.state.tables.values():
         for g in t.log_groups:
             generated = "GENERATED NAME" if g.name.startswith("SYS_C") else "USER NAME"
             always = "ALWAYS" if g.always else "CONDITIONAL"
             yield Entry(t.con_id, t.owner, t, (t.owner, g.name, t.name, g.kind, always, generated))
 
 
-def log_group_columns(state: DatabaseState) -> Iterator[Entry]:
+def log_group_columns(database: Database) -> Iterator[Entry]:
     """Only user-defined groups list their columns."""
-    for t in state.tables.values():
+    for t in database.state.tables.values():
         for g in t.log_groups:
             for position, column in enumerate(g.columns, 1):
                 yield Entry(t.con_id, t.owner, t, (t.owner, g.name, t.name, column, position, "LOG"))

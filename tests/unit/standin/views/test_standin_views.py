@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.standin import views
 from pipelines.standin.engine.catalog import VIEWS
+from pipelines.standin.engine.storage import Index
 from pipelines.standin.model import (
     PDB,
     ArchivedCopy,
@@ -70,7 +71,9 @@ def database_state(**changes) -> DatabaseState:
 
 def select(view, *columns, user="C##ALL", container=1, state=None):
     state = state or database_state()
-    database = SimpleNamespace(state=state, lock=nullcontext(), clock=SimpleNamespace(scn=123))
+    key, extra = Index("ORDERS_PK", ("ID",), True), Index("ORDERS_AT", ("AT", "NAME"), False)
+    stores = {t.object_id: SimpleNamespace(definition=t, indexes=[key, extra]) for t in state.tables.values()}
+    database = SimpleNamespace(state=state, lock=nullcontext(), clock=SimpleNamespace(scn=123), stores=stores)
     session = SimpleNamespace(
         nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42
     )
@@ -194,3 +197,15 @@ def test_a_database_without_containers_has_no_pdb():
 def test_a_column_list_that_cannot_be_read_is_a_mistake():
     with pytest.raises(ValueError, match="not a column list"):
         columns_of("A NUMBER, B !!")
+
+
+def test_indexes_are_those_of_keys_and_those_made_by_hand():
+    assert select("ALL_INDEXES", "INDEX_NAME", "UNIQUENESS", user="SHOP", container=PDB) == [
+        ("ORDERS_PK", "UNIQUE"),
+        ("ORDERS_AT", "NONUNIQUE"),
+    ]
+    assert select("ALL_IND_COLUMNS", "INDEX_NAME", "COLUMN_NAME", "COLUMN_POSITION", user="SHOP", container=PDB) == [
+        ("ORDERS_PK", "ID", 1),
+        ("ORDERS_AT", "AT", 1),
+        ("ORDERS_AT", "NAME", 2),
+    ]
