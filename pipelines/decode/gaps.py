@@ -1,13 +1,14 @@
 """The grammar of a gap: the text of a redo statement between two literals, quotes included.
 
-A gap closes the literal before it, goes through values that have no literal, and opens the next one or ends the
-statement. Only what this grammar spells is understood; whether a gap may follow another is told by its states.
+A gap closes the literal before it (a format mask is part of the gap), goes through values that have no literal, and
+opens the next one or ends the statement. Only what this grammar spells is understood; whether a gap may follow another
+is told by its states.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -21,13 +22,12 @@ class Within(IntEnum):
     QUOTES = 0
     CALL = 1
     MASKABLE = 2  # a call that takes a second argument, the format mask
-    MASK = 3
-    UNISTR = 4  # may go on with || UNISTR(
+    UNISTR = 3  # may go on with || UNISTR(
 
 
-# The state in which a literal is read: clause times 5 plus Within; then the edges of a statement, and two ways to go on
+# The state in which a literal is read: clause times 4 plus Within; then the edges of a statement, and the way to go on
 # with the value of the literal before, in whatever clause that one stands.
-START, END, MASK_FOLLOWS, UNISTR_FOLLOWS = 15, 16, 17, 18
+START, END, UNISTR_FOLLOWS = 12, 13, 14
 
 
 def state(side: int, within: int) -> int:
@@ -85,6 +85,10 @@ _UPDATE = re.compile(rf"update {_TABLE}(?: a)? set ")
 _DELETE = re.compile(rf"delete from {_TABLE}(?: a)?")
 _NAME = re.compile(r'"([^"]+)"')
 
+# Masks under which the text of a date reads as ISO: the first is the one that mining pins, SYYYY keeps the sign of BC.
+# Under another one, day and month could be taken for each other.
+_MASK = re.compile(r"', 'S?YYYY-MM-DD HH24:MI:SS(?:\.FF[1-9]?)?'\)")
+
 # An apostrophe inside a quoted name would count as a quote; redo_sql.py hides it behind NUL, which no name may hold.
 HIDDEN_APOSTROPHE = "\0"
 
@@ -93,8 +97,6 @@ def read_gap(text: str) -> Gap | None:
     """None when the text is not in the grammar."""
     if not text.startswith("'"):
         return _read_head(text)
-    if text == "', '":
-        return Gap(_bits(Side, [Within.MASKABLE]), MASK_FOLLOWS)
     if text == "') || UNISTR('":
         return Gap(_bits(Side, [Within.UNISTR]), UNISTR_FOLLOWS)
     return _merge(_readings(text))
@@ -105,6 +107,8 @@ def _readings(text: str) -> Iterator[tuple[int, _Rest]]:
     closings = [(1, [Within.QUOTES])]
     if text.startswith("')"):
         closings.append((2, [w for w in Within if w is not Within.QUOTES]))
+    if m := _MASK.match(text):
+        closings.append((m.end(), [Within.MASKABLE]))
     for length, withins in closings:
         for side in Side:
             rest = _read_values(text, length, False) if side is Side.VALUES else _read_conditions(text, length, side, False)
@@ -218,7 +222,7 @@ def _within(form: Form) -> Within:
     return Within.MASKABLE if form in (Form.DATE, Form.TIMESTAMP, Form.TIMESTAMP_TZ) else Within.CALL
 
 
-def _bits(sides: type[Side] | list[Side], withins: list[Within]) -> int:
+def _bits(sides: Iterable[Side], withins: list[Within]) -> int:
     return sum(1 << state(side, within) for side in sides for within in withins)
 
 

@@ -1,7 +1,7 @@
 """Literals of a batch of redo statements, found by the parity of quotes over the whole Arrow buffer at once.
 
-Outside of literals a quote opens one; inside, a doubled quote stands for one and a single one closes. What a literal
-means is not decided here.
+Outside of literals a quote opens one; inside, a doubled quote stands for one and a single one closes. A format mask
+is left to the gap around it, for it is no value. What a literal means is not decided here.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def split_literals(sql: pa.StringArray) -> Split:
     row_start = quotes_before >> 1
     starts[row_start[row_start < len(opens)]] = True
     start = np.flatnonzero(starts).astype(np.int32)
-    last = np.append(start[1:], len(opens))[: len(start)] - 1
+    last = (np.append(start[1:], len(opens))[: len(start)] - 1).astype(np.int32)
+    is_value = ~_masks(data, opens[start], closes[last])
+    start, last = start[is_value], last[is_value]
     first = np.searchsorted(start, row_start).astype(np.int32)
     row = np.repeat(np.arange(rows, dtype=np.int32), np.diff(first))
 
@@ -79,6 +81,15 @@ def split_literals(sql: pa.StringArray) -> Split:
     bounds[2 * first + np.arange(rows + 1, dtype=np.int32)] = offsets
     pieces = pa.Array.from_buffers(pa.string(), len(bounds) - 1, [None, pa.py_buffer(bounds), text])
     return Split(pieces, row, first, last > start, np.empty(0, np.int32))
+
+
+def _masks(data: npt.NDArray[np.uint8], opens: Ints, closes: Ints) -> Bools:
+    """Literals after `', '`: only the second argument of a call is written so, INSERT has no blank and SET has a name."""
+    masks = np.zeros(len(opens), np.bool_)
+    near = np.flatnonzero(opens[1:] - closes[:-1] == len("', '") - 1)
+    close = closes[near]
+    masks[near[(data[close + 1] == ord(",")) & (data[close + 2] == ord(" "))] + 1] = True
+    return masks
 
 
 def unescape(literals: pa.StringArray) -> pa.StringArray:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.decode.forms import Form, Kind
-from pipelines.decode.gaps import END, HIDDEN_APOSTROPHE, MASK_FOLLOWS, START, UNISTR_FOLLOWS, Within
+from pipelines.decode.gaps import END, HIDDEN_APOSTROPHE, START, UNISTR_FOLLOWS, Within, state
 from pipelines.decode.literals import Split, decode_unistr, split_literals, unescape
 from pipelines.decode.vocabulary import BY_POSITION, NOTHING, GapTable, Vocabulary
 from pipelines.table import TableId
@@ -24,9 +24,6 @@ from pipelines.table import TableId
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
-# Masks under which the text of a date reads as ISO: the mining session pins the first; SYYYY is what keeps the sign of BC.
-_FRACTIONS = ("", ".FF", *(f".FF{digits}" for digits in range(1, 10)))
-_MASKS = pa.array([f"{year}-MM-DD HH24:MI:SS{fraction}" for year in ("YYYY", "SYYYY") for fraction in _FRACTIONS])
 _MAX_GAPS = 50_000
 _SHOWN_CHARACTERS = 200
 
@@ -64,7 +61,7 @@ def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) 
         errors = dict.fromkeys(np.flatnonzero(text.is_null().to_numpy(zero_copy_only=False)).tolist(), "no SQL_REDO")
         text = text.fill_null("")
     batch = _Batch(split_literals(text))
-    refused = _refused_rows(batch)
+    refused = np.union1d(batch.gap_row[batch.misplaced], batch.split.unbalanced)
     if len(refused) and (shown := _hide_apostrophes(text, refused)) is not None:
         batch = _Batch(split_literals(shown))
     return _assemble(batch, errors)
@@ -87,8 +84,9 @@ class _Batch:
         self.opening_gap: Ints = np.arange(len(split.row), dtype=np.int32) + split.row
         self.opening: Ints = self.code[self.opening_gap]  # code of the gap before each literal
         self.leaves: Ints = self.table.leaves[self.opening]
+        self.misplaced = self._misplaced_gaps()
 
-    def misplaced_gaps(self) -> Ints:
+    def _misplaced_gaps(self) -> Ints:
         """Gaps out of the grammar, or met in a state in which they have no meaning."""
         entered = np.full(len(self.code), START, np.int32)
         entered[self.opening_gap + 1] = self._states()
@@ -105,8 +103,7 @@ class _Batch:
             return self.leaves
         numbers = np.arange(len(continued), dtype=np.int32)
         clause = self.leaves[np.maximum.accumulate(np.where(continued, 0, numbers))] // len(Within)
-        within = np.where(self.leaves == MASK_FOLLOWS, Within.MASK, Within.UNISTR)
-        states: Ints = np.where(continued, clause * len(Within) + within, self.leaves).astype(np.int32)
+        states: Ints = np.where(continued, state(0, Within.UNISTR) + clause * len(Within), self.leaves).astype(np.int32)
         return states
 
 
@@ -121,14 +118,10 @@ def _vocabulary() -> Vocabulary:
     return _known
 
 
-def _refused_rows(batch: _Batch) -> Ints:
-    return np.union1d(batch.gap_row[batch.misplaced_gaps()], batch.split.unbalanced).astype(np.int32)
-
-
 _QUOTED = re.compile(r"""\"[^"]*"|'[^']*'""")
 
 
-def _hide_apostrophes(sql: pa.StringArray, rows: Ints) -> pa.StringArray | None:
+def _hide_apostrophes(sql: pa.StringArray, rows: npt.NDArray[np.int32]) -> pa.StringArray | None:
     """The statements with apostrophes inside quoted names hidden; None when the rows have no such name."""
     shown = sql.take(pa.array(rows)).to_pylist()
     hidden = [_QUOTED.sub(lambda m: m[0].replace("'", HIDDEN_APOSTROPHE) if m[0][0] == '"' else m[0], s) for s in shown]
@@ -142,13 +135,11 @@ def _hide_apostrophes(sql: pa.StringArray, rows: Ints) -> pa.StringArray | None:
 def _assemble(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
     for row in batch.split.unbalanced.tolist():
         errors.setdefault(row, "a literal has no end")
-    misplaced = batch.misplaced_gaps()
-    rows, firsts = np.unique(batch.gap_row[misplaced], return_index=True)
-    for row, gap in zip(rows.tolist(), misplaced[firsts].tolist(), strict=True):
+    rows, firsts = np.unique(batch.gap_row[batch.misplaced], return_index=True)
+    for row, gap in zip(rows.tolist(), batch.misplaced[firsts].tolist(), strict=True):
         if row not in errors:
             errors[row] = f"not understood: {_shown(batch.gaps[batch.gap[gap]].as_py())}"
     positions = _positions(batch, errors)
-    _check_masks(batch, errors)
     values, literal_value, numbers_from = _values(batch, errors)
 
     assignments = _assignments(batch, positions, literal_value, numbers_from)
@@ -179,16 +170,6 @@ def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
         errors.setdefault(row, f"{expected[row]} columns but {given[row]} values")
     positions: Ints = before - base[batch.gap_row]
     return positions
-
-
-def _check_masks(batch: _Batch, errors: dict[int, str]) -> None:
-    literals = np.flatnonzero(batch.leaves == MASK_FOLLOWS)
-    if not len(literals):
-        return
-    masks = batch.split.pieces.take(pa.array(batch.split.literal_pieces[literals]))
-    unknown = np.flatnonzero(~pc.is_in(masks, value_set=_MASKS).to_numpy(zero_copy_only=False))
-    for i in unknown.tolist():
-        errors.setdefault(int(batch.split.row[literals[i]]), f"format mask {_shown(masks[i].as_py())} was not asked for")
 
 
 def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints, int]:

@@ -42,7 +42,7 @@ def shown(row):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(("title", "sql", "said"), cases())
+@pytest.mark.parametrize(("title", "sql", "said"), list(cases()))
 def test_redo_says_what_the_golden_file_says(title, sql, said):
     status = re.search(r"\[status (\d+)\]", title)
     batch = redo_batch((CODES.get(sql[:6], 0), sql, int(status[1]) if status else 0))

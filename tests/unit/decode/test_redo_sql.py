@@ -219,10 +219,10 @@ MALFORMED = {
     "third argument": ("update \"S\".\"T\" set \"A\" = TO_DATE('2020-01-01 00:00:00', 'YYYY', 'x');", "not understood"),
     "text goes on as UNISTR": ('update "S"."T" set "A" = \'a\') || UNISTR(\'b\');', "not understood"),
     "begins as it could go on": ("') || UNISTR('b');'", "not understood"),
-    "default mask": ('update "S"."T" set "A" = TO_DATE(\'28-FEB-26\', \'DD-MON-RR\');', "format mask DD-MON-RR"),
+    "default mask": ('update "S"."T" set "A" = TO_DATE(\'28-FEB-26\', \'DD-MON-RR\');', "DD-MON-RR"),
     "mask of another order": (
         'update "S"."T" set "A" = TO_DATE(\'2026-01-02 00:00:00\', \'YYYY-DD-MM HH24:MI:SS\');',
-        "format mask",
+        "YYYY-DD-MM",
     ),
     "bad escape": ('update "S"."T" set "A" = UNISTR(\'\\00G0\');', "not a UNISTR text"),
     "half a surrogate pair": ('update "S"."T" set "A" = UNISTR(\'\\D83D\');', "not a UNISTR text"),
