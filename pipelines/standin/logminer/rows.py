@@ -81,7 +81,7 @@ class RedoRows:
     def _long_texts(self) -> list[str | None]:
         """The texts of records long enough to need a continuation, None for the others."""
         batch = self.batch
-        size = pc.add(pc.add(pc.binary_length(batch.column("before")), pc.binary_length(batch.column("after"))), 0)
+        size = pc.add(pc.binary_length(batch.column("before")), pc.binary_length(batch.column("after")))
         long = pc.or_(pc.greater(size, _ONE_PIECE_BYTES), pc.greater(pc.binary_length(batch.column("sql")), 900))
         return self._texts(long.to_pylist()) if pc.any(long).as_py() else [None] * batch.num_rows
 

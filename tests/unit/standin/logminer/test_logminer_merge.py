@@ -1,4 +1,4 @@
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.standin.logminer.merge import merged
@@ -7,6 +7,7 @@ from pipelines.standin.redo_file import Op, RedoRecord, to_batch
 THREADS = st.lists(st.lists(st.lists(st.integers(0, 30), max_size=5), max_size=4), min_size=1, max_size=3)
 
 
+@settings(deadline=None)
 @given(THREADS)
 def test_merging_loses_nothing_and_keeps_each_threads_order(threads):
     streams = [
@@ -22,6 +23,7 @@ def test_merging_loses_nothing_and_keeps_each_threads_order(threads):
         assert [scn for thread, scn in rows if thread == number] == [scn for batch in batches for scn in batch]
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 30)).map(sorted), min_size=2, max_size=3))
 def test_threads_in_order_merge_to_one_in_order(threads):
     streams = [iter([to_batch([RedoRecord(scn, Op.COMMIT, (0, 0, 0)) for scn in scns])]) for scns in threads]
