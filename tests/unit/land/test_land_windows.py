@@ -1,0 +1,234 @@
+"""Windows land once, in a chain, and the same redo always lands as the same window."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from landing_world import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
+
+from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, LandingUnwritable
+from pipelines.land.files import Files
+from pipelines.land.landing import Landing
+from pipelines.land.record import SliceRecord
+from pipelines.mine.rows import REDO_SCHEMA
+
+
+@pytest.fixture(params=["local", "memory"])
+def url(request, tmp_path):
+    return str(tmp_path / "landing") if request.param == "local" else f"memory://{tmp_path.name}"
+
+
+@pytest.fixture
+def landing(url):
+    return Landing(url, "shop")
+
+
+def land(landing, of, previous_end=None, **how):
+    landing.begin(of)
+    return landing.publish(of, [ORDERS], write(landing, of, **how), previous_end)
+
+
+def test_a_published_window_tells_its_logs_counts_and_files(landing):
+    manifest = land(landing, window())
+
+    assert manifest.counts == {
+        "* commit": 1, "* rollback": 1, "* start": 1, "SHOP.ORDERS delete": 1, "SHOP.ORDERS insert": 2, "SHOP.ORDERS update": 1,
+    }  # fmt: skip
+    assert [(g.thread, g.sequence) for g in manifest.logs] == [(1, 1), (1, 2), (2, 7)]
+    assert manifest.files == ("redo-t1-00000.parquet", "redo-t1-00001.parquet")
+    assert landing.windows() == [manifest]
+    assert landing.begin(window()) == manifest
+
+
+def test_rows_come_back_as_they_were_landed(tmp_path):
+    landing = Landing(str(tmp_path), "shop")
+    manifest = land(landing, window())
+
+    found = pq.read_table(f"{landing.window_path(manifest.name)}/{manifest.files[0]}")
+
+    assert found.to_pylist() == pa.Table.from_batches([batch(*FIRST)]).to_pylist()
+
+
+def test_a_window_without_manifest_does_not_exist(landing):
+    landing.begin(window())
+    write(landing, window())
+
+    assert landing.windows() == []
+    assert landing.read_manifest(window().name) is None
+
+
+def test_a_second_run_over_the_same_redo_ends_as_done_with_the_first_ones_files(landing, url):
+    first = land(landing, window())
+
+    second = land(Landing(url, "shop"), window(), token="t2")
+
+    assert second == first
+
+
+def test_a_second_run_that_found_other_rows_is_a_conflict(landing, url):
+    land(landing, window())
+
+    with pytest.raises(LandingConflict, match="row_hash"):
+        land(Landing(url, "shop"), window(), rows=(FIRST[:-1], SECOND), token="t2")
+
+
+def test_windows_land_only_where_the_chain_ends(landing):
+    land(landing, window())
+
+    with pytest.raises(LandingConflict, match="would leave a hole"):
+        land(landing, window(350, 400, [(THREE,)]), 300, rows=((),))
+    with pytest.raises(LandingConflict, match="thought to end at SCN 250"):
+        land(landing, window(250, 400, [(THREE,)]), 250, rows=((),))
+    with pytest.raises(LandingConflict, match="its place in the chain is taken"):
+        land(landing, window(200, 300, [(TWO,)]), None, rows=((),))
+    assert land(landing, window(300, 400, [(THREE,)]), 300, rows=((),)).start == 300
+    assert [w.start for w in landing.windows()] == [100, 300]
+
+
+def test_of_two_runs_with_different_ends_one_gets_the_place(landing, url):
+    other = Landing(url, "shop")
+    longer = window(100, 400, [(ONE, TWO), (THREE,)])
+    records = write(other, longer)
+    land(landing, window())
+
+    with pytest.raises(LandingConflict, match="is taken"):
+        other.publish(longer, [ORDERS], records, None)
+    assert [w.end for w in other.windows()] == [300]
+
+
+def test_a_writer_that_died_between_place_and_manifest_is_finished_by_the_next(tmp_path):
+    landing = Landing(str(tmp_path), "shop")
+    manifest = land(landing, window())
+    Path(f"{landing.window_path(manifest.name)}/manifest.json").unlink()
+
+    nextcomer = Landing(str(tmp_path), "shop")
+    assert nextcomer.windows() == []
+    assert nextcomer.begin(window()) == manifest
+    assert nextcomer.windows() == [manifest]
+
+
+def test_the_hash_depends_neither_on_batches_nor_on_slices(tmp_path):
+    def hash_of(name, slices, parts):
+        landing, of = Landing(str(tmp_path), name), window(slices=slices)
+        records = [
+            landing.write_slice(of, n, [batch(*rows) for rows in part], "t", schema=REDO_SCHEMA, tables=TABLES)
+            for n, part in enumerate(parts)
+        ]
+        return landing.publish(of, [ORDERS], records, None).identity()
+
+    whole = hash_of("a", [(ONE, TWO), (THREE,)], [[FIRST], [SECOND]])
+    one_row_each = hash_of("b", [(ONE, TWO), (THREE,)], [[[r] for r in FIRST], [[r] for r in SECOND]])
+    a_log_each = hash_of("c", [(ONE,), (TWO,), (THREE,)], [[FIRST[:4]], [FIRST[4:]], [SECOND]])
+
+    assert whole == one_row_each == a_log_each
+
+
+@pytest.mark.parametrize(
+    "change", [{"scn": 121}, {"rs_id": "0x9"}, {"ssn": 1}, {"xid": "1.2.4"}, {"operation_code": 3}, {"rollback": True}], ids=str
+)
+def test_the_hash_sees_every_part_of_a_rows_identity(tmp_path, change):
+    hashes = set()
+    for n, changed in enumerate(({}, change)):
+        rows = ((FIRST[0], FIRST[1] | changed, *FIRST[2:]), SECOND)
+        hashes.add(land(Landing(str(tmp_path), f"p{n}"), window(), rows=rows).row_hash)
+
+    assert len(hashes) == 2
+
+
+def test_a_table_renamed_or_dropped_between_two_runs_changes_nothing_in_the_identity(tmp_path):
+    renamed = ((FIRST[0], row(120, owner="UNKNOWN", table="OBJ# 4711"), row(130, 3, table="ORDERS_OLD"), *FIRST[3:]), SECOND)
+    others = ((*FIRST, row(220, sequence=2, owner="UNKNOWN", table="OBJ# 99", object_id=99)), SECOND)
+    identities = [land(Landing(str(tmp_path), f"p{n}"), window(), rows=r).identity() for n, r in enumerate((renamed, others))]
+
+    assert identities[0] == identities[1]
+
+
+def test_ddl_of_captured_tables_is_named_in_the_manifest(landing):
+    ddl = row(220, 5, sequence=2, sql_redo="alter table orders add x number", info="USER DDL")
+    other = row(221, 5, sequence=2, table="OTHER", object_id=3)
+
+    manifest = land(landing, window(), rows=((*FIRST, ddl, other), SECOND))
+
+    assert [(d.scn, d.owner, d.table, d.sql) for d in manifest.ddl] == [
+        (220, "SHOP", "ORDERS", "alter table orders add x number")
+    ]
+
+
+def test_a_record_survives_its_way_through_json(landing):
+    record = write(landing, window())[0]
+
+    assert SliceRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+
+
+def test_a_record_of_a_newer_format_is_refused(landing):
+    body = write(landing, window())[0].to_json() | {"format": 99}
+
+    with pytest.raises(FormatTooNew):
+        SliceRecord.from_json(body)
+
+
+def test_a_window_is_not_published_without_all_its_slices(landing):
+    records = write(landing, window())
+
+    for wrong in (records[:1], [records[0], records[0]], [*records, records[1]]):
+        with pytest.raises(InvariantBroken):
+            landing.publish(window(), [ORDERS], wrong, None)
+    assert landing.windows() == []
+
+
+def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
+    def breaks():
+        yield batch(frame(110, 6))
+        raise RuntimeError("fetch broke")
+
+    landing = Landing(str(tmp_path), "shop")
+    with pytest.raises(RuntimeError, match="fetch broke"):
+        landing.write_slice(window(), 0, breaks(), "t", schema=REDO_SCHEMA, tables=TABLES)
+
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
+
+
+def test_json_is_written_once(landing):
+    assert landing.write_json_once("batches/1.json", {"a": 1}) is True
+    assert landing.write_json_once("batches/1.json", {"a": 1}) is False
+    with pytest.raises(LandingConflict, match="another content"):
+        landing.write_json_once("batches/1.json", {"a": 2})
+    assert landing.read_json("batches/1.json") == {"a": 1}
+    assert landing.read_json("batches/2.json") is None
+    assert landing.names("batches") == ["1.json"]
+
+
+def test_a_landing_that_cannot_be_written_says_where_and_what_to_do(tmp_path):
+    (tmp_path / "shop").write_text("in the way")
+
+    with pytest.raises(LandingUnwritable) as caught:
+        Landing(str(tmp_path), "shop").begin(window())
+    assert "/shop/" in str(caught.value.where["path"])
+    assert caught.value.cure
+
+
+def test_a_full_disk_is_told_once_and_publishes_nothing(tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    landing = Landing(str(tmp_path), "shop")
+    records = write(landing, window())
+    monkeypatch.setattr("pipelines.land.files.os.fsync", full)
+
+    with pytest.raises(LandingUnwritable, match="No space left") as caught:
+        landing.publish(window(), [ORDERS], records, None)
+    assert "free space" in caught.value.cure
+    assert landing.windows() == []
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_what_is_no_json_is_a_conflict_that_names_the_file(tmp_path):
+    files = Files(str(tmp_path))
+    (tmp_path / "x.json").write_text("{")
+
+    with pytest.raises(LandingConflict, match="is not JSON"):
+        files.read_json("x.json")
