@@ -1,0 +1,78 @@
+"""A running stand-in with the shop on it, and a pipeline over all its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.config import Pipeline
+from pipelines.source import ConnectParams
+from pipelines.standin.serve import StandIn, standin
+from pipelines.standin.workload import Workload, WorkloadSummary, run_workload
+from pipelines.standin.workload_shop import create_shop
+
+TABLES = ("SHOP.CUSTOMERS", "SHOP.ORDERS", "SHOP.ORDER_LINES", "SHOP.PAYMENTS", "SHOP.STOCK")
+
+
+@dataclass(slots=True)
+class Shop:
+    """The source side of a test: the stand-in, its users, and how to give it work."""
+
+    oracle: StandIn
+    folder: Path
+
+    @property
+    def params(self) -> ConnectParams:
+        user = self.oracle.capture_user
+        return ConnectParams(user, self.oracle.passwords[user], self.oracle.root_dsn)
+
+    @property
+    def instances(self) -> list[str]:
+        return [thread.instance for thread in self.oracle.database.state.threads.values()]
+
+    def pipeline(self, name: str = "shop", **settings: Any) -> Pipeline:
+        settings.setdefault("tables", list(TABLES))
+        body = {
+            "name": name,
+            "source": {"connection": "oracle_shop", "container": "FREEPDB1", "fetch_rows": 500},
+            "landing": str(self.folder / "landing"),
+            "lake": str(self.folder / "lake"),
+            "retry": {"attempts": 2, "first_seconds": 0.1, "most_seconds": 0.1},
+            **settings,
+        }
+        return Pipeline.model_validate(body)
+
+    def work(self, transactions: int, seed: int = 1, sessions: int = 3) -> WorkloadSummary:
+        order = Workload(
+            dsn=self.oracle.pdb_dsn,
+            user="SHOP",
+            password=self.oracle.passwords["SHOP"],
+            transactions=transactions,
+            sessions=sessions,
+            seed=seed,
+            instances=tuple(self.instances),
+        )
+        return run_workload(order)
+
+    def run_sql(self, *statements: str, user: str = "SHOP") -> None:
+        with self.oracle.connect(user) as connection, connection.cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+            connection.commit()
+
+    def switch_logs(self) -> None:
+        """End the current log of every redo thread, so that what happened so far is sealed."""
+        self.run_sql("ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    """Two redo threads, small logs, the shop's tables empty."""
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        with oracle.connect("SHOP") as connection:
+            create_shop(connection)
+        yield Shop(oracle, tmp_path)

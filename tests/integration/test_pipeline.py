@@ -1,0 +1,180 @@
+"""The whole way of the data in one process: stand-in, driver, LogMiner, landing, Spark, Delta, and the comparison."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.errors import TableHeld
+from pipelines.steps.running import apply, capture, spark_when_needed
+from tests.fix_shop import Shop
+
+pytestmark = pytest.mark.spark
+
+
+def caught_up(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
+    shop.switch_logs()
+    return steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+
+
+def parts_pipeline(shop: Shop) -> Any:
+    shop.run_sql(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    return shop.pipeline(tables=["SHOP.PARTS"])
+
+
+def differences(shop: Shop, pipeline: Any, spark: Any, *tables: str) -> dict[str, Any]:
+    found = steps.verify(pipeline, tables or None, source=shop.params, spark=spark)
+    return {t["table"]: t for t in found["tables"] if t["differing_cells"] or t["source_rows"] != t["delta_rows"]}
+
+
+def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop: Shop, spark: Any) -> None:
+    shop.work(60, seed=1)
+    pipeline = shop.pipeline(window={"max_bytes": "40KiB", "slice_bytes": "30KiB"})
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    done = shop.work(240, seed=2)
+    outcome = caught_up(shop, pipeline, spark)
+
+    assert done.tally.partial_rollbacks > 0
+    assert done.tally.rollbacks > 0
+    assert outcome["windows"] > 3
+    assert {} == differences(shop, pipeline, spark)
+
+
+def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, spark: Any) -> None:
+    pipeline = shop.pipeline()
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.work(30)
+    caught_up(shop, pipeline, spark)
+    before = steps.status(pipeline)
+    again = steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+
+    assert (again["windows"], again["batches"]) == (0, 0)
+    assert steps.status(pipeline) == before
+
+
+def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, spark: Any) -> None:
+    pipeline = shop.pipeline()
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.work(40)
+    shop.switch_logs()
+    with spark_when_needed(pipeline, spark):
+        window = capture(pipeline, shop.params)["window"]
+
+    again = steps.remine(pipeline, window, source=shop.params)
+
+    assert again["equal"], again["differs"]
+
+
+def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, spark: Any) -> None:
+    pipeline = parts_pipeline(shop)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    with shop.oracle.connect("SHOP") as long:
+        cursor = long.cursor()
+        for quantity in (2, 3, 4):
+            cursor.execute("UPDATE parts SET quantity = :1 WHERE id = 900001", [quantity])
+            caught_up(shop, pipeline, spark)
+        assert [t["rows"] for t in steps.open_transactions(pipeline)] == [3]
+        long.commit()
+    caught_up(shop, pipeline, spark)
+
+    assert steps.open_transactions(pipeline) == []
+    assert {} == differences(shop, pipeline, spark)
+
+
+def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, spark: Any) -> None:
+    pipeline = shop.pipeline()
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.work(30)
+    caught_up(shop, pipeline, spark)
+    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
+        file.unlink()
+    shop.work(30, seed=5)
+    caught_up(shop, pipeline, spark)
+
+    assert {} == differences(shop, pipeline, spark)
+
+
+def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: Shop, spark: Any) -> None:
+    pipeline = parts_pipeline(shop)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql(
+        "INSERT INTO parts (id, place, quantity) VALUES (900002, 'W2', 2)",
+        "ALTER TABLE parts ADD (shelf VARCHAR2(10) DEFAULT 'it''s new' NOT NULL)",
+        "INSERT INTO parts (id, place, quantity, shelf) VALUES (900003, 'W3', 3, 'A')",
+        "UPDATE parts SET quantity = 20 WHERE id = 900002",
+        "ALTER TABLE parts ADD (spare NUMBER(5))",
+        "UPDATE parts SET spare = 7 WHERE id = 900001",
+        "ALTER TABLE parts DROP COLUMN spare",
+        "INSERT INTO parts (id, place, quantity, shelf) VALUES (900004, 'W4', 4, 'B')",
+    )
+    caught_up(shop, pipeline, spark)
+
+    assert {} == differences(shop, pipeline, spark)
+
+
+def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop: Shop, spark: Any) -> None:
+    pipeline = shop.pipeline()
+    shop.work(30)
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.work(30, seed=3)
+    shop.run_sql("TRUNCATE TABLE payments")
+    shop.work(30, seed=4)
+    shop.switch_logs()
+    with spark_when_needed(pipeline, spark) as session:
+        while capture(pipeline, shop.params)["outcome"] == "window":
+            pass
+        order = steps.prepare_apply(pipeline)
+        steps.run_spark(pipeline, order["batch"], session.session())
+        with pytest.raises(TableHeld, match="SHOP.PAYMENTS"):
+            steps.record_apply(pipeline, order["batch"])
+        apply(pipeline, session, lambda _: None)
+
+    states = {t["table"]: t["state"] for t in steps.status(pipeline)["tables"]}
+    others = [name for name in states if name != "SHOP.PAYMENTS"]
+    assert states["SHOP.PAYMENTS"] == "held"
+    assert {states[name] for name in others} == {"live"}
+    assert {} == differences(shop, pipeline, spark, *others)
+
+
+def test_a_held_table_is_cured_by_a_new_snapshot(shop: Shop, spark: Any) -> None:
+    pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.STOCK"])
+    shop.work(30)
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql("TRUNCATE TABLE payments")
+    caught_up(shop, pipeline, spark)
+    steps.snapshot(pipeline, ["SHOP.PAYMENTS"], replace=True, source=shop.params, spark=spark)
+    shop.work(30, seed=4)
+    caught_up(shop, pipeline, spark)
+
+    assert {} == differences(shop, pipeline, spark)
+
+
+def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any) -> None:
+    pipeline = parts_pipeline(shop)
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    caught_up(shop, pipeline, spark)
+    start = steps.status(pipeline)["landed_to"]
+    shop.run_sql(
+        "INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)",
+        "INSERT INTO parts (id, place, quantity) VALUES (900002, 'W1', 2)",
+        "DELETE FROM parts WHERE id = 900002",
+    )
+    caught_up(shop, pipeline, spark)
+    end = steps.status(pipeline)["landed_to"]
+    shop.run_sql("UPDATE parts SET quantity = 5 WHERE id = 900001")
+    caught_up(shop, pipeline, spark)
+
+    plan = steps.backfill(pipeline, start, end)
+    done = steps.backfill(pipeline, start, end, execute=True, spark=spark)
+
+    assert plan["batch"] is None
+    shadow = spark.read.format("delta").load(done["tables"][0]["target"])
+    assert [(900001, 1)] == [(int(r.ID), int(r.QUANTITY)) for r in shadow.collect()]
+    assert {} == differences(shop, pipeline, spark)
