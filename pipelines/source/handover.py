@@ -51,8 +51,9 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
         while oldest and logs[oldest - 1].next_scn == logs[oldest].first_scn:
             oldest -= 1
         starts.append(logs[max(at - 1, oldest)].first_scn)
-        floors.append(logs[oldest].first_scn)
-    return max(min(starts), *floors) if starts else start_scn
+        if logs[oldest].sequence > 1:  # before sequence 1 the thread has no redo in this incarnation
+            floors.append(logs[oldest].first_scn)
+    return max([min(starts), *floors]) if starts else start_scn
 
 
 def _holds(log: LogFile, scn: Scn) -> bool:

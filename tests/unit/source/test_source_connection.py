@@ -1,0 +1,88 @@
+"""Airflow connections become parameters; what is not understood is told, and passwords are not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipelines.errors import ConfigurationError
+from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri
+
+URIS = {
+    "host, port and service": ("oracle://scott:tiger@db:1530/ORCL", "db:1530/ORCL", {}),
+    "the default port": ("oracle://scott:tiger@db/ORCL", "db:1521/ORCL", {}),
+    "an address of IPv6": ("oracle://scott:tiger@[::1]/ORCL", "[::1]:1521/ORCL", {}),
+    "service_name before the path": ("oracle://scott:tiger@db/x?service_name=PDB1", "db:1521/PDB1", {}),
+    "a wallet over TLS": (
+        "oracle://scott:tiger@db:2484/PDB1?protocol=tcps&wallet_location=%2Fetc%2Fw&ssl_server_dn_match=false",
+        "tcps://db:2484/PDB1",
+        {"wallet_location": "/etc/w", "ssl_server_dn_match": False},
+    ),
+    "a whole DSN": ("oracle://scott:tiger@?dsn=(DESCRIPTION%3D...)", "(DESCRIPTION=...)", {}),
+    "Airflow's __extra__": (
+        "oracle://scott:tiger@db/PDB1?__extra__=%7B%22expire_time%22%3A+5%7D",
+        "db:1521/PDB1",
+        {"expire_time": 5},
+    ),
+    "a SID": (
+        "oracle://scott:tiger@db?sid=ORCL",
+        "(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST=db)(PORT=1521))(CONNECT_DATA=(SID=ORCL)))",
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("uri", "dsn", "extra"), URIS.values(), ids=URIS)
+def test_a_uri_gives(uri, dsn, extra):
+    assert connection_from_uri(uri) == ConnectParams("scott", "tiger", dsn, extra)
+
+
+def test_signs_in_user_and_password_are_unquoted():
+    params = connection_from_uri("oracle://C%23%23CDC:p%40ss%2Fword@db/PDB1")
+
+    assert (params.user, params.password) == ("C##CDC", "p@ss/word")
+
+
+def test_json_gives_the_same_as_a_uri():
+    body = {"conn_type": "oracle", "login": "scott", "password": "tiger", "host": "db", "port": 1530, "schema": "PDB1"}
+    extra = {"mode": "sysdba", "thick_mode": True, "lib_dir": "/opt/ic"}
+
+    for form in (extra, json.dumps(extra)):
+        params = connection_from_json(json.dumps(body | {"extra": form}))
+        assert params == ConnectParams("scott", "tiger", "db:1530/PDB1", {"mode": "sysdba"}, thick=True, lib_dir="/opt/ic")
+
+
+def test_the_environment_is_asked_for_the_connection_in_upper_case():
+    params = connect_params(
+        "shop_db", {"AIRFLOW_CONN_SHOP_DB": ' {"login": "a", "password": "b", "host": "h", "schema": "s"} '}
+    )
+
+    assert (params.user, params.dsn) == ("a", "h:1521/s")
+
+
+def test_a_connection_that_is_not_set_says_which_variable():
+    with pytest.raises(ConfigurationError, match="AIRFLOW_CONN_SHOP_DB is not set"):
+        connect_params("shop_db", {})
+
+
+def test_all_that_is_wrong_is_told_at_once():
+    with pytest.raises(ConfigurationError) as caught:
+        connection_from_uri("postgres://db?walet_location=x&expire_time=soon")
+
+    assert [f.what.split(":")[0] for f in caught.value.findings] == [
+        "is of type 'postgres'", "names no user", "extra has unknown walet_location", "extra expire_time",
+        "names no host and service",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["oracle://u:se%cret@h:x/s", '{"password": "secret'], ids=["uri", "json"])
+def test_no_message_shows_the_password(text):
+    with pytest.raises(ConfigurationError) as caught:
+        connect_params("x", {"AIRFLOW_CONN_X": text})
+
+    assert "cret" not in str(caught.value)
+
+
+def test_no_repr_shows_a_secret():
+    assert "tiger" not in repr(connection_from_uri("oracle://scott:tiger@db/PDB1?wallet_password=tiger2"))

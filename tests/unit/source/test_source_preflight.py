@@ -1,0 +1,106 @@
+"""Preflight tells everything at once, each finding with the statement that mends it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipelines.errors import Finding
+from pipelines.scn import Scn
+from pipelines.source.facts import DatabaseFacts
+from pipelines.source.preflight import Probed, Wanted, check
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+
+ORDERS = TableId("SHOP", "ORDERS")
+DATABASE = DatabaseFacts(
+    7, "FREE", "FREE", None, "ARCHIVELOG", "YES", "YES", "NO", "NO", True, "PRIMARY", "READ WRITE", Scn(1), "19.23.0.0.0",
+    "AL32UTF8", "AL16UTF16", {"archive_lag_target": "300"},
+)  # fmt: skip
+TABLE = DictionaryTable(
+    ORDERS, 1, 1, (DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False),), ("ID",), frozenset({"ALL COLUMN LOGGING"}),
+    Scn(1), Scn(2),
+)  # fmt: skip
+GOOD = Probed(DATABASE, (), "PDB1", {"PDB1": "READ WRITE"}, 5, {ORDERS: TABLE}, {})
+
+
+def supported(kind, rule):
+    return "is not captured yet" if kind.name == "CLOB" else None
+
+
+def findings(probed, *wanted):
+    return check(probed, wanted or (Wanted(ORDERS),), supported)
+
+
+def test_a_source_as_it_should_be_has_no_findings():
+    assert findings(GOOD) == ()
+
+
+def with_database(**changes):
+    return replace(GOOD, database=replace(DATABASE, **changes))
+
+
+def with_table(**changes):
+    return replace(GOOD, tables={ORDERS: replace(TABLE, **changes)})
+
+
+CLOB = DictionaryColumn("NOTE", OracleType("CLOB"), 2, 2, True)
+LONG_NAME = DictionaryColumn("N" * 31, OracleType("NUMBER"), 2, 2, True)
+CASES = {
+    "no archiving": (with_database(log_mode="NOARCHIVELOG"), "ALTER DATABASE ARCHIVELOG", "error"),
+    "no minimal logging": (with_database(supplemental_min="NO"), "ADD SUPPLEMENTAL LOG DATA", "error"),
+    "a logical standby": (with_database(role="LOGICAL STANDBY"), "physical standby", "error"),
+    "a mounted database": (with_database(open_mode="MOUNTED"), "ALTER DATABASE OPEN", "error"),
+    "loads without redo": (with_database(force_logging="NO"), "FORCE LOGGING", "warning"),
+    "no lag target": (with_database(parameters={}), "ARCHIVE_LAG_TARGET = 300", "warning"),
+    "a container in a database that has none": (with_database(is_cdb=False), "leave `container` out", "error"),
+    "no container in a database that has some": (replace(GOOD, container=None), "one of: PDB1", "error"),
+    "a misspelt container": (replace(GOOD, container="PDB2"), "one of PDB1", "error"),
+    "a closed container": (replace(GOOD, visible_containers={"PDB1": "MOUNTED"}), "PLUGGABLE DATABASE PDB1 OPEN", "error"),
+    "no sight of the containers": (replace(GOOD, visible_tables=0), "CONTAINER_DATA = ALL", "error"),
+    "a table without a key": (with_table(key=()), "ADD PRIMARY KEY", "error"),
+    "a partitioned table": (with_table(partitioned=True), "not captured yet", "error"),
+    "an index-organized table": (with_table(iot=True), "not captured yet", "error"),
+    "a temporary table": (with_table(temporary=True), "take it out", "error"),
+    "a table without logging": (
+        with_table(log_groups=frozenset({"PRIMARY KEY LOGGING"})),
+        'ALTER TABLE "SHOP"."ORDERS" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
+        "error",
+    ),
+    "a column of a type that is not supported": (with_table(columns=(*TABLE.columns, CLOB)), "drop or move", "error"),
+    "a long name": (with_table(columns=(*TABLE.columns, LONG_NAME)), "shorter names", "warning"),
+    "a table near the one that was meant": (
+        replace(GOOD, tables={}, neighbours={"SHOP": ("ORDER", "CUSTOMERS")}),
+        "did you mean SHOP.ORDER?",
+        "error",
+    ),
+    "an owner without tables": (replace(GOOD, tables={}, neighbours={"SHOP": ()}), "correct the owner", "error"),
+}
+
+
+@pytest.mark.parametrize(("probed", "cure", "severity"), CASES.values(), ids=CASES)
+def test_preflight_finds(probed, cure, severity):
+    found = findings(probed)
+
+    assert len(found) == 1, found
+    assert cure in found[0].cure
+    assert found[0].severity == severity
+
+
+def test_logging_of_all_columns_for_the_whole_database_is_enough():
+    assert findings(replace(with_table(log_groups=frozenset()), database=replace(DATABASE, supplemental_all="YES"))) == ()
+
+
+def test_a_rule_for_a_column_that_is_not_there_is_found():
+    found = findings(GOOD, Wanted(ORDERS, {"IT": "string"}))
+
+    assert [f.subject for f in found] == ["SHOP.ORDERS.IT"]
+
+
+def test_missing_rights_stand_beside_everything_else():
+    refused = Finding("statement redo_threads", "ORA-00942", "GRANT SELECT ON SYS.V_$THREAD TO C##CDC")
+
+    found = findings(replace(with_database(log_mode="NOARCHIVELOG"), refused=(refused,)))
+
+    assert found[0] == refused
+    assert len(found) == 2

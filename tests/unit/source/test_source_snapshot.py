@@ -1,0 +1,127 @@
+"""Snapshot SELECTs lose no digit, and the first window begins early enough."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.errors import SourceRefused
+from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts
+from pipelines.scn import Scn
+from pipelines.source.dictionary import oracle_type
+from pipelines.source.facts import OpenTransaction
+from pipelines.source.handover import Handover, first_window_start
+from pipelines.source.quoting import quoted
+from pipelines.source.snapshot import snapshot_sql
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+
+TYPES = {
+    "NUMBER": (("NUMBER", 22, 0, None, None), OracleType("NUMBER")),
+    "NUMBER(10,2)": (("NUMBER", 22, 0, 10, 2), OracleType("NUMBER", precision=10, scale=2)),
+    "NUMBER(5,-2)": (("NUMBER", 22, 0, 5, -2), OracleType("NUMBER", precision=5, scale=-2)),
+    "INTEGER": (("NUMBER", 22, 0, None, 0), OracleType("NUMBER", precision=38, scale=0)),
+    "FLOAT": (("FLOAT", 22, 0, 126, None), OracleType("FLOAT", precision=126)),
+    "VARCHAR2(10 CHAR)": (("VARCHAR2", 40, 10, None, None), OracleType("VARCHAR2", length=10)),
+    "RAW(16)": (("RAW", 16, 0, None, None), OracleType("RAW", length=16)),
+    "DATE": (("DATE", 7, 0, None, None), OracleType("DATE")),
+    "TIMESTAMP(3)": (("TIMESTAMP(3)", 11, 0, None, 3), OracleType("TIMESTAMP", scale=3)),
+    "TIMESTAMP WITH TIME ZONE": (
+        ("TIMESTAMP(6) WITH TIME ZONE", 13, 0, None, 6),
+        OracleType("TIMESTAMP WITH TIME ZONE", scale=6),
+    ),
+    "INTERVAL": (
+        ("INTERVAL DAY(2) TO SECOND(6)", 11, 0, 2, 6),
+        OracleType("INTERVAL DAY TO SECOND", precision=2, scale=6),
+    ),
+    "CLOB": (("CLOB", 4000, 0, None, None), OracleType("CLOB")),
+}
+
+
+@pytest.mark.parametrize(("told", "expected"), TYPES.values(), ids=TYPES)
+def test_the_dictionary_tells_a_type(told, expected):
+    assert oracle_type(*told) == expected
+
+
+def column(name, *kind, hidden=False, virtual=False, **more):
+    return DictionaryColumn(name, OracleType(*kind, **more), 1, 1, True, hidden, virtual)
+
+
+def table(*columns, key=("ID",)):
+    return DictionaryTable(TableId("SHOP", "Odd Name"), 1, 1, columns, key, frozenset(), Scn(1), Scn(2))
+
+
+def test_what_arrow_cannot_hold_is_fetched_as_text():
+    sql = snapshot_sql(
+        table(
+            column("ID", "NUMBER", precision=10, scale=0),
+            column("N", "NUMBER"),
+            column("R", "NUMBER", precision=5, scale=-2),
+            column("T", "TIMESTAMP", scale=9),
+            column("U", "TIMESTAMP", scale=6),
+            column("V", "NUMBER", virtual=True),
+            column("SYS_NC00009$", "RAW", hidden=True),
+        ),
+        ordered=True,
+    )
+
+    assert sql == (
+        'SELECT "ID",\n'
+        "       TO_CHAR(\"N\", 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''') AS \"N\",\n"
+        "       TO_CHAR(\"R\", 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''') AS \"R\",\n"
+        '       TO_CHAR("T", \'YYYY-MM-DD HH24:MI:SS.FF9\') AS "T",\n'
+        '       "U"\n'
+        '  FROM "SHOP"."Odd Name" AS OF SCN :scn\n'
+        ' ORDER BY "ID"'
+    )
+
+
+@given(st.text(max_size=140))
+def test_no_name_gets_out_of_its_quotes(name):
+    try:
+        shown = quoted(name)
+    except SourceRefused:
+        assert not name or '"' in name or "\0" in name or len(name.encode("utf-8", "surrogatepass")) > 128
+    else:
+        assert shown == f'"{name}"'
+        assert '"' not in shown[1:-1]
+
+
+def log(thread, sequence, first, end, *, gone=False):
+    copy = LogCopy(1, f"/a/{thread}_{sequence}", "D" if gone else "A", deleted=gone)
+    return LogFile(thread, sequence, 11, Scn(first), None if end is None else Scn(end), (copy,) if end else ())
+
+
+def facts(*logs):
+    archived, online = [g for g in logs if g.next_scn], [g for g in logs if not g.next_scn]
+    return RedoFacts(7, Scn(999), (), tuple(archived), tuple(online), (Incarnation(11, Scn(1), "CURRENT", Scn(0)),))
+
+
+STARTS = {
+    "one log earlier": ([log(1, 1, 100, 200), log(1, 2, 200, 300), log(1, 3, 300, None)], 250, 100),
+    "one log earlier than the current one": ([log(1, 1, 100, 200), log(1, 2, 200, None)], 250, 100),
+    "the first log when there is none earlier": ([log(1, 1, 100, None)], 250, 100),
+    "not a log that is gone": ([log(1, 1, 100, 200, gone=True), log(1, 2, 200, None)], 250, 200),
+    "the lowest of all threads": (
+        [log(1, 1, 100, 200), log(1, 2, 200, None), log(2, 1, 50, 90), log(2, 2, 90, 220), log(2, 3, 220, None)],
+        250,
+        90,
+    ),
+    "not below what a thread still has": (
+        [log(1, 1, 100, 200), log(1, 2, 200, None), log(2, 5, 150, None)],
+        250,
+        150,
+    ),
+}
+
+
+@pytest.mark.parametrize(("logs", "start_scn", "expected"), STARTS.values(), ids=STARTS)
+def test_the_first_window_begins_at(logs, start_scn, expected):
+    assert first_window_start(facts(*logs), Scn(start_scn)) == expected
+
+
+def test_mining_starts_before_the_oldest_open_transaction():
+    waiting = OpenTransaction("1.2.3", Scn(400), None, 3)
+
+    assert Handover(Scn(500), (waiting,), Scn(501)).start_scn == 400
+    assert Handover(Scn(500), (), Scn(501)).start_scn == 500

@@ -1,0 +1,49 @@
+"""Named SQL: unique names, a reason where one is needed, nothing stripped."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pipelines.statements import split, statement, statements
+
+PACKAGE = Path(__file__).parents[3] / "pipelines"
+
+
+def test_every_statement_is_used_and_every_used_one_exists():
+    used = set()
+    for folder in ("source", "mine"):
+        for path in (PACKAGE / folder).glob("*.py"):
+            used |= set(re.findall(r'"([a-z_]+)"', path.read_text()))
+
+    assert set(statements()) <= used
+
+
+def test_a_select_ends_without_a_semicolon_and_a_block_with_one():
+    for one in statements().values():
+        assert one.sql.endswith("END;") == one.sql.startswith("BEGIN")
+        assert one.sql.endswith(";") == one.sql.startswith("BEGIN")
+
+
+def test_the_fixed_views_are_read_from_the_control_file_once_not_once_per_instance():
+    text = " ".join(one.sql for one in statements().values()).lower()
+
+    assert set(re.findall(r"gv\$\w+", text)) == {"gv$transaction"}
+
+
+def test_comments_are_the_reason_and_not_the_statement():
+    (one,) = split("-- name: a\n-- Why so.\nSELECT 1\n  FROM dual\n", "x.sql")
+
+    assert (one.why, one.sql) == ("Why so.", "SELECT 1\n  FROM dual")
+
+
+def test_an_empty_statement_is_refused():
+    with pytest.raises(ValueError, match="is empty"):
+        split("-- name: a\n-- Why so.\n", "x.sql")
+
+
+def test_an_unknown_name_is_a_mistake():
+    with pytest.raises(KeyError):
+        statement("no_such_statement")
