@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check clean
+.PHONY: help setup demo stop test check clean
 
 help: ## List these commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -52,6 +52,9 @@ $(STAMP): pyproject.toml constraints.txt
 
 demo: $(STAMP) ## Run the main job here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running)
 	@$(BIN)/python -m pipelines.demo $(if $(KEEP),--keep)
+
+stop: $(STAMP) ## Stop a demo that was kept running
+	@$(BIN)/python -m pipelines.demo stop
 
 test: $(STAMP) ## Run all tests
 	@$(BIN)/python -m pytest $(ARGS)

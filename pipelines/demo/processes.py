@@ -1,0 +1,131 @@
+"""The processes of a demo: each in a group of its own with its log, all stopped together, leftovers found by what was recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil  # type: ignore[import-untyped]
+
+from pipelines.errors import Terminal
+
+STOP_SECONDS = 10.0
+LAST_LINES = 20
+
+
+class ChildDied(Terminal):
+    """A process of the demo ended by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    name: str
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def last_lines(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").strip().splitlines()[-LAST_LINES:])
+
+
+@dataclass(slots=True)
+class Crew:
+    """Starts and stops; `record` is a file with each process's id and start time, so that no stranger's id is ever killed."""
+
+    record: Path
+    logs: Path
+    children: list[Child] = field(default_factory=list)
+
+    def start(self, name: str, command: Sequence[str], env: Mapping[str, str], folder: Path) -> Child:
+        self.logs.mkdir(parents=True, exist_ok=True)
+        log = self.logs / f"{name}.log"
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                list(command),
+                env=dict(env),
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        child = Child(name, process, log)
+        self.children.append(child)
+        self._write_record()
+        return child
+
+    def check(self) -> None:
+        """Raises ChildDied when one has ended without being asked to."""
+        for child in self.children:
+            code = child.process.poll()
+            if code is not None:
+                what = f"{child.name} ended with code {code}. Its last lines:\n{child.last_lines()}"
+                raise ChildDied(what, cure=f"read {child.log}")
+
+    def finish(self, child: Child, number: int = signal.SIGTERM) -> str:
+        """End one that is wanted no more and return its output."""
+        self.children.remove(child)
+        stop_trees([child.process.pid], number)
+        child.process.wait()
+        self._write_record()
+        return child.log.read_text(errors="replace")
+
+    def stop(self) -> None:
+        stop_trees([child.process.pid for child in reversed(self.children)])
+        for child in self.children:
+            child.process.wait()
+        self.children.clear()
+        self._write_record()
+
+    def _write_record(self) -> None:
+        rows = []
+        for child in self.children:
+            with suppress(psutil.NoSuchProcess):
+                rows.append({"name": child.name, "pid": child.process.pid, "began": began(child.process.pid)})
+        part = self.record.with_name(self.record.name + ".part")
+        part.write_text(json.dumps(rows))
+        part.replace(self.record)
+
+
+def began(pid: int) -> float:
+    return float(psutil.Process(pid).create_time())
+
+
+def stop_leftovers(record: Path) -> list[str]:
+    """Stop what an earlier demo recorded and left; an id that now belongs to another process is passed over."""
+    if not record.is_file():
+        return []
+    ours = []
+    for row in json.loads(record.read_text() or "[]"):
+        with suppress(psutil.NoSuchProcess):
+            if abs(began(row["pid"]) - row["began"]) < 1:
+                ours.append(row)
+    stop_trees([row["pid"] for row in ours])
+    record.unlink()
+    return [row["name"] for row in ours]
+
+
+def stop_trees(pids: Sequence[int], number: int = signal.SIGTERM) -> None:
+    """Signal the groups, wait, then kill what is left of them and of their descendants."""
+    members: list[psutil.Process] = []
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            leader = psutil.Process(pid)
+            members += [leader, *leader.children(recursive=True)]
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.killpg(pid, number)
+    deadline = time.monotonic() + STOP_SECONDS
+    _, alive = psutil.wait_procs(members, timeout=max(0.0, deadline - time.monotonic()))
+    for process in alive:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)

@@ -1,0 +1,78 @@
+"""What a demo has shown, as tables to read and as report.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+COUNTS = ("table", "source_rows", "delta_rows", "differing_cells")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`tables` are the rows of `verify`, `windows` those of `windows`, `work` is the workload's summary."""
+
+    seconds: float
+    windows: Sequence[Mapping[str, Any]]
+    tables: Sequence[Mapping[str, Any]]
+    work: Mapping[str, Any]
+
+    @property
+    def equal(self) -> bool:
+        """Proven only when there was something to compare."""
+        return bool(self.tables) and all(
+            not t["differing_cells"] and t["source_rows"] == t["delta_rows"] and not t["missing_rows"] and not t["extra_rows"]
+            for t in self.tables
+        )
+
+    @property
+    def applied_scn(self) -> int:
+        """The SCN that every table is complete to."""
+        return min((int(t["applied_scn"]) for t in self.tables), default=0)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "seconds": round(self.seconds, 1),
+            "applied_scn": self.applied_scn,
+            "windows": len(self.windows),
+            "tables": [{name: t[name] for name in COUNTS} for t in self.tables],
+        }
+
+    def write(self, file: Path) -> None:
+        file.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
+
+    def shown(self) -> RenderableType:
+        parts: list[RenderableType] = [self._windows(), self._tables()]
+        samples = [(t["table"], *sample.values()) for t in self.tables for sample in t["samples"]]
+        if samples:
+            parts.append(_table("First differences", ("table", "key", "column", "source", "Delta"), samples))
+        verdict = "Source and Delta are equal, cell by cell." if self.equal else "SOURCE AND DELTA DIFFER."
+        parts.append(Text(verdict, style="bold green" if self.equal else "bold red"))
+        return Group(*parts)
+
+    def _windows(self) -> Table:
+        rows = [(w["start"], w["end"], w["logs"], w["threads"], w["rows"]) for w in self.windows]
+        return _table("Windows landed", ("start SCN", "end SCN", "logs", "redo threads", "change rows"), rows)
+
+    def _tables(self) -> Table:
+        rows = [(t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in self.tables]
+        return _table(
+            "Comparison AS OF the applied SCN", ("table", "SCN", "source rows", "Delta rows", "differing cells"), rows
+        )
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
+    grid = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        numeric = all(isinstance(row[number], int) for row in rows)
+        grid.add_column(column, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        grid.add_row(*(Text("" if cell is None else str(cell)) for cell in row))
+    return grid

@@ -1,0 +1,156 @@
+"""Where a demo plays: its folder, ports, settings, and the environment and command line of each process. Starts nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from pipelines.config import CONFIG_VARIABLE
+from pipelines.runtime import delta_jars, environment
+
+PIPELINE = "shop"
+PASSWORD = "oracle"
+LOGIN = "admin"
+TABLES = ("CUSTOMERS", "ORDERS", "ORDER_LINES", "PAYMENTS", "STOCK")
+INSTANCES = 2
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+SETTINGS = """\
+# Written by `make demo`.
+pipelines:
+  {pipeline}:
+    source: {{connection: demo_oracle, container: FREEPDB1}}
+    landing: {folder}/landing
+    lake: {folder}/lake
+    schedule: every 10s
+    spark: {{mode: connect, connection: demo_spark}}
+    retry: {{attempts: 3}}
+    tables: [{tables}]
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    folder: Path
+    oracle_port: int
+    spark_port: int
+    airflow_port: int
+
+    @property
+    def settings(self) -> Path:
+        return self.folder / "pipelines.yml"
+
+    @property
+    def record(self) -> Path:
+        return record_file(self.folder)
+
+    @property
+    def pdb(self) -> str:
+        return f"127.0.0.1:{self.oracle_port}/FREEPDB1"
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.airflow_port}"
+
+    @property
+    def spark_remote(self) -> str:
+        return f"sc://127.0.0.1:{self.spark_port}"
+
+    def write(self) -> None:
+        tables = ", ".join(f"SHOP.{name}" for name in TABLES)
+        self.settings.write_text(SETTINGS.format(pipeline=PIPELINE, folder=self.folder, tables=tables))
+        home = self.folder / "airflow"
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "passwords.json").write_text(json.dumps({LOGIN: LOGIN}))
+
+    def connections(self) -> dict[str, str]:
+        """What the steps read, in a task, in the terminal and in the demo itself."""
+        return {
+            CONFIG_VARIABLE: str(self.settings),
+            "AIRFLOW_CONN_DEMO_ORACLE": f"oracle://{quote('C##REDOLAKE')}:{PASSWORD}@127.0.0.1:{self.oracle_port}/FREE",
+            # A hyphen: URLs allow no underscore there, and Airflow reads both alike.
+            "AIRFLOW_CONN_DEMO_SPARK": f"spark-connect://127.0.0.1:{self.spark_port}",
+            "REDOLAKE_SPARK_REMOTE": self.spark_remote,
+        }
+
+    def child_environment(self) -> dict[str, str]:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW_", "SPARK_"))}
+        return {**environment(clean), **self.connections(), "STANDIN_PASSWORD": PASSWORD, "PYTHONUNBUFFERED": "1"}
+
+    def airflow_environment(self) -> dict[str, str]:
+        home = self.folder / "airflow"
+        return {
+            **self.child_environment(),
+            "AIRFLOW_HOME": str(home),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(REPOSITORY / "dags"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(REPOSITORY / "plugins"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{LOGIN}:admin",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
+            "AIRFLOW__API__HOST": "127.0.0.1",
+            "AIRFLOW__API__PORT": str(self.airflow_port),
+            # Tasks find the API by it, not by the port.
+            "AIRFLOW__API__BASE_URL": self.address,
+            "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
+            "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
+            "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
+            "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
+        }
+
+    # --- command lines ---
+
+    def standin(self) -> list[str]:
+        command = [sys.executable, "-m", "pipelines.standin.cli", "start", "--port", str(self.oracle_port)]
+        command += ["--threads", str(INSTANCES), "--archive-lag-target", "4"]
+        return [*command, "--archive-dest", str(self.folder / "archive"), "--port-file", str(self.folder / "standin.port")]
+
+    def workload(self, seconds: int, rate: float) -> list[str]:
+        command = [sys.executable, "-m", "pipelines.standin.cli", "workload", "--dsn", self.pdb, "--output", "json"]
+        return [*command, "--seconds", str(seconds), "--rate", str(rate), "--sessions", "3"]
+
+    def spark(self) -> list[str]:
+        from pipelines.apply.session import spark_conf
+
+        own = {
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": str(self.spark_port),
+            "spark.log.level": "WARN",
+            "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"),
+        }
+        command = [
+            "spark-submit",
+            "--class",
+            "org.apache.spark.sql.connect.service.SparkConnectServer",
+            "--name",
+            "redolake-demo",
+        ]
+        command += ["--master", "local[2]", "--driver-memory", "1g", "--jars", ",".join(delta_jars())]
+        for key, value in spark_conf(own).items():
+            command += ["--conf", f"{key}={value}"]
+        return command
+
+    def airflow(self) -> list[str]:
+        return ["airflow", "standalone"]
+
+
+def record_file(folder: Path) -> Path:
+    return folder / "processes.json"
+
+
+def new_scene(folder: Path) -> Scene:
+    """Three free ports, no two alike: each is held until all are found."""
+    probes = [socket.socket() for _ in range(3)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        ports = [int(probe.getsockname()[1]) for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+    return Scene(folder.resolve(), *ports)
