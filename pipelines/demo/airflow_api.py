@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 from pipelines.errors import SourceUnavailable
 
 TIMEOUT_SECONDS = 15
+NEEDED_PARTS = ("metadatabase", "scheduler", "dag_processor")
 
 
 class AirflowUnavailable(SourceUnavailable):
@@ -49,9 +50,7 @@ class AirflowApi:
 
     def healthy(self) -> bool:
         parts = self.request("GET", "/api/v2/monitor/health")
-        return all(
-            (parts.get(name) or {}).get("status") == "healthy" for name in ("metadatabase", "scheduler", "dag_processor")
-        )
+        return all((parts.get(name) or {}).get("status") == "healthy" for name in NEEDED_PARTS)
 
     def dags(self) -> set[str]:
         return {dag["dag_id"] for dag in self.request("GET", "/api/v2/dags", query={"limit": 100})["dags"]}
@@ -71,9 +70,8 @@ class AirflowApi:
 
     def failed_run(self) -> tuple[str, str] | None:
         """The latest failed run of any DAG."""
-        runs = self.request("GET", "/api/v2/dags/~/dagRuns", query={"state": "failed", "order_by": "-end_date", "limit": 1})[
-            "dag_runs"
-        ]
+        query = {"state": "failed", "order_by": "-end_date", "limit": 1}
+        runs = self.request("GET", "/api/v2/dags/~/dagRuns", query=query)["dag_runs"]
         return (runs[0]["dag_id"], runs[0]["dag_run_id"]) if runs else None
 
     def why(self, dag: str, run: str) -> str:

@@ -1,4 +1,4 @@
-"""The processes of a demo: each in a group of its own with its log, all stopped together, leftovers found by what was recorded."""
+"""The processes of a demo: each in a group of its own with a log, all stopped together; leftovers are known by their record."""
 
 from __future__ import annotations
 
