@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import socket
 import sys
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ PASSWORD = "oracle"
 LOGIN = "admin"
 TABLES = ("CUSTOMERS", "ORDERS", "ORDER_LINES", "PAYMENTS", "STOCK")
 INSTANCES = 2
+CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 SETTINGS = """\
@@ -67,6 +69,8 @@ class Scene:
         home = self.folder / "airflow"
         home.mkdir(parents=True, exist_ok=True)
         (home / "passwords.json").write_text(json.dumps({LOGIN: LOGIN}))
+        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.connections().items())
+        (self.folder / "env").write_text(f"# `. {self.folder / 'env'}` lets redolake find this demo while it runs.\n{exports}")
 
     def connections(self) -> dict[str, str]:
         """What the steps read, in a task, in the terminal and in the demo itself."""
@@ -123,14 +127,8 @@ class Scene:
             "spark.log.level": "WARN",
             "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"),
         }
-        command = [
-            "spark-submit",
-            "--class",
-            "org.apache.spark.sql.connect.service.SparkConnectServer",
-            "--name",
-            "redolake-demo",
-        ]
-        command += ["--master", "local[2]", "--driver-memory", "1g", "--jars", ",".join(delta_jars())]
+        command = ["spark-submit", "--class", CONNECT_SERVER, "--name", "redolake-demo", "--master", "local[2]"]
+        command += ["--driver-memory", "1g", "--jars", ",".join(delta_jars())]
         for key, value in spark_conf(own).items():
             command += ["--conf", f"{key}={value}"]
         return command

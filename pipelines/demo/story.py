@@ -111,9 +111,7 @@ class Story:
             summary = dict(json.loads(text.strip().splitlines()[-1]))
         except (ValueError, IndexError) as error:
             raise Terminal(f"the workload left no summary:\n{text[-2000:]}", cure=f"read {workload.log}") from error
-        self.say(
-            f"the workload has stopped: {summary.get('transactions', summary)} transactions, last at SCN {summary['last_scn']}"
-        )
+        self.say(f"the workload has stopped: {summary['transactions']} transactions, last SCN {summary['last_scn']}")
         return summary
 
     def catch_up(self, api: AirflowApi, pipeline: Pipeline, scn: int) -> None:
