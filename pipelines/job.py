@@ -164,17 +164,13 @@ def published(spec: BatchSpec) -> BatchResult | None:
 
 def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
     """Of two attempts the first wins, and both return what it wrote."""
-    if not create(spec.manifest, result):
+    folder, _, name = spec.manifest.rpartition("/")
+    if not Files(folder).create(name, to_json(result).encode()):
         first = published(spec)
         assert first is not None, "a manifest is never removed"
         return first
     crash.point("manifest")
     return result
-
-
-def create(path: str, result: Result) -> bool:
-    folder, _, name = path.rpartition("/")
-    return Files(folder).create(name, to_json(result).encode())
 
 
 # --- Snapshots and comparisons ---------------------------------------------------------------------------------------
@@ -195,7 +191,7 @@ def run_snapshot(spark: SparkSession, spec: SnapshotSpec, on_progress: Report | 
         report(f"{task.table}: {done.rows} rows" if done.loaded else f"{task.table}: nothing loaded")
         loaded.append(done)
     result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
-    create(spec.manifest, result)
+    leave(spec.manifest, result)
     return result
 
 
@@ -206,8 +202,15 @@ def run_compare(spark: SparkSession, spec: CompareSpec, on_progress: Report | No
         report(f"{task.table}: {'equal' if found.equal else 'DIFFERS'}, {found.source_rows} rows")
         compared.append(found)
     result = CompareResult(spec.pipeline, tuple(compared))
-    create(spec.manifest, result)
+    leave(spec.manifest, result)
     return result
+
+
+def leave(path: str, result: SnapshotResult | CompareResult) -> None:
+    """What the last attempt found counts: both are told by the tables themselves."""
+    folder, _, name = path.rpartition("/")
+    with Files(folder).writing(name) as out:
+        out.write(to_json(result).encode())
 
 
 def run(spark: SparkSession, spec: Spec, on_progress: Report | None = None) -> Result:
@@ -250,6 +253,11 @@ def watch_parent(seconds: float = 2.0) -> None:
     threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
+def write_line(line: str) -> None:
+    sys.stdout.write(f"redolake: {line}\n")
+    sys.stdout.flush()
+
+
 def read_spec(path: str) -> Spec:
     folder, _, name = path.rpartition("/")
     body = Files(folder or ".").read(name)
@@ -264,7 +272,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     spec = read_spec(path)
     spark = open_session("submit", conf=spec.spark)
     try:
-        run(spark, spec, lambda line: sys.stdout.write(f"redolake: {line}\n"))
+        run(spark, spec, write_line)
     finally:
         spark.stop()
     return 0

@@ -1,0 +1,41 @@
+"""A local Spark session with Delta, shared by a module's tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.apply.session import open_session
+
+QUIET = {
+    "spark.log.level": "ERROR",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.default.parallelism": "2",
+    "spark.python.worker.reuse": "true",
+    # Short-lived: the first compiler is enough, and a small heap does.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.memory": "1g",
+}
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    place = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    before = {name: os.environ.get(name) for name in ("PATH", "PYSPARK_PYTHON")}
+    os.environ.update(PATH=place, PYSPARK_PYTHON=sys.executable)
+    warehouse = tmp_path_factory.mktemp("warehouse")
+    session = open_session("local", "local[2]", {**QUIET, "spark.sql.warehouse.dir": str(warehouse)})
+    yield session
+    session.stop()
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
