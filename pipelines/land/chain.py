@@ -49,9 +49,8 @@ def _circumstance(record: SliceRecord) -> Mapping[str, Any]:
     return {"token": record.token, **record.circumstance}
 
 
-def check_place(window: Window, landed: Sequence[Manifest], previous_end: int | None) -> None:
+def check_place(window: Window, last: Manifest | None, previous_end: int | None) -> None:
     """The compare half of compare-and-set: raises LandingConflict unless the window continues the chain."""
-    last = landed[-1] if landed else None
     start = int(window.scns.start)
     if previous_end is not None and (last is None or last.end != previous_end):
         shown = "nothing is landed" if last is None else f"it ends at {last.end}"

@@ -24,6 +24,8 @@ CURES = {
     errno.EROFS: "mount it writable, or set `landing` to another place",
     errno.EACCES: "give the user of this process the right to write there, or set `landing` to another place",
     errno.EPERM: "give the user of this process the right to write there, or set `landing` to another place",
+    errno.EOPNOTSUPP: "the file system there has no hard links, which keep two writers apart: set `landing` to another place",
+    errno.EEXIST: "a file lies where a folder should be: set `landing` to another place",
     errno.ENOTDIR: "a file lies where a folder should be: set `landing` to another place",
 }
 OTHER_CURE = "make the place writable, or set `landing` to another one; then run again: nothing was published"
@@ -57,14 +59,12 @@ class Files:
 
     @contextmanager
     def _told(self, relative: str) -> Iterator[None]:
-        """FileExistsError and FileNotFoundError are answers; every other OSError is a landing that refuses."""
+        """Every OSError is a landing that refuses; those that are answers are caught inside."""
         try:
             yield
-        except (FileExistsError, FileNotFoundError):
-            raise
         except OSError as error:
             cure = CURES.get(error.errno or 0, OTHER_CURE)
-            what = f"cannot write to the landing: {error.strerror or error}"
+            what = f"the landing refuses: {error.strerror or error}"
             raise LandingUnwritable(what, cure=cure, path=self.shown(relative)) from error
 
     def make_folder(self, relative: str) -> None:
@@ -102,34 +102,32 @@ class Files:
     def create(self, relative: str, body: bytes) -> bool:
         """Write a small file if none has its name; False when there is one already."""
         self.make_folder(relative.rpartition("/")[0])
-        try:
-            with self._told(relative):
+        with self._told(relative):
+            try:
                 if self._is_local:
                     create_local(self.path(relative), body)
                 else:
                     self._fs.pipe_file(self.path(relative), body, mode="create")
-        except FileExistsError:
-            return False
+            except FileExistsError:
+                return False
         return True
 
     def read(self, relative: str) -> bytes | None:
         """None when there is no such file."""
-        try:
-            body: bytes = self._fs.cat_file(self.path(relative))
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise LandingUnwritable(
-                f"cannot read the landing: {error.strerror or error}", cure=OTHER_CURE, path=self.shown(relative)
-            ) from error
+        with self._told(relative):
+            try:
+                body: bytes = self._fs.cat_file(self.path(relative))
+            except FileNotFoundError:
+                return None
         return body
 
     def names(self, relative: str) -> list[str]:
         """Names of what lies in a folder, sorted; empty when there is none."""
-        try:
-            found = self._fs.ls(self.path(relative), detail=False, refresh=True)
-        except FileNotFoundError:
-            return []
+        with self._told(relative):
+            try:
+                found = self._fs.ls(self.path(relative), detail=False, refresh=True)
+            except FileNotFoundError:
+                return []
         return sorted(path.rstrip("/").rpartition("/")[2] for path in found)
 
     def read_json(self, relative: str) -> dict[str, Any] | None:

@@ -85,7 +85,7 @@ class Landing:
         self._mend(window)
         published = self.read_manifest(window.name)
         if published is None:
-            check_place(window, self.windows(), previous_end)
+            check_place(window, self.last_window(), previous_end)
             self._files.create(layout.chain_file(window.resetlogs_id, manifest.start), as_bytes(as_json(manifest)))
             self._mend(window)
             published = self.read_manifest(window.name)
@@ -104,6 +104,11 @@ class Landing:
         """All landed windows, in SCN order within each incarnation."""
         found = (self.read_manifest(name) for name in self._files.names(layout.WINDOWS))
         return sorted((m for m in found if m is not None), key=lambda m: (m.resetlogs_id, m.start))
+
+    def last_window(self) -> Manifest | None:
+        """The end of the chain, without reading what lies before it."""
+        found = (self.read_manifest(name) for name in reversed(self._files.names(layout.WINDOWS)))
+        return next((manifest for manifest in found if manifest is not None), None)
 
     def read_manifest(self, window_name: str) -> Manifest | None:
         """None when no such window is landed."""

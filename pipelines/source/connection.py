@@ -6,7 +6,7 @@ Nothing is connected here, and what is not understood is a finding, not ignored.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -25,7 +25,7 @@ def _flag(value: object) -> bool:
 
 
 # What may stand in a connection's extra, and its type; all of it goes to the driver under the same name ...
-PASSED_ON: Mapping[str, type | Any] = {
+PASSED_ON: Mapping[str, Callable[[Any], object]] = {
     "wallet_location": str,
     "wallet_password": str,
     "config_dir": str,

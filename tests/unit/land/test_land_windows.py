@@ -202,13 +202,16 @@ def test_json_is_written_once(landing):
     assert landing.names("batches") == ["1.json"]
 
 
-def test_a_landing_that_cannot_be_written_says_where_and_what_to_do(tmp_path):
-    (tmp_path / "shop").write_text("in the way")
+@pytest.mark.parametrize("in_the_way", ["shop", "shop/windows", "shop/chain"])
+def test_a_landing_that_cannot_be_written_says_where_and_what_to_do(tmp_path, in_the_way):
+    blocked = tmp_path / in_the_way
+    blocked.parent.mkdir(exist_ok=True)
+    blocked.write_text("in the way")
 
     with pytest.raises(LandingUnwritable) as caught:
-        Landing(str(tmp_path), "shop").begin(window())
-    assert "/shop/" in str(caught.value.where["path"])
-    assert caught.value.cure
+        land(Landing(str(tmp_path), "shop"), window())
+    assert in_the_way in str(caught.value.where["path"])
+    assert "a file lies where a folder should be" in caught.value.cure
 
 
 def test_a_full_disk_is_told_once_and_publishes_nothing(tmp_path, monkeypatch):
