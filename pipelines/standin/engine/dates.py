@@ -34,7 +34,7 @@ _PATTERNS = {
 _ELEMENT = re.compile(
     r'"(?P<quoted>[^"]*)"|FF(?P<digits>[1-9]?)|(?P<name>SYYYY|YYYY|RRRR|RR|YY|MONTH|MON|MM|DD|HH24|HH12|HH|MI|SSSSS|SS|AM|PM|TZH|TZM)|(?P<fx>FX|FM)|(?P<mark>.)',
     re.I,
-)  # noqa: E501
+)
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -439,9 +438,7 @@ _PSEUDO: dict[str, Compiled] = {
     "USER": Compiled(lambda row, f: f.session.user, datatypes.text_info(128), True),
     "UID": Compiled(lambda row, f: 100, datatypes.NUMBER, True),
     "ROWNUM": Compiled(lambda row, f: f.rownum, datatypes.NUMBER),
+    "SESSIONTIMEZONE": Compiled(lambda row, f: f.nls["TIME_ZONE"], datatypes.text_info(75), True),
+    "DBTIMEZONE": Compiled(lambda row, f: "+00:00", datatypes.text_info(6), True),
     "EMPTY_CLOB": Compiled(lambda row, f: None, datatypes.text_info(), True),
 }
-
-
-def number_or_none(value: Any) -> int | Decimal | None:
-    return None if value is None else to_number(value)

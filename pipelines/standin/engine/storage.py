@@ -62,10 +62,16 @@ class TableStore:
         self.structure_scn = scn  # of the last structural DDL: no flashback beyond
         self.pad: Row = ()
         self.layout = Layout(definition, frozenset())
+        self.generation = 0
+        self.has_references = False
+        self.compiled_checks: tuple[tuple[str, Any], ...] | None = None
 
     def refresh(self, database_wide: frozenset[str]) -> None:
         """Derive anew what depends on the definition."""
         self.layout = Layout(self.definition, database_wide)
+        self.generation += 1
+        self.has_references = any(c.kind == "R" and c.enabled for c in self.definition.constraints)
+        self.compiled_checks = None
         for index in self.indexes:
             index.positions = tuple(self.layout.position[name] for name in index.columns)
         self.pad = self.pad + (None,) * (len(self.layout.names) - len(self.pad))

@@ -44,6 +44,12 @@ class XidAllocator:
         self._sequence[segment, slot] = sequence
         return segment, slot, sequence
 
+    def used(self) -> dict[tuple[int, int], int]:
+        return dict(self._sequence)
+
+    def take_over(self, used: dict[tuple[int, int], int]) -> None:
+        self._sequence.update(used)
+
     def give_back(self, con_id: int, xid: Xid) -> None:
         self._free[con_id].append(xid[:2])
 
@@ -79,9 +85,19 @@ class Transactions:
         self._database = database
         self._xids = XidAllocator()
 
+    def used_slots(self) -> dict[tuple[int, int], int]:
+        """The last sequence of each slot, for the next start."""
+        return self._xids.used()
+
+    def take_over(self, used: dict[tuple[int, int], int]) -> None:
+        self._xids.take_over(used)
+
     def record(self, tx: Transaction, op: Op, **fields: Any) -> RedoRecord:
         session = tx.session
         return RedoRecord(0, op, tx.xid, tx.thread, con_id=tx.con_id, user=session.user, start_scn=tx.start_scn, **fields)
+
+    def ddl_record(self, tx: Transaction, text: str, info: str) -> RedoRecord:
+        return self.record(tx, Op.DDL, sql=text, info=info)
 
     def of(self, session: EngineSession) -> Transaction:
         """The session's transaction; begun, with its START record, when there is none."""
@@ -91,7 +107,6 @@ class Transactions:
         xid = self._xids.take(session.container)
         tx = Transaction(xid, session, database.clock.scn + 1)
         tx.start_scn = database.redo.write(self.record(tx, Op.START))
-        database.redo_of_start(tx)
         session.transaction = tx
         database.state.transactions[xid] = OpenTransaction(
             xid, tx.con_id, tx.thread, tx.start_scn, database.clock.second(), session.number, session.user

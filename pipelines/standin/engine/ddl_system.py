@@ -1,0 +1,129 @@
+"""ALTER SESSION, ALTER SYSTEM and ALTER DATABASE."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pipelines.standin.engine.ddl_alter import logging_kinds
+from pipelines.standin.engine.privileges import require
+from pipelines.standin.engine.tokens import Cursor
+from pipelines.standin.interface import OraError
+from pipelines.standin.model import PDB, ROOT
+
+if TYPE_CHECKING:
+    from pipelines.standin.engine.session import EngineSession
+
+_FLAGS = {"ALL COLUMN LOGGING": "ALL", "PRIMARY KEY LOGGING": "PK", "UNIQUE KEY LOGGING": "UI", "FOREIGN KEY LOGGING": "FK"}
+_INTEGER_PARAMETERS = frozenset({"ARCHIVE_LAG_TARGET", "UNDO_RETENTION"})
+
+
+def alter_session(session: EngineSession, cursor: Cursor) -> None:
+    if cursor.accept("CLOSE", "DATABASE") or cursor.accept("ENABLE") or cursor.accept("DISABLE") or cursor.accept("FORCE"):
+        cursor.skip_rest()  # parallel DML, resumable space and database links change nothing here
+        return
+    cursor.expect("SET")
+    if cursor.accept("CONTAINER"):
+        cursor.expect("=")
+        name = cursor.take().value
+        name = f"CDB${cursor.take().value}" if name == "CDB" else name
+        _set_container(session, name)
+        return
+    while cursor.next.kind == "word":
+        name = cursor.take().value
+        cursor.expect("=")
+        token = cursor.take()
+        sign = token.value if token.value in ("+", "-") and token.kind == "sign" else ""
+        value = sign + (cursor.take().value if sign else token.value)
+        if name == "CURRENT_SCHEMA":
+            session.set_current_schema(value)
+        elif name.startswith("NLS_") or name == "TIME_ZONE":
+            session.set_nls(name, value)
+        else:
+            session.settings[name] = value
+    cursor.end()
+
+
+def _set_container(session: EngineSession, name: str) -> None:
+    state = session.database.state
+    if not state.is_cdb:
+        raise OraError(65090, "operation only allowed in a container database")
+    require(session.account, "SET CONTAINER")
+    if not session.account.is_common:
+        raise OraError(1031, "insufficient privileges")
+    containers = {"CDB$ROOT": ROOT, state.pdb_name: PDB}
+    if name not in containers:
+        raise OraError(65011, f"Pluggable database {name} does not exist.")
+    if session.transaction is not None and containers[name] != session.container:
+        raise OraError(65023, f"active transaction exists in container {state.container_name(session.container)}")
+    session.container = containers[name]
+
+
+def alter_system(session: EngineSession, cursor: Cursor) -> None:
+    require(session.account, "ALTER SYSTEM")
+    database = session.database
+    if cursor.accept("SWITCH", "LOGFILE"):
+        cursor.end()
+        _in_root(session)
+        database.switch_log(session.thread)
+    elif cursor.accept("ARCHIVE", "LOG", "CURRENT"):
+        cursor.end()
+        _in_root(session)
+        database.archive_current()
+    elif cursor.accept("CHECKPOINT") or cursor.accept("FLUSH"):
+        cursor.skip_rest()
+    elif cursor.accept("SET"):
+        _set_parameter(session, cursor)
+    elif cursor.accept("KILL", "SESSION"):
+        number = cursor.take().value.split(",")[0]
+        database.kill(int(number))
+    else:
+        raise OraError(3001, f"unimplemented feature: ALTER SYSTEM {cursor.next.value}")
+
+
+def _in_root(session: EngineSession) -> None:
+    if session.container not in (0, ROOT):
+        raise OraError(65040, "operation not allowed from within a pluggable database")
+
+
+def _set_parameter(session: EngineSession, cursor: Cursor) -> None:
+    name = cursor.name()
+    cursor.expect("=")
+    value = cursor.take().value
+    while cursor.next.kind == "word":  # SCOPE = BOTH, SID = '*'
+        cursor.take()
+        cursor.expect("=")
+        cursor.take()
+    cursor.end()
+    if name in _INTEGER_PARAMETERS and not value.isdigit():
+        raise OraError(2017, "integer value required")
+    known = session.database.state.parameters
+    if name.lower() not in known:
+        raise OraError(2065, "illegal option for ALTER SYSTEM")
+    known[name.lower()] = value
+
+
+def alter_database(session: EngineSession, cursor: Cursor) -> None:
+    require(session.account, "ALTER DATABASE")
+    state = session.database.state
+    if cursor.accept("FORCE", "LOGGING"):
+        state.force_logging = True
+        return
+    if cursor.accept("NO", "FORCE", "LOGGING"):
+        state.force_logging = False
+        return
+    adding = cursor.accept("ADD", "SUPPLEMENTAL", "LOG")
+    if not adding and not cursor.accept("DROP", "SUPPLEMENTAL", "LOG"):
+        raise OraError(3001, f"unimplemented feature: ALTER DATABASE {cursor.next.value}")
+    if cursor.is_next("DATA") and cursor.ahead(1).value == "(":
+        flags = {_FLAGS[kind] for kind in logging_kinds(cursor)}
+    else:
+        cursor.expect("DATA")
+        flags = {"MIN"}
+    cursor.end()
+    if adding:
+        state.supplemental |= flags
+    elif flags == {"MIN"} and state.supplemental - {"MIN"}:
+        raise OraError(32589, "unable to drop minimal supplemental logging")
+    else:
+        state.supplemental -= flags
+    session.database.refresh_all()
