@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.oracle import Oracle
@@ -10,13 +12,20 @@ from sqlglot.errors import ParseError, TokenError
 from pipelines.standin.interface import OraError
 
 
-class _AsWritten(Oracle):
-    """Oracle's grammar without sqlglot's knowledge of functions, which would rewrite format masks."""
+class _Words(Oracle):
+    """Oracle's grammar in which ROLLBACK is a name, as it is in V$LOGMNR_CONTENTS; the statement never comes here."""
 
-    Tokenizer = Oracle.Tokenizer
+    class Tokenizer(Oracle.Tokenizer):
+        KEYWORDS = {k: v for k, v in Oracle.Tokenizer.KEYWORDS.items() if k not in ("ROLLBACK", "COMMIT")}  # noqa: RUF012
 
-    class Parser(Oracle.Parser):
-        FUNCTIONS = {}  # noqa: RUF012
+
+class _AsWritten(_Words):
+    """Without sqlglot's knowledge of functions, which would rewrite format masks."""
+
+    Tokenizer = _Words.Tokenizer
+
+    class Parser(Oracle.Parser):  # type: ignore[misc]
+        FUNCTIONS: ClassVar[dict[str, object]] = {}  # noqa: RUF012
         FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.FUNCTION_PARSERS.items() if k in ("CAST", "EXTRACT", "TRIM")}  # noqa: RUF012
         NO_PAREN_FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.NO_PAREN_FUNCTION_PARSERS.items() if k == "CASE"}  # noqa: RUF012
 
@@ -26,7 +35,7 @@ def parse_as_written(text: str) -> exp.Expression:
 
 
 def parse_understood(text: str) -> exp.Expression:
-    return _parsed(text, Oracle)
+    return _parsed(text, _Words)
 
 
 def _parsed(text: str, dialect: type[Oracle]) -> exp.Expression:
