@@ -58,10 +58,11 @@ def literal(random: random.Random, name: str, kind: OracleType) -> str:
     if kind is RAW:
         return f"HEXTORAW('{random.randbytes(16).hex()}')"
     if kind in (DATE, TIMESTAMP):
-        day = f"{random.randint(2015, 2026)}-{random.randint(1, 12):02d}-{random.randint(1, 28):02d} 13:{random.randint(10, 59)}:09"
+        year, month, day = random.randint(2015, 2026), random.randint(1, 12), random.randint(1, 28)
+        text = f"{year}-{month:02d}-{day:02d} 13:{random.randint(10, 59)}:09"
         if kind is DATE:
-            return f"TO_DATE('{day}', 'YYYY-MM-DD HH24:MI:SS')"
-        return f"TO_TIMESTAMP('{day}.{random.randint(0, 999999):06d}000')"
+            return f"TO_DATE('{text}', 'YYYY-MM-DD HH24:MI:SS')"
+        return f"TO_TIMESTAMP('{text}.{random.randint(0, 999999):06d}000')"
     return f"'{random.randint(0, 10**7)}'" if kind is NUMBER else f"'.{random.randint(1, 99)}'"
 
 

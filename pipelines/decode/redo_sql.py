@@ -87,13 +87,14 @@ class _Batch:
         self.misplaced = self._misplaced_gaps()
 
     def _misplaced_gaps(self) -> Ints:
-        """Gaps out of the grammar, or met in a state in which they have no meaning."""
+        """Gaps out of the grammar, or met in a state in which they have no meaning.
+
+        That the last gap ends the statement, and no other, follows: a gap that opens a literal has one quote more.
+        """
         entered = np.full(len(self.code), START, np.int32)
         entered[self.opening_gap + 1] = self._states()
         misplaced: Bools = (self.table.enters[self.code] >> entered) & 1 == 0
-        ends = self.table.leaves[self.code] == END
-        ends[self.tail_gap] = ~ends[self.tail_gap]
-        gaps: Ints = np.flatnonzero(misplaced | ends).astype(np.int32)
+        gaps: Ints = np.flatnonzero(misplaced).astype(np.int32)
         return gaps
 
     def _states(self) -> Ints:

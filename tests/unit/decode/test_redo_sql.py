@@ -251,6 +251,13 @@ def test_a_malformed_statement_is_refused_and_its_neighbours_are_not(sql, reason
     assert [parsed.kind[1], parsed.table[1]] == [Kind.UNKNOWN, -1]
 
 
+def test_a_literal_ends_with_its_row():
+    parsed = parse_redo_sql(pa.array(['delete from "S"."T" where "A" = \'1\'', "'2' and", "', '3'", 'delete from "S"."T"']))
+
+    assert [e is None for e in parsed.error.to_pylist()] == [True, False, False, True]
+    assert said(parsed, 0) == {("WHERE", "A"): ("TEXT", "1")}
+
+
 def test_statements_of_several_tables_kinds_and_column_orders_share_a_batch():
     parsed = parse_redo_sql(
         pa.array(
