@@ -77,9 +77,10 @@ def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int) -> pa.Re
         "thread": pc.if_else(pc.equal(told, 0), pa.scalar(logs.thread, pa.int32()), told),
         "sequence": log_of(batch, logs),
         "rs_id": pc.utf8_trim_whitespace(batch.column("rs_id").cast(pa.string())),
+        "at": batch.column("changed_at").cast(pa.timestamp("s")),
         "xid": joined(batch, "xidusn", "xidslt", "xidsqn"),
         "pxid": joined(batch, "pxidusn", "pxidslt", "pxidsqn"),
-        "rollback": pc.equal(as_integers(batch, "rollback"), 1).fill_null(False),
+        "rollback": pc.equal(as_integers(batch, "undone"), 1).fill_null(False),
     }
     for field in REDO_SCHEMA:
         if field.name not in columns:

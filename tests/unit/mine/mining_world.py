@@ -16,11 +16,15 @@ ORDERS = TableId("SHOP", "ORDERS")
 ORDERS_ID = 4711
 NUMBERS = (
     "thread", "sequence_no", "ssn", "csf", "scn", "start_scn", "xidusn", "xidslt", "xidsqn", "pxidusn", "pxidslt", "pxidsqn",
-    "con_id", "operation_code", "object_id", "data_object_id", "object_version", "rollback", "status",
+    "con_id", "operation_code", "object_id", "data_object_id", "object_version", "undone", "status",
 )  # fmt: skip
 TEXTS = ("RS_ID", "CON_NAME", "OPERATION", "SEG_OWNER", "TABLE_NAME", "ROW_ID", "INFO", "USERNAME", "SQL_REDO")
 ANSWER = pa.schema(
-    [*((name.upper(), pa.int64()) for name in NUMBERS), ("AT", pa.timestamp("s")), *((name, pa.string()) for name in TEXTS)]
+    [
+        *((name.upper(), pa.int64()) for name in NUMBERS),
+        ("CHANGED_AT", pa.timestamp("s")),
+        *((name, pa.string()) for name in TEXTS),
+    ]
 )
 NAMES = {
     1: "INSERT", 2: "DELETE", 3: "UPDATE", 5: "DDL", 6: "START", 7: "COMMIT", 34: "MISSING_SCN", 36: "ROLLBACK",
@@ -33,7 +37,7 @@ def redo(scn, code=1, sql="insert", *, ssn=0, sequence=1, **other):
     row = dict.fromkeys(ANSWER.names)
     row |= {
         "THREAD": 1, "SEQUENCE_NO": sequence, "SSN": ssn, "CSF": 0, "SCN": scn, "XIDUSN": 5, "XIDSLT": 1, "XIDSQN": 99,
-        "CON_ID": 3, "OPERATION_CODE": code, "OBJECT_ID": ORDERS_ID, "ROLLBACK": 0, "STATUS": 0, "AT": datetime(2026, 1, 1),
+        "CON_ID": 3, "OPERATION_CODE": code, "OBJECT_ID": ORDERS_ID, "UNDONE": 0, "STATUS": 0, "CHANGED_AT": datetime(2026, 1, 1),
         "RS_ID": f" 0x{sequence:06x}.{scn:08x}.0010 ", "CON_NAME": "FREEPDB1", "OPERATION": NAMES.get(code, "ODD"),
         "SEG_OWNER": "SHOP", "TABLE_NAME": "ORDERS", "SQL_REDO": sql,
     }  # fmt: skip

@@ -23,7 +23,7 @@ def mined(session, **other):
 
 def test_rows_are_landed_in_the_agreed_form():
     rows = mined(
-        FakeSession(batch(frame(100, 6), redo(101, rollback=1, row_id="AAA", pxidusn=5, pxidslt=1, pxidsqn=98), frame(102, 7)))
+        FakeSession(batch(frame(100, 6), redo(101, undone=1, row_id="AAA", pxidusn=5, pxidslt=1, pxidsqn=98), frame(102, 7)))
     )
 
     assert [(r["ordinal"], r["operation"], r["xid"], r["rs_id"]) for r in rows] == [
