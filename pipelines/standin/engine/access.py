@@ -30,13 +30,20 @@ def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
     """The parts of a condition that all have to hold."""
     if node is None:
         return
-    if isinstance(node, exp.Where) or isinstance(node, exp.Paren):
+    if isinstance(node, exp.Where | exp.Paren):
         yield from conjuncts(node.this)
     elif isinstance(node, exp.And):
         yield from conjuncts(node.this)
         yield from conjuncts(node.expression)
     else:
         yield node
+
+
+def is_rownum_limit(part: exp.Expression) -> bool:
+    """`ROWNUM <= n`, `ROWNUM < n` or `ROWNUM = 1`: how many rows, not which."""
+    return (
+        isinstance(part, exp.LT | exp.LTE | exp.EQ) and isinstance(part.this, exp.Column) and identifier(part.this) == "ROWNUM"
+    )
 
 
 def access_path(store: TableStore, scope: Scope, compiler: Compiler, where: exp.Expression | None) -> Candidates:

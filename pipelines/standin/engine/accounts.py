@@ -15,6 +15,7 @@ from pipelines.standin.model import ROOT, User
 if TYPE_CHECKING:
     from pipelines.standin.engine.session import EngineSession
 
+_WITHOUT_EFFECT = (("ACCOUNT", "UNLOCK"), ("WITH", "ADMIN", "OPTION"), ("WITH", "GRANT", "OPTION"))
 _OBJECT_PRIVILEGES = ("SELECT", "READ", "INSERT", "UPDATE", "DELETE", "ALTER", "INDEX", "REFERENCES", "FLASHBACK", "EXECUTE")
 
 
@@ -23,7 +24,9 @@ def create_user(session: EngineSession, cursor: Cursor) -> None:
     name = cursor.name()
     state = session.database.state
     cursor.expect("IDENTIFIED", "BY")
+    start = cursor.next.start
     password = _password(cursor)
+    shown = _masked(cursor, start)
     container = _clauses(cursor)
     if name in state.users:
         raise OraError(1920, f"user name '{name}' conflicts with another user or role name")
@@ -33,7 +36,7 @@ def create_user(session: EngineSession, cursor: Cursor) -> None:
     if state.is_cdb and not in_root and (name.startswith("C##") or container == "ALL"):
         raise OraError(65094, "invalid local user or role name")
     state.users[name] = User(name, password, session.container)
-    write_ddl(session, _masked(cursor.text, password))
+    write_ddl(session, shown)
 
 
 def _password(cursor: Cursor) -> str:
@@ -44,9 +47,9 @@ def _password(cursor: Cursor) -> str:
     return token.value if token.kind in ("quoted", "string") else cursor.text[token.start : token.end]
 
 
-def _masked(text: str, password: str) -> str:
-    """The redo never shows a password."""
-    return text.replace(f'"{password}"', "*").replace(f" {password}", " *")
+def _masked(cursor: Cursor, start: int) -> str:
+    """The statement with what was read since `start` hidden: the redo never shows a password."""
+    return f"{cursor.text[:start]}* {cursor.text[cursor.next.start :]}".rstrip()
 
 
 def _clauses(cursor: Cursor) -> str:
@@ -87,9 +90,11 @@ def alter_user(session: EngineSession, cursor: Cursor) -> None:
     user = _user(session, cursor.name())
     if user.name != session.user:
         require(session.account, "ALTER USER")
-    password = ""
+    shown = cursor.text
     if cursor.accept("IDENTIFIED", "BY"):
-        user.password = password = _password(cursor)
+        start = cursor.next.start
+        user.password = _password(cursor)
+        shown = _masked(cursor, start)
     elif cursor.accept("SET", "CONTAINER_DATA"):
         cursor.expect("=")
         everything = cursor.accept("ALL")
@@ -97,7 +102,7 @@ def alter_user(session: EngineSession, cursor: Cursor) -> None:
             cursor.skip_rest()
         user.container_data = True
     _clauses(cursor)
-    write_ddl(session, _masked(cursor.text, password) if password else cursor.text)
+    write_ddl(session, shown)
 
 
 def drop_user(session: EngineSession, cursor: Cursor) -> None:

@@ -6,7 +6,6 @@ merely filtered and projected is answered batch by batch, so its order stays and
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
@@ -58,8 +57,8 @@ class AnalyticQuery:
         for name, relation in self._relations.items():
             wanted = [(i, info) for i, info in relation.scope.columns.values() if info.name in self._referenced[name]]
             connection.register(name, duck_table(wanted, []))
-        unbound = defaultdict[int, Any](lambda: None)
-        return _run(connection, self._sql(session, Frame(session, unbound, session.database.clock.now())), [])
+        unbound = [None] * (1 + max((int(str(p.this)[1:]) for p in self._tree.find_all(exp.Placeholder)), default=-1))
+        return _run(connection, self._sql(session, Frame(session, unbound)), [])
 
     def _resolve(self, session: EngineSession) -> Sources:
         """Give each table of the text a registered name, and remember which of its columns are wanted."""
@@ -149,7 +148,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 def _run(connection: duckdb.DuckDBPyConnection, sql: str, failures: list[OraError]) -> pa.Table:
     try:
-        return connection.execute(sql).to_arrow_table()
+        return connection.sql(sql).to_arrow_table()
     except duckdb.Error as error:
         if failures:
             raise failures[0] from None

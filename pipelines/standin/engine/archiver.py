@@ -38,8 +38,8 @@ class Archiver:
         assert log.next_at is not None
         incarnation = self._state.incarnation
         header = LogHeader(
-            self._state.dbid, self._state.name, incarnation.resetlogs_id, incarnation.resetlogs_scn, thread.number, log.sequence,
-            log.first_scn, log.first_at.isoformat(), log.next_scn, log.next_at.isoformat(), len(log.records),
+            self._state.dbid, self._state.name, incarnation.resetlogs_id, incarnation.resetlogs_scn, thread.number,
+            log.sequence, log.first_scn, log.first_at.isoformat(), log.next_scn, log.next_at.isoformat(), len(log.records),
         )  # fmt: skip
         for destination in self._state.destinations:
             if destination.status == "VALID":
@@ -55,9 +55,9 @@ class Archiver:
         recid = 1 + max((copy.recid for copy in self._state.archived), default=0)
         self._state.archived.append(
             ArchivedCopy(
-                recid, thread.number, log.sequence, incarnation.resetlogs_id, incarnation.resetlogs_scn, incarnation.resetlogs_at,
-                log.first_scn, log.first_at, log.next_scn, log.next_at, destination.dest_id, str(path),
-                -(-path.stat().st_size // _BLOCK), completed_at=self._clock.second(),
+                recid, thread.number, log.sequence, incarnation.resetlogs_id, incarnation.resetlogs_scn,
+                incarnation.resetlogs_at, log.first_scn, log.first_at, log.next_scn, log.next_at, destination.dest_id,
+                str(path), -(-path.stat().st_size // _BLOCK), completed_at=self._clock.second(),
             )
         )  # fmt: skip
 

@@ -53,9 +53,8 @@ def run_block(session: EngineSession, text: str, names: Sequence[str], values: S
     if cursor.accept("CALL"):
         _call(session, cursor, binds)
     else:
-        if cursor.accept("DECLARE"):
-            if not cursor.is_next("BEGIN"):
-                raise _unknown(cursor.next, cursor.text, "declarations are not modelled")
+        if cursor.accept("DECLARE") and not cursor.is_next("BEGIN"):
+            raise _unknown(cursor.next, cursor.text, "declarations are not modelled")
         cursor.expect("BEGIN")
         while not cursor.accept("END"):
             _statement(session, cursor, binds)
@@ -162,8 +161,10 @@ def _call(session: EngineSession, cursor: Cursor, binds: _Binds) -> Any:
     return result
 
 
-def _skipped(cursor: Cursor) -> None:
+def _skipped(cursor: Cursor) -> Any:
+    """An OUT argument is not read."""
     cursor.take()
+    return None
 
 
 def _dotted(cursor: Cursor) -> str:
@@ -238,11 +239,9 @@ def _line_of(text: str, token: Token) -> tuple[int, int]:
 
 def _unknown(token: Token, text: str, reason: str = "") -> OraError:
     line, column = _line_of(text, token)
-    shown = token.value or "end-of-file"
+    shown, because = token.value or "end-of-file", f" ({reason})" if reason else ""
     return OraError(
         6550,
         f"line {line}, column {column}:",
-        more=(
-            f'PLS-00103: Encountered the symbol "{shown}" when expecting something else' + (f" ({reason})" if reason else ""),
-        ),
+        more=(f'PLS-00103: Encountered the symbol "{shown}" when expecting something else{because}',),
     )

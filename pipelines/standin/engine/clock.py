@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-
-from pipelines.standin.engine.options import utc_now
+import time
+from datetime import UTC, datetime
 
 
 class Clock:
-    """`scn` is the last one given out: V$DATABASE.CURRENT_SCN."""
+    """`scn` is the last one given out: V$DATABASE.CURRENT_SCN. The modelled host runs in UTC."""
 
-    def __init__(self, scn: int, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, scn: int) -> None:
         self.scn = scn
-        self._now = now
+        self._tick, self._second = 0, datetime(1970, 1, 1)
 
     def next_scn(self) -> int:
         self.scn += 1
@@ -24,8 +22,12 @@ class Clock:
         self.scn += scns
 
     def now(self) -> datetime:
-        return self._now()
+        """A DATE has no zone, and neither have our values of it."""
+        return datetime.now(UTC).replace(tzinfo=None)
 
     def second(self) -> datetime:
-        """A DATE has no fraction."""
-        return self._now().replace(microsecond=0)
+        """Now without its fraction, as a DATE has it; asked for by every redo record, hence kept for the second."""
+        tick = int(time.time())
+        if tick != self._tick:
+            self._tick, self._second = tick, datetime.fromtimestamp(tick, UTC).replace(tzinfo=None)
+        return self._second

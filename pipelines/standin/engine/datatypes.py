@@ -30,6 +30,18 @@ _FIXED = {
 }
 _SYNONYMS = {"VARCHAR": "VARCHAR2", "CHARACTER": "CHAR", "NUMERIC": "NUMBER", "DECIMAL": "NUMBER", "DEC": "NUMBER"}
 
+_SQLGLOT_NAMES = {
+    "DECIMAL": "NUMBER",
+    "VARCHAR": "VARCHAR2",
+    "NVARCHAR": "NVARCHAR2",
+    "DOUBLE": "BINARY_DOUBLE",
+    "VARBINARY": "RAW",
+    "BINARY": "RAW",
+    "TEXT": "CLOB",
+    "BIGINT": "INTEGER",
+    "TIMESTAMPTZ": "TIMESTAMP",
+}
+
 
 def sql_type(name: str, sizes: Sequence[str], unit: str = "") -> SqlType:
     """`NUMBER`, ["10", "2"] and so on; `unit` is BYTE or CHAR where written. Raises ORA-00902 for what is not modelled."""
@@ -73,12 +85,10 @@ def _text(name: str, size: int | None, unit: str) -> SqlType:
 
 def type_of_cast(node: exp.DataType) -> SqlType:
     """The type of a CAST as sqlglot holds it."""
-    names = {"DECIMAL": "NUMBER", "VARCHAR": "VARCHAR2", "DOUBLE": "BINARY_DOUBLE", "FLOAT": "FLOAT", "VARBINARY": "RAW",
-             "NVARCHAR": "NVARCHAR2", "TEXT": "CLOB", "BIGINT": "INTEGER", "TIMESTAMPTZ": "TIMESTAMP", "BINARY": "RAW"}  # fmt: skip
     name = str(node.this.value if hasattr(node.this, "value") else node.this).upper()
     params = [p for p in node.expressions if isinstance(p, exp.DataTypeParam)]
     unit = next((str(p.args["expression"]).upper() for p in params if p.args.get("expression")), "")
-    return sql_type(names.get(name, name), [str(p.this) for p in params], unit)
+    return sql_type(_SQLGLOT_NAMES.get(name, name), [str(p.this) for p in params], unit)
 
 
 def info_of_type(name: str, type_: SqlType, nullable: bool = True) -> ColumnInfo:

@@ -94,10 +94,9 @@ def _complaint(reason: str) -> tuple[int, str]:
 
 def _month(fields: dict[str, str]) -> int:
     text = fields.get("month_name") or fields.get("month") or "1"
-    if text.isdigit():
-        month = int(text)
-    else:
-        month = MONTHS.index(text[:3].upper()) + 1 if text[:3].upper() in MONTHS else 0
+    name = text[:3].upper()
+    named = MONTHS.index(name) + 1 if name in MONTHS else 0
+    month = int(text) if text.isdigit() else named
     if not 1 <= month <= 12:
         raise OraError(1843, "not a valid month")
     return month

@@ -64,5 +64,5 @@ def _find(cursor: Cursor) -> tuple[Statement, bool]:
         for words, statement in table.items():
             if cursor.accept(*words):
                 return statement, commits
-    words = " ".join(cursor.ahead(i).value for i in range(2))
-    raise OraError(3001, f"unimplemented feature: {words}")
+    first = " ".join(cursor.ahead(i).value for i in range(2))
+    raise OraError(3001, f"unimplemented feature: {first}")

@@ -16,7 +16,7 @@ from pipelines.standin.engine.storage import TableStore
 from pipelines.standin.engine.tokens import Cursor
 from pipelines.standin.engine.values import coercer_of, encoder_of
 from pipelines.standin.interface import OraError
-from pipelines.standin.model import LogGroup
+from pipelines.standin.model import Constraint, LogGroup
 
 if TYPE_CHECKING:
     from pipelines.standin.engine.session import EngineSession
@@ -141,7 +141,7 @@ def _default_value(session: EngineSession, store: TableStore, clause: ColumnClau
         return None
     assert clause.type is not None
     expression = parse_as_written(f"select {clause.default} from dual").expressions[0]
-    frame = Frame(session, (), session.database.clock.now())
+    frame = Frame(session, ())
     value = Compiler(EMPTY_SCOPE).compile(expression).run((), frame)
     where = f'"{store.definition.owner}"."{store.definition.name}"."{clause.name}"'
     return None if value is None else coercer_of(clause.type, where)(value, session.nls)
@@ -311,7 +311,8 @@ def _rename_column(store: TableStore, old: str, new: str) -> None:
     if table.column(new) is not None:
         raise OraError(957, "duplicate column name")
     column.name = new
-    for part in (*table.constraints, *table.log_groups):
+    parts: list[Constraint | LogGroup] = [*table.constraints, *table.log_groups]
+    for part in parts:
         part.columns = [new if name == old else name for name in part.columns]
     for index in store.indexes:
         index.columns = tuple(new if name == old else name for name in index.columns)

@@ -40,7 +40,8 @@ def lock_exclusively(session: EngineSession, store: TableStore) -> None:
 def _holder(session: EngineSession, store: TableStore) -> Transaction | None:
     for other in session.database.sessions.values():
         tx = other.transaction
-        if tx is not None and other is not session:
-            if any(undo.store is store for undo in tx.undo) or any(locked is store for locked, _ in tx.row_locks):
-                return tx
+        if tx is None or other is session:
+            continue
+        if any(undo.store is store for undo in tx.undo) or any(locked is store for locked, _ in tx.row_locks):
+            return tx
     return None

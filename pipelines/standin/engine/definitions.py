@@ -10,21 +10,12 @@ from pipelines.standin.interface import OraError
 from pipelines.standin.model import SqlType
 
 _AFTER_DEFAULT = frozenset(
-    [
-        "NOT",
-        "NULL",
-        "PRIMARY",
-        "UNIQUE",
-        "CHECK",
-        "REFERENCES",
-        "CONSTRAINT",
-        "DEFAULT",
-        "ENABLE",
-        "DISABLE",
-        "VISIBLE",
+    {
+        "NOT", "NULL", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "DEFAULT", "ENABLE", "DISABLE", "VISIBLE",
         "INVISIBLE",
-    ]
-)
+    }
+)  # fmt: skip
+_STATE_WORDS = frozenset({"ENABLE", "VALIDATE", "RELY", "NORELY", "NOT", "INITIALLY", "USING"})
 
 
 @dataclass(slots=True)

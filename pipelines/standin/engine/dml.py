@@ -131,9 +131,9 @@ def _same_length(given: int, wanted: int) -> None:
 
 
 def _is_default(node: exp.Expression) -> bool:
-    return (isinstance(node, exp.Column) and identifier(node.this) == "DEFAULT") or (
-        isinstance(node, exp.Var) and node.name.upper() == "DEFAULT"
-    )
+    if isinstance(node, exp.Column):
+        return identifier(node.this) == "DEFAULT"
+    return isinstance(node, exp.Var) and node.name.upper() == "DEFAULT"
 
 
 def _values(row: Sequence[exp.Expression], positions: list[int], defaults: list[Fn | None], subquery: SubQuery) -> list[Fn]:

@@ -31,14 +31,21 @@ class NotCompilable(Exception):
 class Frame:
     """What an expression may look at besides the row: binds, session, moment, and the row's address."""
 
-    __slots__ = ("binds", "cache", "nls", "now", "row_id", "row_scn", "rownum", "session")
+    __slots__ = ("_now", "binds", "cache", "nls", "row_id", "row_scn", "rownum", "session")
 
-    def __init__(self, session: EngineSession, binds: Sequence[Any], now: datetime) -> None:
-        self.session, self.binds, self.now, self.nls = session, binds, now, session.nls
+    def __init__(self, session: EngineSession, binds: Sequence[Any], now: datetime | None = None) -> None:
+        self.session, self.binds, self.nls, self._now = session, binds, session.nls, now
         self.row_id: str | None = None
         self.row_scn: int | None = None
         self.rownum = 0
         self.cache: dict[int, Any] = {}
+
+    @property
+    def now(self) -> datetime:
+        """One moment for the whole statement, read when first asked for."""
+        if self._now is None:
+            self._now = self.session.database.clock.now()
+        return self._now
 
 
 Fn = Callable[[Any, Frame], Any]
@@ -403,7 +410,7 @@ def _result_of(function: Function, arguments: Sequence[Compiled]) -> ColumnInfo:
         "first": arguments[:],
         "first?": arguments[:1],
         "second": arguments[1:],
-        "third": arguments[2::2] + (arguments[-1:] if len(arguments) % 2 == 0 else []),
+        "third": [*arguments[2::2], *(arguments[-1:] if len(arguments) % 2 == 0 else [])],
     }[function.result]
     return _common(chosen or arguments)
 

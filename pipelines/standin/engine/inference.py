@@ -46,7 +46,7 @@ def _name(node: exp.Expression) -> str:
         return identifier(node.args["alias"])
     if isinstance(node, exp.Column):
         return identifier(node.this)
-    return node.sql(dialect="oracle").upper().replace(" ", "").replace('"', "")
+    return str(node.sql(dialect="oracle")).upper().replace(" ", "").replace('"', "")
 
 
 def _inputs(query: exp.Select, known: Sources) -> Sources:

@@ -30,7 +30,7 @@ from pipelines.standin.engine.session import EngineSession
 from pipelines.standin.engine.storage import TableStore
 from pipelines.standin.engine.transactions import Transactions
 from pipelines.standin.interface import OraError
-from pipelines.standin.model import PDB, ROOT, ArchivedCopy, Constraint, TableDef
+from pipelines.standin.model import PDB, ROOT, ArchivedCopy, Constraint, DatabaseState, TableDef
 
 StoreKey = tuple[int, str, str]
 Plan = TypeVar("Plan")
@@ -58,7 +58,7 @@ class Database:
         self.rows, self.keys = RowChanges(self), Keys(self)
         kept = checkpoint.load(self.directory)
         self.clock = Clock(kept.scn if kept else options.start_scn)
-        self.state = kept.state if kept else found_database(options, self.directory, self.clock)
+        self.state: DatabaseState = kept.state if kept else found_database(options, self.directory, self.clock)
         self.archiver = Archiver(self.state, self.clock)
         self.redo = RedoWriter(self.state, self.clock, self.archiver.archive)
         self.redo_threads = RedoThreads(self)
@@ -201,10 +201,10 @@ class Database:
     def parent_of(self, table: TableDef, constraint: Constraint) -> TableStore:
         assert constraint.references is not None
         for store in self.stores.values():
-            definition = store.definition
-            if (definition.con_id, definition.owner) == (table.con_id, constraint.references[0]):
-                if any(c.name == constraint.references[1] for c in definition.constraints):
-                    return store
+            definition, (owner, key) = store.definition, constraint.references
+            same_owner = (definition.con_id, definition.owner) == (table.con_id, owner)
+            if same_owner and any(c.name == key for c in definition.constraints):
+                return store
         raise OraError(942, "table or view does not exist")
 
     def children_of(self, parent: TableStore) -> list[tuple[TableStore, Constraint]]:

@@ -3,13 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-
-
-def utc_now() -> datetime:
-    """The host's clock; a DATE has no zone, and the modelled host runs in UTC."""
-    return datetime.now(UTC).replace(tzinfo=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from sqlglot.errors import ParseError, TokenError
 from pipelines.standin.interface import OraError
 
 
-class _Words(Oracle):
+class _Words(Oracle):  # type: ignore[misc]
     """Oracle's grammar in which ROLLBACK is a name, as it is in V$LOGMNR_CONTENTS; the statement never comes here."""
 
-    class Tokenizer(Oracle.Tokenizer):
+    class Tokenizer(Oracle.Tokenizer):  # type: ignore[misc]
         KEYWORDS = {k: v for k, v in Oracle.Tokenizer.KEYWORDS.items() if k not in ("ROLLBACK", "COMMIT")}  # noqa: RUF012
 
 
@@ -25,7 +25,7 @@ class _AsWritten(_Words):
     Tokenizer = _Words.Tokenizer
 
     class Parser(Oracle.Parser):  # type: ignore[misc]
-        FUNCTIONS: ClassVar[dict[str, object]] = {}  # noqa: RUF012
+        FUNCTIONS: ClassVar[dict[str, object]] = {}
         FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.FUNCTION_PARSERS.items() if k in ("CAST", "EXTRACT", "TRIM")}  # noqa: RUF012
         NO_PAREN_FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.NO_PAREN_FUNCTION_PARSERS.items() if k == "CASE"}  # noqa: RUF012
 

@@ -93,10 +93,11 @@ def compile_select(session: EngineSession, tree: exp.Select, text: str) -> Selec
     if relation.store is not None:
         condition = exp.Where(this=where) if where is not None else None
         target = target_of(relation.store, relation.alias, condition, subquery_compiler(session))
+    condition_run = compiler.compile(where).run if where is not None else None
     return SelectPlan(
-        text, relation, tuple(names), tuple(values), tuple(aggregates), compiler.compile(where).run if where is not None else None,
-        tuple(limits), _fetch(tree, compiler), order, distinct, target, _wait_of(locks),
-        compiler.row_address or bool(target and target.row_address), _referenced(tree, relation), "ROWNUM" in _column_names(tree),
+        text, relation, tuple(names), tuple(values), tuple(aggregates), condition_run, tuple(limits), _fetch(tree, compiler),
+        order, distinct, target, _wait_of(locks), compiler.row_address or bool(target and target.row_address),
+        _referenced(tree, relation),
     )  # fmt: skip
 
 
@@ -146,7 +147,7 @@ def column_name(node: exp.Expression) -> str:
         return identifier(node.args["alias"])
     if isinstance(node, exp.Column):
         return identifier(node.this)
-    return node.sql(dialect="oracle").upper().replace(" ", "")
+    return str(node.sql(dialect="oracle")).upper().replace(" ", "")
 
 
 def _without_rownum(where: exp.Where | None, compiler: Compiler) -> tuple[exp.Expression | None, list[tuple[Fn, int]]]:
@@ -233,7 +234,6 @@ class SelectPlan:
     lock_wait: float | bool | None
     row_address: bool
     referenced: frozenset[str]
-    numbered: bool
 
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
         view = self.relation.view

@@ -130,8 +130,9 @@ class RowChanges:
     ) -> None:
         table = store.definition
         record = RedoRecord(
-            0, op, tx.xid, tx.thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id, table.object_version,
-            rowid_text(table.data_object_id, row), before or {}, after or {}, "", "", "", tx.session.user, tx.start_scn, info=info,
+            0, op, tx.xid, tx.thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id,
+            table.object_version, rowid_text(table.data_object_id, row), before or {}, after or {}, "", "", "",
+            tx.session.user, tx.start_scn, info=info,
         )  # fmt: skip
         self._database.redo.write(record)
         self._database.state.transactions[tx.xid].undo_records = len(tx.undo)

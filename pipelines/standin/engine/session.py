@@ -31,10 +31,19 @@ class EngineSession:
     """Implements interface.Session; `state` belongs to packages such as DBMS_LOGMNR."""
 
     def __init__(self, database: Database, number: int, user: str, container: int, thread: int) -> None:
-        self.database, self.number, self.serial, self.user = database, number, 1000 + number, user
-        self.container, self.thread, self.schema = container, thread, user
-        self.program = self.machine = self.service = ""
-        self.module = self.action = self.client_id = ""
+        self.database: Database = database
+        self.number: int = number
+        self.serial: int = 1000 + number
+        self.user: str = user
+        self.container: int = container
+        self.thread: int = thread
+        self.schema: str = user
+        self.program: str = ""
+        self.machine: str = ""
+        self.service: str = ""
+        self.module: str = ""
+        self.action: str = ""
+        self.client_id: str = ""
         self.logon_at = database.clock.second()
         self.state: dict[str, object] = {}
         self.nls: dict[str, str] = dict(environment.NLS_DEFAULTS)
@@ -170,7 +179,7 @@ class EngineSession:
             raise OraError(900, "invalid SQL statement")
 
     def frame(self, binds: Sequence[Any]) -> Frame:
-        return Frame(self, binds, self.database.clock.now())
+        return Frame(self, binds)
 
     def evaluate(self, text: str, value_of: Callable[[str], Any]) -> Any:
         """An expression of a PL/SQL block that is plain SQL."""

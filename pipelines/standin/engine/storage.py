@@ -34,7 +34,11 @@ class Index:
 
     def key_of(self, values: Row) -> tuple[Any, ...] | None:
         """None when all key columns are NULL (such rows are in no index) or, for a search, one is beyond the row."""
-        key = tuple([values[i] if i < len(values) else None for i in self.positions])
+        positions, stored = self.positions, len(values)
+        if len(positions) == 1:
+            at = positions[0]
+            return None if at >= stored or values[at] is None else (values[at],)
+        key = tuple([values[i] if i < stored else None for i in positions])
         return None if all(part is None for part in key) else key
 
     def add(self, values: Row, row: int) -> None:
