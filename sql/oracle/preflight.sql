@@ -20,7 +20,8 @@ SELECT name, value FROM v$parameter WHERE name IN ('archive_lag_target', 'compat
 SELECT COUNT(*) AS found FROM cdb_tables WHERE con_id > 2
 
 -- name: visible_containers
-SELECT name, open_mode FROM v$pdbs
+-- The seed is a template and holds nothing of anybody.
+SELECT name, open_mode FROM v$pdbs WHERE name <> 'PDB$SEED'
 
 -- name: probe_logmnr
 -- END without a session answers ORA-01307 to whoever may call the package.

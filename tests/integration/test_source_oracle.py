@@ -1,0 +1,251 @@
+"""The door to Oracle over the unmodified driver: settings, failures, facts, dictionary, snapshots, preflight."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from pipelines.errors import SourceRefused, SourceUnavailable, Terminal
+from pipelines.scn import Scn
+from pipelines.source.connection import ConnectParams
+from pipelines.source.dictionary import read_tables
+from pipelines.source.facts import read_current_scn, read_database, read_open_transactions, read_redo_facts
+from pipelines.source.handover import first_window_start, read_handover
+from pipelines.source.oracle import PINNED, RetryRule, open_source
+from pipelines.source.preflight import Wanted, check
+from pipelines.source.probe import probe
+from pipelines.source.snapshot import read_snapshot
+from pipelines.standin.serve import standin
+from pipelines.table import OracleType, TableId
+
+PDB = "FREEPDB1"
+ITEMS = TableId("SHOP", "ITEMS")
+LONG_NUMBER = "12345678901234567890123456789012345678"
+ONCE = RetryRule(0.01, 0.01, 1)
+
+
+@pytest.fixture(scope="module")
+def oracle(tmp_path_factory):
+    destinations = tuple(tmp_path_factory.mktemp(name) for name in ("one", "two"))
+    with standin(threads=2, destinations=destinations) as running:
+        run(
+            running,
+            "CREATE TABLE items (id NUMBER(10) PRIMARY KEY, n NUMBER, p NUMBER(12,2), name VARCHAR2(20), t TIMESTAMP(6))",
+            "ALTER TABLE items ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            f"INSERT INTO items VALUES (1, {LONG_NUMBER}, 0.10, 'a', TIMESTAMP '2026-02-28 13:45:59.123456')",
+            "INSERT INTO items VALUES (2, 0.1, -99.99, NULL, NULL)",
+            "CREATE TABLE bare (x NUMBER, note CLOB)",
+        )
+        yield running
+
+
+def run(oracle, *statements, user="SHOP"):
+    with oracle.connect(user) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+        connection.commit()
+
+
+def params(oracle, **changes):
+    values = {"user": oracle.capture_user, "password": oracle.passwords[oracle.capture_user], "dsn": oracle.root_dsn}
+    return ConnectParams(**(values | changes))
+
+
+@pytest.fixture
+def source(oracle):
+    with open_source(params(oracle), call_timeout_seconds=60, retry=ONCE) as opened:
+        yield opened
+
+
+def test_the_session_is_what_it_was_told_to_be_also_in_another_container(source):
+    assert source.pin_session() == dict(PINNED)
+    source.use_container(PDB)
+    assert source.query("session_time_zone")[0].time_zone == "+00:00"
+
+
+def test_a_wrong_password_is_refused_at_once_and_says_so(oracle):
+    tries = RetryRule(60, 60, 5)  # a second try would outlast the test
+
+    with pytest.raises(SourceRefused) as caught:
+        open_source(params(oracle, password="wrong"), retry=tries)
+    assert caught.value.ora_code == 1017
+    assert "password" in caught.value.cure
+    assert "wrong" not in str(caught.value)
+
+
+def test_an_unknown_service_names_the_service_to_correct(oracle):
+    dsn = oracle.root_dsn.rpartition("/")[0] + "/NOPE"
+
+    with pytest.raises(SourceUnavailable) as caught:
+        open_source(params(oracle, dsn=dsn), retry=ONCE)
+    assert caught.value.ora_code == 12514
+    assert "service" in caught.value.cure
+
+
+def test_a_host_that_does_not_answer_is_tried_again(oracle, monkeypatch):
+    tried = []
+    monkeypatch.setattr("pipelines.source.oracle.Source.__init__", lambda self, *_: tried.append(1) or fail())
+
+    def fail():
+        raise SourceUnavailable("DPY-6005")
+
+    with pytest.raises(SourceUnavailable):
+        open_source(params(oracle), retry=RetryRule(0.001, 0.001, 3))
+    assert len(tried) == 3
+
+
+def test_a_failed_statement_names_itself_and_its_ora_number(source):
+    with pytest.raises(Terminal) as caught:
+        source.call("start_logmnr", start_scn=2, end_scn=1)
+    assert caught.value.where["doing"] == "start_logmnr"
+    assert caught.value.ora_code in (1281, 1292)
+
+
+def test_every_destinations_copy_of_a_log_is_gathered_under_it(oracle, source):
+    run(oracle, "ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
+
+    facts = read_redo_facts(source)
+
+    assert {log.thread for log in facts.archived} == {1, 2}
+    assert all([copy.dest_id for copy in log.claimed] == [1, 2] for log in facts.archived)
+    assert all(Path(copy.name).exists() for log in facts.archived for copy in log.copies)
+    assert all(log.next_scn is not None and log.next_scn <= facts.current_scn for log in facts.archived)
+    assert len([log for log in facts.online if log.next_scn is None]) == 2
+    assert [thread.is_open for thread in facts.threads] == [True, True]
+
+
+def test_the_database_tells_what_it_is(source):
+    facts = read_database(source)
+
+    assert (facts.log_mode, facts.supplemental_min, facts.is_cdb, facts.role) == ("ARCHIVELOG", "YES", True, "PRIMARY")
+    assert (facts.character_set, facts.national_character_set) == ("AL32UTF8", "AL16UTF16")
+
+
+def test_mining_has_to_start_before_a_transaction_that_is_open(oracle, source):
+    with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("UPDATE items SET name = 'open' WHERE id = 2")
+        run(oracle, "UPDATE items SET name = 'b' WHERE id = 1")
+
+        handover = read_handover(source)
+
+        assert [t.start_scn for t in handover.open] == [handover.start_scn]
+        assert handover.start_scn < handover.s0 <= handover.s1
+        assert first_window_start(read_redo_facts(source), handover.start_scn) <= handover.start_scn
+        connection.rollback()
+    assert read_open_transactions(source) == ()
+
+
+def test_the_dictionary_is_read_in_the_container_that_owns_the_tables(source):
+    tables = read_tables(source, [ITEMS, TableId("SHOP", "NOT_THERE")], PDB)
+
+    assert list(tables) == [ITEMS]
+    table = tables[ITEMS]
+    assert [(c.name, c.type, c.nullable) for c in table.columns[:3]] == [
+        ("ID", OracleType("NUMBER", precision=10, scale=0), False),
+        ("N", OracleType("NUMBER"), True),
+        ("P", OracleType("NUMBER", precision=12, scale=2), True),
+    ]
+    assert (table.key, table.log_groups) == (("ID",), frozenset({"ALL COLUMN LOGGING"}))
+    assert table.scn_before <= table.scn_after
+
+
+def snapshot(source, scn):
+    table = read_tables(source, [ITEMS], PDB)[ITEMS]
+    frames = [pa.table(frame) for frame in read_snapshot(source, table, scn, 1, container=PDB, ordered=True)]
+    return pa.concat_tables(frames)
+
+
+def test_a_snapshot_loses_no_digit(source):
+    rows = snapshot(source, read_current_scn(source))
+
+    assert rows["N"].to_pylist() == [LONG_NUMBER, ".1"]
+    assert rows["P"].to_pylist() == [Decimal("0.10"), Decimal("-99.99")]
+    assert rows["T"].to_pylist()[0].microsecond == 123456
+    assert rows.schema.field("P").type == pa.decimal128(12, 2)
+
+
+def test_a_snapshot_is_that_of_its_scn(oracle, source):
+    before = read_current_scn(source)
+    run(oracle, "INSERT INTO items (id) VALUES (3)")
+    after = read_current_scn(source)
+
+    assert (snapshot(source, before).num_rows, snapshot(source, after).num_rows) == (2, 3)
+    run(oracle, "DELETE FROM items WHERE id = 3")
+
+
+def supported(kind, rule):
+    return "is not captured" if kind.name == "CLOB" else None
+
+
+def findings(source, *tables, container=PDB):
+    ids = tables or (ITEMS,)
+    found = check(probe(source, container, ids), tuple(Wanted(t) for t in ids), supported)
+    return [f for f in found if f.severity == "error"]
+
+
+def test_the_set_up_of_the_grants_script_passes_preflight(source):
+    assert findings(source) == []
+
+
+def test_preflight_tells_all_that_is_wrong_with_tables_at_once(source):
+    found = findings(source, TableId("SHOP", "BARE"), TableId("SHOP", "ITEMZ"))
+
+    told = " ".join(f"{f.subject} {f.what} {f.cure}" for f in found)
+    for part in ("no enabled primary key", "(ALL) COLUMNS", "SHOP.BARE.NOTE CLOB", "did you mean SHOP.ITEMS?"):
+        assert part in told
+
+
+def poor(oracle, name, *grants):
+    """A common user with some rights only."""
+    run(
+        oracle,
+        f"CREATE USER {name} IDENTIFIED BY pw CONTAINER = ALL",
+        *(f"GRANT {g} TO {name} CONTAINER = ALL" for g in grants),
+        user="SYS",
+    )
+    return params(oracle, user=name, password="pw")
+
+
+def test_every_missing_right_is_a_finding_with_its_grant(oracle):
+    have = ("CREATE SESSION", "SET CONTAINER", "SELECT ON V_$DATABASE", "SELECT ON V_$LOG")
+
+    with open_source(poor(oracle, "C##POOR", *have), retry=ONCE) as source:
+        cures = " ".join(f.cure for f in findings(source))
+
+    for right in ("V_$ARCHIVED_LOG", "V_$THREAD", "V_$LOG_HISTORY", "GV_$TRANSACTION", "V_$LOGMNR_CONTENTS"):
+        assert f"GRANT SELECT ON SYS.{right} TO C##POOR" in cures
+    assert "GRANT EXECUTE ON SYS.DBMS_LOGMNR TO C##POOR" in cures
+    assert "V_$DATABASE TO" not in cures
+
+
+def test_a_user_who_cannot_see_into_containers_is_told_although_nothing_fails(oracle):
+    rights = [
+        f"SELECT ON {view}"
+        for view in (
+            "V_$DATABASE", "V_$DATABASE_INCARNATION", "V_$THREAD", "V_$LOG", "V_$ARCHIVED_LOG", "V_$LOG_HISTORY", "V_$INSTANCE",
+            "V_$PARAMETER", "V_$PDBS", "CDB_TABLES", "GV_$TRANSACTION", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS",
+        )
+    ]  # fmt: skip
+    have = ("CREATE SESSION", "SET CONTAINER", "LOGMINING", "EXECUTE ON DBMS_LOGMNR", *rights)
+
+    with open_source(poor(oracle, "C##BLIND", *have), retry=ONCE) as source:
+        cures = " ".join(f.cure for f in findings(source))
+
+    assert "SET CONTAINER_DATA = ALL" in cures
+
+
+def test_another_container_than_there_is_is_found(source):
+    assert [f.cure for f in findings(source, container="PDB9")][:1] == [f"correct `container`: one of {PDB}"]
+
+
+def test_an_identifier_with_a_quote_never_reaches_the_database(source):
+    with pytest.raises(SourceRefused, match="not an Oracle identifier"):
+        source.use_container('X" --')
+
+
+def test_scns_are_whole_numbers(source):
+    assert type(read_current_scn(source)) is int
+    assert read_current_scn(source) > Scn(2_000_000)
