@@ -71,9 +71,11 @@ class Called:
 class Session(Protocol):
     """One client session. Values in and out are None, str, int, Decimal, float, bool, bytes, datetime, timedelta."""
 
-    in_transaction: bool
     number: int  # SID
     serial: int
+
+    @property
+    def in_transaction(self) -> bool: ...
 
     def execute(
         self, sql: str, rows: Sequence[Sequence[Any]], *, batch_errors: bool = False, describe_only: bool = False
@@ -111,8 +113,10 @@ class Logon:
 class Instance(Protocol):
     """The database as listener and authenticator see it."""
 
-    name: str
     version: tuple[int, int, int, int, int]
+
+    @property
+    def name(self) -> str: ...
 
     def knows_service(self, service: str) -> bool: ...
 

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import IntEnum
 from pathlib import Path
+from struct import Struct
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ import pyarrow as pa
 MAGIC = b"RLREDO1\n"
 HEADER_BYTES = 512
 BATCH_RECORDS = 5000
+_VALUE_HEAD = Struct(">HH")
 
 
 class Op(IntEnum):
@@ -136,9 +138,9 @@ def pack(values: dict[int, bytes | None]) -> bytes:
 
 def unpack(packed: bytes) -> dict[int, bytes | None]:
     values: dict[int, bytes | None] = {}
-    at = 0
-    while at < len(packed):
-        number, length = int.from_bytes(packed[at : at + 2], "big"), int.from_bytes(packed[at + 2 : at + 4], "big")
+    at, end = 0, len(packed)
+    while at < end:
+        number, length = _VALUE_HEAD.unpack_from(packed, at)
         at += 4
         if length == 0xFFFF:
             values[number] = None

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from pipelines.scn import OPEN_ENDS
 from pipelines.standin.interface import OraError
 from pipelines.standin.model import DatabaseState, OnlineLog
 from pipelines.standin.redo_file import BATCH_RECORDS, LogHeader, read_header, read_records, to_batch
 
+OPEN_ENDS = frozenset({2**64 - 1, 2**48 - 1})  # NEXT_CHANGE# of a current log: the newer and the older sentinel
 _LINUX_ENOENT = ("ORA-27037: unable to obtain file status", "Linux-x86_64 Error: 2: No such file or directory")
 
 
