@@ -6,7 +6,7 @@ LogMiner's own order: window, slice, ordinal. Never SCN alone (several transacti
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
@@ -83,14 +83,13 @@ def cancel_undone(changes: DataFrame) -> DataFrame:
 
 def dispose(changes: DataFrame, subjects: Sequence[Subject]) -> DataFrame:
     """Adds `piece` (how many of the table's cuts lie at or below the commit) and `disposition`, one term of the invariant."""
-    piece, position, until = F.lit(0), F.lit(-1).cast("bigint"), F.lit(0).cast("bigint")
     commit = F.col("commit_scn")
+    position = number_of(subjects, lambda subject: subject.position)
+    until = number_of(subjects, lambda subject: subject.until)
+    piece = F.lit(0)
     for subject in subjects:
-        mine = F.col("subject") == subject.number
-        position = F.when(mine, F.lit(subject.position).cast("bigint")).otherwise(position)
-        until = F.when(mine, F.lit(subject.until).cast("bigint")).otherwise(until)
         for cut in subject.cuts:
-            piece = piece + F.when(mine & (commit >= cut), 1).otherwise(0)
+            piece = piece + F.when((F.col("subject") == subject.number) & (commit >= cut), 1).otherwise(0)
     disposition = (
         F.when(F.col("rolled_back"), ROLLED_BACK)
         .when(commit.isNull(), CARRIED_OUT)
@@ -100,3 +99,9 @@ def dispose(changes: DataFrame, subjects: Sequence[Subject]) -> DataFrame:
         .otherwise(APPLIED)
     )
     return changes.withColumn("piece", piece).withColumn("disposition", disposition)
+
+
+def number_of(subjects: Sequence[Subject], value: Callable[[Subject], int]) -> Expression:
+    """A number of each subject, looked up in a literal map: a chain of WHENs would be compiled anew for every table."""
+    entries = [literal for s in subjects for literal in (F.lit(s.number), F.lit(value(s)).cast("bigint"))]
+    return F.try_element_at(F.create_map(*entries), F.col("subject")) if entries else F.lit(None).cast("bigint")

@@ -14,26 +14,20 @@ from pipelines.batch import LandedWindow
 
 SCHEMA = pa.schema(
     [
-        ("slice", pa.int32()), ("ordinal", pa.int64()), ("thread", pa.int32()), ("sequence", pa.int64()), ("rs_id", pa.string()),
-        ("ssn", pa.int64()), ("scn", pa.int64()), ("start_scn", pa.int64()), ("at", pa.timestamp("s")), ("xid", pa.string()),
-        ("pxid", pa.string()), ("con_id", pa.int32()), ("con_name", pa.string()), ("operation", pa.string()),
-        ("operation_code", pa.int32()), ("seg_owner", pa.string()), ("table_name", pa.string()), ("object_id", pa.int64()),
-        ("data_object_id", pa.int64()), ("object_version", pa.int64()), ("row_id", pa.string()), ("rollback", pa.bool_()),
-        ("status", pa.int32()), ("info", pa.string()), ("username", pa.string()), ("sql_redo", pa.string()),
+        ("slice", pa.int32()), ("ordinal", pa.int64()), ("thread", pa.int32()), ("sequence", pa.int64()),
+        ("rs_id", pa.string()), ("ssn", pa.int64()), ("scn", pa.int64()), ("start_scn", pa.int64()), ("at", pa.timestamp("s")),
+        ("xid", pa.string()), ("pxid", pa.string()), ("con_id", pa.int32()), ("con_name", pa.string()),
+        ("operation", pa.string()), ("operation_code", pa.int32()), ("seg_owner", pa.string()), ("table_name", pa.string()),
+        ("object_id", pa.int64()), ("data_object_id", pa.int64()), ("object_version", pa.int64()), ("row_id", pa.string()),
+        ("rollback", pa.bool_()), ("status", pa.int32()), ("info", pa.string()), ("username", pa.string()),
+        ("sql_redo", pa.string()),
     ]
 )  # fmt: skip
 AT = datetime(2026, 1, 2, 3, 4, 5)
 
 
 def land(folder: Path, start: int, end: int, rows: Iterable[Mapping[str, Any]]) -> LandedWindow:
-    """One file per slice, as mining leaves them."""
-    by_slice: dict[int, list[dict[str, Any]]] = {}
-    for row in rows:
-        by_slice.setdefault(row["slice"], []).append({"at": AT, **row})
     folder.mkdir(parents=True, exist_ok=True)
-    files = []
-    for number, mine in sorted(by_slice.items()):
-        file = folder / f"redo-x-{number:04d}.parquet"
-        pq.write_table(pa.Table.from_pylist(mine, SCHEMA), file)
-        files.append(str(file))
-    return LandedWindow(f"{1:010d}-{start:020d}-{end:020d}", start, end, tuple(files))
+    file = folder / "redo-x-0000.parquet"
+    pq.write_table(pa.Table.from_pylist([{"at": AT, **row} for row in rows], SCHEMA), file)
+    return LandedWindow(f"{1:010d}-{start:020d}-{end:020d}", start, end, (str(file),))
