@@ -67,7 +67,9 @@ def start(
     threads: Annotated[int, typer.Option(help="Redo threads, one per instance: 2 and more are a cluster.", min=1, max=8)] = 1,
     log_size: Annotated[int, typer.Option(help="Size of an online redo log in KiB.", min=16)] = 8192,
     archive_dest: Annotated[list[Path] | None, typer.Option(help="An archive destination; may be given several times.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Keep the database here between runs [default: forget it].")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Keep the database in this folder between runs; without it, it is forgotten.")
+    ] = None,
     archive_lag_target: Annotated[int, typer.Option(help="Switch logs at least every so many seconds; 0 never.", min=0)] = 300,
     scn_speed: Annotated[int, typer.Option(help="SCNs that pass in a second without work.", min=0)] = 3,
     password: Annotated[str, typer.Option(envvar="STANDIN_PASSWORD", help="Password of all its users.")] = "oracle",
