@@ -8,10 +8,8 @@ from typing import TypeVar
 from pipelines.errors import Finding, RedolakeError, SourceRefused
 from pipelines.source.dictionary import read_table
 from pipelines.source.facts import read_database, read_open_transactions, read_redo_facts
-from pipelines.source.grants import missing_grants
 from pipelines.source.oracle import Source
 from pipelines.source.preflight import Probed
-from pipelines.statements import statement
 from pipelines.table import DictionaryTable, TableId
 
 Read = TypeVar("Read")
@@ -20,7 +18,7 @@ VIEWS = (
     "database", "release", "parameters", "online_logs", "archived_logs", "log_history", "incarnations", "redo_threads",
     "open_transactions",
 )  # fmt: skip
-NO_SESSION, NOT_STARTED = 1307, 1306
+NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
 
 
 def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> Probed:
@@ -72,18 +70,18 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
 
 
 def logminer_rights(source: Source) -> Iterable[Finding]:
-    """The package and the view answer with "no session" to whoever has the right, with ORA-06550 or ORA-00942 otherwise.
-
-    START_LOGMNR asks for LOGMINING before it looks at its logs: without logs, only those who have it get past ORA-01031.
-    """
-    for name, expected in (("probe_logmnr", {NO_SESSION}), ("probe_contents", {NOT_STARTED}), ("mined_logs", set())):
+    """Asked without a LogMiner session: who has the right is told that there is none, the others ORA-00942, 01031 or 06550."""
+    asked: dict[str, Callable[[], object]] = {
+        "probe_logmnr": lambda: source.call("probe_logmnr"),
+        "start_logmnr": lambda: source.call("start_logmnr", start_scn=1, end_scn=2),
+        "probe_contents": lambda: source.query("probe_contents"),
+        "mined_logs": lambda: source.query("mined_logs"),
+    }
+    for name, ask in asked.items():
         try:
-            if name == "probe_logmnr":
-                source.call(name)
-            else:
-                source.query(name)
+            ask()
         except SourceRefused as error:
-            yield Finding(f"statement {name}", error.what, error.cure or missing_grants(statement(name), source.user))
+            yield Finding(f"statement {name}", error.what, error.cure)
         except RedolakeError as error:
-            if error.ora_code not in expected:
+            if error.ora_code not in NO_SESSION:
                 raise

@@ -218,6 +218,7 @@ def test_every_missing_right_is_a_finding_with_its_grant(oracle):
     for right in ("V_$ARCHIVED_LOG", "V_$THREAD", "V_$LOG_HISTORY", "GV_$TRANSACTION", "V_$LOGMNR_CONTENTS"):
         assert f"GRANT SELECT ON SYS.{right} TO C##POOR" in cures
     assert "GRANT EXECUTE ON SYS.DBMS_LOGMNR TO C##POOR" in cures
+    assert "GRANT LOGMINING TO C##POOR" in cures
     assert "V_$DATABASE TO" not in cures
 
 
@@ -235,6 +236,16 @@ def test_a_user_who_cannot_see_into_containers_is_told_although_nothing_fails(or
         cures = " ".join(f.cure for f in findings(source))
 
     assert "SET CONTAINER_DATA = ALL" in cures
+
+
+def test_the_right_to_mine_is_missed_even_when_package_and_view_are_granted(oracle):
+    rights = ("V_$DATABASE", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS")
+    have = ("CREATE SESSION", "EXECUTE ON DBMS_LOGMNR", *(f"SELECT ON {view}" for view in rights))
+
+    with open_source(poor(oracle, "C##IDLE", *have), retry=ONCE) as source:
+        found = {f.subject: f.cure for f in findings(source)}
+
+    assert found["statement start_logmnr"].endswith("GRANT LOGMINING TO C##IDLE")
 
 
 def test_another_container_than_there_is_is_found(source):
