@@ -274,3 +274,19 @@ def test_a_session_killed_while_it_mines_lands_nothing(world, start, tmp_path):
             landing.write_slice(window, logs.number, killed(work), "t", schema=REDO_SCHEMA, tables={})
     assert not work.facts.complete
     assert list(tmp_path.rglob("*.parquet*")) == []
+
+
+def test_a_database_without_containers_is_mined_as_well():
+    with standin(is_cdb=False) as oracle:
+        plain = World(oracle)
+        plain.run("CREATE TABLE items (id NUMBER(10) PRIMARY KEY)", "INSERT INTO items VALUES (1)")
+        plain.seal()
+        window = plain.window(oracle.database.state.incarnation.resetlogs_scn)
+        with plain.open() as source:
+            ids = frozenset(table.object_id for table in read_tables(source, [ITEMS]).values())
+            work = mine_slice(source, window.slices[0], window, tables=(ITEMS,), object_ids=ids, container=None, fetch_rows=100)
+            rows = pa.Table.from_batches(list(work), REDO_SCHEMA).to_pylist()
+
+    assert [sql for operation, _, sql in changes(rows) if operation == "INSERT"] == [
+        """insert into "SHOP"."ITEMS"("ID") values ('1')"""
+    ]
