@@ -26,9 +26,12 @@ class ChildDied(Terminal):
 
 @dataclass(frozen=True, slots=True)
 class Child:
+    """`ends` says that it ends by itself when its work is done."""
+
     name: str
     process: subprocess.Popen[bytes]
     log: Path
+    ends: bool = False
 
     def last_lines(self) -> str:
         return "\n".join(self.log.read_text(errors="replace").strip().splitlines()[-LAST_LINES:])
@@ -42,7 +45,7 @@ class Crew:
     logs: Path
     children: list[Child] = field(default_factory=list)
 
-    def start(self, name: str, command: Sequence[str], env: Mapping[str, str], folder: Path) -> Child:
+    def start(self, name: str, command: Sequence[str], env: Mapping[str, str], folder: Path, *, ends: bool = False) -> Child:
         self.logs.mkdir(parents=True, exist_ok=True)
         log = self.logs / f"{name}.log"
         with log.open("wb") as out:
@@ -55,7 +58,7 @@ class Crew:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        child = Child(name, process, log)
+        child = Child(name, process, log, ends)
         self.children.append(child)
         self._write_record()
         return child
@@ -64,7 +67,7 @@ class Crew:
         """Raises ChildDied when one has ended without being asked to."""
         for child in self.children:
             code = child.process.poll()
-            if code is not None:
+            if code is not None and not (child.ends and code == 0):
                 what = f"{child.name} ended with code {code}. Its last lines:\n{child.last_lines()}"
                 raise ChildDied(what, cure=f"read {child.log}")
 

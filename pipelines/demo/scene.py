@@ -52,6 +52,10 @@ class Scene:
         return record_file(self.folder)
 
     @property
+    def compared(self) -> Path:
+        return self.folder / "compared.json"
+
+    @property
     def pdb(self) -> str:
         return f"127.0.0.1:{self.oracle_port}/FREEPDB1"
 
@@ -132,6 +136,12 @@ class Scene:
         for key, value in spark_conf(own).items():
             command += ["--conf", f"{key}={value}"]
         return command
+
+    def warm_up(self) -> list[str]:
+        return [sys.executable, "-m", "pipelines.demo.warm", self.spark_remote, str(self.folder / "warm-up")]
+
+    def verify(self) -> list[str]:
+        return [sys.executable, "-m", "pipelines.demo.compare", PIPELINE, str(self.compared)]
 
     def airflow(self) -> list[str]:
         return ["airflow", "standalone"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 
@@ -18,9 +18,8 @@ from pipelines.demo.airflow_api import AirflowApi, AirflowUnavailable
 from pipelines.demo.processes import Child, Crew
 from pipelines.demo.report import Report
 from pipelines.demo.scene import LOGIN, PIPELINE, TABLES, Scene
-from pipelines.errors import RedolakeError, Terminal, Transient
+from pipelines.errors import Terminal, Transient
 
-T = TypeVar("T")
 POLL_SECONDS = 0.5
 LONGEST_WORKLOAD = 3600
 
@@ -38,35 +37,32 @@ class Story:
     def tell(self) -> Report:
         os.environ.update(self.scene.connections())
         pipeline = load_pipeline(PIPELINE, self.scene.settings)
-        with ThreadPoolExecutor(1) as pool:
-            workload, warm = self.start_all(pool, pipeline)
-            api = self.airflow()
-            spark = self.settled("Spark Connect answers", warm, 120)
-            self.snapshot(api)
-            self.follow(api, pipeline, self.work_seconds)
-            work = self.end(workload)
-            self.catch_up(api, pipeline, int(work["last_scn"]))
-        self.say("comparing every cell of every table with the source")
-        compared = steps.verify(pipeline, spark=spark)
-        windows = steps.landed_windows(pipeline, 1000)
-        spark.stop()
-        return Report(time.monotonic() - self.began, windows, compared["tables"], work)
+        workload = self.start_all(pipeline)
+        self.wait_for("Spark Connect listens", lambda: listens(self.scene.spark_port), 120)
+        warm = self.crew.start("warm-up", self.scene.warm_up(), self.scene.child_environment(), self.scene.folder, ends=True)
+        api = self.airflow()
+        self.ended(warm, "Spark is warm", 180)
+        self.snapshot(api)
+        self.follow(api, pipeline, self.work_seconds)
+        work = self.end(workload)
+        self.catch_up(api, pipeline, int(work["last_scn"]))
+        tables = self.compare()
+        return Report(time.monotonic() - self.began, steps.landed_windows(pipeline, 1000), tables, work)
 
     # --- the parts of it ---
 
-    def start_all(self, pool: ThreadPoolExecutor, pipeline: Pipeline) -> tuple[Child, Future[Any]]:
+    def start_all(self, pipeline: Pipeline) -> Child:
         scene, env = self.scene, self.scene.child_environment()
         self.say("starting the Oracle stand-in, Spark Connect and Airflow; their logs lie in " + str(self.crew.logs))
         self.crew.start("standin", scene.standin(), env, scene.folder)
         self.crew.start("spark", scene.spark(), env, scene.folder)
         self.crew.start("airflow", scene.airflow(), scene.airflow_environment(), scene.folder)
-        warm = pool.submit(warmed, scene)
         self.wait_for("the stand-in listens", (scene.folder / "standin.port").exists, 60)
         workload = self.crew.start("workload", scene.workload(LONGEST_WORKLOAD, self.rate), env, scene.folder)
         self.say(f"a shop of {len(TABLES)} tables is created on {scene.pdb} and changed from now on")
         self.wait_for("redolake doctor finds the shop in order", lambda: nothing_in_the_way(pipeline), 60)
         self.say("redolake doctor: nothing stands in the way")
-        return workload, warm
+        return workload
 
     def airflow(self) -> AirflowApi:
         api = AirflowApi(self.scene.address, LOGIN, LOGIN)
@@ -127,6 +123,14 @@ class Story:
 
         self.watched(api, f"every table is complete to SCN {scn}", complete, 180)
 
+    def compare(self) -> list[dict[str, Any]]:
+        self.say("comparing every cell of every table with the source")
+        command, env = self.scene.verify(), self.scene.child_environment()
+        child = self.crew.start("verify", command, env, self.scene.folder, ends=True)
+        self.ended(child, "all tables are compared", 300)
+        found: list[dict[str, Any]] = json.loads(self.scene.compared.read_text())["tables"]
+        return found
+
     # --- telling and waiting ---
 
     def say(self, text: str) -> None:
@@ -149,6 +153,9 @@ class Story:
                     raise Terminal(f"not within {seconds:.0f} s: {what}", cure=f"read the logs in {self.crew.logs}")
                 time.sleep(pause)
 
+    def ended(self, child: Child, what: str, seconds: float) -> None:
+        self.wait_for(what, lambda: child.process.poll() == 0, seconds)
+
     def watched(self, api: AirflowApi, what: str, condition: Callable[[], bool], seconds: float) -> None:
         """As wait_for, and a failed DAG run ends the demo with the task's own message."""
 
@@ -160,10 +167,6 @@ class Story:
 
         self.wait_for(what, unless_failed, seconds, pause=2 * POLL_SECONDS)
 
-    def settled(self, what: str, future: Future[T], seconds: float) -> T:
-        self.wait_for(what, future.done, seconds)
-        return future.result()
-
 
 def nothing_in_the_way(pipeline: Pipeline) -> bool:
     try:
@@ -172,32 +175,9 @@ def nothing_in_the_way(pipeline: Pipeline) -> bool:
         return False
 
 
-def warmed(scene: Scene) -> Any:
-    """A session of the Connect server once it listens, and one MERGE: the first one of a server takes ten times as long."""
-    from pipelines.apply.session import open_session
-
-    wait_for_port(scene.spark_port, 90)
-    spark = open_session("connect", scene.spark_remote, {})
-    path = f"{scene.folder}/warm-up"
-    spark.sql(f"CREATE TABLE IF NOT EXISTS delta.`{path}` (id BIGINT, value STRING) USING delta").collect()
-    source = "(SELECT id, CAST(id AS STRING) AS value FROM range(10)) AS s"
-    merge = f"MERGE INTO delta.`{path}` AS t USING {source} ON t.id = s.id"
-    spark.sql(f"{merge} WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *").collect()
-    return spark
-
-
-def wait_for_port(port: int, seconds: float) -> None:
-    import socket
-
-    deadline = time.monotonic() + seconds
-    while True:
-        try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1):
-                return
-        except OSError as error:
-            if time.monotonic() > deadline:
-                raise Terminal(f"nothing listens on port {port}", cure="read the demo's spark.log") from error
-            time.sleep(POLL_SECONDS)
-
-
-__all__ = ["RedolakeError", "Story"]
+def listens(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1):
+            return True
+    except OSError:
+        return False
