@@ -37,8 +37,9 @@ def redo(scn, code=1, sql="insert", *, ssn=0, sequence=1, **other):
     row = dict.fromkeys(ANSWER.names)
     row |= {
         "THREAD": 1, "SEQUENCE_NO": sequence, "SSN": ssn, "CSF": 0, "SCN": scn, "XIDUSN": 5, "XIDSLT": 1, "XIDSQN": 99,
-        "CON_ID": 3, "OPERATION_CODE": code, "OBJECT_ID": ORDERS_ID, "UNDONE": 0, "STATUS": 0, "CHANGED_AT": datetime(2026, 1, 1),
-        "RS_ID": f" 0x{sequence:06x}.{scn:08x}.0010 ", "CON_NAME": "FREEPDB1", "OPERATION": NAMES.get(code, "ODD"),
+        "CON_ID": 3, "OPERATION_CODE": code, "OBJECT_ID": ORDERS_ID, "UNDONE": 0, "STATUS": 0,
+        "CHANGED_AT": datetime(2026, 1, 1), "RS_ID": f" 0x{sequence:06x}.{scn:08x}.0010 ", "CON_NAME": "FREEPDB1",
+        "OPERATION": NAMES.get(code, "ODD"),
         "SEG_OWNER": "SHOP", "TABLE_NAME": "ORDERS", "SQL_REDO": sql,
     }  # fmt: skip
     return row | {name.upper(): value for name, value in other.items()}
