@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pipelines.batch import Result
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.steps.workplace import read_order, workplace
+from pipelines.steps.workplace import Report, read_order, silent, workplace
 
 
 def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
@@ -34,10 +34,10 @@ def remote_of(pipeline: Pipeline) -> str:
     raise ConfigurationError([Finding("spark.connection", what, f"export {variable}=spark_connect://host:15002")])
 
 
-def run_spark(pipeline: Pipeline, batch: str, spark: Any) -> Result:
+def run_spark(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:
     """Run the order at `batch`; what it did lies in its manifest."""
-    from pipelines.job import run_spec
+    from pipelines.job import run
 
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
-    return run_spec(spark, spec)
+    return run(spark, spec, report)

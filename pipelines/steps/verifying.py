@@ -82,12 +82,12 @@ def columns_of(dictionary: DictionaryTable, version: TableVersion) -> Dictionary
 
 
 def compared(pipeline: Pipeline, spec: CompareSpec, spark: Any, report: Report) -> CompareResult:
-    from pipelines.job import run_spec
+    from pipelines.job import run
 
     report("comparing with Delta")
     session = spark or open_spark(pipeline, "redolake verify")
     try:
-        result = run_spec(session, spec)
+        result = run(session, spec)
     finally:
         if spark is None:
             session.stop()
