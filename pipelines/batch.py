@@ -53,6 +53,9 @@ class TableTask:
     rules: Rules = field(default_factory=dict)
     ddl: tuple[Step, ...] = ()
     hold: HoldAt | None = None
+    # Ids of columns that Oracle may show by default in rows that do not store them. Those whose ADD COLUMN was followed
+    # are known from the target; name here what the dictionary says of older ones (DATA_DEFAULT).
+    defaulted: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,6 +346,7 @@ def _table_task(body: dict[str, Any]) -> TableTask:
         rules=_rules(body["rules"]),
         ddl=tuple(Step(**{**s, "column": _column(s["column"])}) for s in body["ddl"]),
         hold=None if body["hold"] is None else HoldAt(**body["hold"]),
+        defaulted=tuple(body.get("defaulted", ())),
     )
 
 

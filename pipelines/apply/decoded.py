@@ -5,7 +5,7 @@ What is not understood becomes a row's `finding`; the caller stops the table if 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from itertools import groupby
 
@@ -30,9 +30,11 @@ def decode(
     rules: Rules,
     columns: Sequence[TargetColumn],
     key: Sequence[int],
+    defaulted: Collection[int],
     translation: Translation,
 ) -> DataFrame:
-    """Order columns, row_id, operation_code, finding, b<id> (key before) and a<id> (every target column after)."""
+    """Order columns, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and u<id>
+    for `defaulted` columns: whether the redo leaves the value open (see older_rows)."""
     parts = []
     for version, mine in by_version(versions):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *REDO)
@@ -40,11 +42,13 @@ def decode(
         parts.append(
             decoded.select(
                 *CHANGE_ORDER,
+                "scn",
                 "row_id",
                 "operation_code",
-                finding(version, columns, key).alias("finding"),
+                finding(version, [c for c in columns if c.id not in defaulted], key).alias("finding"),
                 *(F.col(f"o{column_id}").alias(f"b{column_id}") for column_id in key),
                 *(_after(column, version, translation).alias(f"a{column.id}") for column in columns),
+                *(_left_open(column_id, version).alias(f"u{column_id}") for column_id in defaulted),
             )
         )
     return reduce(DataFrame.unionByName, parts)
@@ -69,6 +73,13 @@ def _after(column: TargetColumn, version: TableVersion, translation: Translation
     if any(known.id == column.id for known in version.columns):
         return F.col(f"n{column.id}")
     return F.expr(translation.literal(column.default, column.type))
+
+
+def _left_open(column_id: int, version: TableVersion) -> Expression:
+    if all(known.id != column_id for known in version.columns):
+        return F.lit(False)
+    is_set = F.coalesce(F.array_contains("assigned", F.lit(column_id)), F.lit(False))
+    return (F.col("operation_code") == UPDATE) & ~is_set & F.col(f"o{column_id}").isNull()
 
 
 def finding(version: TableVersion, columns: Sequence[TargetColumn], key: Sequence[int]) -> Expression:

@@ -19,6 +19,7 @@ from pipelines.apply.delta_log import last_txn, latest_version
 from pipelines.apply.evolve import evolve
 from pipelines.apply.merge import Merged, merge, total
 from pipelines.apply.net import events, net_change
+from pipelines.apply.older_rows import complete
 from pipelines.apply.pieces import Piece, plan_pieces, until
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
@@ -121,7 +122,11 @@ def merge_piece(
     check_columns(piece.version, task.rules, have, translation)
     columns, key = tuple(have.values()), piece.version.key
     known = tuple(version for version in task.versions if version.from_scn < piece.end) or task.versions[:1]
-    decoded = decode(committed.frame, known, task.rules, columns, key, translation)
+    defaulted = [c for c in columns if c.id not in key and (c.default is not None or c.id in task.defaulted)]
+    decoded = decode(committed.frame, known, task.rules, columns, key, [c.id for c in defaulted], translation)
+    if defaulted:
+        target = spark.read.format("delta").load(task.target)
+        decoded = complete(decoded, target, defaulted, [have[column_id] for column_id in key])
     net = net_change(events(decoded, key), key).persist()
     try:
         check_net(task, net, committed.count)

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pipelines.batch import Rule, Rules
 from pipelines.table import OracleType, TableVersion
 
-# Redo rows of one version -> all columns but sql_redo, and error, error_sql (string), unknown (names), missing (column
-# ids), and the values before and after as o<id> and n<id>.
+# Redo rows of one version -> all columns but sql_redo, and error, error_sql (string), unknown (names), missing and
+# assigned (column ids), and the values before and after as o<id> and n<id>.
 Decode = Callable[[DataFrame, TableVersion, Rules], DataFrame]
 
 

@@ -1,0 +1,117 @@
+"""Batch orders for a table SHOP.T (ID, V) and redo rows with real SQL text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.batch import BatchSpec, LandedWindow, SnapshotSpec, SnapshotTask, TableTask
+from pipelines.scn import Scn
+from pipelines.table import Column, OracleType, TableId, TableVersion
+
+ID = Column(1, "ID", OracleType("NUMBER", precision=10, scale=0), 1, False)
+V = Column(2, "V", OracleType("VARCHAR2", length=100), 2)
+TABLE = TableId("SHOP", "T")
+
+
+def version(table: TableId = TABLE, scn: int = 0, columns: tuple[Column, ...] = (ID, V), object_id: int = 100) -> TableVersion:
+    return TableVersion(table, Scn(scn), object_id, object_id, columns, (1,), max(c.id for c in columns) + 1)
+
+
+def task(folder: Path, table: TableId = TABLE, object_id: int = 100, **more: Any) -> TableTask:
+    fixed = {"app_id": f"p/{table}/1", "versions": (version(table, object_id=object_id),)}
+    return TableTask(table=table, target=str(folder / "lake" / table.name), **{**fixed, **more})
+
+
+def order(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[TableTask], **more: Any) -> BatchSpec:
+    start, end = windows[0].start, windows[-1].end
+    name = f"{start}-{end}"
+    return BatchSpec(
+        pipeline="p",
+        resetlogs_id=1,
+        start=start,
+        end=end,
+        token="token",
+        windows=tuple(windows),
+        tables=tuple(tables),
+        carry_out=str(folder / "batches" / name / "carry"),
+        manifest=str(folder / "batches" / name / "manifest.json"),
+        container="FREEPDB1",
+        **more,
+    )
+
+
+def snapshot(folder: Path, task: TableTask, scn: int, rows: Sequence[Mapping[str, Any]] = (), **more: Any) -> SnapshotSpec:
+    source = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string())])
+    file = folder / f"snapshot-{task.table.name}-{scn}.parquet"
+    pq.write_table(pa.Table.from_pylist(list(rows), source), file)
+    loaded = SnapshotTask(task.table, task.target, task.app_id, task.versions[0], (str(file),), rows=len(rows))
+    return SnapshotSpec("p", scn, "token", (loaded,), str(folder / f"snapshot-{task.table.name}-{scn}.json"), **more)
+
+
+def contents(spark: Any, task: TableTask) -> dict[int, str]:
+    return {int(row["ID"]): row["V"] for row in spark.read.format("delta").load(task.target).collect()}
+
+
+def with_sql(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The model's images as LogMiner writes them, with ALL supplemental logging."""
+    return [{**row, "sql_redo": None if row["sql_redo"] is None else redo_sql(row)} for row in rows]
+
+
+def redo_sql(row: Mapping[str, Any]) -> str:
+    images = json.loads(row["sql_redo"])
+    before, after = images.get("o"), images.get("n")
+    name = f'"{row["seg_owner"]}"."{row["table_name"]}"'
+    if row["rollback"]:
+        return {
+            1: f"""insert into {name}("ID","V") values ('1','x');""",
+            2: f"delete from {name};",
+            3: f"""update {name} set "V" = 'x';""",
+        }[row["operation_code"]]
+    if before is None:
+        return f'insert into {name}("ID","V") values ({literal(after["1"])},{literal(after["2"])});'
+    where = " and ".join(f'"{column}" = {literal(before[i])}' for i, column in (("1", "ID"), ("2", "V")))
+    if after is None:
+        return f"delete from {name} where {where};"
+    sets = ", ".join(f'"{column}" = {literal(after[i])}' for i, column in (("1", "ID"), ("2", "V")) if after[i] != before[i])
+    return f"update {name} set {sets or chr(34) + 'V' + chr(34) + ' = ' + literal(after['2'])} where {where};"
+
+
+def literal(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def change(ordinal: int, scn: int, code: int, sql: str, row_id: str = "AAA", **more: Any) -> dict[str, Any]:
+    return {
+        **control(ordinal, scn, code),
+        "seg_owner": "SHOP",
+        "table_name": "T",
+        "object_id": 100,
+        "row_id": row_id,
+        "sql_redo": sql,
+        **more,
+    }
+
+
+def control(ordinal: int, scn: int, code: int, xid: str = "1.2.3") -> dict[str, Any]:
+    fixed = {"slice": 0, "thread": 1, "rs_id": f"{ordinal:06d}", "xid": xid, "con_id": 3, "con_name": "FREEPDB1", "status": 0}
+    return {**fixed, "ordinal": ordinal, "scn": scn, "operation_code": code, "operation": str(code), "rollback": False}
+
+
+def committed(ordinal: int, scn: int, *statements: tuple[int, str] | tuple[int, str, str], **more: Any) -> list[dict[str, Any]]:
+    """One transaction: its changes at `scn`, its commit at `scn` + 1."""
+    xid = f"1.2.{ordinal}"
+    rows = [
+        change(ordinal + n, scn, s[0], s[1], s[2] if len(s) > 2 else f"R{ordinal + n}", xid=xid, **more)
+        for n, s in enumerate(statements)
+    ]
+    return [*rows, control(ordinal + len(rows), scn + 1, 7, xid)]
+
+
+__all__ = ["replace"]

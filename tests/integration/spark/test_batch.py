@@ -1,0 +1,275 @@
+"""Whole batches: landed Parquet in, Delta and a manifest out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import crash
+from pipelines.apply.delta_log import last_txn, latest_version
+from pipelines.batch import Column, HoldAt, Step, batch_result_from_json, to_json
+from pipelines.errors import InvariantBroken, LandingConflict
+from pipelines.job import run_batch, run_snapshot
+from pipelines.table import OracleType, TableId
+from tests.integration.spark.landing import land
+from tests.integration.spark.orders import ID, V, change, committed, contents, control, order, snapshot, task, version, with_sql
+from tests.redo_history import History
+
+pytestmark = pytest.mark.spark
+
+
+def insert(key: int, value: str) -> str:
+    return f"""insert into "SHOP"."T"("ID","V") values ('{key}','{value}');"""
+
+
+def update(key: int, before: str, after: str) -> str:
+    return f"""update "SHOP"."T" set "V" = '{after}' where "ID" = '{key}' and "V" = '{before}';"""
+
+
+def move(key: int, to: int, value: str) -> str:
+    return f"""update "SHOP"."T" set "ID" = '{to}' where "ID" = '{key}' and "V" = '{value}';"""
+
+
+def delete(key: int, value: str) -> str:
+    return f"""delete from "SHOP"."T" where "ID" = '{key}' and "V" = '{value}';"""
+
+
+class Killed(BaseException):
+    """As SIGKILL would: nothing may catch it."""
+
+
+def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    def point(name: str) -> None:
+        if name == wanted:
+            raise Killed(name)
+
+    monkeypatch.setattr(crash, "point", point)
+
+
+def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_nothing(spark, tmp_path: Path) -> None:
+    history = History(11, steps=90)
+    edges = [1030, 1060]
+    windows = [land(tmp_path / str(n), s, e, with_sql(rows)) for n, (s, e, rows) in enumerate(history.cut(edges))]
+    mine = task(tmp_path, TableId("SHOP", "T100"))
+    at_20 = [{"ID": key, "V": value} for key, value in history.truth(1020).items()]
+    run_snapshot(spark, snapshot(tmp_path, mine, 1020, at_20))
+    carried: tuple[str, ...] = ()
+
+    for window in windows:
+        spec = order(tmp_path, [window], [mine], carry_in=carried)
+        result = run_batch(spark, spec)
+
+        assert [table.error for table in result.tables] == [None]
+        assert contents(spark, mine) == history.truth(window.end - 1)
+        assert result.tables[0].complete_to == window.end - 1
+        assert result == batch_result_from_json(Path(spec.manifest).read_text(), spec.manifest)
+        carried = result.carry_files
+
+        assert run_batch(spark, spec) == result
+        Path(spec.manifest).unlink()
+        again = run_batch(spark, spec)
+        assert again.tables[0].delta_version == result.tables[0].delta_version
+        assert again.tables[0].balance.applied == 0
+    Path(spec.manifest).write_text(to_json(replace(result, end=result.end + 1)))
+    with pytest.raises(LandingConflict, match="another batch's manifest"):
+        run_batch(spark, spec)
+
+
+def test_keys_may_be_swapped_chained_and_used_again(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    start = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
+    run_snapshot(spark, snapshot(tmp_path, mine, 5, start))
+    rows = [
+        *committed(0, 20, (3, move(1, 2, "v1"), "R1"), (3, move(2, 1, "v2"), "R2")),
+        *committed(10, 22, (3, move(3, 4, "v3"), "R3"), (3, move(4, 9, "v4"), "R4")),
+        *committed(20, 24, (2, delete(5, "v5"), "R5"), (1, insert(5, "same place"), "R5")),
+        *committed(30, 26, (2, delete(6, "v6"), "R6"), (1, insert(6, "moved"), "R60")),
+        *committed(40, 28, (1, insert(70, "gone"), "R70"), (2, delete(70, "gone"), "R70")),
+        *committed(50, 30, (3, move(7, 70, "v7"), "R7"), (2, delete(70, "v7"), "R7")),
+    ]
+
+    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
+
+    assert contents(spark, mine) == {1: "v2", 2: "v1", 4: "v3", 9: "v4", 5: "same place", 6: "moved", 8: "v8"}
+    assert (result.tables[0].inserted, result.tables[0].updated, result.tables[0].deleted) == (1, 5, 2)
+    assert result.tables[0].balance.applied == 12
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(1, "b"), "R2")), "two rows have the key 1"),
+        (
+            [*committed(0, 20, (1, insert(1, "a"), "R1")), *committed(10, 30, (2, delete(1, "a"), "R2"))],
+            "another row left, in a later transaction, the key 1",
+        ),
+        (committed(0, 20, (1, "merge into nothing", "R1")), "the redo cannot be decoded"),
+        (committed(0, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the primary key is NULL"),
+        (
+            committed(0, 20, (3, """update "SHOP"."T" set "V" = 'b' where "ID" = '1';""", "R1")),
+            "absent from the redo, so ALL supplemental logging was not on: column V",
+        ),
+        (committed(0, 20, (1, insert(1, "a").replace('"V"', '"W"'), "R1")), "the redo names unknown columns: W"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Path, rows: list, message: str) -> None:
+    mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
+    if "absent" in message:
+        rows[0]["sql_redo"] = """update "SHOP"."T" set "ID" = '2' where "ID" = '1';"""
+    for each in (mine, other):
+        run_snapshot(spark, snapshot(tmp_path, each, 5, [{"ID": 1, "V": "old"}]))
+    fine = committed(50, 20, (1, insert(2, "b").replace('"T"', '"U"')), table_name="U", object_id=200)
+
+    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *fine])], [mine, other]))
+
+    held, applied = result.tables
+    assert message in held.error["what"]
+    assert (held.state, held.complete_to, held.balance.applied) == ("held", 9, 0)
+    assert held.balance.held == held.balance.landed
+    assert contents(spark, mine) == {1: "old"}
+    assert (applied.state, applied.complete_to) == ("applied", 99)
+    assert contents(spark, other) == {1: "old", 2: "b"}
+
+
+def test_a_held_table_is_applied_up_to_its_hold_and_goes_on_from_there(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    rows = [*committed(0, 20, (1, insert(1, "a"))), *committed(10, 40, (1, insert(2, "b")))]
+    window = land(tmp_path / "w", 10, 100, rows)
+    error = {"code": "SchemaConflict", "what": "TRUNCATE", "where": {}, "cure": "snapshot"}
+
+    held = run_batch(spark, order(tmp_path / "1", [window], [replace(mine, hold=HoldAt(30, error))])).tables[0]
+
+    assert (held.state, held.complete_to, held.error) == ("held", 29, error)
+    assert (held.balance.applied, held.balance.held) == (1, 1)
+    assert contents(spark, mine) == {1: "a"}
+    later = run_batch(spark, order(tmp_path / "2", [window], [replace(mine, hold=HoldAt(10, error))])).tables[0]
+    assert (later.state, later.complete_to) == ("held", 29)
+    resumed = run_batch(spark, order(tmp_path / "3", [window], [mine])).tables[0]
+    assert (resumed.state, resumed.complete_to) == ("applied", 99)
+    assert contents(spark, mine) == {1: "a", 2: "b"}
+
+
+def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+
+    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
+
+    assert (result.tables[0].state, result.tables[0].complete_to, result.tables[0].delta_version) == ("applied", 99, 0)
+
+
+def test_a_table_without_contents_is_held_and_says_so(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    rows = committed(0, 20, (1, insert(1, "a")))
+
+    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
+
+    assert (result.tables[0].state, result.tables[0].complete_to) == ("held", None)
+    assert "not there" in result.tables[0].error["what"]
+
+
+# --- DDL -------------------------------------------------------------------------------------------------------------
+
+N = Column(3, "N", OracleType("NUMBER", precision=5, scale=1), 3)
+D = Column(4, "D", OracleType("DATE"), 4)
+
+
+def with_ddl(folder: Path) -> Any:
+    """N (default 7.5) and D (none) come at 40, V goes at 60."""
+    versions = (version(), version(scn=40, columns=(ID, V, N, D)), version(scn=60, columns=(ID, N, D)))
+    steps = (Step(40, "add_column", N, "7.5"), Step(40, "add_column", D), Step(60, "drop_column", V))
+    return task(folder, versions=versions, ddl=steps)
+
+
+def ddl_rows() -> list[dict[str, Any]]:
+    return [
+        *committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(2, "b"), "R2")),
+        change(10, 30, 3, update(2, "b", "c"), "R2", xid="1.9.9"),  # open across the first DDL
+        change(11, 45, 1, """insert into "SHOP"."T"("ID","V","N","D") values ('3','d','1.5',NULL);""", "R3", xid="1.9.9"),
+        control(12, 46, 7, "1.9.9"),
+        *committed(20, 70, (3, """update "SHOP"."T" set "N" = '2' where "ID" = '1' and "N" = '7.5' and "D" IS NULL;""", "R1")),
+    ]
+
+
+def rows_of(spark: Any, mine: Any) -> set[tuple[Any, ...]]:
+    read = spark.read.format("delta").load(mine.target)
+    assert read.columns == ["ID", "_commit_scn", "N", "D"]
+    return {(int(row["ID"]), str(row["N"]), row["D"], row["_commit_scn"]) for row in read.collect()}
+
+
+AFTER_DDL = {(1, "2.0", None, 71), (2, "7.5", None, 46), (3, "1.5", None, 46)}
+
+
+def test_a_batch_follows_ddl_between_its_changes_and_a_repeat_finds_it_done(spark, tmp_path: Path) -> None:
+    mine = with_ddl(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    spec = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
+
+    result = run_batch(spark, spec)
+
+    assert result.tables[0].error is None
+    assert rows_of(spark, mine) == AFTER_DDL
+    assert (result.tables[0].complete_to, last_txn(mine.target, mine.app_id)) == (99, 99)
+    done = latest_version(mine.target)
+    Path(spec.manifest).unlink()
+    run_batch(spark, spec)
+    assert latest_version(mine.target) == done
+
+
+@pytest.mark.parametrize("point", ["evolve", "fill", "merge"])
+def test_ddl_that_was_killed_half_way_goes_on_where_it_stopped(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    mine = with_ddl(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    spec = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
+    with monkeypatch.context() as patch:
+        kill_at(patch, point)
+        with pytest.raises(Killed):
+            run_batch(spark, spec)
+
+    run_batch(spark, spec)
+
+    assert rows_of(spark, mine) == AFTER_DDL
+
+
+@pytest.mark.parametrize("point", ["carry-over", "merge", "table", "before manifest", "manifest"])
+def test_a_batch_that_was_killed_anywhere_is_finished_by_a_repeat(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
+    for each in (mine, other):
+        run_snapshot(spark, snapshot(tmp_path, each, 5, [{"ID": 1, "V": "old"}]))
+    rows = [
+        *committed(0, 20, (3, update(1, "old", "new"), "R1")),
+        *committed(50, 20, (1, insert(2, "b").replace('"T"', '"U"')), table_name="U", object_id=200),
+        change(60, 30, 1, insert(5, "open"), xid="7.7.7"),
+    ]
+    spec = order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine, other])
+    with monkeypatch.context() as patch:
+        kill_at(patch, point)
+        with pytest.raises(Killed):
+            run_batch(spark, spec)
+
+    result = run_batch(spark, spec)
+
+    assert [(t.state, t.complete_to, t.delta_version) for t in result.tables] == [("applied", 99, 1)] * 2
+    assert (contents(spark, mine), contents(spark, other)) == ({1: "new"}, {1: "old", 2: "b"})
+    assert [(t.xid, t.rows, t.start_scn, t.thread) for t in result.open_transactions] == [("7.7.7", 1, 30, 1)]
+    assert all(Path(file).exists() for file in result.carry_files)
+
+
+def test_a_landed_row_that_is_there_twice_stops_before_anything_is_merged(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    rows = committed(0, 20, (1, insert(1, "a")))
+
+    with pytest.raises(InvariantBroken, match="there twice"):
+        run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *rows])], [mine]))
+
+    assert latest_version(mine.target) == 0
