@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.assets import announce, tables_alias
 from pipelines.airflow.connections import source_of
@@ -15,6 +16,7 @@ from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
 from pipelines.config import Pipeline
+from pipelines.errors import TableHeld
 
 
 def tables_param(pipeline: Pipeline, default: list[str], description: str, fewest: int = 0) -> Param:
@@ -30,9 +32,11 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         """The arguments of each `read`; none ends the run."""
         from pipelines import steps
 
-        tables = get_current_context()["params"]["tables"]
+        chosen = get_current_context()["params"]
         with failing_as_airflow():
-            begun = steps.snapshot_begin(pipeline, source_of(pipeline), list(tables) or None)
+            begun = steps.snapshot_begin(
+                pipeline, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
+            )
         return [{"scn": begun["scn"], "table": table} for table in begun["tables"]]
 
     @task(
@@ -50,23 +54,40 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
     def prepare(begun: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
+        scn, tables = begun[0]["scn"], [item["table"] for item in begun]
+        replace = bool(get_current_context()["params"]["replace"])
         with failing_as_airflow():
-            return dict(steps.snapshot_prepare(pipeline, begun[0]["scn"], [item["table"] for item in begun]))
+            return dict(steps.snapshot_prepare(pipeline, scn, tables, replace=replace))
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
-    def record(batch: str, begun: list[dict[str, Any]]) -> dict[str, Any]:
+    def record(batch: str, begun: list[dict[str, Any]]) -> str:
+        """The message about tables that could not be loaded."""
         from pipelines import steps
 
+        message, held = "", set()
         with failing_as_airflow():
-            recorded = dict(steps.snapshot_record(pipeline, batch))
-        announce(get_current_context()["outlet_events"], pipeline, {item["table"]: item["scn"] for item in begun})
-        return recorded
+            try:
+                steps.snapshot_record(pipeline, batch)
+            except TableHeld as error:
+                message, held = str(error), {finding.subject for finding in error.findings}
+        loaded = {item["table"]: item["scn"] for item in begun if item["table"] not in held}
+        announce(get_current_context()["outlet_events"], pipeline, loaded)
+        return message
 
-    params = {"tables": tables_param(pipeline, [], "None chosen: those that have no contents yet.")}
+    @task(doc_md=TASKS["check"])
+    def check(message: str) -> None:
+        if message:
+            raise AirflowFailException(message)
+
+    params = {
+        "tables": tables_param(pipeline, [], "None chosen: those that have no contents yet."),
+        "replace": Param(False, type="boolean", title="Replace", description="Also tables with contents: they are read anew."),
+    }
     with DAG(**dag_settings(pipeline, "snapshot"), schedule=None, params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
         begun = begin()
         prepared = prepare(begun)
         read.expand_kwargs(begun) >> prepared
         recorded = record(prepared["batch"], begun)
         spark_task(pipeline, prepared["batch"], TASKS["spark"]) >> recorded
+        check(recorded)
     return dag

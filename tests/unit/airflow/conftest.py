@@ -1,27 +1,13 @@
-"""An Airflow of its own in a temporary folder; it must be named before airflow is imported for the first time."""
+"""A pipeline's settings, and steps that only answer what a test tells them to."""
 
-import atexit
-import os
-import shutil
 import sys
-import tempfile
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-if "airflow" not in sys.modules:
-    for name in [name for name in os.environ if name.startswith(("AIRFLOW__", "AIRFLOW_CONN_"))]:
-        del os.environ[name]
-    HOME = tempfile.mkdtemp(prefix="redolake-airflow-")
-    atexit.register(shutil.rmtree, HOME, ignore_errors=True)
-    os.environ |= {
-        "AIRFLOW_HOME": HOME,
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-        "AIRFLOW__CORE__DAGS_FOLDER": str(Path(__file__).parents[3] / "dags"),
-        "AIRFLOW__CORE__PLUGINS_FOLDER": str(Path(HOME, "plugins")),
-        "AIRFLOW__LOGGING__LOGGING_LEVEL": "WARNING",
-    }
+from tests.fix_airflow import airflow_db
+
+__all__ = ["airflow_db"]
 
 SETTINGS = """
 pipelines:
@@ -54,13 +40,6 @@ def settings(tmp_path):
         return load_pipeline("shop", file)
 
     return write
-
-
-@pytest.fixture(scope="session")
-def airflow_db():
-    from airflow.utils.db import initdb
-
-    initdb()
 
 
 @pytest.fixture

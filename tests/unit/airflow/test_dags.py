@@ -91,7 +91,7 @@ def test_short_intervals_can_be_written_where_cron_cannot(schedule, seconds):
         (
             "snapshot",
             {("begin", "read"), ("begin", "prepare"), ("read", "prepare"), ("prepare", "spark"), ("spark", "record")}
-            | {("prepare", "record"), ("begin", "record")},
+            | {("prepare", "record"), ("begin", "record"), ("record", "check")},
         ),
         ("backfill", {("prepare", "spark"), ("prepare", "record"), ("spark", "record")}),
     ],
