@@ -17,7 +17,6 @@ from pipelines.runtime import delta_jars, environment
 PIPELINE = "shop"
 PASSWORD = "oracle"
 LOGIN = "admin"
-TABLES = ("CUSTOMERS", "ORDERS", "ORDER_LINES", "PAYMENTS", "STOCK")
 INSTANCES = 2
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -32,7 +31,13 @@ pipelines:
     schedule: every 10s
     spark: {{mode: connect, connection: demo_spark}}
     retry: {{attempts: 3}}
-    tables: [{tables}]
+    tables:
+      - SHOP.CUSTOMERS
+      # NUMBER without precision holds up to 40 digits with any scale: as text nothing is lost.
+      - {{table: SHOP.ORDERS, columns: {{TOTAL: string}}}}
+      - SHOP.ORDER_LINES
+      - SHOP.PAYMENTS
+      - {{table: SHOP.STOCK, columns: {{ON_HAND: string, WEIGHT: string}}}}
 """
 
 
@@ -68,8 +73,7 @@ class Scene:
         return f"sc://127.0.0.1:{self.spark_port}"
 
     def write(self) -> None:
-        tables = ", ".join(f"SHOP.{name}" for name in TABLES)
-        self.settings.write_text(SETTINGS.format(pipeline=PIPELINE, folder=self.folder, tables=tables))
+        self.settings.write_text(SETTINGS.format(pipeline=PIPELINE, folder=self.folder))
         home = self.folder / "airflow"
         home.mkdir(parents=True, exist_ok=True)
         (home / "passwords.json").write_text(json.dumps({LOGIN: LOGIN}))

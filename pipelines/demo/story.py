@@ -17,7 +17,7 @@ from pipelines.config import Pipeline, load_pipeline
 from pipelines.demo.airflow_api import AirflowApi, AirflowUnavailable
 from pipelines.demo.processes import Child, Crew
 from pipelines.demo.report import Report
-from pipelines.demo.scene import LOGIN, PIPELINE, TABLES, Scene
+from pipelines.demo.scene import LOGIN, PIPELINE, Scene
 from pipelines.errors import Terminal, Transient
 
 POLL_SECONDS = 0.5
@@ -41,8 +41,8 @@ class Story:
         self.wait_for("Spark Connect listens", lambda: listens(self.scene.spark_port), 120)
         warm = self.crew.start("warm-up", self.scene.warm_up(), self.scene.child_environment(), self.scene.folder, ends=True)
         api = self.airflow()
-        self.ended(warm, "Spark is warm", 180)
         self.snapshot(api)
+        self.ended(warm, "Spark is warm", 180)
         self.follow(api, pipeline, self.work_seconds)
         work = self.end(workload)
         self.catch_up(api, pipeline, int(work["last_scn"]))
@@ -59,7 +59,7 @@ class Story:
         self.crew.start("airflow", scene.airflow(), scene.airflow_environment(), scene.folder)
         self.wait_for("the stand-in listens", (scene.folder / "standin.port").exists, 60)
         workload = self.crew.start("workload", scene.workload(LONGEST_WORKLOAD, self.rate), env, scene.folder)
-        self.say(f"a shop of {len(TABLES)} tables is created on {scene.pdb} and changed from now on")
+        self.say(f"a shop of {len(pipeline.tables)} tables is created on {scene.pdb} and changed from now on")
         self.wait_for("redolake doctor finds the shop in order", lambda: nothing_in_the_way(pipeline), 60)
         self.say("redolake doctor: nothing stands in the way")
         return workload
@@ -119,7 +119,7 @@ class Story:
             held = [f"{t['table']} is held: {t['error']}" for t in tables if t["state"] == "held"]
             if held:
                 raise Terminal("\n".join(held), cure="see `redolake status`")
-            return len(tables) == len(TABLES) and all((t["complete_to"] or 0) >= scn for t in tables)
+            return len(tables) == len(pipeline.tables) and all((t["complete_to"] or 0) >= scn for t in tables)
 
         self.watched(api, f"every table is complete to SCN {scn}", complete, 180)
 
