@@ -6,7 +6,7 @@ merely filtered and projected is answered batch by batch, so its order stays and
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -133,8 +133,7 @@ class AnalyticQuery:
             yield from oracle_batches(answer, self.columns)
 
     def _sql(self, session: EngineSession, frame: Frame) -> str:
-        tree = self._tree.copy()
-        tree = tree.transform(lambda node: _bound(node, session, frame))
+        tree = _rewritten(self._tree.copy(), lambda node: _bound(node, session, frame))
         return str(tree.sql(dialect="duckdb"))
 
 
@@ -224,7 +223,18 @@ def _normalised(tree: exp.Expression) -> exp.Expression:
                 break
         if isinstance(fetch := select.args.get("limit"), exp.Fetch):
             select.set("limit", exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
-    return tree.transform(_in_duckdb_words)
+    return _rewritten(tree, _in_duckdb_words)
+
+
+def _rewritten(tree: exp.Expression, change: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
+    """Every node changed, the inner ones first; sqlglot's own transform leaves out what is below a changed node."""
+    for node in reversed(list(tree.walk())):
+        changed = change(node)
+        if changed is not node and node is tree:
+            tree = changed
+        elif changed is not node:
+            node.replace(changed)
+    return tree
 
 
 def _limit_by_rownum(select: exp.Select) -> None:

@@ -25,6 +25,7 @@ def write_ddl(session: EngineSession, text: str, table: TableDef | None = None, 
         record.object_id, record.data_object_id = table.object_id, table.data_object_id
         record.object_version, record.owner, record.object_name = table.object_version, table.owner, name or table.name
     session.database.redo.write(record)
+    session.database.forget_plans()  # a grant changes what a text means, as a new column does
     return transactions.commit(tx)
 
 

@@ -213,9 +213,11 @@ def _wait_of(locks: Sequence[exp.Expression]) -> float | bool | None:
     if not locks:
         return False
     wait = locks[0].args.get("wait")
-    if wait is None or wait is True:
-        return None
-    return 0.0 if wait is False else float(wait.name)
+    if wait is False:
+        raise OraError(3001, "unimplemented feature: SKIP LOCKED")
+    if wait is None or wait is True:  # sqlglot's True is NOWAIT
+        return 0.0 if wait else None
+    return float(wait.name)
 
 
 @dataclass(slots=True)

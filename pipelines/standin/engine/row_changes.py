@@ -51,8 +51,11 @@ class RowChanges:
             self._write(tx, store, row, Op.UNSUPPORTED, info="LOB beyond the row is not modelled")
 
     def update(self, tx: Transaction, store: TableStore, row: int, old: Row, new: Row, changed: frozenset[int]) -> None:
-        """`old` as stored, without padding; `new` complete; `changed` are the positions that SET names."""
-        version, is_new = self._put(tx, store, row, new)
+        """`old` as stored, without padding; `new` complete; `changed` are the positions that SET names.
+
+        Columns added later and not set stay out of the row, as Oracle leaves them.
+        """
+        version, is_new = self._put(tx, store, row, new[: max(len(old), max(changed) + 1)])
         tx.undo.append(Undo(store, row, Op.UPDATE, old, version, is_new, changed))
         for index in store.indexes:
             if not changed.isdisjoint(index.positions):

@@ -115,7 +115,7 @@ class EngineSession:
 
     def _dml(self, bound: BoundSql, rows: Sequence[Sequence[Any]], batch_errors: bool) -> Done:
         done = Done()
-        text, database = bound.text, self.database
+        text, database = _without_into(bound), self.database
         for number, values in enumerate(rows or ((),)):
             try:
                 with database.lock:
@@ -283,6 +283,14 @@ class EngineSession:
         elif key not in self._sequence_values:
             raise OraError(8002, f"sequence {name}.CURRVAL is not yet defined in this session")
         return self._sequence_values[key]
+
+
+def _without_into(bound: BoundSql) -> str:
+    """The text before INTO of RETURNING .. INTO: its binds are outputs, and sqlglot knows no list of them."""
+    if bound.returning_from is None:
+        return bound.text
+    before = bound.text[: bound.text.index(f":b{bound.returning_from}")].rstrip()
+    return before[: -len("INTO")]
 
 
 __all__ = ["EngineSession", "QueryPlan"]

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+from engine_world import logon, open_database
+
+
+@pytest.fixture
+def database():
+    opened = open_database()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def shop(database):
+    return logon(database)
+
+
+@pytest.fixture
+def other(database):
+    return logon(database)

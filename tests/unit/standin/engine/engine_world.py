@@ -1,0 +1,83 @@
+"""A database in memory, its sessions and its redo, as the engine's tests use them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pipelines.standin.engine.instance import Database
+from pipelines.standin.engine.options import DatabaseOptions
+from pipelines.standin.engine.session import EngineSession
+from pipelines.standin.interface import Called, Done, OraError, Rows
+from pipelines.standin.redo_file import Op, RedoRecord, from_batch, read_records
+
+
+def open_database(**options: Any) -> Database:
+    """With the user SHOP in the PDB and minimal supplemental logging."""
+    options.setdefault("supplemental", frozenset({"MIN"}))
+    database = Database(DatabaseOptions(background=False, **options))
+    dba = logon(database, "SYS")
+    run(dba, "CREATE USER shop IDENTIFIED BY tiger")
+    run(dba, "GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO shop")
+    dba.close()
+    return database
+
+
+def logon(database: Database, user: str = "SHOP", service: str | None = None, instance: str | None = None) -> EngineSession:
+    state = database.state
+    service = service or (state.pdb_name if state.is_cdb else state.name)
+    return database.logon(user, service, program="test", machine="test", instance=instance)
+
+
+def run(session: EngineSession, sql: str, *binds: Any) -> Any:
+    """Rows as tuples, with NUMBERs that came as text made Decimal again; anything else as it is."""
+    outcome = session.execute(sql, [binds] if binds else ())
+    return fetched(outcome) if isinstance(outcome, Rows) else outcome
+
+
+def fetched(outcome: Rows | Done | Called) -> list[tuple[Any, ...]]:
+    assert isinstance(outcome, Rows)
+    numbers = [i for i, c in enumerate(outcome.columns) if c.type == "NUMBER"]
+    found = []
+    for batch in outcome.batches:
+        for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            row = list(values)
+            for i in numbers:
+                row[i] = Decimal(row[i]) if isinstance(row[i], str) else row[i]
+            found.append(tuple(row))
+    return found
+
+
+def code_of(session: EngineSession, sql: str, *binds: Any) -> int:
+    """The ORA code it fails with; 0 when it does not."""
+    try:
+        run(session, sql, *binds)
+    except OraError as error:
+        return error.code
+    return 0
+
+
+def archived_redo(database: Database, dest_id: int = 1) -> list[RedoRecord]:
+    """What lies on disk, log by log."""
+    return [
+        record
+        for copy in sorted(database.state.archived, key=lambda c: (c.thread, c.sequence))
+        if copy.dest_id == dest_id and copy.name
+        for batch in read_records(Path(copy.name))
+        for record in from_batch(batch)
+    ]
+
+
+def redo(database: Database) -> list[RedoRecord]:
+    """Everything written so far, switched or not, in one thread's order."""
+    online = [log for thread in database.state.threads.values() for log in thread.logs if not log.archived]
+    return archived_redo(database) + [r for log in sorted(online, key=lambda log: log.sequence) for r in log.records]
+
+
+def changes(database: Database, *ops: Op) -> list[RedoRecord]:
+    """The row changes since the last CREATE TABLE."""
+    records = redo(database)
+    last_ddl = max((i for i, r in enumerate(records) if r.op == Op.DDL), default=-1)
+    wanted = ops or (Op.INSERT, Op.UPDATE, Op.DELETE)
+    return [r for r in records[last_ddl + 1 :] if r.op in wanted]

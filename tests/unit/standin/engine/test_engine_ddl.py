@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import pytest
+from engine_world import code_of, redo, run
+
+from pipelines.standin.redo_file import Op
+
+KEY = (3, "SHOP", "T")
+
+
+@pytest.fixture
+def t(shop):
+    run(shop, "CREATE TABLE t (id NUMBER(10) PRIMARY KEY, a VARCHAR2(5), b NUMBER DEFAULT 3)")
+    shop.execute("INSERT INTO t (id, a) VALUES (:1, :2)", [(1, "x"), (2, "y")])
+    shop.commit()
+
+
+TYPES = {
+    "NUMBER": ("NUMBER", 22, 0, None, None),
+    "NUMBER(*)": ("NUMBER", 22, 0, None, 0),
+    "NUMBER(5,-2)": ("NUMBER", 22, 0, 5, -2),
+    "INTEGER": ("NUMBER", 22, 0, None, 0),
+    "FLOAT": ("FLOAT", 22, 0, 126, None),
+    "VARCHAR2(10)": ("VARCHAR2", 10, 10, None, None),
+    "VARCHAR2(10 CHAR)": ("VARCHAR2", 40, 10, None, None),
+    "CHAR": ("CHAR", 1, 1, None, None),
+    "NVARCHAR2(7)": ("NVARCHAR2", 14, 7, None, None),
+    "DATE": ("DATE", 7, 0, None, None),
+    "TIMESTAMP": ("TIMESTAMP", 11, 0, None, 6),
+    "TIMESTAMP(9)": ("TIMESTAMP", 11, 0, None, 9),
+    "RAW(16)": ("RAW", 16, 0, None, None),
+    "BINARY_DOUBLE": ("BINARY_DOUBLE", 8, 0, None, None),
+    "CLOB": ("CLOB", 4000, 0, None, None),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), TYPES.items(), ids=TYPES)
+def test_a_type_is_kept_as_the_dictionary_shows_it(database, shop, text, expected):
+    run(shop, f"CREATE TABLE t (c {text})")
+
+    type_ = database.state.tables[KEY].columns[0].type
+    assert (type_.name, type_.length, type_.chars, type_.precision, type_.scale) == expected
+
+
+@pytest.mark.usefixtures("t")
+def test_truncate_empties_the_segment_and_gives_it_a_new_id(database, shop):
+    before = database.state.tables[KEY].data_object_id
+    run(shop, "TRUNCATE TABLE t")
+    run(shop, "INSERT INTO t (id) VALUES (1)")
+
+    assert database.state.tables[KEY].data_object_id != before
+    assert database.state.tables[KEY].object_id == before
+    assert run(shop, "SELECT id, b FROM t") == [(1, 3)]
+
+
+@pytest.mark.usefixtures("t")
+def test_a_dropped_table_goes_to_the_recycle_bin_as_two_ddls(database, shop):
+    object_id = database.state.tables[KEY].object_id
+    run(shop, "drop table T")
+
+    internal, user = (r for r in redo(database)[-6:] if r.op == Op.DDL)
+    assert internal.info.startswith("INTERNAL DDL")
+    assert internal.sql.startswith('ALTER TABLE "SHOP"."T" RENAME TO "BIN$')
+    assert user.sql.startswith('drop table T AS "BIN$')
+    assert database.state.dropped[object_id].name == "T"
+    run(shop, "PURGE TABLE t")
+    assert database.state.dropped == {}
+
+
+@pytest.mark.usefixtures("t")
+def test_a_purged_table_is_gone(database, shop):
+    run(shop, "DROP TABLE t PURGE")
+
+    assert (database.state.dropped, database.state.tables) == ({}, {})
+    assert code_of(shop, "SELECT * FROM t") == 942
+
+
+@pytest.mark.usefixtures("t")
+def test_renaming_keeps_the_object(database, shop):
+    before = database.state.tables[KEY]
+    run(shop, "ALTER TABLE t RENAME TO t2")
+    run(shop, "RENAME t2 TO t3")
+    run(shop, "ALTER TABLE t3 RENAME COLUMN a TO z")
+
+    after = database.state.tables[(3, "SHOP", "T3")]
+    assert after.object_id == before.object_id
+    assert run(shop, "SELECT id, z FROM t3 WHERE id = 2") == [(2, "y")]
+
+
+@pytest.mark.usefixtures("t")
+def test_only_structural_changes_raise_the_object_version(database, shop):
+    versions = []
+    for clause in (
+        "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "ADD (c DATE)",
+        "MODIFY (a VARCHAR2(50))",
+        "DROP (b, c)",
+        "ADD CONSTRAINT u UNIQUE (a)",
+    ):
+        run(shop, f"ALTER TABLE t {clause}")
+        versions.append(database.state.tables[KEY].object_version)
+
+    assert versions == [1, 2, 3, 4, 4]
+
+
+@pytest.mark.usefixtures("t")
+def test_a_column_dropped_in_the_middle_leaves_index_and_rows_right(shop):
+    run(shop, "ALTER TABLE t DROP COLUMN a")
+
+    assert run(shop, "SELECT * FROM t WHERE id = 2") == [(2, 3)]
+    assert code_of(shop, "INSERT INTO t VALUES (2, 4)") == 1
+
+
+@pytest.mark.usefixtures("t")
+def test_ddl_commits_what_was_open_even_when_it_fails(shop, other):
+    run(shop, "INSERT INTO t (id) VALUES (3)")
+
+    assert code_of(shop, "CREATE TABLE t (x NUMBER)") == 955
+    shop.rollback()
+    assert run(other, "SELECT COUNT(*) FROM t") == [(3,)]
+
+
+@pytest.mark.usefixtures("t")
+def test_a_quoted_name_keeps_its_case(shop):
+    run(shop, 'CREATE TABLE "Mixed Case" ("a b" NUMBER, "SET" NUMBER)')
+    run(shop, 'INSERT INTO "Mixed Case" ("a b", "SET") VALUES (1, 2)')
+    run(shop, 'UPDATE "Mixed Case" m SET m."a b" = 5 WHERE "SET" = 2')
+
+    assert run(shop, 'SELECT "SET", "a b" FROM "Mixed Case"') == [(2, 5)]
+    assert code_of(shop, 'SELECT "A B" FROM "Mixed Case"') == 904

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+from engine_world import changes, logon, open_database, redo, run
+
+from pipelines.standin.redo_file import Op
+
+TABLE = "CREATE TABLE t (id NUMBER PRIMARY KEY, a NUMBER, b VARCHAR2(9), u NUMBER UNIQUE)"
+UPDATE = "UPDATE t SET a = 2 WHERE id = 1"
+LOGGED = {
+    "minimal": ((), UPDATE, {2}),
+    "primary key": (("ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",), UPDATE, {1, 2}),
+    "all": (("ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",), UPDATE, {1, 2, 3, 4}),
+    "unique, not touched": (("ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (UNIQUE) COLUMNS",), UPDATE, {2}),
+    "unique, touched": (
+        ("ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (UNIQUE) COLUMNS",),
+        "UPDATE t SET u = 8 WHERE id = 1",
+        {4},
+    ),
+    "a group": (("ALTER TABLE t ADD SUPPLEMENTAL LOG GROUP g (b, u) ALWAYS",), UPDATE, {2, 3, 4}),
+    "all, dropped again": (
+        (
+            "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            "ALTER TABLE t DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        ),
+        UPDATE,
+        {2},
+    ),
+    "no key at all": (
+        ("ALTER TABLE t DROP PRIMARY KEY", "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS"),
+        UPDATE,
+        {1, 2, 3, 4},
+    ),
+}
+
+
+@pytest.mark.parametrize(("ddl", "update", "before"), LOGGED.values(), ids=LOGGED)
+def test_an_update_carries_what_supplemental_logging_asks_for(database, shop, ddl, update, before):
+    run(shop, TABLE)
+    for statement in ddl:
+        run(shop, statement)
+    run(shop, "INSERT INTO t VALUES (1, 1, NULL, 7)")
+    run(shop, update)
+
+    record = changes(database, Op.UPDATE)[0]
+    assert record.before.keys() == before
+    assert record.after.keys() == ({4} if "u = 8" in update else {2})
+
+
+def test_database_wide_logging_holds_for_every_table_old_and_new():
+    database = open_database()
+    shop, dba = logon(database), logon(database, "SYS", database.state.name)
+    run(shop, TABLE)
+    run(dba, "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
+    run(shop, "INSERT INTO t VALUES (1, 1, NULL, 7)")
+    run(shop, UPDATE)
+
+    assert changes(database, Op.UPDATE)[0].before.keys() == {1, 2}
+    assert database.state.supplemental == {"MIN", "PK"}
+    database.close()
+
+
+def test_insert_and_delete_carry_every_column_and_null_as_none(database, shop):
+    run(shop, TABLE)
+    run(shop, "INSERT INTO t (id) VALUES (1)")
+    run(shop, "DELETE FROM t")
+
+    insert, delete = changes(database)
+    assert insert.after == delete.before == {1: b"\xc1\x02", 2: None, 3: None, 4: None}
+
+
+def test_setting_a_column_to_its_own_value_is_in_the_redo(database, shop):
+    run(shop, TABLE)
+    run(shop, "INSERT INTO t VALUES (1, 5, 'x', 7)")
+    run(shop, "UPDATE t SET a = a")
+
+    record = changes(database, Op.UPDATE)[0]
+    assert record.before == record.after == {2: b"\xc1\x06"}
+
+
+def test_dropping_a_column_numbers_the_segment_anew(database, shop):
+    run(shop, TABLE)
+    version = database.state.tables[(3, "SHOP", "T")].object_version
+    run(shop, "INSERT INTO t VALUES (1, 2, 'x', 3)")
+    run(shop, "ALTER TABLE t DROP COLUMN a")
+    run(shop, "INSERT INTO t VALUES (2, 'y', 4)")
+
+    table = database.state.tables[(3, "SHOP", "T")]
+    assert [(c.name, c.segment_id) for c in table.columns] == [("ID", 1), ("B", 2), ("U", 3)]
+    assert table.object_version == version + 1
+    assert changes(database)[-1].after == {1: b"\xc1\x03", 2: b"y", 3: b"\xc1\x05"}
+    assert changes(database)[-1].object_version == version + 1
+    assert run(shop, "SELECT * FROM t") == [(1, "x", 3), (2, "y", 4)]
+
+
+def test_a_column_added_with_a_default_shows_it_and_stays_out_of_old_rows_redo(database, shop):
+    run(shop, TABLE)
+    run(shop, "INSERT INTO t VALUES (1, 2, 'x', 3)")
+    run(shop, "ALTER TABLE t ADD (c VARCHAR2(5) DEFAULT 'new' NOT NULL)")
+    run(shop, "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    shown = run(shop, "SELECT c FROM t WHERE c = 'new'")
+    run(shop, "UPDATE t SET a = 9")
+    run(shop, "UPDATE t SET c = 'other'")
+
+    first, second = changes(database, Op.UPDATE)
+    assert shown == [("new",)]
+    assert 5 not in first.before
+    assert 5 not in second.before
+    assert second.after == {5: b"other"}
+    assert run(shop, "SELECT a, c FROM t") == [(9, "other")]
+
+
+def test_ddl_is_a_transaction_of_its_own_with_the_text_as_typed(database, shop):
+    run(shop, TABLE)
+    run(shop, "INSERT INTO t (id) VALUES (1)")
+    run(shop, "alter  table T /* mine */ add (Z number)")
+
+    insert_commit, start, ddl, commit = redo(database)[-4:]
+    assert insert_commit.op == Op.COMMIT
+    assert (start.op, ddl.op, commit.op) == (Op.START, Op.DDL, Op.COMMIT)
+    assert (ddl.sql, ddl.owner, ddl.object_name) == ("alter  table T /* mine */ add (Z number)", "SHOP", "T")
+    assert ddl.xid == start.xid == commit.xid != insert_commit.xid
+
+
+def test_a_password_is_never_in_the_redo(database):
+    dba = logon(database, "SYS")
+    run(dba, 'CREATE USER u1 IDENTIFIED BY "s3cret" QUOTA UNLIMITED ON users')
+    run(dba, "ALTER USER u1 IDENTIFIED BY s3cret2")
+
+    assert not any("s3cret" in r.sql for r in redo(database))
+    assert database.password_of("U1", "FREEPDB1") == "s3cret2"
+
+
+def test_a_lob_comes_as_a_placeholder_and_an_update_behind_it(database, shop):
+    run(shop, "CREATE TABLE l (id NUMBER PRIMARY KEY, doc CLOB)")
+    run(shop, "INSERT INTO l VALUES (1, 'text')")
+    run(shop, "INSERT INTO l VALUES (2, NULL)")
+
+    first, contents, second = changes(database)
+    assert first.after[2] == b""
+    assert (contents.op, contents.after) == (Op.UPDATE, {2: b"text"})
+    assert second.after[2] is None

@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from engine_world import code_of, run
+
+from pipelines.standin.engine import catalog
+from pipelines.standin.engine.catalog import register_view
+from pipelines.standin.interface import ColumnInfo, OraError
+
+# What each expression answers over the row (1, 'Anna', 1.5, 2026-02-03 04:05:06, NULL).
+EXPRESSIONS = {
+    "UPPER(name) || '!'": "ANNA!",
+    "'a' || NULL": "a",
+    "NVL(gone, 'none')": "none",
+    "COALESCE(gone, name)": "Anna",
+    "DECODE(id, 1, 'one', 2, 'two', 'many')": "one",
+    "DECODE(gone, NULL, 'null', 'no')": "null",
+    "CASE id WHEN 1 THEN 'x' ELSE 'y' END": "x",
+    "CASE WHEN n > 1.4 THEN n * 2 END": 3,
+    "SUBSTR(name, 2, 2)": "nn",
+    "SUBSTR(name, -2)": "na",
+    "LENGTH(name)": 4,
+    "TRIM('  x ')": "x",
+    "INSTR(name, 'n')": 2,
+    "LPAD(id, 3, '0')": "001",
+    "REPLACE(name, 'n')": "Aa",
+    "ROUND(n)": 2,
+    "TRUNC(n)": 1,
+    "ABS(-n)": Decimal("1.5"),
+    "MOD(7, 4)": 3,
+    "TO_CHAR(n, 'TM9', 'NLS_NUMERIC_CHARACTERS='',.''')": "1,5",
+    "TO_CHAR(n)": "1.5",
+    "TO_CHAR(n, 'FM990.00')": "1.50",
+    "TO_CHAR(day, 'YYYY-MM-DD HH24:MI:SS')": "2026-02-03 04:05:06",
+    "TO_CHAR(day)": "03-FEB-26",
+    "TRUNC(day)": datetime(2026, 2, 3),
+    "TRUNC(day, 'MM')": datetime(2026, 2, 1),
+    "day + 1/24": datetime(2026, 2, 3, 5, 5, 6),
+    "day - DATE '2026-02-01'": Decimal("2.170208333333333333333333333333333333333"),
+    "TO_DATE('2026-01-31', 'YYYY-MM-DD')": datetime(2026, 1, 31),
+    "ADD_MONTHS(DATE '2026-01-31', 1)": datetime(2026, 2, 28),
+    "CAST('12.345' AS NUMBER(5,1))": Decimal("12.3"),
+    "CAST(n AS VARCHAR2(10))": "1.5",
+    "EXTRACT(YEAR FROM day)": 2026,
+    "GREATEST(1, 3, 2)": 3,
+    "q'[it's]'": "it's",
+    "USER": "SHOP",
+    "SYS_CONTEXT('USERENV', 'CON_NAME')": "FREEPDB1",
+    "ROWNUM": 1,
+    "(SELECT MAX(id) FROM t)": 1,
+}
+CONDITIONS = {
+    "id = '1'": 1,
+    "name LIKE 'A%'": 1,
+    "name LIKE '_x%'": 0,
+    "gone = gone": 0,
+    "NOT (gone = 'x')": 0,
+    "gone IS NULL AND name IS NOT NULL": 1,
+    "id IN (2, NULL)": 0,
+    "id NOT IN (2, NULL)": 0,
+    "id BETWEEN 1 AND 2": 1,
+    "id <> 1 OR n = 1.5": 1,
+    "id IN (SELECT id FROM t)": 1,
+    "EXISTS (SELECT 1 FROM t WHERE id = 2)": 0,
+    "day = TO_DATE('20260203040506', 'YYYYMMDDHH24MISS')": 1,
+    "day < SYSDATE": 1,
+}
+
+
+@pytest.fixture
+def t(shop):
+    run(shop, "CREATE TABLE t (id NUMBER(9) PRIMARY KEY, name VARCHAR2(10), n NUMBER, day DATE, gone VARCHAR2(5))")
+    run(shop, "INSERT INTO t VALUES (1, 'Anna', 1.5, :1, NULL)", datetime(2026, 2, 3, 4, 5, 6))
+
+
+@pytest.mark.usefixtures("t")
+@pytest.mark.parametrize(("expression", "expected"), EXPRESSIONS.items(), ids=EXPRESSIONS)
+def test_an_expression_answers_as_oracles(shop, expression, expected):
+    assert run(shop, f"SELECT {expression} FROM t") == [(expected,)]
+
+
+@pytest.mark.usefixtures("t")
+@pytest.mark.parametrize(("condition", "count"), CONDITIONS.items(), ids=CONDITIONS)
+def test_a_condition_holds_as_oracles(shop, condition, count):
+    assert run(shop, f"SELECT COUNT(*) FROM t WHERE {condition}") == [(count,)]
+
+
+@pytest.fixture
+def orders(shop):
+    run(shop, "CREATE TABLE o (id NUMBER(9) PRIMARY KEY, who VARCHAR2(10), amount NUMBER(8,2))")
+    shop.execute("INSERT INTO o VALUES (:1, :2, :3)", [(i, w, Decimal(a)) for i, w, a in
+                 [(1, "b", "1.10"), (2, "a", "2.20"), (3, None, "3.30"), (4, "a", "4.40")]])  # fmt: skip
+    run(shop, "CREATE TABLE p (who VARCHAR2(10), town VARCHAR2(10))")
+    run(shop, "INSERT INTO p VALUES ('a', 'Ulm')")
+
+
+QUERIES = {
+    "order, nulls last": ("SELECT id FROM o ORDER BY who, id DESC", [(4,), (2,), (1,), (3,)]),
+    "descending, nulls first": ("SELECT id FROM o ORDER BY who DESC, 1", [(3,), (1,), (2,), (4,)]),
+    "rownum": ("SELECT id FROM o WHERE ROWNUM <= 2", [(1,), (2,)]),
+    "fetch first": ("SELECT id FROM o ORDER BY id DESC FETCH FIRST 2 ROWS ONLY", [(4,), (3,)]),
+    "offset": ("SELECT id FROM o ORDER BY id OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY", [(2,), (3,)]),
+    "distinct": ("SELECT DISTINCT who FROM o ORDER BY who", [("a",), ("b",), (None,)]),
+    "aggregates": (
+        "SELECT COUNT(*), COUNT(who), SUM(amount), MAX(who), AVG(id) FROM o",
+        [(4, 3, Decimal("11"), "b", Decimal("2.5"))],
+    ),
+    "group": (
+        "SELECT who, COUNT(*), SUM(amount) FROM o GROUP BY who HAVING COUNT(*) > 0 ORDER BY who",
+        [("a", 2, Decimal("6.6")), ("b", 1, Decimal("1.1")), (None, 1, Decimal("3.3"))],
+    ),
+    "join": ("SELECT o.id, p.town FROM o JOIN p ON p.who = o.who ORDER BY o.id", [(2, "Ulm"), (4, "Ulm")]),
+    "old outer join": ("SELECT o.id, p.town FROM o, p WHERE o.who = p.who(+) AND o.id < 3 ORDER BY 1", [(1, None), (2, "Ulm")]),
+    "subquery with rownum": ("SELECT id FROM (SELECT id FROM o ORDER BY id DESC) WHERE ROWNUM <= 1", [(4,)]),
+    "set operation": ("SELECT who FROM p UNION SELECT 'z' FROM dual ORDER BY 1", [("a",), ("z",)]),
+    "with": ("WITH big AS (SELECT id FROM o WHERE amount > 3) SELECT COUNT(*) FROM big", [(2,)]),
+    "concatenation with null over DuckDB": ("SELECT who || '-' || id FROM o GROUP BY who, id ORDER BY id", [
+        ("b-1",), ("a-2",), ("-3",), ("a-4",)]),
+    "no rows": ("SELECT id, who FROM o WHERE 1 = 0", []),
+}  # fmt: skip
+
+
+@pytest.mark.usefixtures("orders")
+@pytest.mark.parametrize(("sql", "expected"), QUERIES.values(), ids=QUERIES)
+def test_a_query_answers_as_oracles(shop, sql, expected):
+    assert run(shop, sql) == expected
+
+
+@pytest.mark.usefixtures("orders")
+def test_columns_are_described_as_oracle_does(shop):
+    def described(sql):
+        rows = shop.execute(sql, (), describe_only=True)
+        return [(c.name, c.type, c.precision, c.scale) for c in rows.columns]
+
+    plain = [("ID", "NUMBER", 9, 0), ("WHO", "VARCHAR2", 0, 0), ("AMOUNT", "NUMBER", 8, 2)]
+    assert described("SELECT * FROM o") == described("SELECT o.* FROM o JOIN p ON p.who = o.who") == plain
+    assert described("SELECT CAST(id AS NUMBER(18)) x, COUNT(*) n FROM o GROUP BY id") == [
+        ("X", "NUMBER", 18, 0),
+        ("N", "NUMBER", 0, -127),
+    ]
+    assert described('SELECT id + 1, MAX(amount), who AS "Who" FROM o GROUP BY id, who')[1:] == [
+        ("MAX(AMOUNT)", "NUMBER", 8, 2),
+        ("Who", "VARCHAR2", 0, 0),
+    ]
+
+
+@pytest.mark.usefixtures("orders")
+def test_a_rowid_finds_its_row(shop):
+    ((rowid,),) = run(shop, "SELECT ROWID FROM o WHERE id = 2")
+
+    assert run(shop, "SELECT id FROM o WHERE ROWID = :1", rowid) == [(2,)]
+    assert run(shop, "UPDATE o SET who = 'x' WHERE ROWID = :1", rowid).rowid == rowid
+
+
+@pytest.mark.usefixtures("orders")
+def test_returning_gives_what_the_rows_became(shop):
+    done = shop.execute(
+        "UPDATE o SET amount = amount + 1 WHERE who = :1 RETURNING id, amount INTO :2, :3", [("a",), ("b",), ("q",)]
+    )
+
+    assert done.counts == [2, 1, 0]
+    assert done.returning == [[[2, 4], [Decimal("3.2"), Decimal("5.4")]], [[1], [Decimal("2.1")]], [[], []]]
+
+
+@pytest.mark.usefixtures("orders")
+def test_the_key_is_used_for_a_point_update(database, shop):
+    store = database.stores[(3, "SHOP", "O")]
+    looked_at = []
+    visible = store.visible
+    store.visible = lambda scn, tx, rows=None: looked_at.append(rows) or visible(scn, tx, rows)
+    run(shop, "UPDATE o SET who = 'k' WHERE id = :1 AND amount > 0", 2)
+    run(shop, "DELETE FROM o WHERE id IN (1, 3, 99)")
+
+    assert looked_at == [{1}, {0, 2}]
+
+
+def test_a_sequence_counts(shop):
+    run(shop, "CREATE SEQUENCE s START WITH 5 INCREMENT BY 2")
+    run(shop, "CREATE TABLE t (id NUMBER)")
+    run(shop, "INSERT INTO t VALUES (s.NEXTVAL)")
+    run(shop, "INSERT INTO t VALUES (s.NEXTVAL)")
+
+    assert run(shop, "SELECT id FROM t") == [(5,), (7,)]
+    assert run(shop, "SELECT s.CURRVAL FROM dual") == [(7,)]
+
+
+@pytest.fixture
+def stream(monkeypatch):
+    """V$STREAM of 30 rows in batches of ten, whose third batch can be made to fail."""
+    monkeypatch.setattr(catalog, "VIEWS", {})
+    state = {"asked": [], "given": 0, "fail": False}
+
+    def rows(session, referenced):
+        state["asked"].append(referenced)
+
+        def batches():
+            for start in (0, 10, 20):
+                if state["fail"] and start == 20:
+                    raise OraError(310, "archived log contains sequence 2; sequence 1 required")
+                state["given"] += 1
+                numbers = list(range(start, start + 10))
+                yield pa.RecordBatch.from_pydict({"SCN": pa.array(numbers, pa.int64()), "TXT": [f"t{n % 3}" for n in numbers]})
+
+        return batches()
+
+    columns = [
+        ColumnInfo("SCN", "NUMBER"),
+        ColumnInfo("TXT", "VARCHAR2", 10, 10, 0, 0),
+        ColumnInfo("COSTLY", "VARCHAR2", 10, 10, 0, 0),
+    ]
+    register_view("V$STREAM", columns, rows, public=True)
+    return state
+
+
+def test_a_stream_is_filtered_batch_by_batch_in_its_order(shop, stream):
+    answer = shop.execute("SELECT CAST(scn AS NUMBER(18)) s FROM v$stream WHERE txt = :1 AND scn > 5", [("t0",)])
+    given_at_open = stream["given"]
+    found = [v for batch in answer.batches for v in batch.column(0).to_pylist()]
+
+    assert given_at_open == 0
+    assert found == [6, 9, 12, 15, 18, 21, 24, 27]
+    assert stream["asked"][-1] == {"SCN", "TXT"}
+
+
+def test_a_limit_stops_the_stream(shop, stream):
+    assert len(run(shop, "SELECT * FROM v$stream WHERE ROWNUM <= 3")) == 3
+    assert stream["given"] <= 2
+
+
+def test_an_aggregate_reads_the_whole_stream(shop, stream):
+    assert run(shop, "SELECT txt, COUNT(*) FROM v$stream GROUP BY txt ORDER BY 1") == [("t0", 10), ("t1", 10), ("t2", 10)]
+    assert run(shop, "SELECT MAX(scn) FROM v$stream") == [(29,)]
+
+
+@pytest.mark.parametrize("sql", ["SELECT scn FROM v$stream WHERE scn >= 0", "SELECT COUNT(*), MIN(txt) FROM v$stream"])
+def test_an_error_inside_a_stream_reaches_the_client_as_it_is(shop, stream, sql):
+    stream["fail"] = True
+
+    assert code_of(shop, sql) == 310
+
+
+def test_a_number_of_64_bits_survives_a_view(shop, stream):
+    register_view("V$BIG", [ColumnInfo("N", "NUMBER")], lambda session, wanted: [(2**64 - 1,), (5,)], public=True)
+
+    assert run(shop, "SELECT n FROM v$big") == [(2**64 - 1,), (5,)]
+    assert run(shop, "SELECT a.n, COUNT(*) FROM v$big a GROUP BY a.n ORDER BY 1") == [(5, 1), (2**64 - 1, 1)]
+    assert run(shop, "SELECT n FROM sys.gv_$big WHERE n > 10") == [(2**64 - 1,)]
