@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pipelines.standin.engine.clock import Clock
 from pipelines.standin.model import ArchivedCopy, ArchiveDestination, DatabaseState, OnlineLog, RedoThreadState
@@ -16,16 +18,18 @@ _BLOCK = 512
 class Archiver:
     """Archives at the switch, unless `hold` delays a thread: then its logs stay ACTIVE and unarchived until `release`."""
 
-    def __init__(self, state: DatabaseState, clock: Clock) -> None:
-        self._state, self._clock = state, clock
+    def __init__(self, state: DatabaseState, clock: Clock, lock: AbstractContextManager[Any]) -> None:
+        self._state, self._clock, self._lock = state, clock, lock
         self._held: dict[int, list[OnlineLog]] = {}
 
     def hold(self, thread: int) -> None:
-        self._held.setdefault(thread, [])
+        with self._lock:
+            self._held.setdefault(thread, [])
 
     def release(self, thread: int) -> None:
-        for log in self._held.pop(thread, []):
-            self._write(self._state.threads[thread], log)
+        with self._lock:
+            for log in self._held.pop(thread, []):
+                self._write(self._state.threads[thread], log)
 
     def archive(self, thread: RedoThreadState, log: OnlineLog) -> None:
         if thread.number in self._held:

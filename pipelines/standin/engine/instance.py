@@ -59,7 +59,7 @@ class Database:
         kept = checkpoint.load(self.directory)
         self.clock = Clock(kept.scn if kept else options.start_scn)
         self.state: DatabaseState = kept.state if kept else found_database(options, self.directory, self.clock)
-        self.archiver = Archiver(self.state, self.clock)
+        self.archiver = Archiver(self.state, self.clock, self.lock)
         self.redo = RedoWriter(self.state, self.clock, self.archiver.archive)
         self.redo_threads = RedoThreads(self)
         if kept:

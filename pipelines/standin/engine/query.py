@@ -56,7 +56,12 @@ def subquery_compiler(session: EngineSession) -> Callable[[exp.Query], Any]:
         query = node.this if isinstance(node, exp.Subquery) else node
         if not isinstance(query, exp.Select):
             raise NotCompilable("set operation")
-        plan = compile_select(session, query, "")
+        try:
+            plan = compile_select(session, query, "")
+        except OraError as error:
+            if error.code == 904:  # maybe a column of the outer query
+                raise NotCompilable("correlated subquery") from None
+            raise
         return plan.columns, lambda frame: list(plan.tuples(frame.session, _inner(frame)))
 
     return compiled

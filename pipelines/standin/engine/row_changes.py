@@ -37,18 +37,20 @@ class RowChanges:
             self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
             return row
         after = layout.encode(values, range(len(values)))
-        contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in layout.lobs if values[i] is not None}
+        contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if values[i] is not None}
         self._write(tx, store, row, Op.INSERT, after={**after, **dict.fromkeys(contents, b"")})
         for segment_id, content in contents.items():
             self._write_lob(tx, store, row, segment_id, content)
         return row
 
-    def _write_lob(self, tx: Transaction, store: TableStore, row: int, segment_id: int, content: bytes | None) -> None:
+    def _write_lob(
+        self, tx: Transaction, store: TableStore, row: int, segment_id: int, content: bytes | None, *, rollback: bool = False
+    ) -> None:
         """Contents come behind the row: inline ones as an update of the column, larger ones are beyond this model."""
         if content is None or len(content) <= _INLINE_LOB:
-            self._write(tx, store, row, Op.UPDATE, after={segment_id: content})
+            self._write(tx, store, row, Op.UPDATE, after={segment_id: content}, rollback=rollback)
         else:
-            self._write(tx, store, row, Op.UNSUPPORTED, info="LOB beyond the row is not modelled")
+            self._write(tx, store, row, Op.UNSUPPORTED, info="LOB beyond the row is not modelled", rollback=rollback)
 
     def update(self, tx: Transaction, store: TableStore, row: int, old: Row, new: Row, changed: frozenset[int]) -> None:
         """`old` as stored, without padding; `new` complete; `changed` are the positions that SET names.
@@ -100,6 +102,9 @@ class RowChanges:
         store, row, layout = undo.store, undo.row, undo.store.layout
         present = undo.version.values
         if undo.op is Op.INSERT:
+            for i in sorted(layout.lobs, reverse=True):
+                if present is not None and i < len(present) and present[i] is not None:
+                    self._write_lob(tx, store, row, layout.segment_ids[i], b"", rollback=True)
             del store.rows[row]
             if present is not None:
                 for index in store.indexes:
@@ -116,8 +121,17 @@ class RowChanges:
             positions = tuple(i for i in range(len(undo.old)) if i not in layout.lobs)
             self._write(tx, store, row, Op.INSERT, rollback=True, after=layout.encode(undo.old, positions))
         else:
-            old = store.padded(undo.old)
-            self._write(tx, store, row, Op.UPDATE, rollback=True, after=layout.encode(old, tuple(sorted(undo.changed))))
+            self._take_back_update(tx, undo, store.padded(undo.old))
+
+    def _take_back_update(self, tx: Transaction, undo: Undo, old: Row) -> None:
+        """One undo row for each row that the update had written, the last of them first."""
+        store, layout = undo.store, undo.store.layout
+        for i in sorted(undo.changed & layout.lobs, reverse=True):
+            content = layout.encode(old, (i,))[layout.segment_ids[i]]
+            self._write_lob(tx, store, undo.row, layout.segment_ids[i], content, rollback=True)
+        inline = tuple(sorted(undo.changed - layout.lobs))
+        if inline:
+            self._write(tx, store, undo.row, Op.UPDATE, rollback=True, after=layout.encode(old, inline))
 
     def _write(
         self,

@@ -174,7 +174,7 @@ class Transactions:
             follow = follow.session.waiting_for
         session.waiting_for = owner
         try:
-            ended = self._database.changed.wait_for(lambda: owner.ended or session.cancelled, seconds)
+            ended = self._database.changed.wait_for(lambda: owner.ended or session.cancelled or session.killed, seconds)
         finally:
             session.waiting_for = None
         session.check_cancelled()

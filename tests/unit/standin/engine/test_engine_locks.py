@@ -112,6 +112,16 @@ def test_a_killed_session_loses_its_transaction_and_learns_of_it(database, shop,
 
 
 @pytest.mark.usefixtures("t")
+def test_a_session_that_waits_can_be_killed(database, shop, other, pool):
+    run(shop, "UPDATE t SET n = 1")
+    blocked = pool.submit(code_of, other, "UPDATE t SET n = 2")
+    waiting(other, blocked)
+    database.kill(other.number)
+
+    assert blocked.result(10) == 28
+
+
+@pytest.mark.usefixtures("t")
 def test_select_for_update_locks_without_changing(database, shop, other):
     assert run(shop, "SELECT id FROM t WHERE id = 1 FOR UPDATE") == [(1,)]
 
@@ -142,11 +152,12 @@ def test_a_statement_that_waited_through_a_ddl_sees_the_new_columns(shop, other,
     blocked = pool.submit(run, other, "UPDATE t SET n = n + 1 WHERE id = 1")
     waiting(other, blocked)
     with shop.database.lock:
+        run(shop, "ALTER TABLE t ADD (m NUMBER DEFAULT 5)")
         run(shop, "ALTER TABLE t DROP COLUMN n")
         run(shop, "ALTER TABLE t ADD (n NUMBER DEFAULT 40)")
 
     assert blocked.result(10).counts == [1]
-    assert run(other, "SELECT id, n FROM t ORDER BY id") == [(1, 41), (2, 40)]
+    assert run(other, "SELECT id, m, n FROM t ORDER BY id") == [(1, 5, 41), (2, 5, 40)]
 
 
 @pytest.mark.usefixtures("t")

@@ -140,3 +140,16 @@ def test_a_lob_comes_as_a_placeholder_and_an_update_behind_it(database, shop):
     assert first.after[2] == b""
     assert (contents.op, contents.after) == (Op.UPDATE, {2: b"text"})
     assert second.after[2] is None
+
+
+def test_each_row_of_a_lob_change_has_its_undo_row(database, shop):
+    run(shop, "CREATE TABLE l (id NUMBER PRIMARY KEY, doc CLOB, raw BLOB)")
+    run(shop, "INSERT INTO l VALUES (1, 'text', HEXTORAW('ff'))")
+    run(shop, "UPDATE l SET id = 2, doc = 'other', raw = NULL")
+    shop.rollback()
+
+    done = [r for r in changes(database) if not r.rollback]
+    undone = [r for r in changes(database) if r.rollback]
+    inverse = {Op.INSERT: Op.DELETE, Op.UPDATE: Op.UPDATE}
+    assert [inverse[Op(r.op)] for r in reversed(done)] == [r.op for r in undone]
+    assert [r.after for r in undone] == [{3: b"\xff"}, {2: b"text"}, {1: b"\xc1\x02"}, {3: b""}, {2: b""}, {}]

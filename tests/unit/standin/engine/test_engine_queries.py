@@ -120,6 +120,7 @@ QUERIES = {
     "with": ("WITH big AS (SELECT id FROM o WHERE amount > 3) SELECT COUNT(*) FROM big", [(2,)]),
     "concatenation with null over DuckDB": ("SELECT who || '-' || id FROM o GROUP BY who, id ORDER BY id", [
         ("b-1",), ("a-2",), ("-3",), ("a-4",)]),
+    "correlated": ("SELECT id FROM o WHERE EXISTS (SELECT 1 FROM p WHERE p.who = o.who) ORDER BY id", [(2,), (4,)]),
     "no rows": ("SELECT id, who FROM o WHERE 1 = 0", []),
 }  # fmt: skip
 
