@@ -18,20 +18,11 @@ from pipelines.batch import (
 )
 from pipelines.config import Pipeline
 from pipelines.errors import Finding, TableHeld, Terminal
-from pipelines.ledger import OpenTransaction, TableEntry
+from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.scn import Scn, ScnRange
+from pipelines.steps.correcting import batch_name, chain_of_batches, correct_ledger, write_down
 from pipelines.steps.versions import app_id, history, record_derived, table_task
-from pipelines.steps.workplace import (
-    Workplace,
-    applied_batches,
-    correct_ledger,
-    now,
-    owner,
-    read_order,
-    read_outcome,
-    workplace,
-)
+from pipelines.steps.workplace import Workplace, now, owner, read_order, read_outcome, workplace
 from pipelines.table import TableId
 
 LEASE_SECONDS = 3600.0
@@ -43,7 +34,7 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
     with workplace(pipeline) as work:
         lease = work.ledger.lease(f"apply/{work.name}", owner(), LEASE_SECONDS, now())
         manifests = correct_ledger(work)
-        chain = correct_batches(work)
+        chain = chain_of_batches(work)
         spec = catch_up(work, manifests, chain) or next_batch(work, manifests, chain)
         if spec is None:
             work.ledger.release_lease(lease)
@@ -53,32 +44,6 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
         work.ledger.prepare_batch(work.name, name, spec.scns, path, now=now(), lease=lease)
         live = [str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start]
         return {"batch": path, "tables": live, "start": spec.start, "end": spec.end, "reason": f"{len(spec.windows)} window(s)"}
-
-
-def correct_batches(work: Workplace) -> list[BatchResult]:
-    """The batches that have a manifest; the ledger is brought to what they say."""
-    results = applied_batches(work)
-    known = {entry.name for entry in work.ledger.batches(work.name, "applied")}
-    for result in results:
-        name = batch_name(result.resetlogs_id, result.start, result.end, catch_up_of(result))
-        if name not in known:
-            write_down(work, result, name)
-    return [result for result in results if catch_up_of(result) is None]
-
-
-def batch_name(resetlogs_id: int, start: int, end: int, table: TableId | None = None) -> str:
-    name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
-    return name if table is None else f"{name}-{table}"
-
-
-def catch_up_of(result: BatchResult) -> TableId | None:
-    """A catch-up says so in its token: `<table>:<random>`."""
-    return TableId.parse(quoted(result.token.partition(":")[0])) if ":" in result.token else None
-
-
-def quoted(table: str) -> str:
-    owner_, _, name = table.partition(".")
-    return f'"{owner_}"."{name}"'
 
 
 def next_batch(work: Workplace, manifests: Sequence[Manifest], chain: Sequence[BatchResult]) -> BatchSpec | None:
@@ -182,13 +147,25 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
-        newly = write_down(work, result, spec.manifest.rsplit("/", 2)[-2])
+        write_down(work, result, spec.manifest.rsplit("/", 2)[-2])
         work.ledger.release_lease(work.ledger.lease(f"apply/{work.name}", owner(), 1, now()))
+        newly = newly_held(result, chain_of_batches(work))
         if newly:
             raise TableHeld([finding_of(t.table, t.error) for t in newly])
         tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}
         held = [name for name, t in tables.items() if t["state"] == "held"]
         return {"tables": tables, "held": held, "start": result.start, "end": result.end}
+
+
+def newly_held(result: BatchResult, chain: Sequence[BatchResult]) -> list[TableResult]:
+    """Told by the manifests alone: another step may have brought the ledger to this one already."""
+    before = next((b for b in reversed(chain) if b.end <= result.start), None)
+    held_before = {t.table for t in before.tables if t.state == "held"} if before else set()
+    return [
+        t
+        for t in result.tables
+        if t.state == "held" and t.table not in held_before and (t.error or {}).get("code") != NOT_LOADED["code"]
+    ]
 
 
 def finding_of(table: TableId, error: Mapping[str, Any] | None) -> Finding:
@@ -200,32 +177,6 @@ def finding_of(table: TableId, error: Mapping[str, Any] | None) -> Finding:
 
 def changes(table: TableResult) -> dict[str, int]:
     return {"inserted": table.inserted, "updated": table.updated, "deleted": table.deleted}
-
-
-def write_down(work: Workplace, result: BatchResult, name: str) -> list[TableResult]:
-    """Bring the ledger to a batch's manifest; returns the tables that were live and are held by it."""
-    newly = []
-    for done in result.tables:
-        entry = work.ledger.table(work.name, done.table)
-        if entry is None:
-            continue
-        if done.complete_to is not None and entry.state != "new" and done.complete_to >= (entry.complete_to_scn or 0):
-            work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now())
-        if done.state == "held" and entry.state == "live":
-            work.ledger.hold(work.name, done.table, dict(done.error or {}), now())
-            newly.append(done)
-    if catch_up_of(result) is None:
-        for window in result.windows:
-            work.ledger.move(work.name, window, ("landed",), "applied", now=now())
-        open_now = [
-            OpenTransaction(t.con_id, t.xid, t.thread, Scn(t.start_scn), t.rows, t.bytes, t.username)
-            for t in result.open_transactions
-        ]
-        work.ledger.replace_open_transactions(work.name, name, open_now)
-    scns = ScnRange(Scn(result.start), Scn(result.end))
-    summary = {"tables": {str(t.table): t.complete_to for t in result.tables}}
-    work.ledger.applied_as(work.name, name, scns, work.landing.location(f"batches/{name}"), summary, now())
-    return newly
 
 
 def resume(pipeline: Pipeline, tables: Sequence[str]) -> dict[str, Any]:

@@ -15,10 +15,11 @@ from pipelines.config import Pipeline
 from pipelines.errors import Terminal
 from pipelines.manifest import Manifest
 from pipelines.scn import Scn
-from pipelines.steps.applying import batch_of, correct_batches
+from pipelines.steps.applying import batch_of
+from pipelines.steps.correcting import chain_of_batches, correct_ledger
 from pipelines.steps.sparking import open_spark, run_spark
 from pipelines.steps.versions import known_versions, rules
-from pipelines.steps.workplace import Report, Workplace, correct_ledger, read_order, read_outcome, silent, workplace
+from pipelines.steps.workplace import Report, Workplace, read_order, read_outcome, silent, workplace
 from pipelines.table import TableId
 
 
@@ -30,9 +31,10 @@ def backfill_prepare(
         raise Terminal("the range is empty", cure="give a from-SCN below the to-SCN", from_scn=from_scn, to_scn=to_scn)
     with workplace(pipeline) as work:
         chosen = [TableId.parse(text) for text in tables] if tables else [table.id for table in pipeline.tables]
-        windows = covering(correct_ledger(work), from_scn, to_scn)
-        before = [b for b in correct_batches(work) if b.end <= from_scn]
-        ahead = covering(correct_ledger(work), before[-1].end if before else windows[0].start, to_scn)
+        manifests = correct_ledger(work)
+        windows = covering(manifests, from_scn, to_scn)
+        before = [b for b in chain_of_batches(work) if b.end <= from_scn]
+        ahead = covering(manifests, before[-1].end if before else manifests[0].start, to_scn)
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
         where = shadow_folder(pipeline, from_scn, to_scn)
         plan = f"{len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}"

@@ -14,9 +14,10 @@ from pipelines.manifest import Manifest
 from pipelines.mine import REDO_SCHEMA, mine_slice
 from pipelines.redo import Window
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
+from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.plans import Plan, dictionary_to_json
 from pipelines.steps.versions import object_ids, record_baselines
-from pipelines.steps.workplace import Report, Workplace, correct_ledger, now, opened_source, owner, silent, workplace
+from pipelines.steps.workplace import Report, Workplace, now, opened_source, owner, silent, workplace
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, plan_window
 

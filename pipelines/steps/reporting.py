@@ -6,7 +6,8 @@ from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.manifest import Manifest
-from pipelines.steps.workplace import correct_ledger, workplace
+from pipelines.steps.correcting import correct_ledger
+from pipelines.steps.workplace import workplace
 
 
 def status(pipeline: Pipeline) -> dict[str, Any]:

@@ -23,12 +23,12 @@ from pipelines.source import (
     read_tables,
 )
 from pipelines.steps.applying import finding_of
+from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.plans import dictionary_from_json, dictionary_to_json
 from pipelines.steps.versions import app_id, known_versions, record_baselines, rules
 from pipelines.steps.workplace import (
     HANDOVER,
     Workplace,
-    correct_ledger,
     now,
     opened_source,
     owner,

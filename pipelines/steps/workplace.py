@@ -1,4 +1,4 @@
-"""Where steps work: a pipeline's ledger and landing, opened together, and the ledger corrected from what lies landed."""
+"""Where steps work: a pipeline's ledger and landing, opened together; who works, and when."""
 
 from __future__ import annotations
 
@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import urlsplit, urlunsplit
 
-from pipelines.batch import BatchResult, Spec, batch_result_from_json, spec_from_json
+from pipelines.batch import Spec, spec_from_json
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.land import Landing
 from pipelines.ledger import Ledger, open_ledger
-from pipelines.manifest import Manifest
-from pipelines.redo import Position
-from pipelines.scn import Scn
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 
 Report = Callable[[str], None]
@@ -82,29 +79,6 @@ def opened_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
     )
 
 
-def correct_ledger(work: Workplace) -> list[Manifest]:
-    """Bring the ledger to what the manifests say, and return them in the order of the chain. A ledger that was lost, or is
-    an older copy, is made good by this."""
-    manifests = work.landing.windows()
-    known = {entry.name for entry in work.ledger.windows(work.name) if entry.is_landed}
-    for manifest in manifests:
-        if manifest.name not in known:
-            work.ledger.landed_as(work.name, manifest, now())
-    position = proven_position(work, manifests)
-    if position is not None and work.ledger.position(work.name) != position:
-        work.ledger.correct_position(work.name, position, now())
-    return manifests
-
-
-def proven_position(work: Workplace, manifests: list[Manifest]) -> Position | None:
-    """The end of the last landed window, or where the first one shall begin, or None before the first snapshot."""
-    if manifests:
-        last = manifests[-1]
-        return Position(last.dbid, last.resetlogs_id, Scn(last.end))
-    start = work.landing.read_json(HANDOVER)
-    return None if start is None else Position(start["dbid"], start["resetlogs_id"], Scn(start["scn"]))
-
-
 def read_order(work: Workplace, location: str) -> Spec:
     """The order of a job that a step before has written."""
     text = work.landing.read_text(location)
@@ -119,14 +93,3 @@ def read_outcome(work: Workplace, spec: Spec) -> str:
     if text is None:
         raise Terminal("the Spark job has left no manifest", cure="look into its log, and clear its task", file=spec.manifest)
     return text
-
-
-def applied_batches(work: Workplace) -> list[BatchResult]:
-    """The chain of batches that have their manifest, oldest first; catch-ups of single tables stand beside the chain."""
-    results = []
-    for name in work.landing.names("batches"):
-        path = work.landing.location(f"batches/{name}/manifest.json")
-        text = work.landing.read_text(path)
-        if text is not None:
-            results.append(batch_result_from_json(text, path))
-    return sorted(results, key=lambda r: (r.resetlogs_id, r.start, r.end))

@@ -1,0 +1,103 @@
+"""The ledger brought to what lies written: landed is what manifests say, applied what batch manifests say."""
+
+from __future__ import annotations
+
+from pipelines.batch import BatchResult, batch_result_from_json
+from pipelines.ledger import OpenTransaction
+from pipelines.manifest import Manifest
+from pipelines.redo import Position
+from pipelines.scn import Scn, ScnRange
+from pipelines.steps.rebuilding import rebuild_tables
+from pipelines.steps.workplace import HANDOVER, Workplace, now
+from pipelines.table import TableId
+
+
+def correct_ledger(work: Workplace) -> list[Manifest]:
+    """Bring the ledger to what the manifests say, and return them in the order of the chain. A ledger that was lost, or is
+    an older copy, is made good by this."""
+    manifests = work.landing.windows()
+    known = {entry.name for entry in work.ledger.windows(work.name) if entry.is_landed}
+    for manifest in manifests:
+        if manifest.name not in known:
+            work.ledger.landed_as(work.name, manifest, now())
+    position = proven_position(work, manifests)
+    if position is not None and work.ledger.position(work.name) != position:
+        work.ledger.correct_position(work.name, position, now())
+    rebuild_tables(work, manifests)
+    correct_batches(work)
+    return manifests
+
+
+def proven_position(work: Workplace, manifests: list[Manifest]) -> Position | None:
+    """The end of the last landed window, or where the first one shall begin, or None before the first snapshot."""
+    if manifests:
+        last = manifests[-1]
+        return Position(last.dbid, last.resetlogs_id, Scn(last.end))
+    start = work.landing.read_json(HANDOVER)
+    return None if start is None else Position(start["dbid"], start["resetlogs_id"], Scn(start["scn"]))
+
+
+def applied_batches(work: Workplace) -> list[BatchResult]:
+    """All batches that have their manifest."""
+    results = []
+    for name in work.landing.names("batches"):
+        path = work.landing.location(f"batches/{name}/manifest.json")
+        text = work.landing.read_text(path)
+        if text is not None:
+            results.append(batch_result_from_json(text, path))
+    return sorted(results, key=lambda r: (r.resetlogs_id, r.start, r.end))
+
+
+def correct_batches(work: Workplace) -> None:
+    """In the order in which they were applied."""
+    results = applied_batches(work)
+    known = {entry.name for entry in work.ledger.batches(work.name, "applied")}
+    for result in results:
+        name = batch_name(result.resetlogs_id, result.start, result.end, catch_up_of(result))
+        if name not in known:
+            write_down(work, result, name)
+
+
+def chain_of_batches(work: Workplace) -> list[BatchResult]:
+    """Oldest first, without the catch-ups of single tables that stand beside it."""
+    return [result for result in applied_batches(work) if catch_up_of(result) is None]
+
+
+def batch_name(resetlogs_id: int, start: int, end: int, table: TableId | None = None) -> str:
+    name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
+    return name if table is None else f"{name}-{table}"
+
+
+def catch_up_of(result: BatchResult) -> TableId | None:
+    """A catch-up says so in its token: `<table>:<random>`."""
+    return TableId.parse(quoted(result.token.partition(":")[0])) if ":" in result.token else None
+
+
+def quoted(table: str) -> str:
+    owner_, _, name = table.partition(".")
+    return f'"{owner_}"."{name}"'
+
+
+def write_down(work: Workplace, result: BatchResult, name: str) -> None:
+    """Bring the ledger to a batch's manifest."""
+    for done in result.tables:
+        entry = work.ledger.table(work.name, done.table)
+        if entry is None:
+            continue
+        if done.complete_to is not None and entry.state != "new" and done.complete_to >= (entry.complete_to_scn or 0):
+            work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now())
+        if done.state == "applied" and entry.state == "held":  # held once, resumed since: seen when a lost ledger is rebuilt
+            work.ledger.release(work.name, done.table, now())
+        if done.state == "held" and entry.state == "live":
+            work.ledger.hold(work.name, done.table, dict(done.error or {}), now())
+    if catch_up_of(result) is None:
+        for window in result.windows:
+            work.ledger.move(work.name, window, ("landed",), "applied", now=now())
+        open_now = [
+            OpenTransaction(t.con_id, t.xid, t.thread, Scn(t.start_scn), t.rows, t.bytes, t.username)
+            for t in result.open_transactions
+        ]
+        work.ledger.replace_open_transactions(work.name, name, open_now)
+    scns = ScnRange(Scn(result.start), Scn(result.end))
+    summary = {"tables": {str(t.table): t.complete_to for t in result.tables}}
+    work.ledger.applied_as(work.name, name, scns, work.landing.location(f"batches/{name}"), summary, now())
