@@ -10,7 +10,8 @@ from typing import Any
 from sqlglot import exp
 
 from pipelines.standin.engine.datatypes import info_of_column
-from pipelines.standin.engine.expressions import Compiled, Compiler, Frame, Scope
+from pipelines.standin.engine.expressions import Compiler
+from pipelines.standin.engine.frame import Compiled, Frame, Scope
 from pipelines.standin.engine.parse import identifier
 from pipelines.standin.engine.rowids import row_of
 from pipelines.standin.engine.storage import Index, TableStore

@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from pipelines.standin.engine.comparison import arithmetic
 from pipelines.standin.engine.datatypes import NUMBER
-from pipelines.standin.engine.expressions import Compiler, Fn, Frame
+from pipelines.standin.engine.expressions import Compiler
+from pipelines.standin.engine.frame import Fn, Frame
 from pipelines.standin.interface import ColumnInfo, OraError
 
 

@@ -19,7 +19,7 @@ from sqlglot.transforms import eliminate_join_marks
 from pipelines.standin.engine import datatypes
 from pipelines.standin.engine.access import conjuncts
 from pipelines.standin.engine.catalog import ViewSource
-from pipelines.standin.engine.expressions import Frame
+from pipelines.standin.engine.frame import Frame
 from pipelines.standin.engine.inference import UNKNOWN, Sources, infer_columns
 from pipelines.standin.engine.oracle_types import described, duck_table, oracle_batches, type_for_cast
 from pipelines.standin.engine.parse import identifier, parse_understood

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from pipelines.standin.engine.access import table_scope
-from pipelines.standin.engine.expressions import Compiler, Fn, Frame, NotCompilable
+from pipelines.standin.engine.expressions import Compiler
+from pipelines.standin.engine.frame import Fn, Frame, NotCompilable
 from pipelines.standin.engine.layout import Row
 from pipelines.standin.engine.parse import parse_as_written
 from pipelines.standin.engine.storage import Index, TableStore

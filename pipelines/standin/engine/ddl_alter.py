@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pipelines.standin.engine.ddl_redo import lock_exclusively, write_ddl
 from pipelines.standin.engine.ddl_tables import add_constraint, column_of, rename_to
 from pipelines.standin.engine.definitions import ColumnClause, column_clause, starts_constraint, table_constraint
-from pipelines.standin.engine.expressions import EMPTY_SCOPE, Compiler, Frame
+from pipelines.standin.engine.expressions import Compiler
+from pipelines.standin.engine.frame import EMPTY_SCOPE, Frame
 from pipelines.standin.engine.parse import parse_as_written
 from pipelines.standin.engine.privileges import require_on
 from pipelines.standin.engine.storage import TableStore

@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from pipelines.standin.engine.access import Candidates, access_path, table_scope
 from pipelines.standin.engine.constraints import checks_of, require_checks, require_not_null
-from pipelines.standin.engine.expressions import EMPTY_SCOPE, Compiled, Compiler, Fn, Frame, NotCompilable, Scope
+from pipelines.standin.engine.expressions import Compiler
+from pipelines.standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope
 from pipelines.standin.engine.layout import Row
 from pipelines.standin.engine.parse import identifier, parse_as_written
 from pipelines.standin.engine.privileges import require_on
@@ -23,7 +24,7 @@ from pipelines.standin.engine.storage import TableStore
 from pipelines.standin.interface import OraError
 
 if TYPE_CHECKING:
-    from pipelines.standin.engine.expressions import SubQuery
+    from pipelines.standin.engine.frame import SubQuery
     from pipelines.standin.engine.session import EngineSession
 
 

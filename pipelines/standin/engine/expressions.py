@@ -5,70 +5,26 @@ What it does not know raises NotCompilable: a query then goes over DuckDB, DML i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from pipelines.standin.engine import datatypes
-from pipelines.standin.engine.comparison import COMPARE, aligned, arithmetic, like_pattern
+from pipelines.standin.engine.comparison import COMPARE, arithmetic, like_pattern
 from pipelines.standin.engine.dates import parser_of
+from pipelines.standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Scope, SubQuery, compared, constant
 from pipelines.standin.engine.functions import FUNCTIONS, Function, midnight
 from pipelines.standin.engine.parse import identifier
 from pipelines.standin.engine.values import coercer_of, to_number, to_text
 from pipelines.standin.interface import ColumnInfo, OraError
 
 if TYPE_CHECKING:
-    from pipelines.standin.engine.session import EngineSession
+    pass
 
 
-class NotCompilable(Exception):
-    """The own evaluator does not know this construct."""
-
-
-class Frame:
-    """What an expression may look at besides the row: binds, session, moment, and the row's address."""
-
-    __slots__ = ("_now", "binds", "cache", "nls", "row_id", "row_scn", "rownum", "session")
-
-    def __init__(self, session: EngineSession, binds: Sequence[Any], now: datetime | None = None) -> None:
-        self.session, self.binds, self.nls, self._now = session, binds, session.nls, now
-        self.row_id: str | None = None
-        self.row_scn: int | None = None
-        self.rownum = 0
-        self.cache: dict[int, Any] = {}
-
-    @property
-    def now(self) -> datetime:
-        """One moment for the whole statement, read when first asked for."""
-        if self._now is None:
-            self._now = self.session.database.clock.now()
-        return self._now
-
-
-Fn = Callable[[Any, Frame], Any]
-SubQuery = Callable[[exp.Query], tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]]
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    run: Fn
-    info: ColumnInfo
-    constant: bool = False  # the same for every row of a statement
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The columns in sight: by name their place in the row, and the qualifiers that mean this relation."""
-
-    columns: Mapping[str, tuple[int, ColumnInfo]]
-    qualifiers: frozenset[str] = frozenset()
-    is_table: bool = False  # has ROWID and ORA_ROWSCN
-
-
-EMPTY_SCOPE = Scope({})
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _WRITTEN_AS = {exp.Greatest: "GREATEST"}
 
@@ -83,10 +39,10 @@ class Compiler:
             exp.Column: self._column,
             exp.Placeholder: self._bind,
             exp.Literal: self._literal,
-            exp.RawString: lambda node: _constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
-            exp.National: lambda node: _constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
-            exp.Null: lambda node: _constant(None, datatypes.text_info(1)),
-            exp.DateStrToDate: lambda node: _constant(midnight(node.this.name), datatypes.DATE),
+            exp.RawString: lambda node: constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
+            exp.National: lambda node: constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
+            exp.Null: lambda node: constant(None, datatypes.text_info(1)),
+            exp.DateStrToDate: lambda node: constant(midnight(node.this.name), datatypes.DATE),
             exp.StrToTime: self._timestamp_literal,
             exp.Interval: self._interval,
             exp.Systimestamp: lambda node: Compiled(lambda row, f: f.now, datatypes.TIMESTAMP_TZ, True),
@@ -162,19 +118,19 @@ class Compiler:
     def _literal(self, node: exp.Literal) -> Compiled:
         text = str(node.this)
         if node.is_string:
-            return _constant(text or None, ColumnInfo("", "CHAR", max(1, len(text.encode())), max(1, len(text)), 0, 0))
-        return _constant(to_number(text), datatypes.NUMBER)
+            return constant(text or None, ColumnInfo("", "CHAR", max(1, len(text.encode())), max(1, len(text)), 0, 0))
+        return constant(to_number(text), datatypes.NUMBER)
 
     def _timestamp_literal(self, node: exp.StrToTime) -> Compiled:
         if not isinstance(node.this, exp.Literal):
             raise NotCompilable("StrToTime")
-        return _constant(parser_of("YYYY-MM-DD HH24:MI:SS.FF")(node.this.name), datatypes.TIMESTAMP)
+        return constant(parser_of("YYYY-MM-DD HH24:MI:SS.FF")(node.this.name), datatypes.TIMESTAMP)
 
     def _interval(self, node: exp.Interval) -> Compiled:
         unit = str(node.args.get("unit") or "").upper()
         if not isinstance(node.this, exp.Literal) or unit not in ("DAY", "HOUR", "MINUTE", "SECOND"):
             raise NotCompilable("interval")
-        return _constant(timedelta(**{f"{unit.lower()}s": float(node.this.name)}), datatypes.DATE)
+        return constant(timedelta(**{f"{unit.lower()}s": float(node.this.name)}), datatypes.DATE)
 
     def _and(self, node: exp.And) -> Compiled:
         left, right = self.compile(node.this), self.compile(node.expression)
@@ -390,10 +346,6 @@ class Compiler:
         return Compiled(call, _result_of(function, arguments), all(a.constant for a in arguments))
 
 
-def _constant(value: Any, info: ColumnInfo) -> Compiled:
-    return Compiled(lambda row, f: value, info, True)
-
-
 def _common(values: Sequence[Compiled]) -> ColumnInfo:
     """The type of CASE, DECODE and the like: of the first value that is not a bare NULL; text by the longest."""
     infos = [v.info for v in values]
@@ -413,27 +365,6 @@ def _result_of(function: Function, arguments: Sequence[Compiled]) -> ColumnInfo:
         "third": [*arguments[2::2], *(arguments[-1:] if len(arguments) % 2 == 0 else [])],
     }[function.result]
     return _common(chosen or arguments)
-
-
-def compared(test: Callable[[Any, Any], bool], left: Compiled, right: Compiled) -> Fn:
-    """The comparison as a closure; blank-padded when one side is a CHAR column, as Oracle compares."""
-    a, b = left.run, right.run
-    padded = any(s.info.type in ("CHAR", "NCHAR") and s.info.name for s in (left, right))
-
-    def compare(row: Any, f: Frame) -> Any:
-        x = a(row, f)
-        if x is None:
-            return None
-        y = b(row, f)
-        if y is None:
-            return None
-        if x.__class__ is not y.__class__:
-            x, y = aligned(x, y, f.nls)
-        if padded and isinstance(x, str):
-            x, y = x.rstrip(" "), y.rstrip(" ")
-        return test(x, y)
-
-    return compare
 
 
 _PSEUDO: dict[str, Compiled] = {

@@ -20,7 +20,7 @@ from pipelines.standin.engine.values import EXACT, moment, number_text, plain, t
 from pipelines.standin.interface import ColumnInfo, OraError
 
 if TYPE_CHECKING:
-    from pipelines.standin.engine.expressions import Frame
+    from pipelines.standin.engine.frame import Frame
 
 FIRST_ARGUMENT = "first"
 Result = ColumnInfo | str

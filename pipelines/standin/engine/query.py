@@ -18,7 +18,8 @@ from pipelines.standin.engine.aggregates import AGGREGATES, Aggregate, aggregate
 from pipelines.standin.engine.analytic import AnalyticQuery
 from pipelines.standin.engine.datatypes import arrow_column
 from pipelines.standin.engine.dml import Target, target_of
-from pipelines.standin.engine.expressions import Compiled, Compiler, Fn, Frame, NotCompilable
+from pipelines.standin.engine.expressions import Compiler
+from pipelines.standin.engine.frame import Compiled, Fn, Frame, NotCompilable
 from pipelines.standin.engine.parse import identifier, parse_as_written
 from pipelines.standin.engine.privileges import require_on
 from pipelines.standin.engine.relations import Relation, relation_of, snapshot_scn

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from pipelines.standin.engine.access import table_scope
 from pipelines.standin.engine.catalog import ViewSource
-from pipelines.standin.engine.expressions import EMPTY_SCOPE, Compiler, Fn, Frame, NotCompilable, Scope
+from pipelines.standin.engine.expressions import Compiler
+from pipelines.standin.engine.frame import EMPTY_SCOPE, Fn, Frame, NotCompilable, Scope
 from pipelines.standin.engine.parse import identifier
 from pipelines.standin.engine.privileges import holds, require_on
 from pipelines.standin.engine.storage import TableStore

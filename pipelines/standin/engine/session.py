@@ -13,7 +13,8 @@ from pipelines.standin.engine.block import run_block
 from pipelines.standin.engine.catalog import ViewRows, ViewSource, find_view
 from pipelines.standin.engine.ddl import run_ddl
 from pipelines.standin.engine.dml import DmlPlan, Stale, Touched, compile_dml
-from pipelines.standin.engine.expressions import EMPTY_SCOPE, Compiler, Frame, NotCompilable
+from pipelines.standin.engine.expressions import Compiler
+from pipelines.standin.engine.frame import EMPTY_SCOPE, Frame, NotCompilable
 from pipelines.standin.engine.parse import identifier, parse_as_written
 from pipelines.standin.engine.privileges import may, sees_view
 from pipelines.standin.engine.query import QueryPlan, compile_query, subquery_compiler
