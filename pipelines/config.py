@@ -72,15 +72,15 @@ class Spark(Settings):
 
 
 class Retry(Settings):
-    attempts: int = Field(5, ge=1, le=100)
-    first_seconds: float = Field(1.0, gt=0)
-    most_seconds: float = Field(60.0, gt=0)
+    attempts: int = Field(5, ge=1, le=100, description="of a step that fails for a passing reason")
+    first_seconds: float = Field(1.0, gt=0, description="the first pause; each one after it is twice as long")
+    most_seconds: float = Field(60.0, gt=0, description="the longest pause")
 
 
 class Table(Settings):
     """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
 
-    table: str
+    table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
     target: str | None = Field(None, description="path under the lake; default: owner/name in lower case")
     columns: dict[str, ColumnRule] = Field(
         default_factory=dict, description="NUMBER without precision: a scale for DECIMAL(38, scale), or `string`"
