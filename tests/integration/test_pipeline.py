@@ -42,7 +42,7 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
     assert done.tally.partial_rollbacks > 0
     assert done.tally.rollbacks > 0
     assert outcome["windows"] > 3
-    assert {} == differences(shop, pipeline, spark)
+    assert differences(shop, pipeline, spark) == {}
 
 
 def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, spark: Any) -> None:
@@ -84,7 +84,7 @@ def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, spa
     caught_up(shop, pipeline, spark)
 
     assert steps.open_transactions(pipeline) == []
-    assert {} == differences(shop, pipeline, spark)
+    assert differences(shop, pipeline, spark) == {}
 
 
 def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, spark: Any) -> None:
@@ -97,7 +97,7 @@ def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, spark: Any) ->
     shop.work(30, seed=5)
     caught_up(shop, pipeline, spark)
 
-    assert {} == differences(shop, pipeline, spark)
+    assert differences(shop, pipeline, spark) == {}
 
 
 def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: Shop, spark: Any) -> None:
@@ -116,7 +116,7 @@ def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: S
     )
     caught_up(shop, pipeline, spark)
 
-    assert {} == differences(shop, pipeline, spark)
+    assert differences(shop, pipeline, spark) == {}
 
 
 def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop: Shop, spark: Any) -> None:
@@ -132,7 +132,7 @@ def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop:
             pass
         order = steps.prepare_apply(pipeline)
         steps.run_spark(pipeline, order["batch"], session.session())
-        with pytest.raises(TableHeld, match="SHOP.PAYMENTS"):
+        with pytest.raises(TableHeld, match=r"SHOP\.PAYMENTS"):
             steps.record_apply(pipeline, order["batch"])
         apply(pipeline, session, lambda _: None)
 
@@ -140,7 +140,7 @@ def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop:
     others = [name for name in states if name != "SHOP.PAYMENTS"]
     assert states["SHOP.PAYMENTS"] == "held"
     assert {states[name] for name in others} == {"live"}
-    assert {} == differences(shop, pipeline, spark, *others)
+    assert differences(shop, pipeline, spark, *others) == {}
 
 
 def test_a_held_table_is_cured_by_a_new_snapshot(shop: Shop, spark: Any) -> None:
@@ -153,7 +153,7 @@ def test_a_held_table_is_cured_by_a_new_snapshot(shop: Shop, spark: Any) -> None
     shop.work(30, seed=4)
     caught_up(shop, pipeline, spark)
 
-    assert {} == differences(shop, pipeline, spark)
+    assert differences(shop, pipeline, spark) == {}
 
 
 def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any) -> None:
@@ -176,5 +176,5 @@ def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any
 
     assert plan["batch"] is None
     shadow = spark.read.format("delta").load(done["tables"][0]["target"])
-    assert [(900001, 1)] == [(int(r.ID), int(r.QUANTITY)) for r in shadow.collect()]
-    assert {} == differences(shop, pipeline, spark)
+    assert [(int(r.ID), int(r.QUANTITY)) for r in shadow.collect()] == [(900001, 1)]
+    assert differences(shop, pipeline, spark) == {}
