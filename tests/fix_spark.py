@@ -22,6 +22,10 @@ QUIET = {
     # Short-lived: the first compiler is enough, and a small heap does.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.memory": "1g",
+    # Nearly all the time of these tests went into planning and compiling queries over a few rows.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
 }
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from pipelines import crash
+from pipelines.apply.create import create_table
 from pipelines.apply.delta_log import last_txn, latest_version
 from pipelines.batch import Column, HoldAt, Step, batch_result_from_json, to_json
 from pipelines.errors import InvariantBroken, LandingConflict
-from pipelines.job import run_batch, run_snapshot
+from pipelines.job import TRANSLATION, run_batch, run_snapshot
 from pipelines.table import OracleType, TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.orders import ID, V, change, committed, contents, control, order, snapshot, task, version, with_sql
@@ -42,8 +43,12 @@ class Killed(BaseException):
 
 
 def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    at, _, nth = wanted.partition("#")
+    passed: list[str] = []
+
     def point(name: str) -> None:
-        if name == wanted:
+        passed.append(name)
+        if name == at and passed.count(at) == int(nth or 1):
             raise Killed(name)
 
     monkeypatch.setattr(crash, "point", point)
@@ -51,7 +56,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
 
 def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_nothing(spark, tmp_path: Path) -> None:
     history = History(11, steps=90)
-    edges = [1030, 1060]
+    edges = [1040]
     windows = [land(tmp_path / str(n), s, e, with_sql(rows)) for n, (s, e, rows) in enumerate(history.cut(edges))]
     mine = task(tmp_path, TableId("SHOP", "T100"))
     at_20 = [{"ID": key, "V": value} for key, value in history.truth(1020).items()]
@@ -98,41 +103,47 @@ def test_keys_may_be_swapped_chained_and_used_again(spark, tmp_path: Path) -> No
     assert result.tables[0].balance.applied == 12
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        (committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(1, "b"), "R2")), "two rows have the key 1"),
-        (
-            [*committed(0, 20, (1, insert(1, "a"), "R1")), *committed(10, 30, (2, delete(1, "a"), "R2"))],
-            "another row left, in a later transaction, the key 1",
-        ),
-        (committed(0, 20, (1, "merge into nothing", "R1")), "the redo cannot be decoded"),
-        (committed(0, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the primary key is NULL"),
-        (
-            committed(0, 20, (3, """update "SHOP"."T" set "V" = 'b' where "ID" = '1';""", "R1")),
-            "absent from the redo, so ALL supplemental logging was not on: column V",
-        ),
-        (committed(0, 20, (1, insert(1, "a").replace('"V"', '"W"'), "R1")), "the redo names unknown columns: W"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Path, rows: list, message: str) -> None:
-    mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
-    if "absent" in message:
-        rows[0]["sql_redo"] = """update "SHOP"."T" set "ID" = '2' where "ID" = '1';"""
-    for each in (mine, other):
-        run_snapshot(spark, snapshot(tmp_path, each, 5, [{"ID": 1, "V": "old"}]))
-    fine = committed(50, 20, (1, insert(2, "b").replace('"T"', '"U"')), table_name="U", object_id=200)
+NOT_UNDERSTOOD = {
+    "A": (committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(1, "b"), "R2")), "two rows have the key 1"),
+    "B": (
+        [*committed(100, 20, (1, insert(1, "a"), "R1")), *committed(110, 30, (2, delete(1, "a"), "R2"))],
+        "another row left, in a later transaction, the key 1",
+    ),
+    "C": (committed(200, 20, (1, "merge into nothing", "R1")), "the redo cannot be decoded"),
+    "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the primary key is NULL"),
+    "E": (
+        committed(400, 20, (3, """update "SHOP"."T" set "ID" = '2' where "ID" = '1';""", "R1")),
+        "absent from the redo, so ALL supplemental logging was not on: column V",
+    ),
+    "F": (committed(500, 20, (1, insert(1, "a").replace('"V"', '"W"'), "R1")), "the redo names unknown columns: W"),
+    "G": (committed(600, 20, (2, delete(1, "a"), "R1"), rollback=True), "an undo row finds no change to undo"),
+}
 
-    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *fine])], [mine, other]))
 
-    held, applied = result.tables
-    assert message in held.error["what"]
-    assert (held.state, held.complete_to, held.balance.applied) == ("held", 9, 0)
-    assert held.balance.held == held.balance.landed
-    assert contents(spark, mine) == {1: "old"}
-    assert (applied.state, applied.complete_to) == ("applied", 99)
-    assert contents(spark, other) == {1: "old", 2: "b"}
+def of_table(rows: list[dict[str, Any]], name: str, object_id: int) -> list[dict[str, Any]]:
+    named = {"table_name": name, "object_id": object_id}
+    return [
+        {**row, **named, "sql_redo": row["sql_redo"].replace('"T"', f'"{name}"')} if row.get("sql_redo") else row
+        for row in rows
+    ]
+
+
+def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Path) -> None:
+    stopped = [task(tmp_path, TableId("SHOP", name), 201 + n) for n, name in enumerate(NOT_UNDERSTOOD)]
+    fine = task(tmp_path, TableId("SHOP", "T"), 300)
+    for each in (*stopped, fine):
+        create_table(spark, each.target, each.versions[0], each.rules, TRANSLATION)
+    rows = [row for n, (name, (mine, _)) in enumerate(NOT_UNDERSTOOD.items()) for row in of_table(mine, name, 201 + n)]
+    rows += committed(900, 20, (1, insert(2, "b")), object_id=300)
+
+    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [*stopped, fine]))
+
+    for held, (_, message) in zip(result.tables, NOT_UNDERSTOOD.values(), strict=False):
+        assert message in held.error["what"]
+        assert (held.state, held.complete_to, held.balance.applied, held.delta_version) == ("held", 9, 0, 0)
+        assert held.balance.difference == 0
+    assert (result.tables[-1].state, result.tables[-1].complete_to) == ("applied", 99)
+    assert contents(spark, fine) == {2: "b"}
 
 
 def test_a_held_table_is_applied_up_to_its_hold_and_goes_on_from_there(spark, tmp_path: Path) -> None:
@@ -205,57 +216,71 @@ def rows_of(spark: Any, mine: Any) -> set[tuple[Any, ...]]:
 AFTER_DDL = {(1, "2.0", None, 71), (2, "7.5", None, 46), (3, "1.5", None, 46)}
 
 
-def test_a_batch_follows_ddl_between_its_changes_and_a_repeat_finds_it_done(spark, tmp_path: Path) -> None:
+def test_ddl_between_changes_is_followed_and_goes_on_where_it_was_killed(spark, tmp_path: Path, monkeypatch) -> None:
     mine = with_ddl(tmp_path)
     run_snapshot(spark, snapshot(tmp_path, mine, 5))
     spec = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
 
+    for point in ("merge", "evolve", "evolve#2", "fill", "merge", "evolve"):
+        kill_at(monkeypatch, point)
+        with pytest.raises(Killed):
+            run_batch(spark, spec)
+    monkeypatch.undo()
     result = run_batch(spark, spec)
 
     assert result.tables[0].error is None
     assert rows_of(spark, mine) == AFTER_DDL
     assert (result.tables[0].complete_to, last_txn(mine.target, mine.app_id)) == (99, 99)
-    done = latest_version(mine.target)
     Path(spec.manifest).unlink()
-    run_batch(spark, spec)
-    assert latest_version(mine.target) == done
+    assert run_batch(spark, spec).tables[0].delta_version == result.tables[0].delta_version
 
 
-@pytest.mark.parametrize("point", ["evolve", "fill", "merge"])
-def test_ddl_that_was_killed_half_way_goes_on_where_it_stopped(
-    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
-) -> None:
-    mine = with_ddl(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
-    spec = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
-    with monkeypatch.context() as patch:
-        kill_at(patch, point)
-        with pytest.raises(Killed):
-            run_batch(spark, spec)
+def test_an_update_that_leaves_a_default_open_keeps_what_the_row_has(spark, tmp_path: Path) -> None:
+    """Oracle does not rewrite rows for ADD COLUMN .. DEFAULT: their redo shows NULL, or nothing, where SELECT shows 7.5."""
+    mine = replace(task(tmp_path, versions=(version(columns=(ID, V, N)),)), defaulted=(3,))
+    create_table(spark, mine.target, mine.versions[0], {}, TRANSLATION)
+    path = f"delta.`{mine.target}`"
+    spark.sql(
+        f"INSERT INTO {path} VALUES (1, 'a', 7.5, 5), (2, 'b', 7.5, 5), (3, 'c', 7.5, 5), (4, 'd', 7.5, 5), (6, 'f', 3, 5)"
+    )
+    null = """ and "N" IS NULL;"""
+    rows = [
+        *committed(0, 20, (3, update(1, "a", "aa"), "R1")),
+        *committed(10, 22, (3, move(2, 3, "b")[:-1] + null, "R2"), (3, move(3, 2, "c")[:-1] + null, "R3")),
+        *committed(20, 24, (3, """update "SHOP"."T" set "N" = NULL where "ID" = '4' and "V" = 'd' and "N" IS NULL;""", "R4")),
+        *committed(30, 26, (3, update(4, "d", "dd")[:-1] + null, "R4")),
+        *committed(40, 28, (1, """insert into "SHOP"."T"("ID","V","N") values ('5','e',NULL);""", "R5")),
+        *committed(50, 30, (3, update(5, "e", "ee")[:-1] + null, "R5")),
+        *committed(60, 32, (3, update(6, "f", "ff")[:-1] + """ and "N" = '3';""", "R6"), (3, move(6, 7, "ff"), "R6")),
+    ]
 
-    run_batch(spark, spec)
+    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
 
-    assert rows_of(spark, mine) == AFTER_DDL
+    assert result.tables[0].error is None
+    found = {int(row["ID"]): (row["V"], row["N"]) for row in spark.read.format("delta").load(mine.target).collect()}
+    told = {key: (text, None if number is None else float(number)) for key, (text, number) in found.items()}
+    assert told == {1: ("aa", 7.5), 3: ("b", 7.5), 2: ("c", 7.5), 4: ("dd", None), 5: ("ee", None), 7: ("ff", 3.0)}
 
 
-@pytest.mark.parametrize("point", ["carry-over", "merge", "table", "before manifest", "manifest"])
-def test_a_batch_that_was_killed_anywhere_is_finished_by_a_repeat(
-    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
-) -> None:
+# --- Killed ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_that_is_killed_everywhere_is_finished_by_a_repeat(spark, tmp_path: Path, monkeypatch) -> None:
     mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
     for each in (mine, other):
         run_snapshot(spark, snapshot(tmp_path, each, 5, [{"ID": 1, "V": "old"}]))
     rows = [
         *committed(0, 20, (3, update(1, "old", "new"), "R1")),
-        *committed(50, 20, (1, insert(2, "b").replace('"T"', '"U"')), table_name="U", object_id=200),
+        *of_table(committed(50, 20, (1, insert(2, "b"))), "U", 200),
         change(60, 30, 1, insert(5, "open"), xid="7.7.7"),
     ]
     spec = order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine, other])
-    with monkeypatch.context() as patch:
-        kill_at(patch, point)
+
+    for point in ("carry-over", "merge", "table", "merge", "table#2", "before manifest", "manifest"):
+        kill_at(monkeypatch, point)
         with pytest.raises(Killed):
             run_batch(spark, spec)
-
+    monkeypatch.undo()
     result = run_batch(spark, spec)
 
     assert [(t.state, t.complete_to, t.delta_version) for t in result.tables] == [("applied", 99, 1)] * 2

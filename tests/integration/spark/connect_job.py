@@ -1,0 +1,20 @@
+"""Run an order through Spark Connect, in a process of its own: a process is either classic or Connect."""
+
+from __future__ import annotations
+
+import sys
+
+from pyspark.sql import SparkSession
+
+from pipelines.apply.session import spark_conf
+from pipelines.job import read_spec, run
+from pipelines.runtime import delta_jars
+from tests.fix_spark import QUIET
+
+if __name__ == "__main__":
+    builder = SparkSession.builder.remote("local[2]")
+    for key, value in spark_conf({**QUIET, "spark.jars": ",".join(delta_jars())}).items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    run(session, read_spec(sys.argv[1]))
+    session.stop()

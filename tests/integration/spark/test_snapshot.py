@@ -1,0 +1,113 @@
+"""A table's first contents, its position, and the comparison with the source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.apply.commit import Tag, tagged
+from pipelines.apply.compare import compare
+from pipelines.apply.delta_log import last_txn, latest_version
+from pipelines.apply.target import read_columns
+from pipelines.batch import CompareSpec, CompareTask, Difference, compare_result_from_json, snapshot_result_from_json
+from pipelines.errors import InvariantBroken
+from pipelines.job import TRANSLATION, run_compare, run_snapshot
+from pipelines.table import Column, OracleType
+from tests.integration.spark.orders import ID, contents, snapshot, task, version
+
+pytestmark = pytest.mark.spark
+
+ROWS = [{"ID": 1, "V": "a"}, {"ID": 2, "V": None}]
+
+
+def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    first = snapshot(tmp_path, mine, 50, ROWS)
+
+    loaded = run_snapshot(spark, first).tables[0]
+    again = run_snapshot(spark, first)
+    newer = run_snapshot(spark, snapshot(tmp_path, mine, 60, ROWS[:1])).tables[0]
+    older = run_snapshot(spark, first).tables[0]
+    replaced = run_snapshot(spark, replace(first, replace=True)).tables[0]
+
+    assert (loaded.state, loaded.loaded, loaded.rows) == ("applied", True, 2)
+    assert (again.tables[0].state, again.tables[0].loaded) == ("applied", False)
+    assert (newer.loaded, newer.rows, newer.delta_version) == (True, 1, 1)
+    assert (older.state, older.error["code"]) == ("held", "LandingConflict")
+    assert (replaced.loaded, replaced.delta_version, last_txn(mine.target, mine.app_id)) == (True, 0, 50)
+    assert contents(spark, mine) == {1: "a", 2: None}
+    assert {i: c.name for i, c in read_columns(spark, mine.target).items()} == {1: "ID", 2: "V"}
+    assert snapshot_result_from_json(Path(first.manifest).read_text(), first.manifest).tables[0].loaded
+
+
+def test_a_snapshot_with_fewer_rows_than_were_read_is_refused(spark, tmp_path: Path) -> None:
+    spec = snapshot(tmp_path, task(tmp_path), 50, ROWS)
+    spec = replace(spec, tables=(replace(spec.tables[0], rows=3),))
+
+    assert run_snapshot(spark, spec).tables[0].error["code"] == "InvariantBroken"
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [("1.25", True), ("-.5", True), ("1.250", True), ("1.255", False), ("1E-1", True), ("1E-3", False), ("1E+40", False)],
+)
+def test_a_number_that_came_as_text_is_never_rounded(spark, tmp_path: Path, text: str, fits: bool) -> None:
+    number = Column(2, "N", OracleType("NUMBER"), 2)
+    mine = task(tmp_path, versions=(version(columns=(ID, number)),))
+    spec = snapshot(tmp_path, mine, 50)
+    file = tmp_path / "numbers.parquet"
+    pq.write_table(pa.table({"ID": pa.array([1], pa.decimal128(10, 0)), "N": [text]}), file)
+    spec = replace(spec, tables=(replace(spec.tables[0], files=(str(file),), rows=1, rules={2: 2}),))
+
+    error = run_snapshot(spark, spec).tables[0].error
+
+    assert (error is None) == fits
+    assert fits or error["code"] == "ValueDoesNotFit"
+
+
+def test_a_comparison_counts_rows_and_cells_and_shows_them(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
+    there = snapshot(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files
+    spec = CompareSpec(
+        "p", (CompareTask(mine.table, mine.target, mine.versions[0], there, 60),), str(tmp_path / "compare.json")
+    )
+
+    found = run_compare(spark, spec).tables[0]
+
+    assert (found.source_rows, found.delta_rows, found.missing_rows, found.extra_rows, found.differing_cells) == (4, 4, 1, 1, 1)
+    assert found.samples == (
+        Difference("3", "V", "C", "c"),
+        Difference("4", "*", None, "row"),
+        Difference("5", "*", "row", None),
+    )
+    assert compare_result_from_json(Path(spec.manifest).read_text(), spec.manifest).tables == (found,)
+    with pytest.raises(InvariantBroken, match="commit of SCN 50"):
+        compare(spark, mine.target, there, mine.versions[0], 49, {}, TRANSLATION)
+
+
+def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 50, ROWS))
+    spark.sql(f"ALTER TABLE delta.`{mine.target}` SET TBLPROPERTIES ('delta.checkpointInterval' = '3')")
+    seen: list[Any] = []
+    for scn in range(60, 67):
+        app = mine.app_id if scn % 2 == 0 else "another"
+        with tagged(spark, Tag(app, scn, {})):
+            spark.sql(f"UPDATE delta.`{mine.target}` SET V = '{scn}' WHERE ID = 1")
+        seen.append((last_txn(mine.target, mine.app_id), last_txn(mine.target, "another")))
+    log = Path(mine.target) / "_delta_log"
+    checkpoint = max(int(file.name[:20]) for file in log.glob("*.checkpoint*.parquet"))
+    for file in log.glob("*.json"):  # as log retention does
+        if int(file.name[:20]) <= checkpoint:
+            file.unlink()
+
+    assert seen == [(60, None), (60, 61), (62, 61), (62, 63), (64, 63), (64, 65), (66, 65)]
+    assert (last_txn(mine.target, mine.app_id), last_txn(mine.target, "another")) == (66, 65)
+    assert latest_version(mine.target) == 8
+    assert (last_txn(str(tmp_path / "nowhere"), "p"), latest_version(str(tmp_path))) == (None, None)

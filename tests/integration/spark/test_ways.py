@@ -1,0 +1,49 @@
+"""The same order through spark-submit and through Spark Connect."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines.batch import batch_result_from_json, to_json
+from pipelines.job import run_snapshot
+from pipelines.runtime import delta_jars
+from tests.fix_spark import QUIET
+from tests.integration.spark.landing import land
+from tests.integration.spark.orders import order, snapshot
+from tests.integration.spark.test_batch import AFTER_DDL, ddl_rows, rows_of, with_ddl
+
+pytestmark = pytest.mark.spark
+
+ROOT = Path(__file__).parents[3]
+COMMANDS = {
+    "submit": [
+        "spark-submit", "--master", "local[2]", "--jars", ",".join(delta_jars()),
+        *(part for item in QUIET.items() for part in ("--conf", "=".join(item))), str(ROOT / "pipelines" / "job.py"),
+    ],
+    "connect": [sys.executable, str(Path(__file__).with_name("connect_job.py"))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", COMMANDS)
+def test_an_order_runs_from_its_file_and_leaves_a_manifest(spark, tmp_path: Path, way: str) -> None:
+    mine = with_ddl(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    batch = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
+    file = tmp_path / "order.json"
+    file.write_text(to_json(batch))
+    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": binaries, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
+
+    done = subprocess.run(
+        [*COMMANDS[way], str(file)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+
+    assert done.returncode == 0, done.stderr[-3000:]
+    result = batch_result_from_json(Path(batch.manifest).read_text(), batch.manifest)
+    assert [(t.error, t.complete_to) for t in result.tables] == [(None, 99)]
+    assert rows_of(spark, mine) == AFTER_DDL

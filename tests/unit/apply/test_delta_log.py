@@ -1,0 +1,69 @@
+"""The position from a Delta log's files, without Spark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.apply.delta_log import last_txn, latest_version
+from pipelines.errors import RedoNotUnderstood
+
+
+def commit(table: Path, version: int, *txns: tuple[str, int]) -> None:
+    log = table / "_delta_log"
+    log.mkdir(exist_ok=True)
+    actions: list[dict[str, Any]] = [{"commitInfo": {"operation": "MERGE"}}]
+    actions += [{"txn": {"appId": app, "version": scn, "lastUpdated": 1}} for app, scn in txns]
+    (log / f"{version:020d}.json").write_text("\n".join(map(json.dumps, actions)) + "\n")
+
+
+def checkpoint(table: Path, name: str, *txns: tuple[str, int]) -> None:
+    txn = pa.struct([("appId", pa.string()), ("version", pa.int64())])
+    rows = [None, *({"appId": app, "version": scn} for app, scn in txns)]
+    pq.write_table(pa.table({"txn": pa.array(rows, txn)}), table / "_delta_log" / name)
+
+
+def test_the_newest_commit_of_the_application_tells_the_position(tmp_path: Path) -> None:
+    commit(tmp_path, 0, ("p/S.T/1", 10))
+    commit(tmp_path, 1, ("p/S.T/1", 20), ("p/S.T/1/ddl", 15))
+    commit(tmp_path, 2, ("p/S.T/2", 99))
+    commit(tmp_path, 3)
+
+    assert (last_txn(str(tmp_path), "p/S.T/1"), last_txn(f"file://{tmp_path}", "p/S.T/2")) == (20, 99)
+    assert latest_version(str(tmp_path)) == 3
+
+
+def test_a_checkpoint_counts_only_when_all_its_parts_are_there(tmp_path: Path) -> None:
+    for version in range(4):
+        commit(tmp_path, version, ("p", 10 + version))
+    checkpoint(tmp_path, f"{3:020d}.checkpoint.0000000001.0000000002.parquet", ("p", 77))
+    assert last_txn(str(tmp_path), "p") == 13
+
+    checkpoint(tmp_path, f"{3:020d}.checkpoint.0000000002.0000000002.parquet", ("p", 78))
+    assert last_txn(str(tmp_path), "p") == 78
+
+
+def test_a_checkpoint_with_a_unique_name_is_read(tmp_path: Path) -> None:
+    commit(tmp_path, 1, ("p", 10))
+    commit(tmp_path, 2)
+    checkpoint(tmp_path, f"{1:020d}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.parquet", ("p", 10))
+
+    assert (last_txn(str(tmp_path), "p"), latest_version(str(tmp_path))) == (10, 2)
+
+
+def test_a_log_with_a_hole_is_not_trusted(tmp_path: Path) -> None:
+    commit(tmp_path, 0, ("p", 10))
+    commit(tmp_path, 2, ("p", 20))
+
+    with pytest.raises(RedoNotUnderstood, match="hole"):
+        last_txn(str(tmp_path), "p")
+
+
+def test_no_table_has_no_position(tmp_path: Path) -> None:
+    assert last_txn(str(tmp_path / "no"), "p") is None
+    assert latest_version(str(tmp_path)) is None

@@ -1,0 +1,96 @@
+"""How a batch is cut, and what MERGE is asked to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.apply.merge import merge_sql
+from pipelines.apply.pieces import cuts, plan_pieces, until
+from pipelines.apply.target import TargetColumn
+from pipelines.batch import HoldAt, Step, TableTask
+from pipelines.errors import SchemaConflict
+from pipelines.scn import Scn, ScnRange
+from pipelines.table import Column, OracleType, TableId, TableVersion
+
+BATCH = ScnRange(Scn(100), Scn(200))
+T = TableId("S", "T")
+ID, A, B = (Column(n, name, OracleType("VARCHAR2"), n) for n, name in ((1, "ID"), (2, "A"), (3, "B")))
+
+
+def version(scn: int, *columns: Column) -> TableVersion:
+    return TableVersion(T, Scn(scn), 7, 7, columns, (1,), 9)
+
+
+def task(*ddl: int, hold: int | None = None) -> TableTask:
+    """Each DDL adds A, drops it, adds it ..."""
+    versions = [version(0, ID), *(version(scn, *((ID, A), (ID,))[n % 2]) for n, scn in enumerate(ddl))]
+    kinds = ("add_column", "drop_column")
+    steps = tuple(Step(scn, kinds[n % 2], A) for n, scn in enumerate(ddl))  # type: ignore[arg-type]
+    return TableTask(T, "/lake/t", "p/S.T/1", tuple(versions), ddl=steps, hold=None if hold is None else HoldAt(hold, {}))
+
+
+def shape(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int, int]]:
+    pieces = plan_pieces(task, BATCH, position)
+    return [(p.number, p.start, p.end, len(p.version.columns), len(p.steps)) for p in pieces]
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "position", "expected"),
+    [
+        ("no DDL", task(), -1, [(0, 100, 200, 1, 0)]),
+        ("one DDL", task(150), -1, [(0, 100, 150, 1, 0), (1, 150, 200, 2, 1)]),
+        ("two DDL", task(150, 160), 99, [(0, 100, 150, 1, 0), (1, 150, 160, 2, 1), (2, 160, 200, 1, 1)]),
+        ("a DDL right at the start", task(100), 50, [(1, 100, 200, 2, 1)]),
+        ("a DDL at the last SCN", task(199), 50, [(0, 100, 199, 1, 0), (1, 199, 200, 2, 1)]),
+        ("killed between the pieces", task(150), 149, [(1, 150, 200, 2, 1)]),
+        ("a snapshot behind the DDL", task(150), 170, [(0, 171, 200, 2, 0)]),
+        ("complete already", task(150), 199, []),
+        ("held inside", task(150, 160, hold=155), -1, [(0, 100, 150, 1, 0), (1, 150, 155, 2, 1)]),
+        ("held from the start", task(150, hold=100), -1, []),
+        ("held long ago", task(150, hold=20), -1, []),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_batch_is_cut_at_each_ddl_that_is_not_yet_followed(
+    name: str, task: TableTask, position: int, expected: list[tuple[int, ...]]
+) -> None:
+    assert shape(task, position) == expected
+
+
+@given(
+    ddl=st.lists(st.integers(90, 210), unique=True, max_size=4).map(sorted),
+    hold=st.none() | st.integers(90, 210),
+    position=st.integers(-1, 210),
+)
+def test_every_commit_above_the_position_falls_into_one_piece(ddl: list[int], hold: int | None, position: int) -> None:
+    mine = task(*ddl, hold=hold)
+    edges = cuts(mine, BATCH, position)
+    try:
+        pieces = plan_pieces(mine, BATCH, position)
+    except SchemaConflict:
+        return
+    for scn in range(max(100, position + 1), until(mine, BATCH)):
+        (piece,) = [p for p in pieces if p.start <= scn < p.end]
+        assert piece.number == sum(edge <= scn for edge in edges)
+
+
+def test_columns_that_change_without_a_ddl_stop_the_table() -> None:
+    silent = replace(task(150), ddl=())
+
+    with pytest.raises(SchemaConflict, match="no DDL that is followed"):
+        plan_pieces(silent, BATCH, -1)
+
+
+def test_merge_names_every_column_and_quotes_what_oracle_allows() -> None:
+    columns = [TargetColumn(1, "ID", "string"), TargetColumn(2, "a`b, c", "string")]
+
+    assert merge_sql("/lake/`t", "s", columns, (1,)) == (
+        "MERGE INTO delta.`/lake/``t` AS t USING s AS s ON t.`ID` = s.k1\n"
+        "WHEN MATCHED AND s.op = 'D' THEN DELETE\n"
+        "WHEN MATCHED THEN UPDATE SET t.`ID` = s.a1, t.`a``b, c` = s.a2, t._commit_scn = s.commit_scn\n"
+        "WHEN NOT MATCHED AND s.op = 'U' THEN INSERT (`ID`, `a``b, c`, _commit_scn) VALUES (s.a1, s.a2, s.commit_scn)"
+    )
