@@ -63,13 +63,15 @@ class OracleType:
 @dataclass(frozen=True, slots=True)
 class Column:
     """`id` is ours, given at the column's birth and never used again; `segment_id` is Oracle's SEGMENT_COLUMN_ID,
-    which numbers `COL n` in redo that LogMiner can no longer name, and which Oracle renumbers on DROP."""
+    which numbers `COL n` in redo that LogMiner can no longer name, and which Oracle renumbers on DROP. `has_default`: rows
+    older than the column may show NULL in the redo where every SELECT shows the default."""
 
     id: int
     name: str
     type: OracleType
     segment_id: int
     nullable: bool = True
+    has_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class DictionaryColumn:
     nullable: bool
     hidden: bool = False
     virtual: bool = False
+    has_default: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ def decode(
     translation: Translation,
 ) -> DataFrame:
     """Order columns, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and u<id>
-    for `defaulted` columns: whether the redo leaves the value open (see older_rows)."""
+    for columns outside the key: whether the redo leaves the value open (see older_rows)."""
     parts = []
     for version, mine in by_version(versions):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *REDO)
@@ -45,10 +45,10 @@ def decode(
                 "scn",
                 "row_id",
                 "operation_code",
-                finding(version, [c for c in columns if c.id not in defaulted], key).alias("finding"),
+                finding(version, key).alias("finding"),
                 *(F.col(f"o{column_id}").alias(f"b{column_id}") for column_id in key),
                 *(_after(column, version, translation).alias(f"a{column.id}") for column in columns),
-                *(_left_open(column_id, version).alias(f"u{column_id}") for column_id in defaulted),
+                *(_left_open(c.id, version, defaulted).alias(f"u{c.id}") for c in columns if c.id not in key),
             )
         )
     return reduce(DataFrame.unionByName, parts)
@@ -75,40 +75,42 @@ def _after(column: TargetColumn, version: TableVersion, translation: Translation
     return F.expr(translation.literal(column.default, column.type))
 
 
-def _left_open(column_id: int, version: TableVersion) -> Expression:
+def _left_open(column_id: int, version: TableVersion, defaulted: Collection[int]) -> Expression:
+    """An UPDATE changes what it sets; the rest stays as it was. Absent from the redo is what a short row does not store (a
+    column added after it), and NULL may stand for a default that the row does not store either."""
     if all(known.id != column_id for known in version.columns):
         return F.lit(False)
+    untold = F.coalesce(F.array_contains("missing", F.lit(column_id)), F.lit(False))
+    if column_id in defaulted:
+        untold = untold | F.col(f"o{column_id}").isNull()
     is_set = F.coalesce(F.array_contains("assigned", F.lit(column_id)), F.lit(False))
-    return (F.col("operation_code") == UPDATE) & ~is_set & F.col(f"o{column_id}").isNull()
+    return (F.col("operation_code") == UPDATE) & ~is_set & untold
 
 
-def finding(version: TableVersion, columns: Sequence[TargetColumn], key: Sequence[int]) -> Expression:
+def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     """struct(commit_scn, scn, code, what), or NULL for a change that is understood whole."""
     code = F.col("operation_code")
     before, after = code.isin(DELETE, UPDATE), code.isin(INSERT, UPDATE)
     no_key = F.lit(False)
     for column_id in key:
         no_key = no_key | (before & F.col(f"o{column_id}").isNull()) | (after & F.col(f"n{column_id}").isNull())
-    absent = _absent(version, columns, key)
+    absent = _absent(version, key)
     text = F.concat(F.lit(": "), F.substring(F.coalesce("error_sql", F.lit("")), 1, 500))
     what = (
         F.when(F.col("error").isNotNull(), F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text))
         .when(F.col("unknown").isNotNull(), F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown")))
-        .when(absent != "", F.concat(F.lit("absent from the redo, so ALL supplemental logging was not on: column "), absent))
+        .when(absent != "", F.concat(F.lit("the redo does not tell the key, so supplemental logging was not on: "), absent))
         .when(no_key, F.lit("a column of the primary key is NULL"))
     )
     kind = F.when(F.col("error").isNotNull() | no_key, RedoNotUnderstood.__name__).otherwise(SchemaConflict.__name__)
     return F.when(what.isNotNull(), F.struct("commit_scn", "scn", kind.alias("code"), what.alias("what")))
 
 
-def _absent(version: TableVersion, columns: Sequence[TargetColumn], key: Sequence[int]) -> Expression:
-    """Names of the columns an UPDATE or DELETE should have told and did not. Of a DELETE the key is enough; an INSERT may
-    leave out trailing NULLs."""
-    wanted = {column.id for column in columns}
+def _absent(version: TableVersion, key: Sequence[int]) -> Expression:
+    """Names of key columns an UPDATE or DELETE should have told and did not; an INSERT may leave out trailing NULLs."""
+    located = F.col("operation_code").isin(UPDATE, DELETE)
     names = [F.lit(None).cast("string")]
     for column in version.columns:
-        needed = F.col("operation_code") == UPDATE if column.id in wanted else F.lit(False)
         if column.id in key:
-            needed = needed | (F.col("operation_code") == DELETE)
-        names.append(F.when(needed & F.array_contains("missing", F.lit(column.id)), F.lit(column.name)))
+            names.append(F.when(located & F.array_contains("missing", F.lit(column.id)), F.lit(column.name)))
     return F.concat_ws(", ", *names)

@@ -1,8 +1,8 @@
-"""Rows older than a column with DEFAULT: Oracle does not rewrite them, so their redo shows the column as NULL or not at all,
-while every SELECT shows the default. What an UPDATE neither sets nor tells is taken from the batch's earlier changes of the
-same row, else from the row in the target, found by the key it had before the batch.
+"""Rows older than a column: Oracle does not rewrite them on ADD COLUMN, so their redo shows it as NULL or not at all, while
+every SELECT shows its default. What an UPDATE neither sets nor tells is taken from the batch's earlier changes of the same
+row, else from the row in the target, found by the key it had before the batch.
 
-Only tables with such columns pay for it: the changes are sorted by ROW_ID and joined with the target.
+Only batches with such updates pay for it: the changes are sorted by ROW_ID and joined with the target.
 """
 
 from __future__ import annotations
@@ -17,6 +17,14 @@ from pipelines.apply.decoded import INSERT
 from pipelines.apply.quoting import quoted
 from pipelines.apply.target import TargetColumn
 from pipelines.batch import CHANGE_ORDER
+
+
+def open_columns(decoded: DataFrame, columns: Sequence[TargetColumn]) -> list[TargetColumn]:
+    """Those of `columns` that some update leaves open."""
+    if not columns:
+        return []
+    row = decoded.agg(*(F.max(f"u{c.id}").alias(f"u{c.id}") for c in columns)).collect()[0]
+    return [column for column in columns if row[f"u{column.id}"]]
 
 
 def complete(changes: DataFrame, target: DataFrame, columns: Sequence[TargetColumn], key: Sequence[TargetColumn]) -> DataFrame:

@@ -46,11 +46,30 @@ def read_source(
         field = field_of(column, version, translation.spark_type(column.type, rules.get(column.id)))
         value = F.col(quoted(column.name))
         is_number = field.dataType.typeName() == "decimal" and column.name in texts
-        target = value.try_cast(field.dataType) if is_number else value.cast(field.dataType)
+        if is_number:
+            target = value.try_cast(field.dataType)
+        elif column.type.name == "NUMBER" and field.dataType.typeName() == "string":
+            target = one_spelling(value.cast("string"))
+        else:
+            target = value.cast(field.dataType)
         if is_number:
             misfits.append((column, value.isNotNull() & (target.isNull() | _has_more_decimals(value, field.dataType.scale))))
         cast.append(target.alias(column.name, metadata=dict(field.metadata)))
     return SourceRows(raw, raw.select(*cast), tuple(misfits))
+
+
+def one_spelling(number: Expression) -> Expression:
+    """A NUMBER kept as text has one spelling, that of decode: 0.05 and 100, whether Oracle says .05, 5E-2 or 100.00."""
+    whole = F.regexp_extract(number, r"^-?(\d*)", 1)
+    fraction = F.regexp_extract(number, r"^-?\d*\.?(\d*?)0*(?:[eE]|$)", 1)
+    exponent = F.regexp_extract(number, r"[eE]([+-]?\d+)$", 1).try_cast("int")
+    digits = F.concat(whole, fraction)
+    point = F.length(whole) + F.coalesce(exponent, F.lit(0))
+    small = F.concat(F.lit("0."), F.repeat(F.lit("0"), -point), digits)
+    cut = F.concat(F.substring(digits, F.lit(1), point), F.lit("."), F.substring(digits, point + 1, F.length(digits)))
+    text = F.when(point <= 0, small).when(point >= F.length(digits), F.rpad(digits, point, "0")).otherwise(cut)
+    sign = F.regexp_extract(number, r"^(-?)", 1)
+    return F.when(digits.rlike("^0*$"), F.lit("0")).otherwise(F.concat(sign, text))
 
 
 def _has_more_decimals(number: Expression, scale: int) -> Expression:

@@ -19,7 +19,7 @@ from pipelines.apply.delta_log import last_txn, latest_version
 from pipelines.apply.evolve import evolve
 from pipelines.apply.merge import Merged, merge, total
 from pipelines.apply.net import events, net_change
-from pipelines.apply.older_rows import complete
+from pipelines.apply.older_rows import complete, open_columns
 from pipelines.apply.pieces import Piece, plan_pieces, until
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
@@ -122,12 +122,13 @@ def merge_piece(
     check_columns(piece.version, task.rules, have, translation)
     columns, key = tuple(have.values()), piece.version.key
     known = tuple(version for version in task.versions if version.from_scn < piece.end) or task.versions[:1]
-    defaulted = [c for c in columns if c.id not in key and (c.default is not None or c.id in task.defaulted)]
-    decoded = decode(committed.frame, known, task.rules, columns, key, [c.id for c in defaulted], translation)
-    if defaulted:
+    defaulted = [c.id for c in columns if c.default is not None or c.id in task.defaulted]
+    decoded = decode(committed.frame, known, task.rules, columns, key, defaulted, translation).persist()
+    known_whole = decoded
+    if left_open := open_columns(decoded, [c for c in columns if c.id not in key]):
         target = spark.read.format("delta").load(task.target)
-        decoded = complete(decoded, target, defaulted, [have[column_id] for column_id in key])
-    net = net_change(events(decoded, key), key).persist()
+        known_whole = complete(decoded, target, left_open, [have[column_id] for column_id in key])
+    net = net_change(events(known_whole, key), key).persist()
     try:
         check_net(task, net, committed.count)
         tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})
@@ -136,6 +137,7 @@ def merge_piece(
         crash.point("merge")
     finally:
         net.unpersist()
+        decoded.unpersist()
     if merged != Merged() and last_txn(task.target, task.app_id) != piece.last_scn:
         raise InvariantBroken(
             "the MERGE left no position in the Delta log", cure="report it", table=task.table, scns=tag.metadata

@@ -30,7 +30,7 @@ def baseline(table: DictionaryTable, scn: Scn, previous: TableVersion | None = N
             id_ = kept.id
         else:
             id_, next_id = next_id, next_id + 1
-        columns.append(Column(id_, column.name, column.type, column.segment_id or 0, column.nullable))
+        columns.append(Column(id_, column.name, column.type, column.segment_id or 0, column.nullable, column.has_default))
     ids = {column.name: column.id for column in columns}
     missing = [name for name in table.key if name not in ids]
     if missing:

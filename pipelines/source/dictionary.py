@@ -77,6 +77,7 @@ def _column(row: Any) -> DictionaryColumn:
         nullable=row.nullable == "Y",
         hidden=row.hidden_column == "YES",
         virtual=row.virtual_column == "YES",
+        has_default=bool(row.default_length),
     )
 
 

@@ -114,6 +114,7 @@ def table_task(work: Workplace, past: History, app: str, target: str, hold: Hold
         rules=rules(work, past.table, versions),
         ddl=steps,
         hold=hold,
+        defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
     )
 
 

@@ -12,7 +12,7 @@ SELECT partitioned, iot_type, temporary FROM all_tables WHERE owner = :owner AND
 -- name: table_columns
 -- ALL_TAB_COLS and not ALL_TAB_COLUMNS: hidden stored columns are in the redo too.
 SELECT column_name, data_type, data_length, char_length, data_precision, data_scale, nullable, column_id,
-       segment_column_id, hidden_column, virtual_column
+       segment_column_id, hidden_column, virtual_column, default_length
   FROM all_tab_cols
  WHERE owner = :owner AND table_name = :name
  ORDER BY internal_column_id
