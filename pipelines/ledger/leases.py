@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from sqlalchemy import select, update
@@ -13,14 +14,16 @@ from pipelines.ledger.entries import Lease
 
 
 class Leases(Door):
-    def lease(self, name: str, owner: str, seconds: float, now: datetime) -> Lease:
-        """Raises LeaseHeld while another owner has it. The same owner gets it again, with a new token: its earlier self may
-        have been killed only in appearance."""
+    def lease(
+        self, name: str, owner: str, seconds: float, now: datetime, is_gone: Callable[[str], bool] = lambda _: False
+    ) -> Lease:
+        """Raises LeaseHeld while another owner has it, unless `is_gone` knows that owner to be dead. The same owner gets it
+        again, with a new token: its earlier self may have been killed only in appearance."""
         expires_at = now + timedelta(seconds=seconds)
         with self._write() as connection:
             insert_new(connection, t.leases, {"name": name, "token": 0})
             row = connection.execute(select(t.leases).where(t.leases.c.name == name).with_for_update()).one()
-            if row.owner not in (None, owner) and row.expires_at > now:
+            if row.owner not in (None, owner) and row.expires_at > now and not is_gone(row.owner):
                 raise LeaseHeld(
                     f"{row.owner} works on {name}",
                     cure="wait; it is free when its lease ends",

@@ -22,17 +22,17 @@ from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
 from pipelines.steps.correcting import batch_name, chain_of_batches, correct_ledger, write_down
 from pipelines.steps.versions import app_id, history, record_derived, table_task
-from pipelines.steps.workplace import Workplace, now, owner, read_order, read_outcome, workplace
+from pipelines.steps.workplace import Workplace, now, owner, read_order, read_outcome, take_lease, workplace
 from pipelines.table import TableId
 
-LEASE_SECONDS = 3600.0
+LEASE_SECONDS = 900.0
 NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 
 
 def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
     """Write the order for the next batch: a resumed table's catch-up first, else all landed windows not yet applied."""
     with workplace(pipeline) as work:
-        lease = work.ledger.lease(f"apply/{work.name}", owner(), LEASE_SECONDS, now())
+        lease = take_lease(work, "apply", LEASE_SECONDS)
         manifests = correct_ledger(work)
         chain = chain_of_batches(work)
         spec = catch_up(work, manifests, chain) or next_batch(work, manifests, chain)
@@ -148,7 +148,7 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         spec = read_order(work, batch)
         result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
         write_down(work, result, spec.manifest.rsplit("/", 2)[-2])
-        work.ledger.release_lease(work.ledger.lease(f"apply/{work.name}", owner(), 1, now()))
+        work.ledger.release_lease(take_lease(work, "apply", 1))
         newly = newly_held(result, chain_of_batches(work))
         if newly:
             raise TableHeld([finding_of(t.table, t.error) for t in newly])

@@ -17,7 +17,7 @@ from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.plans import Plan, dictionary_to_json
 from pipelines.steps.versions import object_ids, record_baselines
-from pipelines.steps.workplace import Report, Workplace, now, opened_source, owner, silent, workplace
+from pipelines.steps.workplace import Report, Workplace, now, opened_source, silent, take_lease, workplace
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, plan_window
 
@@ -58,7 +58,7 @@ def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
     body = {"scn": read_at, "tables": [dictionary_to_json(table) for table in dictionary.values()]}
     work.landing.write_json_once(f"baselines/{read_at:020d}.json", body)
     made = Plan(window, ids, object_ids(work, dictionary), read_at)
-    lease = work.ledger.lease(f"capture/{work.name}", owner(), LEASE_SECONDS, now())
+    lease = take_lease(work, "capture", LEASE_SECONDS)
     try:
         entry = work.ledger.plan_window(work.name, window.name, window.resetlogs_id, window.scns, made.to_json(), lease, now())
     finally:

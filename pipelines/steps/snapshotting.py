@@ -31,14 +31,14 @@ from pipelines.steps.workplace import (
     Workplace,
     now,
     opened_source,
-    owner,
     read_order,
     read_outcome,
+    take_lease,
     workplace,
 )
 from pipelines.table import DictionaryTable, TableId
 
-LEASE_SECONDS = 3600.0
+LEASE_SECONDS = 900.0
 
 
 def snapshot_begin(
@@ -148,7 +148,7 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
     with workplace(pipeline) as work:
         if not tables:
             return {"batch": None}
-        work.ledger.lease(f"apply/{work.name}", owner(), LEASE_SECONDS, now())
+        take_lease(work, "apply", LEASE_SECONDS)
         position = work.ledger.position(work.name)
         assert position is not None, "snapshot_begin has set it"
         tasks = [load_task(work, TableId.parse(table), scn, position.resetlogs_id) for table in tables]
@@ -206,7 +206,7 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
                 continue
             work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now())
             work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
-        work.ledger.release_lease(work.ledger.lease(f"apply/{work.name}", owner(), 1, now()))
+        work.ledger.release_lease(take_lease(work, "apply", 1))
         if failed:
             raise TableHeld(failed)
         rows = [{"table": str(t.table), "scn": result.scn, "rows": t.rows} for t in result.tables]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,6 +11,8 @@ from pipelines.batch import Result
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.steps.workplace import Report, read_order, silent, workplace
+
+CONNECT_PORT = 15002
 
 
 def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
@@ -26,12 +29,21 @@ def remote_of(pipeline: Pipeline) -> str:
     if remote := os.environ.get("REDOLAKE_SPARK_REMOTE"):
         return remote
     variable = f"AIRFLOW_CONN_{pipeline.spark.connection.upper()}"
-    text = os.environ.get(variable, "")
-    parts = urlsplit(text)
-    if parts.hostname:
-        return f"sc://{parts.hostname}:{parts.port or 15002}"
+    host, port = host_and_port(os.environ.get(variable, ""))
+    if host:
+        return f"sc://{host}:{port or CONNECT_PORT}"
     what = f"spark.mode is connect, but {variable} names no host"
-    raise ConfigurationError([Finding("spark.connection", what, f"export {variable}=spark_connect://host:15002")])
+    raise ConfigurationError([Finding("spark.connection", what, f"export {variable}=spark-connect://host:{CONNECT_PORT}")])
+
+
+def host_and_port(connection: str) -> tuple[str | None, int | None]:
+    """Of an Airflow connection in the environment, URI or JSON. A URL's scheme has hyphens, where Airflow's types have `_`."""
+    if connection.startswith("{"):
+        body = json.loads(connection)
+        return body.get("host"), body.get("port")
+    scheme, _, rest = connection.partition("://")
+    parts = urlsplit(f"{scheme.replace('_', '-')}://{rest}")
+    return parts.hostname, parts.port
 
 
 def run_spark(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:

@@ -14,7 +14,7 @@ from pipelines.batch import Spec, spec_from_json
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.land import Landing
-from pipelines.ledger import Ledger, open_ledger
+from pipelines.ledger import Lease, Ledger, open_ledger
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 
 Report = Callable[[str], None]
@@ -41,11 +41,28 @@ def now() -> datetime:
 
 
 def owner() -> str:
-    """Who works here: the DAG run whose task this is, or this process."""
-    run = os.environ.get("AIRFLOW_CTX_DAG_RUN_ID")
-    if run:
-        return f"airflow:{os.environ.get('AIRFLOW_CTX_DAG_ID', '')}:{run}"
-    return f"process:{socket.gethostname()}:{os.getpid()}"
+    """Who works here: the DAG whose task this is (it has one run at a time), or this process."""
+    dag = os.environ.get("AIRFLOW_CTX_DAG_ID")
+    return f"airflow:{dag}" if dag else f"process:{socket.gethostname()}:{os.getpid()}"
+
+
+def is_gone(holder: str) -> bool:
+    """Whether a lease's owner is a process of this machine that has ended: killed, most likely."""
+    kind, _, rest = holder.partition(":")
+    host, _, pid = rest.rpartition(":")
+    if kind != "process" or host != socket.gethostname():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def take_lease(work: Workplace, what: str, seconds: float) -> Lease:
+    return work.ledger.lease(f"{what}/{work.name}", owner(), seconds, now(), is_gone)
 
 
 @contextmanager
