@@ -56,6 +56,7 @@ class TableTask:
     # Ids of columns that Oracle may show by default in rows that do not store them. Those whose ADD COLUMN was followed
     # are known from the target; name here what the dictionary says of older ones (DATA_DEFAULT).
     defaulted: tuple[int, ...] = ()
+    shadow_from: int | None = None  # a shadow: made empty, complete below this SCN, where there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,6 +348,7 @@ def _table_task(body: dict[str, Any]) -> TableTask:
         ddl=tuple(Step(**{**s, "column": _column(s["column"])}) for s in body["ddl"]),
         hold=None if body["hold"] is None else HoldAt(**body["hold"]),
         defaulted=tuple(body.get("defaulted", ())),
+        shadow_from=body.get("shadow_from"),
     )
 
 

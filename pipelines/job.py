@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines import crash
 from pipelines.apply.compare import compare
+from pipelines.apply.create import create_shadow
 from pipelines.apply.delta_log import last_txn
 from pipelines.apply.pieces import cuts, until
 from pipelines.apply.session import open_session
@@ -73,6 +74,8 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
     if done is not None:
         report("the batch is applied already")
         return done
+    for task in spec.tables:
+        create_shadow(spark, task, {"pipeline": spec.pipeline, "token": spec.token}, TRANSLATION)
     positions = [last_txn(task.target, task.app_id) for task in spec.tables]
     subjects = [
         Subject(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.apply.commit import Tag
+from pipelines.apply.delta_log import latest_version
 from pipelines.apply.target import PROPERTIES, target_schema
 from pipelines.apply.translation import Translation
-from pipelines.batch import Rules
+from pipelines.batch import Rules, TableTask
 from pipelines.table import TableVersion
 
 
@@ -20,6 +22,21 @@ def overwrite(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
     writer.save(path)
 
 
-def create_table(spark: SparkSession, path: str, version: TableVersion, rules: Rules, translation: Translation) -> None:
-    """An empty table without a position."""
-    overwrite(spark.createDataFrame([], target_schema(version, rules, translation)), path, {})
+def create_table(
+    spark: SparkSession, path: str, version: TableVersion, rules: Rules, translation: Translation, tag: Tag | None = None
+) -> None:
+    """An empty table, with the tag's position or with none."""
+    options = {} if tag is None else tag.options()
+    overwrite(spark.createDataFrame([], target_schema(version, rules, translation)), path, options)
+
+
+def create_shadow(spark: SparkSession, task: TableTask, metadata: Mapping[str, object], translation: Translation) -> None:
+    """For a task that asks for one: an empty table under the version of its first SCN, where there is none."""
+    if task.shadow_from is None or latest_version(task.target) is not None:
+        return
+    version = valid_from(task.versions, task.shadow_from)
+    create_table(spark, task.target, version, task.rules, translation, Tag(task.app_id, task.shadow_from - 1, metadata))
+
+
+def valid_from(versions: Sequence[TableVersion], scn: int) -> TableVersion:
+    return ([version for version in versions if version.from_scn <= scn] or list(versions[:1]))[-1]

@@ -119,7 +119,7 @@ class Scene:
 
     def standin(self) -> list[str]:
         command = [sys.executable, "-m", "pipelines.standin.cli", "start", "--port", str(self.oracle_port)]
-        command += ["--threads", str(INSTANCES), "--archive-lag-target", "4"]
+        command += ["--threads", str(INSTANCES), "--archive-lag-target", "8"]
         return [*command, "--archive-dest", str(self.folder / "archive"), "--port-file", str(self.folder / "standin.port")]
 
     def workload(self, seconds: int, rate: float) -> list[str]:

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.batch import BatchSpec, SnapshotSpec, SnapshotTask, batch_result_from_json, to_json
+from pipelines.batch import BatchSpec, batch_result_from_json, to_json
 from pipelines.config import Pipeline
 from pipelines.errors import Terminal
 from pipelines.manifest import Manifest
-from pipelines.scn import Scn
 from pipelines.steps.applying import batch_of
 from pipelines.steps.correcting import chain_of_batches, correct_ledger
 from pipelines.steps.sparking import open_spark, run_spark
-from pipelines.steps.versions import known_versions, rules
 from pipelines.steps.workplace import Report, Workplace, read_order, read_outcome, silent, workplace
 from pipelines.table import TableId
 
@@ -26,7 +24,7 @@ from pipelines.table import TableId
 def backfill_prepare(
     pipeline: Pipeline, from_scn: int, to_scn: int, tables: Sequence[str] | None = None, dry_run: bool = True
 ) -> dict[str, Any]:
-    """Say what would be folded, and unless it is a dry run write the two orders: empty shadows, then the changes."""
+    """Say what would be folded, and unless it is a dry run write the order for it."""
     if not 0 <= from_scn < to_scn:
         raise Terminal("the range is empty", cure="give a from-SCN below the to-SCN", from_scn=from_scn, to_scn=to_scn)
     with workplace(pipeline) as work:
@@ -38,13 +36,14 @@ def backfill_prepare(
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
         where = shadow_folder(pipeline, from_scn, to_scn)
         plan = f"{len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}"
-        order = {"plan": plan, "batch": None, "create": None, "tables": [str(t) for t in chosen]}
+        order = {"plan": plan, "batch": None, "tables": [str(t) for t in chosen]}
         if dry_run:
             return order
         entries = [e for e in (work.ledger.table(work.name, t) for t in chosen) if e is not None]
         spec = batch_of(work, ahead, before[-1] if before else None, [replace(e, state="live") for e in entries], None)
         name = f"backfill-{from_scn:020d}-{to_scn:020d}-{uuid.uuid4().hex}"
-        return {**order, **write_orders(work, shadowed(work, spec, name, from_scn, to_scn), name, from_scn)}
+        shadow = shadowed(work, spec, name, from_scn, to_scn)
+        return {**order, "batch": work.landing.write_text(f"backfills/{name}/spec.json", to_json(shadow))}
 
 
 def covering(manifests: Sequence[Manifest], from_scn: int, to_scn: int) -> list[Manifest]:
@@ -66,26 +65,17 @@ def shadowed(work: Workplace, spec: BatchSpec, name: str, from_scn: int, to_scn:
     folder = work.landing.location(f"backfills/{name}")
     base = shadow_folder(work.pipeline, from_scn, to_scn)
     tasks = tuple(
-        replace(task, target=f"{base}/{work.pipeline.table(task.table).path}", app_id=f"{task.app_id}/shadow/{name}")
+        replace(
+            task,
+            target=f"{base}/{work.pipeline.table(task.table).path}",
+            app_id=f"{task.app_id}/shadow/{from_scn}-{to_scn}",
+            shadow_from=from_scn,
+        )
         for task in spec.tables
     )
     return replace(
         spec, tables=tasks, end=min(spec.end, to_scn), manifest=f"{folder}/manifest.json", carry_out=f"{folder}/carry"
     )
-
-
-def write_orders(work: Workplace, spec: BatchSpec, name: str, from_scn: int) -> dict[str, Any]:
-    creates = tuple(
-        SnapshotTask(t.table, t.target, t.app_id, t.versions[0], (), rules(work, t.table, known_versions(work, t.table)), 0)
-        for t in spec.tables
-    )
-    folder = f"backfills/{name}"
-    manifest = work.landing.location(f"{folder}/create-manifest.json")
-    create = SnapshotSpec(work.name, int(Scn(from_scn - 1)), spec.token, creates, manifest, replace=True)
-    return {
-        "create": work.landing.write_text(f"{folder}/create.json", to_json(create)),
-        "batch": work.landing.write_text(f"{folder}/spec.json", to_json(spec)),
-    }
 
 
 def backfill_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
@@ -118,7 +108,6 @@ def backfill(
         return order
     session = spark or open_spark(pipeline)
     try:
-        run_spark(pipeline, order["create"], session)
         run_spark(pipeline, order["batch"], session)
     finally:
         if spark is None:
