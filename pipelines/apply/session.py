@@ -16,6 +16,7 @@ DELTA = {
 # Settings of the session, which a Connect client may set too; DELTA and SERVER belong to whoever starts the server.
 SESSION = {
     "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.merge.materializeSource": "none",  # the net change is kept by the executors already
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",

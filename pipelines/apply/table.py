@@ -7,6 +7,7 @@ another writer ends the job.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -123,21 +124,18 @@ def merge_piece(
     columns, key = tuple(have.values()), piece.version.key
     known = tuple(version for version in task.versions if version.from_scn < piece.end) or task.versions[:1]
     defaulted = [c.id for c in columns if c.default is not None or c.id in task.defaulted]
-    decoded = decode(committed.frame, known, task.rules, columns, key, defaulted, translation).persist()
-    known_whole = decoded
+    with ExitStack() as cached:
+        # Kept by the executors: MERGE plans its source several times, and would plan all that lies behind it.
+    decoded = decode(committed.frame, known, task.rules, columns, key, defaulted, translation).localCheckpoint()
     if left_open := open_columns(decoded, [c for c in columns if c.id not in key]):
         target = spark.read.format("delta").load(task.target)
-        known_whole = complete(decoded, target, left_open, [have[column_id] for column_id in key])
-    net = net_change(events(known_whole, key), key).persist()
-    try:
-        check_net(task, net, committed.count)
-        tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})
-        with tagged(spark, tag):
-            merged = merge(spark, task.target, net, columns, key)
-        crash.point("merge")
-    finally:
-        net.unpersist()
-        decoded.unpersist()
+        decoded = complete(decoded, target, left_open, [have[column_id] for column_id in key])
+    net = net_change(events(decoded, key), key).localCheckpoint()
+    check_net(task, net, committed.count)
+    tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})
+    with tagged(spark, tag):
+        merged = merge(spark, task.target, net, columns, key)
+    crash.point("merge")
     if merged != Merged() and last_txn(task.target, task.app_id) != piece.last_scn:
         raise InvariantBroken(
             "the MERGE left no position in the Delta log", cure="report it", table=task.table, scns=tag.metadata

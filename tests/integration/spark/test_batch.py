@@ -70,6 +70,7 @@ def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_noth
         assert [table.error for table in result.tables] == [None]
         assert contents(spark, mine) == history.truth(window.end - 1)
         assert result.tables[0].complete_to == window.end - 1
+        assert (result.tables[0].balance.before_position > 0) == (window is windows[0])
         assert result == batch_result_from_json(Path(spec.manifest).read_text(), spec.manifest)
         carried = result.carry_files
 
@@ -113,9 +114,13 @@ NOT_UNDERSTOOD = {
     "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the primary key is NULL"),
     "E": (
         committed(400, 20, (3, """update "SHOP"."T" set "ID" = '2' where "ID" = '1';""", "R1")),
-        "absent from the redo, so ALL supplemental logging was not on: column V",
+        "an update leaves open the value of V, and the row is not in the target",
     ),
     "F": (committed(500, 20, (1, insert(1, "a").replace('"V"', '"W"'), "R1")), "the redo names unknown columns: W"),
+    "H": (
+        committed(700, 20, (3, """update "SHOP"."T" set "V" = 'b' where "V" = 'a';""", "R1")),
+        "the redo does not tell the key, so supplemental logging was not on: ID",
+    ),
     "G": (committed(600, 20, (2, delete(1, "a"), "R1"), rollback=True), "an undo row finds no change to undo"),
 }
 
@@ -199,7 +204,7 @@ def with_ddl(folder: Path) -> Any:
 
 def ddl_rows() -> list[dict[str, Any]]:
     return [
-        *committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(2, "b"), "R2")),
+        *committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(2, "b"), "R2"), (1, insert(4, "untouched"), "R4")),
         change(10, 30, 3, update(2, "b", "c"), "R2", xid="1.9.9"),  # open across the first DDL
         change(11, 45, 1, """insert into "SHOP"."T"("ID","V","N","D") values ('3','d','1.5',NULL);""", "R3", xid="1.9.9"),
         control(12, 46, 7, "1.9.9"),
@@ -213,7 +218,7 @@ def rows_of(spark: Any, mine: Any) -> set[tuple[Any, ...]]:
     return {(int(row["ID"]), str(row["N"]), row["D"], row["_commit_scn"]) for row in read.collect()}
 
 
-AFTER_DDL = {(1, "2.0", None, 71), (2, "7.5", None, 46), (3, "1.5", None, 46)}
+AFTER_DDL = {(1, "2.0", None, 71), (2, "7.5", None, 46), (3, "1.5", None, 46), (4, "7.5", None, 21)}
 
 
 def test_ddl_between_changes_is_followed_and_goes_on_where_it_was_killed(spark, tmp_path: Path, monkeypatch) -> None:
