@@ -88,14 +88,13 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
         )
         for number, (task, position) in enumerate(zip(spec.tables, positions, strict=True))
     ]
-    with assembled(spark, spec.scns, spec.windows, spec.carry_in, subjects, spec.container) as batch:
-        balances = [batch.census.balance(subject.number, batch.survey) for subject in subjects]
-        for subject, balance in zip(subjects, balances, strict=True):
-            check_balance(subject.table, balance)
-        report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
-        carried, open_transactions = carry_over(spark, spec, batch)
-        tables = [apply_one(spark, spec, batch, number, balance, report) for number, balance in enumerate(balances)]
-        foreign = batch.survey.foreign
+    batch = assembled(spark, spec.scns, spec.windows, spec.carry_in, subjects, spec.container)
+    balances = [batch.census.balance(subject.number, batch.survey) for subject in subjects]
+    for subject, balance in zip(subjects, balances, strict=True):
+        check_balance(subject.table, balance)
+    report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
+    carried, open_transactions = carry_over(spark, spec, batch)
+    tables = [apply_one(spark, spec, batch, number, balance, report) for number, balance in enumerate(balances)]
     result = BatchResult(
         pipeline=spec.pipeline,
         resetlogs_id=spec.resetlogs_id,
@@ -106,7 +105,7 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
         tables=tuple(tables),
         open_transactions=open_transactions,
         carry_files=carried,
-        foreign_rows=foreign,
+        foreign_rows=batch.survey.foreign,
     )
     crash.point("before manifest")
     return publish_batch(spec, result)

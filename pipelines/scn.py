@@ -7,7 +7,7 @@ from typing import NewType
 
 Scn = NewType("Scn", int)
 
-# NEXT_CHANGE# of a log that is still open (V$LOG, V$ARCHIVED_LOG): the newer and the older sentinel.
+# What V$LOG and V$ARCHIVED_LOG say as NEXT_CHANGE# of a log that is still open: the newer and the older sentinel.
 OPEN_ENDS = frozenset({2**64 - 1, 2**48 - 1})
 
 

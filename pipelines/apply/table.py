@@ -7,7 +7,6 @@ another writer ends the job.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -124,8 +123,7 @@ def merge_piece(
     columns, key = tuple(have.values()), piece.version.key
     known = tuple(version for version in task.versions if version.from_scn < piece.end) or task.versions[:1]
     defaulted = [c.id for c in columns if c.default is not None or c.id in task.defaulted]
-    with ExitStack() as cached:
-        # Kept by the executors: MERGE plans its source several times, and would plan all that lies behind it.
+    # Kept by the executors: MERGE plans its source several times, and would plan all that lies behind it.
     decoded = decode(committed.frame, known, task.rules, columns, key, defaulted, translation).localCheckpoint()
     if left_open := open_columns(decoded, [c for c in columns if c.id not in key]):
         target = spark.read.format("delta").load(task.target)

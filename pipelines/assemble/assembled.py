@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +33,6 @@ class Assembled:
         return self.changes.filter(mine)
 
 
-@contextmanager
 def assembled(
     spark: SparkSession,
     scns: ScnRange,
@@ -42,15 +40,13 @@ def assembled(
     carry_in: Sequence[str],
     subjects: Sequence[Subject],
     container: str | None,
-) -> Iterator[Assembled]:
-    """The joined changes stay cached (memory, then disk) as long as the context lives."""
+) -> Assembled:
+    """The changes are worked out once and kept by the executors; every table then reads them with a plan of one node, where
+    the whole lineage would be planned anew for each of its jobs."""
     rows = attribute(read_rows(spark, windows, carry_in), subjects, container)
     found = survey(rows, scns)
     if found.unknown_xids:
         rows = resolve(rows)
-    joined = join_ends(rows, found.ends).persist()
-    try:
-        changes = dispose(cancel_undone(joined) if found.undo_rows else joined, subjects)
-        yield Assembled(rows, changes, found, take_census(changes))
-    finally:
-        joined.unpersist()
+    joined = join_ends(rows, found.ends)
+    changes = dispose(cancel_undone(joined) if found.undo_rows else joined, subjects).localCheckpoint()
+    return Assembled(rows, changes, found, take_census(changes))

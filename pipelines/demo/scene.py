@@ -134,6 +134,12 @@ class Scene:
             "spark.connect.grpc.binding.port": str(self.spark_port),
             "spark.log.level": "WARN",
             "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"),
+            # For a server that lives minutes and rows by the thousand: compiling costs more than it saves.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+            "spark.default.parallelism": "2",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.sql.adaptive.enabled": "false",
         }
         command = ["spark-submit", "--class", CONNECT_SERVER, "--name", "redolake-demo", "--master", "local[2]"]
         command += ["--driver-memory", "1g", "--jars", ",".join(delta_jars())]

@@ -30,7 +30,7 @@ class Story:
     scene: Scene
     crew: Crew
     console: Console
-    work_seconds: int = 30
+    work_seconds: int = 20
     rate: float = 20.0
     began: float = field(default_factory=time.monotonic)
     windows_told: set[str] = field(default_factory=set)

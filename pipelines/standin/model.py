@@ -19,8 +19,12 @@ class User:
     name: str
     password: str
     con_id: int  # ROOT for common users (C##..), who exist in every container
-    privileges: set[str] = field(default_factory=set)  # system privileges and roles, upper case: "LOGMINING", "SELECT_CATALOG_ROLE"
-    grants: set[tuple[str, str]] = field(default_factory=set)  # ("SELECT", "V_$DATABASE"), ("SELECT", "SHOP.ORDERS"), ("EXECUTE", "DBMS_LOGMNR")
+    privileges: set[str] = field(
+        default_factory=set
+    )  # system privileges and roles, upper case: "LOGMINING", "SELECT_CATALOG_ROLE"
+    grants: set[tuple[str, str]] = field(
+        default_factory=set
+    )  # ("SELECT", "V_$DATABASE"), ("SELECT", "SHOP.ORDERS"), ("EXECUTE", "DBMS_LOGMNR")
     container_data: bool = False  # CONTAINER_DATA=ALL: sees other containers' rows from the root
 
     @property

@@ -62,7 +62,7 @@ class RedoRecord:
     INSERT: `after` holds every column. DELETE: `before` holds every column. UPDATE: `after` holds the changed columns,
     `before` the changed ones and those supplementally logged. A row written by a (partial) rollback has `rollback` and
     holds what Oracle's undo rows hold: an undone INSERT is a DELETE with a ROWID only, an undone UPDATE an UPDATE without
-    `before`, an undone DELETE a full INSERT. `block` and `offset` are the RBA within the log `sequence`; RS_ID is built of them.
+    `before`, an undone DELETE a full INSERT. `block` and `offset` are the RBA within the log; RS_ID is built of it.
     """
 
     scn: int

@@ -71,22 +71,22 @@ def test_spark_assembles_and_folds_as_the_definition_says(spark, landed, tmp_pat
         ]
         scns = ScnRange(windows[batch][0].start, windows[batch][-1].end)
         who = [Subject(s.number, s.table, s.object_ids, 1010 if s.number % 2 else -1, s.until, s.cuts) for s in subjects()]
-        with assembled(spark, scns, windows[batch], carry_files, who, "FREEPDB1") as found:
-            got = found.changes.select("window_start", "slice", "ordinal", "disposition", "subject", "piece", "commit_scn")
-            fate_of = {identity(row): row for row in got.collect()}
-            census, survey = found.census, found.survey
-            carry = rows_to_carry(found.changes, found.rows)
-            carry.write.parquet(str(tmp_path / f"carry{scns.start}"))
-            applied = found.changes.filter("disposition = 'applied'").withColumn(
-                "image", F.from_json("sql_redo", "o struct<`1`: string, `2`: string>, n struct<`1`: string, `2`: string>")
-            )
-            images = applied.selectExpr(
-                "*", "con_id as b9", "con_id as a9", "int(image.o.`1`) as b1", "int(image.n.`1`) as a1", "image.n.`2` as a2"
-            ).withColumn("finding", F.expr("cast(null as struct<commit_scn: bigint, scn: bigint, code: string, what: string>)"))
-            net = net_change(events(images, KEY), KEY).persist()
-            folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
-            changes, finding = total(net)
-            net.unpersist()
+        found = assembled(spark, scns, windows[batch], carry_files, who, "FREEPDB1")
+        got = found.changes.select("window_start", "slice", "ordinal", "disposition", "subject", "piece", "commit_scn")
+        fate_of = {identity(row): row for row in got.collect()}
+        census, survey = found.census, found.survey
+        carry = rows_to_carry(found.changes, found.rows)
+        carry.write.parquet(str(tmp_path / f"carry{scns.start}"))
+        applied = found.changes.filter("disposition = 'applied'").withColumn(
+            "image", F.from_json("sql_redo", "o struct<`1`: string, `2`: string>, n struct<`1`: string, `2`: string>")
+        )
+        images = applied.selectExpr(
+            "*", "con_id as b9", "con_id as a9", "int(image.o.`1`) as b1", "int(image.n.`1`) as a1", "image.n.`2` as a2"
+        ).withColumn("finding", F.expr("cast(null as struct<commit_scn: bigint, scn: bigint, code: string, what: string>)"))
+        net = net_change(events(images, KEY), KEY).persist()
+        folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
+        changes, finding = total(net)
+        net.unpersist()
 
         assert {identity(fate.row): fate.disposition for fate in fates} == {k: row["disposition"] for k, row in fate_of.items()}
         for row in fate_of.values():
@@ -133,8 +133,8 @@ T = Subject(0, TableId("SHOP", "T"), (7,), position=-1, until=100)
 
 def assemble_rows(spark, tmp_path: Path, rows: list[dict[str, Any]]) -> Any:
     window = land(tmp_path, 10, 100, rows)
-    with assembled(spark, ScnRange(10, 100), [window], [], [T], "FREEPDB1") as found:
-        return found.census, found.survey
+    found = assembled(spark, ScnRange(10, 100), [window], [], [T], "FREEPDB1")
+    return found.census, found.survey
 
 
 @pytest.mark.parametrize(
