@@ -1,0 +1,67 @@
+"""kill -9 in the middle of mining and of the Spark job, then the same again: the tables equal the source."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import yaml
+
+from pipelines import steps
+from pipelines.runtime import environment
+from tests.fix_shop import Shop
+
+pytestmark = pytest.mark.spark
+
+TABLES = ["SHOP.ORDER_LINES", "SHOP.PAYMENTS"]
+
+
+def write_settings(shop: Shop) -> Path:
+    pipeline = shop.pipeline(tables=TABLES, window={"max_bytes": "200KiB", "slice_bytes": "60KiB"})
+    file = shop.folder / "pipelines.yml"
+    file.write_text(yaml.safe_dump({"pipelines": {"shop": pipeline.model_dump(exclude={"name"})}}))
+    return file
+
+
+def redolake(shop: Shop, *arguments: str, crash_at: str = "") -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, which kills itself with SIGKILL at the named point."""
+    user = shop.oracle.capture_user
+    address = shop.oracle.root_dsn
+    env = {
+        **environment(),
+        "AIRFLOW_CONN_ORACLE_SHOP": f"oracle://{quote(user)}:{shop.oracle.passwords[user]}@{address}",
+        "REDOLAKE_CONFIG": str(shop.folder / "pipelines.yml"),
+        "REDOLAKE_CRASH_AT": crash_at,
+    }
+    command = [str(Path(sys.executable).with_name("redolake")), *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
+
+
+def delta_rows(shop: Shop, spark: Any) -> dict[str, Any]:
+    found = steps.verify(shop.pipeline(tables=TABLES), source=shop.params, spark=spark)
+    return {t["table"]: (t["source_rows"] - t["delta_rows"], t["differing_cells"]) for t in found["tables"]}
+
+
+@pytest.mark.parametrize("point", ["mine.slice.0", "land.manifest", "merge", "before manifest"])
+def test_a_killed_run_is_made_good_by_the_next_one(shop: Shop, spark: Any, point: str) -> None:
+    write_settings(shop)
+    shop.work(40)
+    steps.snapshot(shop.pipeline(tables=TABLES), source=shop.params, spark=spark)
+    shop.work(80, seed=2)
+    shop.switch_logs()
+
+    killed = redolake(shop, "run", "--until-caught-up", crash_at=point)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    shop.work(40, seed=3)
+    shop.switch_logs()
+    again = redolake(shop, "run", "--until-caught-up")
+
+    assert again.returncode == 0, again.stderr
+    assert delta_rows(shop, spark) == {"SHOP.ORDER_LINES": (0, 0), "SHOP.PAYMENTS": (0, 0)}
+    assert os.environ.get("REDOLAKE_CRASH_AT") is None
