@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
+from rich.text import Text
 
 from pipelines.config import Pipeline, load_configuration
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
@@ -73,11 +74,12 @@ def chosen(name: str | None, config: Path | None) -> Pipeline:
     return pipelines[name]
 
 
-def show(output: Output, result: Any, table: Callable[[], Grid | str]) -> None:
+def show(output: Output, result: Any, table: Callable[[], Grid | Text | str]) -> None:
     if output is Output.json:
         sys.stdout.write(json.dumps(result, default=str) + "\n")
     else:
-        console.print(table())
+        shown = table()
+        console.print(shown, soft_wrap=not isinstance(shown, Grid))  # a line that may be copied is not cut
 
 
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Grid:
@@ -95,17 +97,20 @@ def progress(text: str) -> None:
     notes.print(text, style="dim", markup=False, highlight=False)
 
 
-def findings_grid(findings: Sequence[Finding]) -> Grid:
-    return grid(
-        "Findings", ("severity", "subject", "what", "do this"), [(f.severity, f.subject, f.what, f.cure) for f in findings]
-    )
+def findings_text(findings: Sequence[Finding]) -> Text:
+    """A list and not a table: the cures are there to be copied."""
+    text = Text()
+    for finding in findings:
+        text.append(f"{finding.severity:7} ", style="red" if finding.severity == "error" else "yellow")
+        text.append(f"{finding}\n")
+    return text
 
 
 def report_findings(output: Output, findings: Sequence[Finding], good: str) -> None:
     """Print them all; errors end the command with the exit code of a wrong configuration."""
     body = [{"subject": f.subject, "what": f.what, "cure": f.cure, "severity": f.severity} for f in findings]
     errors = [f for f in findings if f.severity == "error"]
-    show(output, {"ok": not errors, "findings": body}, lambda: findings_grid(findings) if findings else good)
+    show(output, {"ok": not errors, "findings": body}, lambda: findings_text(findings) if findings else good)
     if errors:
         raise typer.Exit(CONFIGURATION)
 

@@ -28,7 +28,7 @@ FolderOption = Annotated[Path, typer.Option(help="Everything of the demo goes he
 def run(
     context: typer.Context,
     keep: Annotated[bool, typer.Option("--keep", help="Leave all running at the end, until Ctrl-C.")] = False,
-    seconds: Annotated[int, typer.Option(help="How long the workload goes on after the snapshot.", min=5)] = 30,
+    seconds: Annotated[int, typer.Option(help="How long the workload goes on after the snapshot.", min=5)] = 20,
     rate: Annotated[float, typer.Option(help="Transactions per second.", min=1)] = 20.0,
     folder: FolderOption = Path(".demo"),
 ) -> None:

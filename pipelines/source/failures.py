@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.errors import RedolakeError, SourceRefused, Terminal, kind_of_ora
 from pipelines.source.grants import missing_grants
 
+DRIVER = re.compile(r"DPY-\d{4}")
 ORA = re.compile(r"ORA-(\d{5})")
 TRANSIENT_CURE = "nothing at first: the step is tried again; if it stays, ask the DBA for the alert log of that time"
 
@@ -68,7 +69,7 @@ def translate(error: DriverError, doing: str, *, sql: str = "", user: str = "", 
     if kind is Terminal and number in CURES:
         kind = SourceRefused
     first_line = error.message.splitlines()[0] if error.message else error.full_code
-    nested = "; ".join(line for line in error.message.splitlines()[1:] if ORA.match(line))
+    nested = "; ".join(line for line in error.message.splitlines()[1:] if ORA.match(line) or DRIVER.match(line))
     what = f"{first_line}; {nested}" if nested else first_line
     return kind(
         what, cure=cure.format(user=user or "the user"), ora_code=number or None, doing=doing, user=user, dsn=dsn or None

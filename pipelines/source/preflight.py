@@ -48,7 +48,10 @@ def check(probed: Probed, wanted: tuple[Wanted, ...], supported: Supported) -> t
     found = list(probed.refused)
     if probed.database is not None:
         found += database_findings(probed.database)
-        found += container_findings(probed, probed.database)
+        of_container = tuple(container_findings(probed, probed.database))
+        found += of_container
+        if any(finding.subject.startswith("container") for finding in of_container):
+            return tuple(found)  # its tables could not be looked for
     for one in wanted:
         found += table_findings(one, probed, supported)
     return tuple(found)
