@@ -56,7 +56,7 @@ def told(output: Output) -> Iterator[None]:
                 ]
             sys.stdout.write(json.dumps(body) + "\n")
         else:
-            notes.print(str(error), style="red", markup=False, highlight=False)
+            notes.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         code = (
             TRY_AGAIN if isinstance(error, Transient) else CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
         )
@@ -94,7 +94,7 @@ def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -
 
 
 def progress(text: str) -> None:
-    notes.print(text, style="dim", markup=False, highlight=False)
+    notes.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
 
 
 def findings_text(findings: Sequence[Finding]) -> Text:
@@ -169,7 +169,7 @@ def run(
     with told(output):
         result = steps.run(chosen(name, config), until_caught_up=until_caught_up, report=progress)
         rows = [(t["table"], t["state"], t["complete_to"]) for t in result["tables"]]
-        title = f"{result['windows']} window(s) landed, {result['batches']} batch(es) applied: {result['reason']}"
+        title = f"{result['windows']} window(s) landed, {result['batches']} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
         if any(t["state"] == "held" for t in result["tables"]):
             raise typer.Exit(DIFFERS)

@@ -23,7 +23,7 @@ SESSION = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
-SERVER = {"spark.ui.enabled": "false"}
+SERVER = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -1,0 +1,78 @@
+"""The terminal: exit codes, one clear message, JSON on request."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+
+SETTINGS = """
+pipelines:
+  shop:
+    source: {{connection: cli_oracle, container: FREEPDB1}}
+    landing: {folder}/landing
+    lake: {folder}/lake
+    tables: [SHOP.ORDERS]
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AIRFLOW_CONN_CLI_ORACLE", "oracle://user:secret@127.0.0.1:1/FREE")
+    file = tmp_path / "pipelines.yml"
+    file.write_text(SETTINGS.format(folder=tmp_path))
+    return file
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, [*arguments])
+    return result.exit_code, result.output
+
+
+def test_a_good_configuration_is_valid(settings: Path) -> None:
+    code, output = run("validate", "--config", str(settings), "--output", "json")
+
+    assert (code, json.loads(output)) == (0, {"ok": True, "findings": []})
+
+
+def test_a_missing_file_is_one_finding_and_exit_code_2(tmp_path: Path) -> None:
+    code, output = run("validate", "--config", str(tmp_path / "nope.yml"))
+
+    assert code == 2
+    assert "cannot be read" in output
+
+
+def test_a_landing_that_cannot_be_written_is_a_finding(settings: Path, tmp_path: Path) -> None:
+    (tmp_path / "landing").write_text("a file lies where the folder should be")
+
+    code, output = run("validate", "--config", str(settings), "--output", "json")
+
+    assert code == 2
+    assert "shop.landing" in {finding["subject"] for finding in json.loads(output)["findings"]}
+
+
+def test_a_pipeline_that_is_not_there_names_those_that_are(settings: Path) -> None:
+    code, output = run("status", "shoop", "--config", str(settings))
+
+    assert code == 2
+    assert "one of: shop" in output
+
+
+def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
+    code, output = run("status", "--config", str(settings), "--output", "json")
+
+    assert code == 0
+    assert json.loads(output)["landed_to"] is None
+
+
+def test_no_secret_shows_in_what_a_command_prints(settings: Path) -> None:
+    settings.write_text(settings.read_text() + "    retry: {attempts: 1}\n")
+
+    code, output = run("doctor", "--config", str(settings), "--output", "json")
+
+    assert code == 2
+    assert "secret" not in output

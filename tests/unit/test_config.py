@@ -1,0 +1,75 @@
+"""pipelines.yml is checked whole: all findings at once, each where it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.config import parse_configuration
+from pipelines.errors import ConfigurationError
+
+GOOD = """
+pipelines:
+  shop:
+    source: {connection: oracle_shop, container: FREEPDB1}
+    landing: ${ROOT}/landing
+    lake: /lake/
+    window: {max_bytes: 512MiB}
+    tables:
+      - shop.orders
+      - {table: '"Shop"."Mixed Case"', target: mixed, columns: {TOTAL: string, RATE: 4}}
+"""
+
+
+def findings_of(text: str, **environment: str) -> dict[str, str]:
+    with pytest.raises(ConfigurationError) as caught:
+        parse_configuration(text, environment)
+    return {finding.subject: finding.what for finding in caught.value.findings}
+
+
+def test_a_good_file_gives_pipelines_with_defaults() -> None:
+    pipeline = parse_configuration(GOOD, {"ROOT": "/data"}).pipelines["shop"]
+
+    assert (pipeline.name, pipeline.landing, pipeline.window.max_bytes) == ("shop", "/data/landing", 512 * 2**20)
+    assert [str(table.id) for table in pipeline.tables] == ["SHOP.ORDERS", "Shop.Mixed Case"]
+    assert [pipeline.target(table.id) for table in pipeline.tables] == ["/lake/shop/orders", "/lake/mixed"]
+    assert pipeline.ledger_url == "sqlite:////data/landing/redolake-ledger.db"
+
+
+def test_all_findings_are_told_at_once() -> None:
+    text = """
+pipelines:
+  shop:
+    source: {conection: x}
+    landing: ${NOPE}
+    schedule: 5
+    window: {max_bytes: 12 parsecs}
+    tables: [A, B.C, b.c]
+"""
+
+    found = findings_of(text)
+
+    assert {
+        "pipelines.shop.landing",
+        "pipelines.shop.source.connection",
+        "pipelines.shop.source.conection",
+        "pipelines.shop.lake",
+        "pipelines.shop.schedule",
+        "pipelines.shop.window.max_bytes",
+        "pipelines.shop.tables.0.table",
+    } <= set(found)
+
+
+WRONG = {
+    "no YAML": ("pipelines: [", "is not YAML"),
+    "no mapping": ("- 1", "holds no settings"),
+    "a table twice": (GOOD.replace('"Shop"."Mixed Case"', "SHOP.ORDERS"), "named twice"),
+    "a target twice": (GOOD.replace("target: mixed", "target: shop/orders"), "named twice"),
+    "a name that is no DAG id": (GOOD.replace("shop:", "my-shop:"), "letters, digits"),
+    "a scale beyond 38": (GOOD.replace("RATE: 4", "RATE: 39"), "between 0 and 38"),
+    "two ledgers": (GOOD + "    ledger: {url: 'sqlite:///x', connection: y}\n", "not both"),
+}
+
+
+@pytest.mark.parametrize(("text", "what"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_refused(text: str, what: str) -> None:
+    assert any(what in found for found in findings_of(text, ROOT="/data").values())
