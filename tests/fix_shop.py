@@ -15,7 +15,13 @@ from pipelines.standin.serve import StandIn, standin
 from pipelines.standin.workload import Workload, WorkloadSummary, run_workload
 from pipelines.standin.workload_shop import create_shop
 
-TABLES = ("SHOP.CUSTOMERS", "SHOP.ORDERS", "SHOP.ORDER_LINES", "SHOP.PAYMENTS", "SHOP.STOCK")
+TABLES: tuple[Any, ...] = (
+    "SHOP.CUSTOMERS",
+    {"table": "SHOP.ORDERS", "columns": {"TOTAL": "string"}},  # NUMBERs of up to 40 digits, which no decimal holds
+    "SHOP.ORDER_LINES",
+    "SHOP.PAYMENTS",
+    {"table": "SHOP.STOCK", "columns": {"ON_HAND": "string", "WEIGHT": "string"}},
+)
 
 
 @dataclass(slots=True)

@@ -51,6 +51,22 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
     assert differences(shop, pipeline, spark) == {}
 
 
+def test_a_value_that_does_not_fit_stops_its_table_and_no_other(shop: Shop, spark: Any) -> None:
+    pipeline = shop.pipeline(tables=["SHOP.ORDERS", "SHOP.PAYMENTS"])
+    shop.run_sql("INSERT INTO orders (id, customer_id, total) VALUES (1, 1, 1.5)")
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql(
+        "INSERT INTO orders (id, customer_id, total) VALUES (2, 1, 12345678901234567890123456789.5)",
+        "INSERT INTO payments (id, order_id, amount) VALUES (1, 2, 3.25)",
+    )
+    caught_up(shop, pipeline, spark)
+
+    tables = {t["table"]: t for t in steps.status(pipeline)["tables"]}
+    assert (tables["SHOP.ORDERS"]["state"], tables["SHOP.PAYMENTS"]["state"]) == ("held", "live")
+    assert "12345678901234567890123456789.5" in tables["SHOP.ORDERS"]["error"]
+    assert differences(shop, pipeline, spark, "SHOP.PAYMENTS") == {}
+
+
 def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline()
     steps.snapshot(pipeline, source=shop.params, spark=spark)
