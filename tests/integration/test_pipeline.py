@@ -28,12 +28,8 @@ def parts_pipeline(shop: Shop) -> Any:
 
 
 def differences(shop: Shop, pipeline: Any, spark: Any, *tables: str) -> dict[str, Any]:
-    held = {
-        t["table"]: t["error"]
-        for t in steps.status(pipeline)["tables"]
-        if t["error"] and t["table"] in (tables or [t["table"]])
-    }
-    assert held == {}
+    stopped = {t["table"]: t["error"] for t in steps.status(pipeline)["tables"] if t["error"]}
+    assert {table: why for table, why in stopped.items() if not tables or table in tables} == {}
     found = steps.verify(pipeline, tables or None, source=shop.params, spark=spark)
     return {t["table"]: t for t in found["tables"] if t["differing_cells"] or t["source_rows"] != t["delta_rows"]}
 
