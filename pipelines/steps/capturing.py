@@ -56,7 +56,9 @@ def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
         work.ledger.add_table(work.name, table, window.scns.start, now())
     record_baselines(work, {t: d for t, d in dictionary.items() if not work.ledger.versions(work.name, t)})
     body = {"scn": read_at, "tables": [dictionary_to_json(table) for table in dictionary.values()]}
-    work.landing.write_json_once(f"baselines/{read_at:020d}.json", body)
+    file = f"baselines/{read_at:020d}.json"
+    if work.landing.read_json(file) is None:  # two plans at one SCN read the same dictionary
+        work.landing.write_json_once(file, body)
     made = Plan(window, ids, object_ids(work, dictionary), read_at)
     lease = take_lease(work, "capture", LEASE_SECONDS)
     try:
