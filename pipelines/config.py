@@ -120,7 +120,7 @@ class Pipeline(Settings):
     landing: str = Field(description="folder or URL (s3://, abfss://, gs://, hdfs://) for landed redo")
     lake: str = Field(description="folder or URL for the Delta tables")
     ledger: Ledger = Ledger()
-    schedule: str | None = Field("*/5 * * * *", description="cron, @continuous, or null for runs by hand")
+    schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for runs by hand")
     window: WindowLimits = WindowLimits()
     spark: Spark = Spark()
     retry: Retry = Retry()

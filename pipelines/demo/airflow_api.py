@@ -58,8 +58,11 @@ class AirflowApi:
     def import_errors(self) -> list[str]:
         return [str(e["stack_trace"]) for e in self.request("GET", "/api/v2/importErrors")["import_errors"]]
 
-    def unpause(self, dag: str) -> None:
-        self.request("PATCH", f"/api/v2/dags/{quote(dag)}", {"is_paused": False}, {"update_mask": "is_paused"})
+    def unpause(self, dag: str, paused: bool = False) -> None:
+        self.request("PATCH", f"/api/v2/dags/{quote(dag)}", {"is_paused": paused}, {"update_mask": "is_paused"})
+
+    def pause(self, dag: str) -> None:
+        self.unpause(dag, paused=True)
 
     def trigger(self, dag: str, conf: Mapping[str, Any] | None = None) -> str:
         run = self.request("POST", f"/api/v2/dags/{quote(dag)}/dagRuns", {"logical_date": None, "conf": dict(conf or {})})

@@ -114,9 +114,17 @@ class Story:
     def catch_up(self, api: AirflowApi, pipeline: Pipeline, scn: int) -> None:
         self.say(f"waiting until every table is complete to SCN {scn}")
 
+        landed = False
+
         def complete() -> bool:
+            nonlocal landed
             self.tell_windows(pipeline)
-            tables = steps.status(pipeline)["tables"]
+            found = steps.status(pipeline)
+            if not landed and found["landed_to"] > scn:
+                landed = True
+                self.say("all of it is landed; capture is paused")
+                api.pause(f"{PIPELINE}_capture")
+            tables = found["tables"]
             held = [f"{t['table']} is held: {t['error']}" for t in tables if t["state"] == "held"]
             if held:
                 raise Terminal("\n".join(held), cure="see `redolake status`")
