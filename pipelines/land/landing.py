@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipelines.crash import point
 from pipelines.errors import LandingConflict
 from pipelines.land import layout
 from pipelines.land.chain import PLACE_CURE, build_manifest, check_place, check_same
@@ -87,6 +88,7 @@ class Landing:
         if published is None:
             check_place(window, self.last_window(), previous_end)
             self._files.create(layout.chain_file(window.resetlogs_id, manifest.start), as_bytes(as_json(manifest)))
+            point("land.chain")
             self._mend(window)
             published = self.read_manifest(window.name)
         if published is None:
@@ -100,8 +102,16 @@ class Landing:
         if holder is not None:
             self._files.create(layout.manifest_file(from_json(holder, "chain").name), as_bytes(holder))
 
+    def _mend_last(self) -> None:
+        """The same for the end of the chain, so that nobody plans its place once more."""
+        for name in self._files.names(layout.CHAIN)[-1:]:
+            holder = self._files.read_json(f"{layout.CHAIN}/{name}")
+            if holder is not None:
+                self._files.create(layout.manifest_file(from_json(holder, name).name), as_bytes(holder))
+
     def windows(self) -> list[Manifest]:
         """All landed windows, in SCN order within each incarnation."""
+        self._mend_last()
         found = (self.read_manifest(name) for name in self._files.names(layout.WINDOWS))
         return sorted((m for m in found if m is not None), key=lambda m: (m.resetlogs_id, m.start))
 
