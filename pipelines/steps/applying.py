@@ -20,13 +20,12 @@ from pipelines.config import Pipeline
 from pipelines.errors import Finding, TableHeld, Terminal
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import batch_name, chain_of_batches, correct_ledger, write_down
+from pipelines.steps.correcting import NOT_LOADED, batch_name, chain_of_batches, correct_ledger, write_down
 from pipelines.steps.versions import app_id, history, record_derived, table_task
 from pipelines.steps.workplace import Workplace, now, owner, read_order, read_outcome, take_lease, workplace
 from pipelines.table import TableId
 
 LEASE_SECONDS = 900.0
-NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 
 
 def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:

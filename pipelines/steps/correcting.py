@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pipelines.batch import BatchResult, batch_result_from_json
-from pipelines.ledger import OpenTransaction
+from pipelines.batch import BatchResult, TableResult, batch_result_from_json
+from pipelines.ledger import OpenTransaction, TableEntry
 from pipelines.manifest import Manifest
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.rebuilding import rebuild_tables
 from pipelines.steps.workplace import HANDOVER, Workplace, now
 from pipelines.table import TableId
+
+NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 
 
 def correct_ledger(work: Workplace) -> list[Manifest]:
@@ -78,6 +80,12 @@ def quoted(table: str) -> str:
     return f'"{owner_}"."{name}"'
 
 
+def is_made_good(done: TableResult, entry: TableEntry, result: BatchResult) -> bool:
+    """A batch written down late: the table had no contents then, or has passed the batch's end since, by a newer snapshot."""
+    no_contents = (done.error or {}).get("code") == NOT_LOADED["code"]
+    return no_contents or (entry.complete_to_scn or 0) >= result.end - 1
+
+
 def write_down(work: Workplace, result: BatchResult, name: str) -> None:
     """Bring the ledger to a batch's manifest."""
     for done in result.tables:
@@ -88,7 +96,7 @@ def write_down(work: Workplace, result: BatchResult, name: str) -> None:
             work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now())
         if done.state == "applied" and entry.state == "held":  # held once, resumed since: seen when a lost ledger is rebuilt
             work.ledger.release(work.name, done.table, now())
-        if done.state == "held" and entry.state == "live":
+        if done.state == "held" and entry.state == "live" and not is_made_good(done, entry, result):
             work.ledger.hold(work.name, done.table, dict(done.error or {}), now())
     if catch_up_of(result) is None:
         for window in result.windows:
