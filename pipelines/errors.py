@@ -158,15 +158,15 @@ class ConfigurationError(Terminal):
 
 
 class TableHeld(Terminal):
-    """One finding per table that a batch has held."""
+    """One finding per table that a batch has held; `outcome` is what the step would have returned."""
 
-    def __init__(self, findings: Sequence[Finding]) -> None:
-        self.findings = tuple(findings)
+    def __init__(self, findings: Sequence[Finding], outcome: Mapping[str, object] | None = None) -> None:
+        self.findings, self.outcome = tuple(findings), dict(outcome or {})
         what = "; ".join(f"{f.subject} is held: {f.what}" for f in findings)
         super().__init__(what, cure="; ".join(f"{f.subject}: {f.cure}" for f in findings) + "; the other tables have gone on")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (TableHeld, (self.findings,))
+        return (TableHeld, (self.findings, self.outcome))
 
 
 # ORA and DPY codes by number (facts: LOGMINER.md part 3). What is not listed is terminal: it is not understood.

@@ -94,7 +94,9 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
         check_balance(subject.table, balance)
     report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
     carried, open_transactions = carry_over(spark, spec, batch)
-    tables = [apply_one(spark, spec, batch, number, balance, report) for number, balance in enumerate(balances)]
+    tables = [
+        apply_one(spark, spec, batch, number, balance, positions[number], report) for number, balance in enumerate(balances)
+    ]
     result = BatchResult(
         pipeline=spec.pipeline,
         resetlogs_id=spec.resetlogs_id,
@@ -128,7 +130,13 @@ def parquet_files(folder: str) -> tuple[str, ...]:
 
 
 def apply_one(
-    spark: SparkSession, spec: BatchSpec, batch: Assembled, number: int, balance: Balance, report: Report
+    spark: SparkSession,
+    spec: BatchSpec,
+    batch: Assembled,
+    number: int,
+    balance: Balance,
+    position: int | None,
+    report: Report,
 ) -> TableResult:
     task = spec.tables[number]
 
@@ -141,7 +149,7 @@ def apply_one(
         )
 
     metadata = {"pipeline": spec.pipeline, "batch": str(spec.scns), "token": spec.token}
-    result = apply_table(spark, task, spec.scns, changes, balance, metadata, TRANSLATION)
+    result = apply_table(spark, task, spec.scns, changes, balance, metadata, TRANSLATION, position)
     crash.point("table")
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
     report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")

@@ -64,11 +64,7 @@ def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[dict[str, Any], str]
     """What was recorded, and the message about tables this batch has held: a failed task would announce no table at all."""
     from pipelines import steps
 
-    message = ""
     try:
-        recorded = steps.record_apply(pipeline, batch)
-    except TableHeld as error:
-        # It is raised after all is written down, and not again for the same batch.
-        message = str(error)
-        recorded = steps.record_apply(pipeline, batch)
-    return dict(recorded), message
+        return dict(steps.record_apply(pipeline, batch)), ""
+    except TableHeld as error:  # raised after all is written down
+        return error.outcome, str(error)

@@ -20,7 +20,7 @@ from pipelines.apply.evolve import evolve
 from pipelines.apply.merge import Merged, merge, total
 from pipelines.apply.net import events, net_change
 from pipelines.apply.older_rows import complete, open_columns
-from pipelines.apply.pieces import Piece, plan_pieces, until
+from pipelines.apply.pieces import Piece, plan_pieces
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Balance, TableResult, TableTask
@@ -53,9 +53,14 @@ def apply_table(
     balance: Balance,
     metadata: Mapping[str, object],
     translation: Translation,
+    position: int | None,
 ) -> TableResult:
-    """`changes` of a piece by its number; `balance` as counted before, of which this moves what it could not apply to held."""
-    position = last_txn(task.target, task.app_id)
+    """`changes` of a piece by its number; `balance` as counted before, of which this moves what it could not apply to held.
+    `position` is the one that the counting was based on: pieces are numbered from it."""
+    if last_txn(task.target, task.app_id) != position:
+        raise Transient(
+            "another writer changed the table meanwhile", cure="nothing: the batch is tried again", table=task.table
+        )
     progress = _Progress(complete_to=position)
     error = None if task.hold is None else dict(task.hold.error)
     try:
@@ -104,8 +109,6 @@ def apply_pieces(
             progress.merged += merge_piece(spark, task, piece, committed, metadata, translation)
             progress.applied += committed.count
         progress.complete_to = piece.last_scn
-    if not pieces and position is not None:
-        progress.complete_to = max(position, until(task, scns) - 1)
 
 
 def merge_piece(

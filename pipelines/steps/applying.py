@@ -17,7 +17,7 @@ from pipelines.batch import (
     to_json,
 )
 from pipelines.config import Pipeline
-from pipelines.errors import Finding, TableHeld, Terminal
+from pipelines.errors import Finding, InvariantBroken, SchemaConflict, TableHeld, Terminal
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
 from pipelines.steps.correcting import NOT_LOADED, batch_name, chain_of_batches, correct_ledger, write_down
@@ -92,12 +92,12 @@ def batch_of(
         if past is None:
             continue
         record_derived(work, past, end)
-        hold = hold_of(entry, start)
+        hold = hold_of(entry, start) or without_it(entry, windows) or behind(entry, start)
         if hold is None and past.complaint is not None:
             hold = HoldAt(start, past.complaint.as_dict())
         tasks.append(table_task(work, past, app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table), hold))
-    name = batch_name(resetlogs_id, start, end, only)
     token = uuid.uuid4().hex if only is None else f"{only}:{uuid.uuid4().hex}"
+    name = batch_name(resetlogs_id, start, end, token if only else "")
     folder = work.landing.location(f"batches/{name}")
     return BatchSpec(
         pipeline=work.name,
@@ -121,6 +121,29 @@ def hold_of(entry: TableEntry, start: int) -> HoldAt | None:
     if entry.state == "held":
         return HoldAt(start, dict(entry.error or {}))
     return None if entry.state == "live" else HoldAt(start, NOT_LOADED)
+
+
+def without_it(entry: TableEntry, windows: Sequence[Manifest]) -> HoldAt | None:
+    """A window mined while the table was not in pipelines.yml has no rows of it: nothing may be applied past it."""
+    for window in windows:
+        if window.end - 1 > (entry.complete_to_scn or 0) and str(entry.table) not in window.tables:
+            cure = f"`redolake snapshot {entry.table} --replace` reads the table anew"
+            return HoldAt(
+                window.start, SchemaConflict("a window was landed without it", cure=cure, window=window.name).as_dict()
+            )
+    return None
+
+
+def behind(entry: TableEntry, start: int) -> HoldAt | None:
+    """A live table never lacks what came before the batch; if it does, a catch-up is missing."""
+    if entry.complete_to_scn is None or entry.complete_to_scn >= start - 1:
+        return None
+    error = InvariantBroken(
+        f"the table is complete to SCN {entry.complete_to_scn}, the batch begins at {start}",
+        cure=f"`redolake resume {entry.table}` catches it up",
+        table=entry.table,
+    )
+    return HoldAt(start, error.as_dict())
 
 
 def landed_window(work: Workplace, manifest: Manifest) -> LandedWindow:
@@ -149,11 +172,12 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         write_down(work, result, spec.manifest.rsplit("/", 2)[-2])
         work.ledger.release_lease(take_lease(work, "apply", 1))
         newly = newly_held(result, chain_of_batches(work))
-        if newly:
-            raise TableHeld([finding_of(t.table, t.error) for t in newly])
         tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}
         held = [name for name, t in tables.items() if t["state"] == "held"]
-        return {"tables": tables, "held": held, "start": result.start, "end": result.end}
+        outcome = {"tables": tables, "held": held, "start": result.start, "end": result.end}
+        if newly:
+            raise TableHeld([finding_of(t.table, t.error) for t in newly], outcome)
+        return outcome
 
 
 def newly_held(result: BatchResult, chain: Sequence[BatchResult]) -> list[TableResult]:

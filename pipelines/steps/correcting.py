@@ -55,7 +55,7 @@ def correct_batches(work: Workplace) -> None:
     results = applied_batches(work)
     known = {entry.name for entry in work.ledger.batches(work.name, "applied")}
     for result in results:
-        name = batch_name(result.resetlogs_id, result.start, result.end, catch_up_of(result))
+        name = batch_name(result.resetlogs_id, result.start, result.end, result.token if catch_up_of(result) else "")
         if name not in known:
             write_down(work, result, name)
 
@@ -65,9 +65,10 @@ def chain_of_batches(work: Workplace) -> list[BatchResult]:
     return [result for result in applied_batches(work) if catch_up_of(result) is None]
 
 
-def batch_name(resetlogs_id: int, start: int, end: int, table: TableId | None = None) -> str:
+def batch_name(resetlogs_id: int, start: int, end: int, catch_up: str = "") -> str:
+    """A catch-up has its token in its name: the same range may be caught up again after another hold."""
     name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
-    return name if table is None else f"{name}-{table}"
+    return f"{name}-{catch_up.replace(':', '-')}" if catch_up else name
 
 
 def catch_up_of(result: BatchResult) -> TableId | None:
@@ -92,7 +93,8 @@ def write_down(work: Workplace, result: BatchResult, name: str) -> None:
         entry = work.ledger.table(work.name, done.table)
         if entry is None:
             continue
-        if done.complete_to is not None and entry.state != "new" and done.complete_to >= (entry.complete_to_scn or 0):
+        stands = entry.state == "new" or (done.state == "held" and entry.state == "held")
+        if done.complete_to is not None and not stands and done.complete_to >= (entry.complete_to_scn or 0):
             work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now())
         if done.state == "applied" and entry.state == "held":  # held once, resumed since: seen when a lost ledger is rebuilt
             work.ledger.release(work.name, done.table, now())

@@ -11,6 +11,7 @@ from pipelines.config import Pipeline
 from pipelines.crash import point
 from pipelines.errors import SnapshotTooEarly, TableHeld, Terminal
 from pipelines.redo import Position
+from pipelines.schema import baseline, version_to_json
 from pipelines.scn import Scn
 from pipelines.source import (
     ConnectParams,
@@ -25,7 +26,7 @@ from pipelines.source import (
 from pipelines.steps.applying import finding_of
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.plans import dictionary_from_json, dictionary_to_json
-from pipelines.steps.versions import app_id, known_versions, record_baselines, rules
+from pipelines.steps.versions import app_id, known_versions, rules
 from pipelines.steps.workplace import (
     HANDOVER,
     Workplace,
@@ -37,6 +38,7 @@ from pipelines.steps.workplace import (
     workplace,
 )
 from pipelines.table import DictionaryTable, TableId
+from pipelines.window import Lost, plan_window
 
 LEASE_SECONDS = 900.0
 
@@ -58,7 +60,6 @@ def snapshot_begin(
         missing = [str(table) for table in chosen if table not in dictionary]
         if missing:
             raise Terminal(f"not in the dictionary: {', '.join(missing)}", cure="run `redolake doctor`")
-        record_baselines(work, dictionary)
         scn = int(handover.s1)
         for table, found in dictionary.items():
             work.landing.write_json_once(f"{folder(table, scn)}/dictionary.json", dictionary_to_json(found))
@@ -91,6 +92,13 @@ def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
     start = first_window_start(facts, handover.start_scn)
     current = next(i for i in facts.incarnations if i.status == "CURRENT")
     position = Position(facts.dbid, current.resetlogs_id, start)
+    lost = plan_window(position, facts, work.pipeline.window)
+    if isinstance(lost, Lost):
+        raise SnapshotTooEarly(
+            f"redo of a transaction that is open is gone: {lost.error.what}",
+            cure="wait until it ends, or restore the log; then snapshot again",
+            transaction_start_scn=int(handover.start_scn),
+        )
     body = {"dbid": facts.dbid, "resetlogs_id": current.resetlogs_id, "scn": int(start)}
     work.landing.write_json_once(HANDOVER, body)
     point("snapshot.handover")
@@ -181,14 +189,16 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int) -> S
     if there is None:
         raise Terminal("the table was not read AS OF this SCN", cure="clear its read task", table=table, scn=scn)
     path = work.landing.location(work.landing.relative(work.landing.snapshot_path(table, scn)))
-    versions = known_versions(work, table)
+    found = dictionary_of(work, table, scn)
+    known = known_versions(work, table)
+    version = baseline(found, found.scn_before, known[-1] if known else None)
     return SnapshotTask(
         table=table,
         target=work.pipeline.target(table),
         app_id=app_id(work, table, resetlogs_id),
-        version=versions[0],
+        version=version,
         files=tuple(f"{path}/{file}" for file in there["files"]),
-        rules=rules(work, table, versions[:1]),
+        rules=rules(work, table, (version,)),
         rows=there["row_count"],
     )
 
@@ -204,6 +214,10 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
                 work.ledger.hold(work.name, loaded.table, dict(loaded.error or {}), now())
                 failed.append(finding_of(loaded.table, loaded.error))
                 continue
+            # Only now: until its contents are there, the DDL of the old contents counts, and may hold them.
+            version = next(task.version for task in spec.tables if task.table == loaded.table)  # type: ignore[union-attr]
+            body = version_to_json(version)
+            work.ledger.record_version(work.name, loaded.table, version.from_scn, body, "baseline", now=now())
             work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now())
             work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
         work.ledger.release_lease(take_lease(work, "apply", 1))

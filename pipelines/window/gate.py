@@ -110,7 +110,9 @@ def thread_limits(known: ThreadLogs, thread: RedoThread | None, branch: Branch) 
 def cover(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Coverage:
     """Follow the thread's logs from the branch's position on, or from where the thread was enabled."""
     enabled_from, ends_at = thread_limits(known, thread, branch)
-    start = max(branch.position, enabled_from)
+    # A thread disabled and enabled again behind the position has left logs from before: they are still to be read.
+    older = any(g.next_scn is not None and branch.position < g.next_scn <= enabled_from for g in known.archived.values())
+    start = branch.position if older else max(branch.position, enabled_from)
     if ends_at is not None and ends_at <= start:
         return Coverage(known.thread, (), None, None)
     first = first_log(known, start)
