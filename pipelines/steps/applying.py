@@ -129,7 +129,7 @@ def without_it(entry: TableEntry, windows: Sequence[Manifest]) -> HoldAt | None:
         if window.end - 1 > (entry.complete_to_scn or 0) and str(entry.table) not in window.tables:
             cure = f"`redolake snapshot {entry.table} --replace` reads the table anew"
             return HoldAt(
-                window.start, SchemaConflict("a window was landed without it", cure=cure, window=window.name).as_dict()
+                window.start, SchemaConflict("a window was landed without the table", cure=cure, window=window.name).as_dict()
             )
     return None
 

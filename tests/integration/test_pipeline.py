@@ -9,6 +9,8 @@ import pytest
 from pipelines import steps
 from pipelines.errors import TableHeld
 from pipelines.steps.running import apply, capture, spark_when_needed
+from pipelines.steps.workplace import now, workplace
+from pipelines.table import TableId
 from tests.fix_shop import Shop
 
 pytestmark = pytest.mark.spark
@@ -172,6 +174,34 @@ def test_a_held_table_is_cured_by_a_new_snapshot(shop: Shop, spark: Any) -> None
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline, spark) == {}
+
+
+def test_a_resumed_table_catches_up_all_that_passed_while_it_was_held(shop: Shop, spark: Any) -> None:
+    pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDER_LINES"])
+    shop.work(30)
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    with workplace(pipeline) as work:
+        work.ledger.hold("shop", TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"}, now())
+    for seed in (3, 4):
+        shop.work(30, seed=seed)
+        caught_up(shop, pipeline, spark)
+    steps.resume(pipeline, ["SHOP.PAYMENTS"])
+    caught_up(shop, pipeline, spark)
+
+    assert differences(shop, pipeline, spark) == {}
+
+
+def test_a_table_that_was_left_out_for_a_while_is_held(shop: Shop, spark: Any) -> None:
+    both, one = (shop.pipeline(tables=tables) for tables in (["SHOP.PAYMENTS", "SHOP.ORDER_LINES"], ["SHOP.ORDER_LINES"]))
+    shop.work(30)
+    steps.snapshot(both, source=shop.params, spark=spark)
+    shop.work(30, seed=3)
+    caught_up(shop, one, spark)
+    shop.work(30, seed=4)
+    caught_up(shop, both, spark)
+
+    held = {t["table"]: t["error"] for t in steps.status(both)["tables"] if t["state"] == "held"}
+    assert held == {"SHOP.PAYMENTS": "a window was landed without the table"}
 
 
 def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any) -> None:
