@@ -3,7 +3,7 @@
 from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_database, read_redo_facts
-from pipelines.source.handover import Handover, first_window_start, read_handover
+from pipelines.source.handover import Handover, first_window_start, read_handover, read_start
 from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.preflight import Wanted, check
 from pipelines.source.probe import probe
@@ -26,5 +26,6 @@ __all__ = [
     "read_handover",
     "read_redo_facts",
     "read_snapshot",
+    "read_start",
     "read_tables",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 from pipelines.errors import SourceBusy
 from pipelines.scn import Scn
@@ -17,6 +18,10 @@ IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})
 SIZED = re.compile(r"\((\d+)\)")
 
+_Reading = tuple[Any, Any, list[Any], list[Any], list[Any]]
+_Readings = dict[TableId, _Reading | None]
+Moment = TypeVar("Moment")
+
 
 def read_tables(source: Source, ids: Iterable[TableId], container: str | None = None) -> dict[TableId, DictionaryTable]:
     """Those of `ids` that exist and may be seen; the others are left out of the answer."""
@@ -26,19 +31,40 @@ def read_tables(source: Source, ids: Iterable[TableId], container: str | None = 
 
 
 def read_table(source: Source, table: TableId) -> DictionaryTable | None:
-    """Read until two readings agree: LAST_DDL_TIME alone has a resolution of one second."""
-    before = read_current_scn(source)
-    first = _read(source, table)
+    """As of one SCN, that between two readings that agree."""
+    scn, found = read_tables_over(source, [table], read_current_scn)
+    return found(scn).get(table)
+
+
+def read_tables_over(
+    source: Source, ids: Sequence[TableId], between: Callable[[Source], Moment], container: str | None = None
+) -> tuple[Moment, Callable[[Scn], dict[TableId, DictionaryTable]]]:
+    """What `between` found, and the tables as of any SCN it read: they are read before and after it until both readings agree.
+
+    LAST_DDL_TIME is part of a reading, for a column added and dropped in between leaves the same columns. `between` may change
+    the container.
+    """
+    before = _readings(source, ids, container)
     for _ in range(READINGS):
-        after = read_current_scn(source)
-        second = _read(source, table)
-        if first == second:
-            return None if first is None else _table(table, first, before, after)
-        before, first = after, second
-    raise SourceBusy(f"{table} is being altered again and again", cure="let the DDL end; the step is tried again", table=table)
+        moment = between(source)
+        after = _readings(source, ids, container)
+        if before == after:
+            return moment, partial(_tables, after)
+        before = after
+    names = ", ".join(str(table) for table in ids)
+    raise SourceBusy(
+        "a captured table is being altered again and again", cure="let the DDL end; it is tried again", table=names
+    )
 
 
-_Reading = tuple[Any, Any, list[Any], list[Any], list[Any]]
+def _readings(source: Source, ids: Sequence[TableId], container: str | None) -> _Readings:
+    if container is not None:
+        source.use_container(container)
+    return {table: _read(source, table) for table in ids}
+
+
+def _tables(readings: _Readings, scn: Scn) -> dict[TableId, DictionaryTable]:
+    return {table: _table(table, reading, scn, scn) for table, reading in readings.items() if reading is not None}
 
 
 def _read(source: Source, table: TableId) -> _Reading | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
+from pipelines.source.dictionary import read_tables_over
 from pipelines.source.facts import OpenTransaction, read_current_scn, read_open_transactions
 from pipelines.source.oracle import Source
+from pipelines.table import DictionaryTable, TableId
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,14 @@ def read_handover(source: Source) -> Handover:
     return Handover(s0, listed, read_current_scn(source))
 
 
+def read_start(
+    source: Source, tables: Sequence[TableId], container: str | None
+) -> tuple[Handover, dict[TableId, DictionaryTable]]:
+    """A handover, and the tables as the dictionary told them at its `s1`: a DDL that falls in between makes it choose anew."""
+    handover, found = read_tables_over(source, tables, read_handover, container)
+    return handover, found(handover.s1)
+
+
 def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
     """FIRST_CHANGE# of the log before the one that holds `start_scn`, the lowest of all threads.
 
@@ -42,9 +52,7 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
     starts, floors = [], []
     for thread in sorted({g.thread for g in (*facts.archived, *facts.online)}):
         logs = _available(thread, current, facts)
-        at = next(
-            (n for n, g in enumerate(logs) if g.first_scn <= start_scn and (g.next_scn is None or start_scn < g.next_scn)), None
-        )
+        at = next((n for n, log in enumerate(logs) if _holds(log, start_scn)), None)
         if at is None:
             continue
         oldest = at

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Sequence
 
 from pipelines.config import Pipeline
 from pipelines.decode.datatypes import target_type
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.land import Landing
 from pipelines.ledger import open_ledger
-from pipelines.source import ConnectParams, Wanted, check, connect_params, probe
+from pipelines.source import ConnectParams, Source, Wanted, check, connect_params, probe
 from pipelines.statements import setup_text
 from pipelines.steps.workplace import ledger_url, opened_source
-from pipelines.table import OracleType
+from pipelines.table import OracleType, TableId
 
 
 def validate(pipeline: Pipeline) -> list[Finding]:
@@ -51,15 +52,20 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
 def doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Finding]:
     """The same, and what the source says: a refused connection is a finding like any other."""
     findings = validate(pipeline)
-    wanted = tuple(Wanted(table.id, table.columns) for table in pipeline.tables)
     try:
         with opened_source(pipeline, source) as oracle:
-            probed = probe(oracle, pipeline.source.container, [one.table for one in wanted])
+            found = source_findings(pipeline, oracle, [table.id for table in pipeline.tables])
     except ConfigurationError as error:
         return [*(f for f in findings if f.severity == "error"), *error.findings]
     except RedolakeError as error:
         return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
-    return [*findings, *check(probed, wanted, why_not)]
+    return [*findings, *found]
+
+
+def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId]) -> tuple[Finding, ...]:
+    """What is wrong with the source and with these tables of it."""
+    wanted = tuple(Wanted(table, pipeline.table(table).columns) for table in tables)
+    return check(probe(oracle, pipeline.source.container, tables), wanted, why_not)
 
 
 def why_not(oracle_type: OracleType, rule: str | int | None) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.batch import SnapshotSpec, SnapshotTask, snapshot_result_from_json, to_json
 from pipelines.config import Pipeline
 from pipelines.crash import point
-from pipelines.errors import SnapshotTooEarly, TableHeld, Terminal
+from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.redo import Position
 from pipelines.schema import baseline, version_to_json
 from pipelines.scn import Scn
@@ -18,12 +18,12 @@ from pipelines.source import (
     Handover,
     Source,
     first_window_start,
-    read_handover,
     read_redo_facts,
     read_snapshot,
-    read_tables,
+    read_start,
 )
 from pipelines.steps.applying import finding_of
+from pipelines.steps.checking import source_findings
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.plans import dictionary_from_json, dictionary_to_json
 from pipelines.steps.versions import app_id, known_versions, rules
@@ -53,17 +53,26 @@ def snapshot_begin(
         if not chosen:
             return {"scn": 0, "tables": [], "replace": replace}
         with opened_source(pipeline, source) as oracle:
-            handover = read_handover(oracle)
+            check_source(pipeline, oracle, chosen)
+            handover, dictionary = read_start(oracle, chosen, pipeline.source.container)
+            missing = [
+                Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary
+            ]
+            if missing:
+                raise ConfigurationError(missing)
             start_pipeline(work, oracle, handover)
             check_captured(work, chosen, handover)
-            dictionary = read_tables(oracle, chosen, pipeline.source.container)
-        missing = [str(table) for table in chosen if table not in dictionary]
-        if missing:
-            raise Terminal(f"not in the dictionary: {', '.join(missing)}", cure="run `redolake doctor`")
         scn = int(handover.s1)
         for table, found in dictionary.items():
             work.landing.write_json_once(f"{folder(table, scn)}/dictionary.json", dictionary_to_json(found))
         return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
+
+
+def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) -> None:
+    """What doctor finds wrong with the source or these tables refuses them before anything is written."""
+    errors = [f for f in source_findings(pipeline, oracle, chosen) if f.severity == "error"]
+    if errors:
+        raise ConfigurationError(errors)
 
 
 def folder(table: TableId, scn: int) -> str:
