@@ -17,13 +17,23 @@ PLACE_CURE = "nothing: the range is landed already; plan again from the end of t
 
 
 def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[SliceRecord]) -> Manifest:
-    """Raises InvariantBroken when the records are not exactly the window's slices and logs."""
+    """Raises InvariantBroken when the records are not exactly the slices and logs of the window, LandingConflict when they were
+    mined for other tables than the plan's."""
     ordered = sorted(records, key=lambda r: r.number)
     wanted = [(s.number, [log_identity(g) for g in s.logs]) for s in window.slices]
     found = [(r.number, [tally.log for tally in r.logs]) for r in ordered]
     if found != wanted or any(r.window != window.name for r in ordered):
         cure = "mine the window's slices again; records of another plan cannot be published under it"
         raise InvariantBroken("the slices handed in are not those of the window", cure=cure, window=window.name)
+    captured = tuple(sorted(str(t) for t in tables))
+    for record in ordered:
+        if record.tables != captured:
+            raise LandingConflict(
+                f"a slice was mined for {', '.join(record.tables) or 'no table'}; the plan says {', '.join(captured)}",
+                cure="begin a new run: plan, mine and land under one list of tables",
+                window=window.name,
+                slice=record.number,
+            )
     tallies = sorted((tally for r in ordered for tally in r.logs), key=lambda t: t.log)
     counts: dict[str, int] = {}
     for record in ordered:
@@ -36,7 +46,7 @@ def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[
         start=int(window.scns.start),
         end=int(window.scns.end),
         logs=tuple(t.log for t in tallies),
-        tables=tuple(sorted(str(t) for t in tables)),
+        tables=captured,
         counts=dict(sorted(counts.items())),
         row_hash=hashlib.sha256(lines.encode()).hexdigest(),
         ddl=tuple(sorted((row for r in ordered for row in r.ddl), key=lambda d: (d.scn, d.thread, d.rs_id, d.ssn))),

@@ -6,7 +6,7 @@ writer can do, and then in the window's own folder; a crash between the two is m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -34,10 +34,6 @@ class Landing:
     @property
     def url(self) -> str:
         return self._files.url
-
-    def window_path(self, window_name: str) -> str:
-        """Where a window's files lie, as the file system's own path (for readers that take paths)."""
-        return self._files.path(f"{layout.WINDOWS}/{window_name}")
 
     def begin(self, window: Window) -> Manifest | None:
         """Make the window's folder; the manifest when it is published already, and there is nothing left to do."""
@@ -75,7 +71,15 @@ class Landing:
         write_parquet(self._files, f"{layout.window_folder(window)}/{name}", schema, counted())
         facts = {**(circumstance or {}), "landed_rows": tally.row_count, "unresolved_rows": tally.unresolved_count}
         return SliceRecord(
-            window.name, slice_number, token, (name,), tally.logs, dict(sorted(tally.counts.items())), tuple(tally.ddl), facts
+            window=window.name,
+            number=slice_number,
+            token=token,
+            tables=tuple(sorted(str(table) for table in {*names, *tables.values()})),
+            files=(name,),
+            logs=tally.logs,
+            counts=dict(sorted(tally.counts.items())),
+            ddl=tuple(tally.ddl),
+            circumstance=facts,
         )
 
     def publish(
@@ -109,11 +113,21 @@ class Landing:
             if holder is not None:
                 self._files.create(layout.manifest_file(from_json(holder, name).name), as_bytes(holder))
 
-    def windows(self) -> list[Manifest]:
-        """All landed windows, in SCN order within each incarnation."""
+    def windows(self, behind: Place = (0, 0)) -> list[Manifest]:
+        """The landed windows that end behind a place (incarnation, SCN), in the order of the chain."""
         self._mend_last()
-        found = (self.read_manifest(name) for name in self._files.names(layout.WINDOWS))
-        return sorted((m for m in found if m is not None), key=lambda m: (m.resetlogs_id, m.start))
+        names = (name for name in self._files.names(layout.WINDOWS) if layout.ends_behind(name, *behind))
+        return [manifest for manifest in map(self.read_manifest, names) if manifest is not None]
+
+    def windows_unknown_to(self, names: Container[str]) -> list[Manifest]:
+        """Those that somebody who knows `names` has not seen yet; only they are read."""
+        self._mend_last()
+        unknown = (name for name in self._files.names(layout.WINDOWS) if name not in names)
+        return [manifest for manifest in map(self.read_manifest, unknown) if manifest is not None]
+
+    def files_of(self, manifest: Manifest) -> tuple[str, ...]:
+        folder = self._files.location(f"{layout.WINDOWS}/{manifest.name}")
+        return tuple(f"{folder}/{file}" for file in manifest.files)
 
     def last_window(self) -> Manifest | None:
         """The end of the chain, without reading what lies before it."""
@@ -207,8 +221,12 @@ class Landing:
     def read_snapshot(self, table: TableId, scn: int) -> dict[str, Any] | None:
         return self._files.read_json(f"{layout.snapshot_folder(table, scn)}/snapshot.json")
 
+    def snapshot_folder(self, table: TableId, scn: int) -> str:
+        return layout.snapshot_folder(table, scn)
+
     def snapshot_path(self, table: TableId, scn: int) -> str:
         return self._files.path(layout.snapshot_folder(table, scn))
 
 
 SnapshotChunk = dict[str, Any]
+Place = tuple[int, int]

@@ -29,6 +29,12 @@ def chain_file(resetlogs_id: int, start: int) -> str:
     return f"{CHAIN}/{resetlogs_id:010d}-{start:020d}.json"
 
 
+def ends_behind(window_name: str, resetlogs_id: int, scn: int) -> bool:
+    """Whether a window ends behind a place of the chain; fixed width lets the names be compared as text."""
+    incarnation, _, end = window_name.rpartition("-")
+    return (incarnation[:10], end) > (f"{resetlogs_id:010d}", f"{scn:020d}")
+
+
 def redo_file(token: str, number: int) -> str:
     return f"redo-{token}-{number:05d}.parquet"
 

@@ -23,6 +23,7 @@ class SliceRecord:
     window: str
     number: int
     token: str
+    tables: tuple[str, ...]  # OWNER.NAME captured, sorted
     files: tuple[str, ...]  # relative to the window's folder
     logs: tuple[LogTally, ...]
     counts: Mapping[str, int]
@@ -32,7 +33,7 @@ class SliceRecord:
 
     def to_json(self) -> dict[str, Any]:
         body = asdict(self)
-        for name in ("files", "logs", "ddl"):
+        for name in ("tables", "files", "logs", "ddl"):
             body[name] = list(body[name])
         return body
 
@@ -41,7 +42,7 @@ class SliceRecord:
         """Raises FormatTooNew."""
         values = dict(body)
         check_format(values, f"record of slice {values.get('number')}")
-        values["files"] = tuple(values["files"])
+        values["tables"], values["files"] = tuple(values.get("tables", ())), tuple(values["files"])
         values["logs"] = tuple(
             LogTally(LogIdentity(**tally["log"]), tally["row_count"], tally["row_hash"]) for tally in values["logs"]
         )

@@ -15,6 +15,7 @@ from pipelines.land.files import Files
 from pipelines.land.landing import Landing
 from pipelines.land.record import SliceRecord
 from pipelines.mine.rows import REDO_SCHEMA
+from pipelines.table import TableId
 
 
 @pytest.fixture(params=["local", "memory"])
@@ -48,7 +49,7 @@ def test_rows_come_back_as_they_were_landed(tmp_path):
     landing = Landing(str(tmp_path), "shop")
     manifest = land(landing, window())
 
-    found = pq.read_table(f"{landing.window_path(manifest.name)}/{manifest.files[0]}")
+    found = pq.read_table(landing.files_of(manifest)[0])
 
     assert found.to_pylist() == pa.Table.from_batches([batch(*FIRST)]).to_pylist()
 
@@ -103,10 +104,10 @@ def test_of_two_runs_with_different_ends_one_gets_the_place(landing, url):
 def test_a_writer_that_died_between_place_and_manifest_is_finished_by_the_next(tmp_path):
     landing = Landing(str(tmp_path), "shop")
     manifest = land(landing, window())
-    Path(f"{landing.window_path(manifest.name)}/manifest.json").unlink()
+    Path(landing.location(f"windows/{manifest.name}/manifest.json")).unlink()
 
     assert Landing(str(tmp_path), "shop").windows() == [manifest]
-    Path(f"{landing.window_path(manifest.name)}/manifest.json").unlink()
+    Path(landing.location(f"windows/{manifest.name}/manifest.json")).unlink()
     assert Landing(str(tmp_path), "shop").begin(window()) == manifest
 
 
@@ -177,6 +178,24 @@ def test_a_window_is_not_published_without_all_its_slices(landing):
         with pytest.raises(InvariantBroken):
             landing.publish(window(), [ORDERS], wrong, None)
     assert landing.windows() == []
+
+
+def test_slices_mined_for_other_tables_are_not_published(landing):
+    records = write(landing, window())
+
+    with pytest.raises(LandingConflict, match=r"mined for SHOP\.ORDERS; the plan says SHOP\.ITEMS, SHOP\.ORDERS"):
+        landing.publish(window(), [ORDERS, TableId("SHOP", "ITEMS")], records, None)
+    assert landing.windows() == []
+
+
+def test_windows_behind_a_place_are_those_that_end_behind_it(landing):
+    first = land(landing, window())
+    second = land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
+
+    assert landing.windows(behind=(11, 299)) == [first, second]
+    assert landing.windows(behind=(11, 300)) == [second]
+    assert landing.windows(behind=(12, 0)) == []
+    assert landing.windows_unknown_to({first.name}) == [second]
 
 
 def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
