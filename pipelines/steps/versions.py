@@ -86,7 +86,8 @@ def disagreement(work: Workplace, table: TableId, derived: Derived, start: int, 
             body = work.landing.read_json(f"baselines/{scn:020d}.json") or {"tables": []}
             found = [dictionary_from_json(t) for t in body["tables"]]
             here = next((t for t in found if t.table == table), None)
-            return None if here is None else agree(valid_at(derived.versions, here.scn_before), here)
+            if here is None or here.scn_before < end:  # a DDL behind the range is in its dictionary, and not landed yet
+                return None if here is None else agree(valid_at(derived.versions, here.scn_before), here)
     return None
 
 
