@@ -32,13 +32,15 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         if not prepared["batch"]:
             log.info("nothing landed that is not applied")
             return {}
-        log.info("batch %s: SCNs [%s, %s)", prepared["batch"], prepared["start"], prepared["end"])
+        log.info("commits of SCN [%s, %s), %s: %s", prepared["start"], prepared["end"], prepared["reason"], prepared["batch"])
         return prepared
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str) -> dict[str, Any]:
         with failing_as_airflow():
             recorded, message = recorded_apply(pipeline, batch)
+        for name, told in recorded["tables"].items():
+            log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in told.items()))
         advanced = {name: told["complete_to"] for name, told in recorded["tables"].items() if told["state"] == "applied"}
         announce(get_current_context()["outlet_events"], pipeline, advanced)
         return {**recorded, "message": message}

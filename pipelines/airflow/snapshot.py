@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -17,6 +18,8 @@ from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
 from pipelines.config import Pipeline
 from pipelines.errors import TableHeld
+
+log = logging.getLogger(__name__)
 
 
 def tables_param(pipeline: Pipeline, default: list[str], description: str, fewest: int = 0) -> Param:
@@ -37,6 +40,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             begun = steps.snapshot_begin(
                 pipeline, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
             )
+        log.info("AS OF SCN %s: %s", begun["scn"], ", ".join(begun["tables"]) or "no table is without contents")
         return [{"scn": begun["scn"], "table": table} for table in begun["tables"]]
 
     @task(
@@ -48,7 +52,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with failing_as_airflow():
-            return dict(steps.snapshot_read(pipeline, source_of(pipeline), scn, table))
+            done = dict(steps.snapshot_read(pipeline, source_of(pipeline), scn, table))
+        log.info("%s: %s rows AS OF SCN %s", table, done["rows"], scn)
+        return done
 
     @task(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare(begun: list[dict[str, Any]]) -> dict[str, Any]:

@@ -6,13 +6,14 @@ import shutil
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from pipelines.demo.processes import Crew, stop_leftovers
+from pipelines.demo.processes import STOP_SECONDS, ChildDied, Crew, stop_leftovers
 from pipelines.demo.scene import LOGIN, Scene, new_scene, record_file
 from pipelines.errors import RedolakeError
 
@@ -73,11 +74,13 @@ def play(scene: Scene, crew: Crew, seconds: int, rate: float, keep: bool) -> int
     from pipelines.demo.story import Story
 
     scene.write()
-    report = Story(scene, crew, console, seconds, rate).tell()
+    story = Story(scene, crew, console, seconds, rate)
+    report = story.tell()
     report.write(scene.folder / "report.json")
     console.print(report.shown())
     where_to_look(scene, report.seconds, keep)
     if keep:
+        story.go_on()
         wait_until_interrupted(crew)
     return 0 if report.equal else DIFFERS
 
@@ -101,10 +104,18 @@ def where_to_look(scene: Scene, seconds: float, keep: bool) -> None:
 
 
 def wait_until_interrupted(crew: Crew) -> None:
-    """Ctrl-C, or a process that ends; `stop` from elsewhere ends them all, and then this too."""
+    """Ctrl-C, a process that ends by itself, or `make stop` elsewhere, which takes the record away once all are ended."""
     pause = threading.Event()
     while not pause.wait(1):
-        crew.check()
+        try:
+            crew.check()
+        except ChildDied:
+            deadline = time.monotonic() + 2 * STOP_SECONDS
+            while crew.record.exists():
+                if time.monotonic() > deadline:
+                    raise
+                pause.wait(0.2)
+            return
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from pipelines.errors import Terminal, Transient
 
 POLL_SECONDS = 0.5
 LONGEST_WORKLOAD = 3600
+KEPT_RATE = 2.0
 SLOWEST_SECONDS = 420.0  # for one part, on a machine that has other work too
 
 
@@ -49,6 +50,15 @@ class Story:
         self.catch_up(api, pipeline, int(work["last_scn"]))
         tables = self.compare()
         return Report(time.monotonic() - self.began, steps.landed_windows(pipeline, 1000), tables, work)
+
+    def go_on(self) -> None:
+        """A demo that is kept: more work, captured and applied as before, for who looks around."""
+        env = self.scene.child_environment()
+        self.crew.start("workload", self.scene.workload(LONGEST_WORKLOAD, KEPT_RATE), env, self.scene.folder, ends=True)
+        api = AirflowApi(self.scene.address, LOGIN, LOGIN)
+        api.login()
+        api.unpause(f"{PIPELINE}_capture")
+        self.say(f"the workload goes on for {LONGEST_WORKLOAD // 60} minutes, and so do capture and apply")
 
     # --- the parts of it ---
 

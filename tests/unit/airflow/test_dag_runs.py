@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 PLANNED = {"outcome": "window", "reason": "2 logs", "window": "w1", "slices": [0, 1], "run": "r"}
 LANDED = {"window": "w1", "start": 100, "end": 200, "manifest": "/l/manifest.json", "rows": 7}
-BATCH = {"batch": "/l/batch.json", "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"], "start": 100, "end": 200}
+BATCH = {"batch": "/l/batch.json", "reason": "1 window", "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"], "start": 100, "end": 200}
 LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, or snapshot again", thread=1, sequence=12345)
 
 

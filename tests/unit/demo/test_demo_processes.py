@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+import threading
 import time
 
 import psutil
@@ -90,3 +91,16 @@ def test_a_process_that_got_the_id_of_a_dead_one_is_left_alone(crew, tmp_path):
 
     assert stop_leftovers(other) == []
     assert child.process.poll() is None
+
+
+def test_a_kept_demo_that_is_stopped_from_elsewhere_ends_without_an_error(crew, tmp_path):
+    from pipelines.demo.__main__ import wait_until_interrupted
+
+    start(crew, tmp_path, "import time; time.sleep(60)")
+    elsewhere = threading.Thread(target=stop_leftovers, args=(crew.record,))
+    elsewhere.start()
+
+    wait_until_interrupted(crew)
+
+    elsewhere.join()
+    assert not crew.record.exists()
