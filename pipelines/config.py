@@ -53,8 +53,13 @@ class WindowLimits(Settings):
     slice_bytes: Bytes = Field(512 * 2**20, description="redo per LogMiner session; at least one log is taken")
 
 
+class RunwayLimits(Settings):
+    warn_below_hours: float = Field(12, ge=0, description="of redo behind the position, before needed logs may be deleted")
+    warn_below_bytes: Bytes | None = Field(None, description="the same in bytes, all redo threads together")
+
+
 class Ledger(Settings):
-    url: str | None = Field(None, description="SQLAlchemy URL; default: SQLite beside the landing")
+    url: str | None = Field(None, repr=False, description="SQLAlchemy URL; default: SQLite beside the landing")
     connection: str | None = Field(None, description="Airflow connection id of a PostgreSQL database")
 
     @model_validator(mode="after")
@@ -122,6 +127,7 @@ class Pipeline(Settings):
     ledger: Ledger = Ledger()
     schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for runs by hand")
     window: WindowLimits = WindowLimits()
+    runway: RunwayLimits = RunwayLimits()
     spark: Spark = Spark()
     retry: Retry = Retry()
     mining_tasks: int = Field(4, ge=1, le=64, description="slices mined side by side")

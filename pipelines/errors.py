@@ -135,7 +135,7 @@ class Finding:
     subject: str
     what: str
     cure: str = ""
-    severity: str = "error"  # error, warning
+    severity: str = "error"  # error, warning, note
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.what}" + (f"\n    do this: {self.cure}" if self.cure else "")

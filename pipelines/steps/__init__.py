@@ -10,14 +10,17 @@ from pipelines.steps.checking import doctor, setup_sql, validate
 from pipelines.steps.reporting import landed_windows, open_transactions, status
 from pipelines.steps.running import run, snapshot
 from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
-from pipelines.steps.sparking import open_spark, run_spark
+from pipelines.steps.sparking import job_elsewhere, job_failure, open_spark, run_spark
 from pipelines.steps.verifying import verify
+from pipelines.steps.watching import runway
 
 __all__ = [
     "backfill",
     "backfill_prepare",
     "backfill_record",
     "doctor",
+    "job_elsewhere",
+    "job_failure",
     "land",
     "landed_windows",
     "mine",
@@ -30,6 +33,7 @@ __all__ = [
     "resume",
     "run",
     "run_spark",
+    "runway",
     "setup_sql",
     "snapshot",
     "snapshot_begin",

@@ -1,0 +1,82 @@
+"""What the runway says, in words: one line for a log, and findings with their cures."""
+
+from __future__ import annotations
+
+from pipelines.errors import Finding
+from pipelines.window.runway import LOW, HeldBack, Limits, Runway, ThreadRunway, state_of
+
+LARGEST_LAG_SECONDS = 1800  # with a longer ARCHIVE_LAG_TARGET a quiet thread is as good as unbounded
+KEEP_LONGER = (
+    "keep archived logs longer: a larger n in DELETE ARCHIVELOG ALL COMPLETED BEFORE 'SYSDATE-n', or a larger "
+    "DB_RECOVERY_FILE_DEST_SIZE"
+)
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def in_units(size: int) -> str:
+    """`1.5 GiB`."""
+    amount, unit = float(size), 0
+    while amount >= 1024 and unit < len(UNITS) - 1:
+        amount, unit = amount / 1024, unit + 1
+    return f"{size} bytes" if unit == 0 else f"{amount:.1f} {UNITS[unit]}"
+
+
+def headline(runway: Runway) -> str:
+    """One line."""
+    if runway.lost is not None:
+        return f"no time is left: {runway.lost.what}"
+    if runway.hours_left is None:
+        return "no redo thread has any more redo to give"
+    amount = f"{runway.hours_left:.1f} hours and {in_units(runway.bytes_left)} of redo"
+    if runway.at_least:
+        return f"no archived log has been deleted yet; {amount} lie behind what is needed"
+    return f"{amount} are left before something that is needed may be deleted"
+
+
+def findings(runway: Runway, limits: Limits, lag_seconds: int | None, pipeline: str) -> tuple[Finding, ...]:
+    """The gravest first. `lag_seconds` is ARCHIVE_LAG_TARGET."""
+    found = []
+    if runway.lost is not None:
+        found.append(Finding("redo", runway.lost.what, runway.lost.cure))
+    elif state_of(runway, limits) == LOW:
+        found.append(low_finding(first_to_lose(runway), runway, limits, pipeline))
+    return (*found, *(held_finding(held, lag_seconds) for held in runway.held_back))
+
+
+def first_to_lose(runway: Runway) -> ThreadRunway:
+    limited = [t for t in runway.threads if t.hours_left is not None and t.deleted_before]
+    return min(limited, key=lambda t: (t.hours_left or 0.0, t.thread))
+
+
+def low_finding(thread: ThreadRunway, runway: Runway, limits: Limits, pipeline: str) -> Finding:
+    subject = f"redo thread {thread.thread}"
+    if not thread.is_archived and not thread.kept:
+        what = "has no archived log left, so nothing shows how long the next one will be there"
+        cure = f"{KEEP_LONGER}; where the thread is only quiet, ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300"
+        return Finding(subject, what, cure, "warning")
+    log = "its next log" if thread.needed is None else f"log {thread.needed.sequence}"
+    threshold = f"{limits.warn_below_hours:g} hours"
+    if limits.warn_below_bytes is not None:
+        threshold += f" or {in_units(limits.warn_below_bytes)}"
+    what = (
+        f"{log} is needed, and may be deleted in {thread.hours_left or 0.0:.1f} hours, after {in_units(runway.bytes_left)} of "
+        f"older redo (warns below {threshold})"
+    )
+    return Finding(subject, what, f"see that {pipeline}_capture runs and keeps up; {KEEP_LONGER}", "warning")
+
+
+def held_finding(held: HeldBack, lag_seconds: int | None) -> Finding:
+    """Of severity `note` where ARCHIVE_LAG_TARGET will end it."""
+    log = "its next log" if held.sequence is None else f"its log {held.sequence}"
+    waiting = f"while {held.waiting_logs} archived log(s) of other threads wait, {in_units(held.waiting_bytes)}"
+    since = "" if held.hours is None else f", begun {held.hours:.1f} hours ago,"
+    subject, start = f"redo thread {held.thread}", f"holds the window back at SCN {held.scn}: {log}{since}"
+    if not held.is_open:
+        cure = "see whether the archiver of that instance is stuck: its alert log, V$ARCHIVE_DEST_STATUS.ERROR"
+        return Finding(subject, f"{start} is switched but not archived, {waiting}", cure, "warning")
+    what = f"{start} is still open, {waiting}"
+    if lag_seconds is not None and 0 < lag_seconds <= LARGEST_LAG_SECONDS:
+        return Finding(subject, f"{what}; ARCHIVE_LAG_TARGET ends it every {lag_seconds} seconds", "", "note")
+    target = "is not known" if lag_seconds is None else f"is {lag_seconds}"
+    cure = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH SID = '*'; at once: ALTER SYSTEM ARCHIVE LOG CURRENT"
+    return Finding(subject, f"{what}; ARCHIVE_LAG_TARGET {target}", cure, "warning")
