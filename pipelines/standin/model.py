@@ -155,6 +155,10 @@ class RedoThreadState:
     def current(self) -> OnlineLog:
         return next(log for log in self.logs if log.status == "CURRENT")
 
+    @property
+    def free_groups(self) -> list[OnlineLog]:
+        return [log for log in self.logs if log.status == "UNUSED" or (log.status == "INACTIVE" and log.archived)]
+
 
 @dataclass(frozen=True, slots=True)
 class LogHistoryRow:
@@ -182,7 +186,9 @@ class DatabaseIncarnation:
 class ArchiveDestination:
     dest_id: int
     path: str
-    status: str = "VALID"
+    status: str = "VALID"  # VALID ERROR DEFERRED; one in ERROR is tried again with the next log
+    error: str | None = None
+    is_full: bool = False
 
 
 @dataclass(slots=True)
@@ -223,6 +229,14 @@ class DatabaseState:
     incarnations: list[DatabaseIncarnation] = field(default_factory=list)
     destinations: list[ArchiveDestination] = field(default_factory=list)
     transactions: dict[tuple[int, int, int], OpenTransaction] = field(default_factory=dict)
+    last_recid: int = 0
+    last_drop_scn: int = 0  # a table was dropped or renamed: no flashback of the database beyond it
+    is_mounted: bool = False  # mounted and not open
+
+    def next_recid(self) -> int:
+        """Of V$ARCHIVED_LOG; never given twice, whatever leaves the view."""
+        self.last_recid += 1
+        return self.last_recid
 
     @property
     def incarnation(self) -> DatabaseIncarnation:

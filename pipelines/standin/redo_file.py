@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import IntEnum
+from errno import EACCES
 from pathlib import Path
 from struct import Struct
 from typing import Any
@@ -174,7 +175,8 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[RedoRecord]:
 
 
 def write_log(path: Path, header: LogHeader, records: Iterable[RedoRecord]) -> None:
-    """Write a whole log file; it appears under its name only when complete."""
+    """Write a whole log file; it appears under its name only when complete. Raises OSError."""
+    _check_permission(path.parent, 0o300)
     part = path.with_name(path.name + ".part")
     with part.open("wb") as out:
         out.write((MAGIC + json.dumps(asdict(header)).encode()).ljust(HEADER_BYTES, b"\0"))
@@ -190,8 +192,16 @@ def write_log(path: Path, header: LogHeader, records: Iterable[RedoRecord]) -> N
     part.rename(path)
 
 
+def _check_permission(path: Path, wanted: int) -> None:
+    """By the mode alone: Oracle's software owner is not root, whoever runs the stand-in."""
+    if path.stat().st_mode & wanted != wanted:
+        raise PermissionError(EACCES, "Permission denied", str(path))
+
+
 def read_header(path: Path) -> LogHeader:
     """Raises FileNotFoundError, OSError, or ValueError for what is no log file of ours."""
+    _check_permission(path.parent, 0o100)
+    _check_permission(path, 0o400)
     with path.open("rb") as file:
         block = file.read(HEADER_BYTES)
     if len(block) < HEADER_BYTES or not block.startswith(MAGIC):

@@ -17,6 +17,7 @@ from pipelines.standin import views
 from pipelines.standin.engine.instance import Database
 from pipelines.standin.engine.options import DatabaseOptions
 from pipelines.standin.logminer import package
+from pipelines.standin.misbehave import Misbehaviour
 from pipelines.standin.setup_script import run_statements, setup_statements, without_containers
 from pipelines.standin.wire.server import Listener
 
@@ -26,13 +27,17 @@ _OWNER_GRANTS = "CREATE SESSION, CREATE TABLE, CREATE SEQUENCE, UNLIMITED TABLES
 
 @dataclass(slots=True)
 class StandIn:
-    """A running stand-in. `passwords` holds SYS, SYSTEM, the capture user and SHOP, all the same."""
+    """A running stand-in. `passwords` holds SYS, SYSTEM, the capture user and SHOP, all the same; `misbehave` its levers."""
 
     database: Database
     listener: Listener
     capture_user: str
     passwords: Mapping[str, str]
+    misbehave: Misbehaviour = field(init=False)
     _closed: bool = field(default=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.misbehave = Misbehaviour(self.database, self.listener)
 
     @property
     def port(self) -> int:
@@ -59,6 +64,7 @@ class StandIn:
         """Stop listening, end the sessions, close the database."""
         if not self._closed:
             self._closed = True
+            self.misbehave.close()
             self.listener.close()
             self.database.close()
 

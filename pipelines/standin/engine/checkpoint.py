@@ -13,7 +13,7 @@ from pipelines.standin.model import DatabaseState
 if TYPE_CHECKING:
     from pipelines.standin.engine.instance import Database
 
-FORMAT = 1
+FORMAT = 2
 _FILE = "database.checkpoint"
 
 StoreKey = tuple[int, str, str]
@@ -45,6 +45,7 @@ def _rows_of(store: TableStore) -> dict[str, Any]:
     return {
         "rows": {row: [(v.scn, v.values) for v in versions] for row, versions in store.rows.items()},
         "next_row": store.next_row,
+        "created_scn": store.created_scn,
         "structure_scn": store.structure_scn,
         "pad": store.pad,
         "indexes": [(i.name, i.columns, i.unique) for i in store.indexes],
@@ -66,7 +67,8 @@ def restore(database: Database, kept: Checkpoint) -> None:
     database.transactions.take_over(kept.slots)
     supplemental = frozenset(kept.state.supplemental)
     for key, saved in kept.stores.items():
-        store = TableStore(kept.state.tables[key], saved["structure_scn"])
+        store = TableStore(kept.state.tables[key], saved["created_scn"])
+        store.structure_scn = saved["structure_scn"]
         store.rows = {row: [Version(scn, values, None) for scn, values in versions] for row, versions in saved["rows"].items()}
         store.next_row, store.pad = saved["next_row"], saved["pad"]
         store.indexes = [Index(*parts) for parts in saved["indexes"]]

@@ -40,6 +40,7 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("REVOKE",): accounts.revoke,
     ("ALTER", "DATABASE"): ddl_system.alter_database,
     ("ALTER", "PLUGGABLE", "DATABASE"): ddl_system.alter_database,
+    ("FLASHBACK", "DATABASE"): ddl_system.flashback_database,
 }
 # Without a commit.
 SETTINGS: dict[tuple[str, ...], Statement] = {
@@ -56,6 +57,8 @@ def run_ddl(session: EngineSession, text: str) -> None:
         statement(session, cursor)
         return
     session.commit()
+    if statement not in (ddl_system.alter_database, ddl_system.flashback_database):
+        session.database.await_redo(session)
     statement(session, cursor)
 
 

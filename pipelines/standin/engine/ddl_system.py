@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pipelines.standin.engine.session import EngineSession
 
 _FLAGS = {"ALL COLUMN LOGGING": "ALL", "PRIMARY KEY LOGGING": "PK", "UNIQUE KEY LOGGING": "UI", "FOREIGN KEY LOGGING": "FK"}
+_DESTINATION_STATE = "LOG_ARCHIVE_DEST_STATE_"
 _INTEGER_PARAMETERS = frozenset({"ARCHIVE_LAG_TARGET", "UNDO_RETENTION"})
 
 
@@ -64,11 +65,10 @@ def alter_system(session: EngineSession, cursor: Cursor) -> None:
     if cursor.accept("SWITCH", "LOGFILE"):
         cursor.end()
         _in_root(session)
+        database.await_redo(session, to_switch=True)
         database.switch_log(session.thread)
-    elif cursor.accept("ARCHIVE", "LOG", "CURRENT"):
-        cursor.end()
-        _in_root(session)
-        database.archive_current()
+    elif cursor.accept("ARCHIVE", "LOG"):
+        _archive_log(session, cursor)
     elif cursor.accept("CHECKPOINT") or cursor.accept("FLUSH"):
         cursor.skip_rest()
     elif cursor.accept("SET"):
@@ -78,6 +78,22 @@ def alter_system(session: EngineSession, cursor: Cursor) -> None:
         database.kill(int(number))
     else:
         raise OraError(3001, f"unimplemented feature: ALTER SYSTEM {cursor.next.value}")
+
+
+def _archive_log(session: EngineSession, cursor: Cursor) -> None:
+    database = session.database
+    _in_root(session)
+    if cursor.accept("STOP"):
+        cursor.end()
+        database.archiver.stop()
+    elif cursor.accept("START"):
+        cursor.end()
+        database.archiver.start()
+    else:
+        cursor.expect("CURRENT")
+        cursor.end()
+        database.await_redo(session, to_switch=True)
+        database.archive_current()
 
 
 def _in_root(session: EngineSession) -> None:
@@ -96,15 +112,107 @@ def _set_parameter(session: EngineSession, cursor: Cursor) -> None:
     cursor.end()
     if name in _INTEGER_PARAMETERS and not value.isdigit():
         raise OraError(2017, "integer value required")
+    if name.startswith(_DESTINATION_STATE):
+        _set_destination_state(session, name.removeprefix(_DESTINATION_STATE), value.upper())
+        return
     known = session.database.state.parameters
     if name.lower() not in known:
         raise OraError(2065, "illegal option for ALTER SYSTEM")
     known[name.lower()] = value
 
 
+def _set_destination_state(session: EngineSession, number: str, value: str) -> None:
+    for destination in session.database.state.destinations:
+        if str(destination.dest_id) == number and value in ("ENABLE", "DEFER"):
+            destination.status = "VALID" if value == "ENABLE" else "DEFERRED"
+            session.database.archiver.work()
+            return
+    raise OraError(2097, "parameter cannot be modified because specified value is invalid")
+
+
+def flashback_database(session: EngineSession, cursor: Cursor) -> None:
+    """FLASHBACK DATABASE TO SCN n."""
+    require(session.account, "ALTER DATABASE")
+    cursor.accept(session.database.state.name)
+    cursor.expect("TO", "SCN")
+    scn = int(cursor.take().value)
+    cursor.end()
+    session.database.recovery.flash_back(scn)
+
+
+def _open(session: EngineSession, cursor: Cursor) -> None:
+    if cursor.accept("RESETLOGS"):
+        cursor.end()
+        session.database.recovery.open_resetlogs()
+    else:
+        cursor.accept("NORESETLOGS")
+        cursor.end()
+        session.database.recovery.open()
+
+
+def _close(session: EngineSession, cursor: Cursor) -> None:
+    cursor.end()
+    session.database.recovery.close(session)
+
+
+def _recover(session: EngineSession, cursor: Cursor) -> None:
+    """ALTER DATABASE RECOVER DATABASE UNTIL CANCEL | CHANGE n: CHANGE n is not recovered any more."""
+    cursor.accept("DATABASE")
+    cursor.expect("UNTIL")
+    recovery = session.database.recovery
+    if cursor.accept("CANCEL"):
+        cursor.end()
+        recovery.recover_until_cancel()
+        return
+    cursor.expect("CHANGE")
+    scn = int(cursor.take().value)
+    cursor.end()
+    recovery.flash_back(scn - 1)
+
+
+def _thread_number(cursor: Cursor) -> int:
+    cursor.expect("THREAD")
+    return int(cursor.take().value)
+
+
+def _enable(session: EngineSession, cursor: Cursor) -> None:
+    public = cursor.accept("PUBLIC")
+    number = _thread_number(cursor)
+    cursor.end()
+    session.database.redo_threads.enable(number, public=public)
+
+
+def _disable(session: EngineSession, cursor: Cursor) -> None:
+    number = _thread_number(cursor)
+    cursor.end()
+    session.database.redo_threads.disable(number)
+
+
+def _add_logfile(session: EngineSession, cursor: Cursor) -> None:
+    """ALTER DATABASE ADD LOGFILE THREAD n: the groups, files and sizes are ours to choose."""
+    number = _thread_number(cursor)
+    cursor.skip_rest()
+    session.database.redo_threads.add(number)
+
+
+_OF_THE_DATABASE = {
+    ("OPEN",): _open,
+    ("CLOSE",): _close,
+    ("RECOVER",): _recover,
+    ("ENABLE",): _enable,
+    ("DISABLE",): _disable,
+    ("ADD", "LOGFILE"): _add_logfile,
+}
+
+
 def alter_database(session: EngineSession, cursor: Cursor) -> None:
     require(session.account, "ALTER DATABASE")
     state = session.database.state
+    for words, statement in _OF_THE_DATABASE.items():
+        if cursor.accept(*words):
+            _in_root(session)
+            statement(session, cursor)
+            return
     if cursor.accept("FORCE", "LOGGING"):
         state.force_logging = True
         return

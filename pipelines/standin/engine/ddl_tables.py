@@ -59,7 +59,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     for clause in clauses:
         add_constraint(session, store, clause)
     database.add_store(store)
-    store.structure_scn = write_ddl(session, cursor.text, table)
+    store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table)
 
 
 def _new_name(session: EngineSession, cursor: Cursor, verb: str) -> tuple[str, str]:

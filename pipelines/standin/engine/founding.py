@@ -44,7 +44,7 @@ def found_database(options: DatabaseOptions, directory: Path, clock: Clock) -> D
 
 def new_thread(state: DatabaseState, options: DatabaseOptions, directory: Path, clock: Clock, number: int) -> RedoThreadState:
     """An open, enabled thread with its first log current."""
-    now, first_group = clock.second(), 1 + sum(len(t.logs) for t in state.threads.values())
+    now, first_group = clock.second(), 1 + max((log.group for t in state.threads.values() for log in t.logs), default=0)
     logs = [
         OnlineLog(
             group, number, str(directory / f"redo{group:02d}.log"), 0, 0, now, status="UNUSED", size_bytes=options.log_bytes
@@ -52,7 +52,7 @@ def new_thread(state: DatabaseState, options: DatabaseOptions, directory: Path, 
         for group in range(first_group, first_group + max(2, options.groups))
     ]
     logs[0].status, logs[0].sequence, logs[0].first_scn = "CURRENT", 1, clock.scn
-    instance = options.name if options.threads == 1 else f"{options.name}{number}"
+    instance = options.name if options.threads == number == 1 else f"{options.name}{number}"
     return RedoThreadState(
         number, instance, logs=logs, opened_at=now, checkpoint_scn=clock.scn, checkpoint_at=now, enable_scn=clock.scn,
         enable_at=now, last_redo_scn=clock.scn, last_redo_at=now,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from shutil import rmtree
@@ -17,12 +16,14 @@ from typing import Any, TypeVar
 
 from pipelines.standin.binds import BoundSql, scan_binds
 from pipelines.standin.engine import checkpoint
-from pipelines.standin.engine.archiver import Archiver, selection
+from pipelines.standin.engine.archived_logs import ArchivedLogs
+from pipelines.standin.engine.archiver import Archiver
 from pipelines.standin.engine.clock import Clock
 from pipelines.standin.engine.constraints import Keys
 from pipelines.standin.engine.founding import found_database
 from pipelines.standin.engine.options import DatabaseOptions
 from pipelines.standin.engine.privileges import holds
+from pipelines.standin.engine.recovery import Recovery
 from pipelines.standin.engine.redo_threads import RedoThreads
 from pipelines.standin.engine.redo_writer import RedoWriter
 from pipelines.standin.engine.row_changes import RowChanges
@@ -30,7 +31,7 @@ from pipelines.standin.engine.session import EngineSession
 from pipelines.standin.engine.storage import TableStore
 from pipelines.standin.engine.transactions import Transactions
 from pipelines.standin.interface import OraError
-from pipelines.standin.model import PDB, ROOT, ArchivedCopy, Constraint, DatabaseState, TableDef
+from pipelines.standin.model import PDB, ROOT, Constraint, DatabaseState, TableDef
 
 StoreKey = tuple[int, str, str]
 Plan = TypeVar("Plan")
@@ -59,8 +60,10 @@ class Database:
         kept = checkpoint.load(self.directory)
         self.clock = Clock(kept.scn if kept else options.start_scn)
         self.state: DatabaseState = kept.state if kept else found_database(options, self.directory, self.clock)
-        self.archiver = Archiver(self.state, self.clock, self.lock)
-        self.redo = RedoWriter(self.state, self.clock, self.archiver.archive)
+        self.archiver = Archiver(self.state, self.clock, self.lock, self.changed.notify_all)
+        self.archived_logs = ArchivedLogs(self.state, self.clock, self.directory)
+        self.redo = RedoWriter(self.state, self.clock, self.archiver)
+        self.recovery = Recovery(self)
         self.redo_threads = RedoThreads(self)
         if kept:
             checkpoint.restore(self, kept)
@@ -88,7 +91,7 @@ class Database:
     def tick(self) -> None:
         """What passes in a second: SCNs, the heartbeat of every open thread, switches by ARCHIVE_LAG_TARGET."""
         with self.lock:
-            if not self._closed:
+            if not self._closed and not self.state.is_mounted:
                 self.clock.advance(self.options.scns_per_second)
                 self.redo_threads.heartbeat()
 
@@ -130,6 +133,10 @@ class Database:
         with self.lock:
             if self.password_of(user, service) is None:
                 raise OraError(1017, "invalid username/password; logon denied")
+            if user != "SYS" and self.state.is_mounted:
+                raise OraError(1033, "ORACLE initialization or shutdown in progress")
+            if user != "SYS" and self.archiver.condition == "FAILED":
+                raise OraError(257, "Archiver error. Connect AS SYSDBA only until resolved.")
             if not holds(self.state.users[user], "CREATE SESSION"):
                 raise OraError(1045, f"user {user} lacks CREATE SESSION privilege; logon denied")
             thread = self.redo_threads.of_instance(instance)
@@ -183,6 +190,7 @@ class Database:
         table = store.definition
         key = (table.con_id, table.owner, table.name)
         del self.stores[key], self.state.tables[key]
+        self.state.last_drop_scn = self.clock.scn
         store.generation += 1
         self.forget_plans()
 
@@ -218,6 +226,20 @@ class Database:
             if constraint.kind == "R" and constraint.enabled and constraint.references in keys
         ]
 
+    def await_redo(self, session: EngineSession, *, to_switch: bool = False) -> None:
+        """Wait while the session's thread has no log to write to (log file switch, archiving needed)."""
+
+        def may_go_on() -> bool:
+            thread = self.state.threads[session.thread]
+            return self.redo.can_switch(thread) if to_switch else not self.redo.is_blocked(thread)
+
+        with self.lock:
+            if self.state.is_mounted:
+                raise OraError(1109, "database not open")
+            if not may_go_on():
+                self.changed.wait_for(lambda: session.cancelled or session.killed or may_go_on())
+                session.check_cancelled()
+
     def switch_log(self, thread: int = 1) -> None:
         """ALTER SYSTEM SWITCH LOGFILE on that instance."""
         with self.lock:
@@ -229,18 +251,3 @@ class Database:
             for thread in self.state.threads.values():
                 if thread.is_open:
                     self.redo.switch(thread)
-
-    def purge(
-        self,
-        *,
-        thread: int | None = None,
-        before_sequence: int | None = None,
-        older_than: datetime | None = None,
-        dest_id: int | None = None,
-        delete_file: bool = True,
-        mark: bool = True,
-    ) -> list[ArchivedCopy]:
-        """Delete archived logs as RMAN does; without `mark` as `rm` does, without `delete_file` only the claim."""
-        chosen = selection(thread=thread, before_sequence=before_sequence, older_than=older_than, dest_id=dest_id)
-        with self.lock:
-            return self.archiver.purge(chosen, delete_file=delete_file, mark=mark)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from pipelines.standin.engine.founding import new_thread
 from pipelines.standin.interface import OraError
 from pipelines.standin.model import RedoThreadState
 
@@ -36,14 +37,17 @@ class RedoThreads:
         for thread in database.state.threads.values():
             if thread.is_open:
                 thread.last_redo_scn, thread.last_redo_at = database.clock.scn, now
-                if lag and now - thread.current.first_at >= lag:
+                if lag and now - thread.current.first_at >= lag and database.redo.can_switch(thread):
                     database.redo.switch(thread)
+        database.archiver.work()
 
     def close(self, number: int) -> None:
         """Shut that instance down cleanly: its sessions end, its last log is archived, its checkpoint is its end."""
         database = self._database
         with database.lock:
             thread = self._thread(number)
+            if not thread.is_open:
+                raise OraError(1034, f"instance {thread.instance} is not started")
             for session in [s for s in database.sessions.values() if s.thread == number]:
                 database.kill(session.number)
             database.redo.switch(thread)
@@ -57,12 +61,42 @@ class RedoThreads:
             thread = self._thread(number)
             if thread.is_open:
                 raise OraError(1154, "database busy. Open, close, mount, and dismount not allowed now")
-            scn, at = database.clock.next_scn(), database.clock.second()
             if thread.enabled == "DISABLED":
-                thread.enabled, thread.enable_scn, thread.enable_at = "PUBLIC", scn, at
+                raise OraError(1618, f"redo thread {number} is not enabled - cannot mount")
+            scn, at = database.clock.next_scn(), database.clock.second()
             thread.current.first_scn, thread.current.first_at = scn, at
             thread.is_open, thread.opened_at = True, at
             thread.last_redo_scn, thread.last_redo_at = scn, at
+            database.redo.reopen(thread)
+
+    def add(self, number: int) -> None:
+        """ALTER DATABASE ADD LOGFILE THREAD n: the groups of a thread that is not enabled yet."""
+        database = self._database
+        with database.lock:
+            if number in database.state.threads:
+                raise OraError(1184, f"logfile group already exists for thread {number}")
+            thread = new_thread(database.state, database.options, database.directory, database.clock, number)
+            thread.is_open, thread.enabled, thread.enable_scn, thread.enable_at = False, "DISABLED", 0, None
+            first = thread.current
+            first.status, first.sequence, first.first_scn = "UNUSED", 0, 0
+            database.state.threads[number] = thread
+
+    def enable(self, number: int, *, public: bool = True) -> None:
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD n: from a fresh SCN on, and closed until its instance starts."""
+        database = self._database
+        with database.lock:
+            thread = database.state.threads.get(number)
+            if thread is None:
+                raise OraError(1612, f"instance (thread {number}) has no log groups")
+            if thread.enabled != "DISABLED":
+                raise OraError(1612, f"instance UNNAMED_INSTANCE_{number} (thread {number}) is already enabled")
+            scn, at = database.clock.next_scn(), database.clock.second()
+            thread.enabled = "PUBLIC" if public else "PRIVATE"
+            thread.enable_scn, thread.enable_at = scn, at
+            thread.checkpoint_scn, thread.checkpoint_at = scn, at
+            if all(log.status == "UNUSED" for log in thread.logs):
+                first = thread.logs[0]
+                first.status, first.sequence, first.first_scn, first.first_at = "CURRENT", 1, scn, at
             database.redo.reopen(thread)
 
     def disable(self, number: int) -> None:
@@ -85,5 +119,5 @@ class RedoThreads:
     def _thread(self, number: int) -> RedoThreadState:
         thread = self._database.state.threads.get(number)
         if thread is None:
-            raise OraError(1612, f"instance (thread {number}) is already enabled or does not exist")
+            raise OraError(1613, f"instance (thread {number}) does not exist")
         return thread

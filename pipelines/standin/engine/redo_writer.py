@@ -6,8 +6,7 @@ The caller holds the database's lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from pipelines.standin.engine.archiver import Archiver
 from pipelines.standin.engine.clock import Clock
 from pipelines.standin.model import DatabaseState, LogHistoryRow, OnlineLog, RedoThreadState
 from pipelines.standin.redo_file import RedoRecord
@@ -19,17 +18,28 @@ _COLUMN_HEADER = 8
 
 
 class RedoWriter:
-    def __init__(self, state: DatabaseState, clock: Clock, archive: Callable[[RedoThreadState, OnlineLog], None]) -> None:
-        self._state, self._clock, self._archive = state, clock, archive
-        self._current = {n: t.current for n, t in state.threads.items()}
+    def __init__(self, state: DatabaseState, clock: Clock, archiver: Archiver) -> None:
+        self._state, self._clock, self._archiver = state, clock, archiver
+        self._current: dict[int, OnlineLog] = {}
+        for thread in state.threads.values():
+            self.reopen(thread)
+
+    def can_switch(self, thread: RedoThreadState) -> bool:
+        """False when every other group still has to be archived."""
+        return bool(thread.free_groups) or self._archiver.gives_groups(thread.number)
+
+    def is_blocked(self, thread: RedoThreadState) -> bool:
+        """The log is full and there is none to switch to: whoever writes has to wait before he begins."""
+        log = self._current[thread.number]
+        return log.used_bytes >= log.size_bytes and not self.can_switch(thread)
 
     def write(self, record: RedoRecord) -> int:
         """Append the record and return its SCN."""
         thread = self._state.threads[record.thread]
         size = _size_of(record)
         log = self._current[record.thread]
-        if log.used_bytes + size > log.size_bytes and log.records:
-            log = self.switch(thread)
+        if log.used_bytes + size > log.size_bytes and log.records and self.can_switch(thread):
+            log = self.switch(thread)  # else the statement that runs is let finish in this log
         record.scn = thread.last_redo_scn = self._clock.next_scn()
         record.at = thread.last_redo_at = self._clock.second()
         record.sequence = log.sequence
@@ -41,7 +51,7 @@ class RedoWriter:
 
     def switch(self, thread: RedoThreadState) -> OnlineLog:
         """Close the current log and open the next. Both sides of the cut are one fresh SCN, so no record can lie on the
-        wrong side of it."""
+        wrong side of it. A group is added where none is free."""
         old = thread.current
         scn, at = self._clock.next_scn(), self._clock.second()
         new = self._free_group(thread)
@@ -51,20 +61,24 @@ class RedoWriter:
         new.status, new.archived, new.used_bytes, new.records = "CURRENT", False, 0, []
         self._current[thread.number] = new
         thread.checkpoint_scn, thread.checkpoint_at = scn, at
-        self._archive(thread, old)
+        self._archiver.archive(old)
         return new
+
+    def finish(self, thread: RedoThreadState, scn: int) -> None:
+        """The thread's redo of this incarnation ends at `scn`; its current log is archived and no other follows."""
+        log = thread.current
+        self._close(thread, log, scn)
+        self._archiver.archive(log)
 
     def _close(self, thread: RedoThreadState, log: OnlineLog, scn: int) -> None:
         log.next_scn, log.next_at, log.status = scn, self._clock.second(), "ACTIVE"
         history = self._state.history
         resetlogs_scn = self._state.incarnation.resetlogs_scn
-        history.append(
-            LogHistoryRow(len(history) + 1, thread.number, log.sequence, log.first_scn, log.first_at, scn, resetlogs_scn)
-        )
+        recid = 1 + (history[-1].recid if history else 0)
+        history.append(LogHistoryRow(recid, thread.number, log.sequence, log.first_scn, log.first_at, scn, resetlogs_scn))
 
     def _free_group(self, thread: RedoThreadState) -> OnlineLog:
-        """An unused or archived group; while the archiver is held back, one more is added instead of stopping the database."""
-        free = [log for log in thread.logs if log.status == "UNUSED" or (log.status == "INACTIVE" and log.archived)]
+        free = thread.free_groups
         if free:
             return min(free, key=lambda log: (log.status != "UNUSED", log.sequence, log.group))
         group = 1 + max(log.group for t in self._state.threads.values() for log in t.logs)
@@ -75,8 +89,10 @@ class RedoWriter:
         return log
 
     def reopen(self, thread: RedoThreadState) -> None:
-        """Take over a thread whose logs were changed from outside (closed, reopened)."""
-        self._current[thread.number] = thread.current
+        """Take over a thread whose logs were changed from outside (added, closed, reopened)."""
+        current = next((log for log in thread.logs if log.status == "CURRENT"), None)
+        if current is not None:
+            self._current[thread.number] = current
 
 
 def _size_of(record: RedoRecord) -> int:

@@ -120,6 +120,7 @@ class EngineSession:
         for number, values in enumerate(rows or ((),)):
             try:
                 with database.lock:
+                    database.await_redo(self)
                     plan = database.plan(self, text, lambda: self._compile_dml(text))
                     touched = self._run_dml(plan, text, values)
             except OraError as error:
@@ -196,6 +197,7 @@ class EngineSession:
         with self.database.lock:
             self.savepoint_before_start.clear()
             if self.transaction is not None:
+                self.database.await_redo(self)
                 self.database.transactions.commit(self.transaction)
 
     def rollback(self) -> None:

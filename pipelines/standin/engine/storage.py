@@ -63,6 +63,7 @@ class TableStore:
         self.next_row = 0
         self.indexes: list[Index] = []
         self.locks: dict[int, Transaction] = {}  # SELECT .. FOR UPDATE
+        self.created_scn = scn
         self.structure_scn = scn  # of the last structural DDL: no flashback beyond
         self.pad: Row = ()
         self.layout = Layout(definition, frozenset())
@@ -121,6 +122,18 @@ class TableStore:
 
     def last_scn(self, row: int) -> int:
         return next((v.scn for v in reversed(self.rows.get(row, ())) if v.tx is None), 0)
+
+    def rewind(self, scn: int) -> None:
+        """Forget everything after `scn`; no transaction is open."""
+        for row, versions in list(self.rows.items()):
+            kept = [version for version in versions if version.scn <= scn]
+            if kept:
+                self.rows[row] = kept
+            else:
+                del self.rows[row]
+        for index in self.indexes:
+            self.reindex(index)
+        self.generation += 1
 
     def trim(self, row: int, bound: int) -> None:
         """Forget versions that no snapshot at or above `bound` sees."""

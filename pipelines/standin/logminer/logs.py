@@ -14,6 +14,7 @@ from pipelines.standin.model import DatabaseState, OnlineLog
 from pipelines.standin.redo_file import BATCH_RECORDS, LogHeader, read_header, read_records, to_batch
 
 OPEN_ENDS = frozenset({2**64 - 1, 2**48 - 1})  # NEXT_CHANGE# of a current log: the newer and the older sentinel
+_LINUX_EACCES = ("ORA-27041: unable to open file", "Linux-x86_64 Error: 13: Permission denied")
 _LINUX_ENOENT = ("ORA-27037: unable to obtain file status", "Linux-x86_64 Error: 2: No such file or directory")
 
 
@@ -50,6 +51,8 @@ def open_log(name: str, state: DatabaseState) -> MinedLog:
         header, size = read_header(path), path.stat().st_size
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as missing:
         raise cannot_open(name) from missing
+    except PermissionError as denied:
+        raise cannot_open(name, *_LINUX_EACCES) from denied
     except OSError as failure:
         raise cannot_open(name, str(failure)) from failure
     except ValueError as no_log:
@@ -92,6 +95,8 @@ def read_log(log: MinedLog) -> Iterator[pa.RecordBatch]:
         yield from read_records(path)
     except FileNotFoundError as missing:
         raise cannot_open(log.name) from missing
+    except PermissionError as denied:
+        raise cannot_open(log.name, *_LINUX_EACCES) from denied
     except (pa.ArrowInvalid, ValueError) as broken:
         raise _corrupt(log) from broken
     except OSError as failure:

@@ -60,25 +60,26 @@ def _product(state: DatabaseState) -> str:
     return "Oracle Database 23ai Free" if major >= 23 else f"Oracle Database {major}c Enterprise Edition"
 
 
-def _instance_row(state: DatabaseState, thread: RedoThreadState) -> Row:
+def _instance_row(session: EngineSession, thread: RedoThreadState) -> Row:
+    database = session.database
+    state: DatabaseState = database.state
     version, full = _release(state)
     parallel = "YES" if len(state.threads) > 1 else "NO"
     return (
-        thread.number, thread.instance, "standin", version, full, thread.opened_at, "OPEN", parallel, thread.number, "STARTED",
-        None, "ALLOWED", "ACTIVE", 0,
+        thread.number, thread.instance, "standin", version, full, thread.opened_at, "MOUNTED" if state.is_mounted else "OPEN",
+        parallel, thread.number, database.archiver.condition, "ARCHIVE LOG" if database.redo.is_blocked(thread) else None,
+        "ALLOWED", "ACTIVE", 0,
     )  # fmt: skip
 
 
 def this_instance(session: EngineSession) -> Iterator[Row]:
-    state: DatabaseState = session.database.state
-    yield _instance_row(state, state.threads[session.thread])
+    yield _instance_row(session, session.database.state.threads[session.thread])
 
 
 def all_instances(session: EngineSession) -> Iterator[Row]:
-    state: DatabaseState = session.database.state
-    for thread in state.threads.values():
+    for thread in session.database.state.threads.values():
         if thread.is_open:
-            yield (thread.number, *_instance_row(state, thread))
+            yield (thread.number, *_instance_row(session, thread))
 
 
 def active_instances(session: EngineSession) -> Iterator[Row]:

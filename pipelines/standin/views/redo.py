@@ -25,7 +25,8 @@ def database(session: EngineSession) -> Iterator[Row]:
     yield (
         state.dbid, state.name, state.unique_name, state.created, incarnation.resetlogs_scn, incarnation.resetlogs_at,
         incarnation.prior_resetlogs_scn, "ARCHIVELOG" if state.archivelog else "NOARCHIVELOG", checkpoint,
-        max((c.next_scn for c in state.archived), default=0), "CURRENT", scn, "READ WRITE", "PRIMARY", scn,
+        max((c.next_scn for c in state.archived), default=0), "CURRENT", scn,
+        "MOUNTED" if state.is_mounted else "READ WRITE", "PRIMARY", scn,
         yes(state.force_logging), minimal, yes("PK" in logged), yes("UI" in logged), yes("FK" in logged), yes("ALL" in logged),
         "NO", "NO", yes(state.is_cdb), 13, "Linux x86 64-bit", "NO", 0,
     )  # fmt: skip
@@ -84,7 +85,7 @@ def destinations(session: EngineSession) -> Iterator[Row]:
         dest = known.get(number)
         yield (
             number, f"LOG_ARCHIVE_DEST_{number}", dest.status if dest else "INACTIVE", "OPTIONAL", "SYSTEM", "PRIMARY", "ARCH",
-            dest.path if dest else None, None, 0,
+            dest.path if dest else None, dest.error if dest else None, 0,
         )  # fmt: skip
 
 
@@ -97,8 +98,8 @@ def destination_states(session: EngineSession) -> Iterator[Row]:
         last = max(copies, key=lambda c: (c.thread, c.sequence), default=None)
         yield (
             number, f"LOG_ARCHIVE_DEST_{number}", dest.status if dest else "INACTIVE", "LOCAL", "OPEN" if dest else "UNKNOWN",
-            "IDLE", dest.path if dest else None, last.thread if last else 0, last.sequence if last else 0, None,
-            state.unique_name if dest else "NONE", 0,
+            "IDLE", dest.path if dest else None, last.thread if last else 0, last.sequence if last else 0,
+            dest.error if dest else None, state.unique_name if dest else "NONE", 0,
         )  # fmt: skip
 
 

@@ -80,13 +80,21 @@ class PacketStream:
 
     def send_data(self, payload: bytes) -> None:
         """One response or a part of it, cut into DATA packets of at most SDU bytes."""
+        self._write(self._packed(payload))
+
+    def send_half(self, payload: bytes) -> None:
+        """What is on the way when the network is cut: the first half, in the middle of a packet."""
+        packed = self._packed(payload)
+        self._write(packed[: len(packed) // 2])
+
+    def _packed(self, payload: bytes) -> bytes:
         room = self.sdu - _DATA_HEADER
         view = memoryview(payload)
         pieces: list[bytes | memoryview] = []
         for start in range(0, len(payload), room):
             piece = view[start : start + room]
             pieces += [struct.pack(">IBBHH", len(piece) + _DATA_HEADER, PacketType.DATA, 0, 0, 0), piece]
-        self._write(b"".join(pieces))
+        return b"".join(pieces)
 
     def calls_for_attention(self) -> bool:
         """Did the client send a marker, or go away, while its call runs? Takes nothing from the stream."""

@@ -1,7 +1,7 @@
 """The listener: accepts clients on a loopback port and gives each session a thread.
 
-It can be told to misbehave: `refuse` turns every new client away with a listener's code, `drop_after_rows` hangs up on
-a client in the middle of a fetch.
+It can be told to misbehave: `refuse` turns every new client away with a listener's code, `cut_fetches` hangs up on a client
+in the middle of a fetch, `stop_listening` closes the port.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ log = logging.getLogger(__name__)
 class Listener:
     def __init__(self, instance: Instance, host: str = "127.0.0.1", port: int = 0) -> None:
         self.refuse: int | None = None  # the code new clients are refused with, such as 12514 or 12528
-        self.drop_after_rows: int | None = None
+        self._cut_after: int | None = None
+        self._cuts_left = 0
         self._instance = instance
         self._socket = socket.create_server((host, port), backlog=128)
         self.host, self.port = self._socket.getsockname()[:2]
         self._watch = CallWatch()
-        self._accepting = threading.Thread(target=self._accept, name="standin-listener", daemon=True)
+        self._accepting = self._acceptor()
         self._sessions: dict[threading.Thread, ClientSession] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -53,14 +54,10 @@ class Listener:
             already, self._closed = self._closed, True
         if already:
             return
-        if self._accepting.is_alive():
-            self._socket.shutdown(socket.SHUT_RDWR)  # wakes accept()
-            self._accepting.join(max(ends_at - time.monotonic(), 0))
-        self._socket.close()
+        self._close_port()
         with self._lock:
             sessions = dict(self._sessions)
-        for session in sessions.values():
-            session.kill()
+        self.drop_clients()
         for thread in sessions:
             thread.join(max(ends_at - time.monotonic(), 0))
         if self._watch.is_alive:
@@ -69,10 +66,50 @@ class Listener:
         if stuck:
             raise TimeoutError(f"sessions did not end within {deadline_seconds} s: {', '.join(stuck)}")
 
-    def _accept(self) -> None:
+    def cut_fetches(self, after_rows: int | None, times: int = 1) -> None:
+        """The next `times` responses of results that have given more than `after_rows` rows stop half-way; None: no more."""
+        with self._lock:
+            self._cut_after, self._cuts_left = after_rows, times
+
+    def cuts(self, rows: int) -> bool:
+        with self._lock:
+            if self._cut_after is None or self._cuts_left <= 0 or rows <= self._cut_after:
+                return False
+            self._cuts_left -= 1
+            return True
+
+    def drop_clients(self) -> None:
+        """Hang up on everybody."""
+        with self._lock:
+            sessions = list(self._sessions.values())
+        for session in sessions:
+            session.kill()
+
+    def stop_listening(self) -> None:
+        """Nobody listens; the port stays ours, so that nobody else takes it."""
+        if not self._closed and self._accepting.is_alive():
+            self._close_port()
+            self._socket = _bound(self.host, self.port)
+
+    def listen_again(self) -> None:
+        if not self._closed and not self._accepting.is_alive():
+            self._socket.listen(128)
+            self._accepting = self._acceptor()
+            self._accepting.start()
+
+    def _close_port(self) -> None:
+        if self._accepting.is_alive():
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes accept()
+            self._accepting.join()
+        self._socket.close()
+
+    def _acceptor(self) -> threading.Thread:
+        return threading.Thread(target=self._accept, args=(self._socket,), name="standin-listener", daemon=True)
+
+    def _accept(self, listening: socket.socket) -> None:
         while True:
             try:
-                connection, client = self._socket.accept()
+                connection, client = listening.accept()
             except OSError:  # closed
                 return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -90,3 +127,12 @@ class Listener:
         finally:
             with self._lock:
                 self._sessions.pop(threading.current_thread(), None)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """As create_server makes it, but for the listening: clients are refused."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    held = socket.socket(family, socket.SOCK_STREAM)
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind((host, port))
+    return held

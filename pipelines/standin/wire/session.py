@@ -25,7 +25,9 @@ class Misbehaviour(Protocol):
     """What a listener has been told to do wrong."""
 
     refuse: int | None
-    drop_after_rows: int | None
+
+    def cuts(self, rows: int) -> bool:
+        """Whether the response of a fetch that has given so many rows is cut off now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +153,11 @@ class ClientSession:
         if reply.error is not None and reply.error.code == CANCELLED and call.interrupted:
             self._stream.send_marker(Marker.BREAK)  # the client answers with RESET
             return
-        limit = self._misbehaviour.drop_after_rows
-        if limit is not None and reply.is_fetch and reply.count > limit:
-            raise Disconnected(f"told to drop the connection after {limit} rows")
-        end = self._ending(reply)
-        self._stream.send_data(b"".join((*reply.parts, end)))
+        response = b"".join((*reply.parts, self._ending(reply)))
+        if reply.is_fetch and self._misbehaviour.cuts(reply.count):
+            self._stream.send_half(response)
+            raise Disconnected(f"told to drop the connection after {reply.count} rows")
+        self._stream.send_data(response)
         if reply.ahead is not None:
             reply.ahead.read_ahead(reply.rows_ahead)
 

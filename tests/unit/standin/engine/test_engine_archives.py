@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -72,24 +71,6 @@ def test_a_held_archiver_leaves_logs_active_and_catches_up_in_order():
     assert waiting == []
     assert sorted(unarchived) == [1, 2, 3, 4]
     assert [c.sequence for c in database.state.archived] == [1, 2, 3, 4]
-    database.close()
-
-
-def test_purging_as_rman_marks_and_deletes_and_rm_only_deletes():
-    database = open_database()
-    for _ in range(3):
-        database.switch_log()
-    names = [c.name for c in database.state.archived]
-    database.purge(before_sequence=2)
-    database.purge(before_sequence=3, mark=False)
-
-    assert [os.path.exists(n) for n in names] == [False, False, True]
-    assert [(c.status, c.deleted, c.name is None) for c in database.state.archived] == [
-        ("D", True, True),
-        ("A", False, False),
-        ("A", False, False),
-    ]
-    assert [h.sequence for h in database.state.history] == [1, 2, 3]
     database.close()
 
 

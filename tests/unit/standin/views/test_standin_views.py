@@ -5,7 +5,10 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.standin import views
+from pipelines.standin.engine.archiver import Archiver
 from pipelines.standin.engine.catalog import VIEWS
+from pipelines.standin.engine.clock import Clock
+from pipelines.standin.engine.redo_writer import RedoWriter
 from pipelines.standin.engine.storage import Index
 from pipelines.standin.model import (
     PDB,
@@ -73,7 +76,9 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
     state = state or database_state()
     key, extra = Index("ORDERS_PK", ("ID",), True), Index("ORDERS_AT", ("AT", "NAME"), False)
     stores = {t.object_id: SimpleNamespace(definition=t, indexes=[key, extra]) for t in state.tables.values()}
-    database = SimpleNamespace(state=state, lock=nullcontext(), clock=SimpleNamespace(scn=123), stores=stores)
+    database = SimpleNamespace(state=state, lock=nullcontext(), clock=Clock(123), stores=stores)
+    database.archiver = Archiver(state, database.clock, database.lock)
+    database.redo = RedoWriter(state, database.clock, database.archiver)
     session = SimpleNamespace(
         nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42
     )
