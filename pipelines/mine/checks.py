@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotUnderstood
+from pipelines.mine.copies import EdgeCut
 from pipelines.mine.rows import as_integers
 from pipelines.redo import Slice
 from pipelines.table import TableId
@@ -20,13 +21,17 @@ UNDERSTOOD = {1: "INSERT", 2: "DELETE", 3: "UPDATE", 5: "DDL", 6: "START", 7: "C
 LARGE_OBJECTS = [9, 10, 11, 28, 29, 68, 70, 71, 91, 92, 93]
 MISSING_SCN, UNSUPPORTED = 34, 255
 NO_SUPPLEMENTAL = "no supplemental log data found"
-STATUS_WORDS = {
-    3: "LogMiner does not guarantee the row",
-    4: "a block of the log is corrupt",
-    5: "the row needs assembly from neighbouring logs",
-    1291: "the redo stream has a hole",
-    1343: "a block of the log is corrupt",
+HOLE, CORRUPT = 1291, 1343  # ORA codes, and what STATUS says
+# STATUS -> what it means, and the ORA code of the same trouble, by which another copy of the log is tried.
+STATUSES = {
+    3: ("LogMiner does not guarantee the row", None),
+    4: ("a block of the log is corrupt", CORRUPT),
+    5: ("the row needs assembly from neighbouring logs", None),
+    HOLE: ("the redo stream has a hole", HOLE),
+    CORRUPT: ("a block of the log is corrupt", CORRUPT),
 }
+ASSEMBLY_REQUIRED = 5
+UNKNOWN_STATUS = ("a status that is not understood", None)
 
 RESTORE = "restore the archived log from a backup or another destination, and run again"
 REPORT = "keep the archived log, and report the row"
@@ -44,11 +49,13 @@ def is_captured(rows: pa.RecordBatch, tables: Sequence[TableId], object_ids: fro
 
 def check_stream(batch: pa.RecordBatch) -> None:
     """Before rows are formed: holes and corruption, whose rows have no address, name or transaction to speak of."""
-    _stop(batch, pc.equal(as_integers(batch, "operation_code"), MISSING_SCN), RedoLost, "the redo stream has a hole", RESTORE)
+    what, code = STATUSES[HOLE]
+    _stop(batch, pc.equal(as_integers(batch, "operation_code"), MISSING_SCN), RedoLost, what, RESTORE, code)
     status = as_integers(batch, "status")
     for number in pc.unique(status.filter(pc.invert(pc.is_in(status, value_set=pa.array([0, 2]))))).to_pylist():
-        what = STATUS_WORDS.get(number, "a status that is not understood")
-        _stop(batch, pc.equal(status, number), MiningIncomplete, what, RESTORE)
+        what, code = STATUSES.get(number, UNKNOWN_STATUS)
+        kind = EdgeCut if number == ASSEMBLY_REQUIRED else MiningIncomplete
+        _stop(batch, pc.equal(status, number), kind, what, RESTORE, code)
 
 
 def check_rows(rows: pa.RecordBatch, logs: Slice, tables: Sequence[TableId], object_ids: frozenset[int]) -> None:
@@ -79,13 +86,16 @@ def _both(one: pa.Array, other: pa.Array) -> pa.Array:
     return pc.and_(one, other.fill_null(False))
 
 
-def _stop(rows: pa.RecordBatch, wrong: pa.Array, kind: type[RedolakeError], what: str, cure: str) -> None:
+def _stop(
+    rows: pa.RecordBatch, wrong: pa.Array, kind: type[RedolakeError], what: str, cure: str, ora_code: int | None = None
+) -> None:
     if not pc.any(wrong).as_py():
         return
     row = rows.slice(pc.index(wrong.fill_null(False), True).as_py(), 1).to_pylist()[0]
     raise kind(
         what,
         cure=cure,
+        ora_code=ora_code,
         thread=row["thread"],
         sequence=row.get("sequence", row.get("sequence_no")),
         rs_id=str(row["rs_id"] or "").strip() or None,

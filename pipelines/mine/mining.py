@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.mine.checks import check_rows, check_stream
+from pipelines.mine.copies import Reading
 from pipelines.mine.pieces import PieceJoiner, bounded
-from pipelines.mine.rows import landed_rows
+from pipelines.mine.rows import landed_rows, log_of
 from pipelines.mine.selection import predicate
 from pipelines.mine.session import Session, logminer
 from pipelines.redo import Slice, Window
@@ -30,6 +31,8 @@ class MiningFacts:
     outside_count: int = 0  # of these, left out because the window does not answer for their SCN
     dictionary_scn: int | None = None  # the online catalogue is not older than this
     destinations: dict[str, int] = field(default_factory=dict)  # "thread/sequence" -> DEST_ID of the copy that was read
+    refused: tuple[str, ...] = ()  # copies that earlier attempts found bad
+    neighbours: tuple[int, ...] = ()  # sequences mined beside the slice's own, to complete a row at its edge
     settings: dict[str, str] = field(default_factory=dict)
     complete: bool = False
 
@@ -39,6 +42,8 @@ class MiningFacts:
             "outside": self.outside_count,
             "dictionary_scn": self.dictionary_scn,
             "destinations": dict(self.destinations),
+            "refused": list(self.refused),
+            "neighbours": list(self.neighbours),
             "settings": dict(self.settings),
         }
 
@@ -49,7 +54,7 @@ class SliceMining:
     def __init__(
         self,
         session: Session,
-        logs: Slice,
+        reading: Reading,
         window: Window,
         *,
         tables: Sequence[TableId],
@@ -57,17 +62,17 @@ class SliceMining:
         container: str | None,
         fetch_rows: int,
     ) -> None:
-        self._session, self._logs, self._window = session, logs, window
+        self._session, self._reading, self._logs, self._window = session, reading, reading.own, window
         self._tables, self._object_ids, self._container = tuple(tables), object_ids, container
         self._fetch_rows = fetch_rows
-        self.facts = MiningFacts()
+        self.facts = MiningFacts(refused=reading.refused, neighbours=tuple(sorted(reading.neighbours)))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         session, facts = self._session, self.facts
         session.use_container(None)
         facts.settings = dict(session.pin_session())
         facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
-        with logminer(session, self._logs) as opened:
+        with logminer(session, self._reading, self._window) as opened:
             facts.destinations = {f"{log.thread}/{log.sequence}": copy.dest_id for log, copy in opened.items()}
             yield from self._rows()
         facts.complete = True
@@ -77,11 +82,18 @@ class SliceMining:
         sql = f"{statement('redo_rows')}\n WHERE {where}"
         joiner = PieceJoiner()
         for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows"):
-            for fetched in lower_case(answer):
+            for fetched in map(self._own_part, lower_case(answer)):
                 check_stream(fetched)
                 for batch in bounded(joiner.feed(fetched)):
                     yield from self._landed(batch)
         joiner.close()
+
+    def _own_part(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without the rows that begin in a neighbour: they are its slice's. A row that tells no log is kept."""
+        if not self._reading.neighbours:
+            return batch
+        beside = pc.is_in(log_of(batch, self._reading.added), value_set=pa.array(sorted(self._reading.neighbours), pa.int64()))
+        return batch.filter(pc.invert(beside))
 
     def _landed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         rows = landed_rows(batch, self._logs, self.facts.row_count)
@@ -103,7 +115,7 @@ def lower_case(answer: Any) -> list[pa.RecordBatch]:
 
 def mine_slice(
     session: Session,
-    logs: Slice,
+    logs: Slice | Reading,
     window: Window,
     *,
     tables: Sequence[TableId],
@@ -111,5 +123,11 @@ def mine_slice(
     container: str | None,
     fetch_rows: int,
 ) -> SliceMining:
-    """Rows of `logs` that `window` answers for. Nothing is asked of the database before the first batch is taken."""
-    return SliceMining(session, logs, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows)
+    """One attempt at the rows of `logs` that `window` answers for; `mine_whole` makes the next one where that may help.
+
+    Nothing is asked of the database before the first batch is taken.
+    """
+    reading = logs if isinstance(logs, Reading) else Reading(logs, logs)
+    return SliceMining(
+        session, reading, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows
+    )

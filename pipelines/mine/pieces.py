@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.errors import MiningIncomplete
+from pipelines.mine.copies import EdgeCut
 
 # A statement's pieces are one row of redo: all of these must be equal.
 ADDRESS = ("thread", "rs_id", "ssn", "xidusn", "xidslt", "xidsqn")
@@ -40,12 +41,12 @@ class PieceJoiner:
         return join(batch.slice(0, whole), goes_on[:whole])
 
     def close(self) -> None:
-        """Raises MiningIncomplete when the last statement of the slice has no end."""
+        """Raises EdgeCut when the last statement of the slice has no end."""
         if self._held is not None:
             row = self._held.slice(0, 1).to_pylist()[0]
-            raise MiningIncomplete(
+            raise EdgeCut(
                 "the statement of a redo row goes on behind the last log of the slice",
-                cure="raise window.slice_bytes and window.max_bytes so that the neighbouring logs are mined together",
+                cure="run again when the next log of this redo thread is archived (ALTER SYSTEM ARCHIVE LOG CURRENT)",
                 thread=row["thread"],
                 rs_id=row["rs_id"].strip(),
                 scn=row["scn"],

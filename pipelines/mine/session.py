@@ -1,4 +1,4 @@
-"""One LogMiner session: logs added, started, proved to hold what was asked for, ended whatever happens."""
+"""One LogMiner session: logs added, proved to be those that were asked for, started, ended whatever happens."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, SourceUnavailable
-from pipelines.redo import LogCopy, LogFile, Slice
+from pipelines.errors import MiningIncomplete, RedolakeError, SourceBusy, SourceUnavailable
+from pipelines.mine.copies import BAD_COPY, Reading, WrongLog, after_failure, not_available, refusal
+from pipelines.redo import LogCopy, LogFile, Slice, Window
+from pipelines.scn import known_end
 
-# The file cannot be opened or read, or is not what the control file says: another destination's copy may be whole.
-BAD_COPY = frozenset({308, 310, 353, 354, 368, 1284, 1285, 1286, 1287, 1324, 1336, 1343, 1346, 1368, 27037})
 NO_SESSION = 1307
 READ_STATUS = frozenset({0, 1})
 MISSING_STATUS = 4
+IDENTITY = ("thread_id", "thread_sqn", "low_scn", "next_scn", "db_id", "reset_scn")
 
 
 class Session(Protocol):
@@ -27,44 +28,78 @@ class Session(Protocol):
 
 
 @contextmanager
-def logminer(session: Session, logs: Slice) -> Iterator[dict[LogFile, LogCopy]]:
-    """A started LogMiner session over the slice's logs; yields the copy that was opened of each.
+def logminer(session: Session, reading: Reading, window: Window) -> Iterator[dict[LogFile, LogCopy]]:
+    """A started LogMiner session over the logs; yields the copy that was opened of each.
 
-    The range is that of the logs, never the window's: a late row lies in a log that the window's edge cuts (D3).
+    The range is that of the logs, never the window's: a late row lies in a log that the window's edge cuts (D3). Whatever
+    fails in here or in the block, BadCopy is raised in its place while a copy is left that was not tried.
     """
+    logs = reading.added
+    opened: dict[LogFile, LogCopy] = {}
     try:
-        opened = {log: _add(session, log, is_first=n == 0) for n, log in enumerate(logs.logs)}
+        for log in logs.logs:
+            opened[log] = _add(session, log, reading.refused, is_first=not opened)
+        _prove_identity(session, window, opened)
         # LogMiner's end is inclusive.
         session.call("start_logmnr", start_scn=int(logs.first_scn), end_scn=int(logs.next_scn) - 1)
         _prove_whole(session, logs)
         yield opened
-    except BaseException:
-        _end(session, failed=True)
+    except RedolakeError as error:
+        _end(session, error)
+        outcome = after_failure(error, reading, opened)
+        if outcome is error:
+            raise
+        raise outcome from error
+    except BaseException as error:
+        _end(session, error)
         raise
-    _end(session, failed=False)
+    _end(session, None)
 
 
-def _add(session: Session, log: LogFile, *, is_first: bool) -> LogCopy:
+def _add(session: Session, log: LogFile, refused_before: tuple[str, ...], *, is_first: bool) -> LogCopy:
     """Add the first copy that Oracle can open."""
-    refused = []
+    refused = list(refused_before)
     for copy in log.claimed:
         try:
             session.call("new_logfile" if is_first else "add_logfile", file_name=copy.name)
         except RedolakeError as error:
             if error.ora_code not in BAD_COPY:
                 raise
-            refused.append(f"destination {copy.dest_id}: {copy.name}: {error.what}")
+            refused.append(refusal(copy, error))
         else:
             return copy
-    raise RedoLost(
-        f"Redo Thread {log.thread} is inconsistent; an archive log with sequence {log.sequence} is not available",
-        cure=f"restore it with RMAN (RESTORE ARCHIVELOG THREAD {log.thread} SEQUENCE {log.sequence}) and run again; "
-        "or take new snapshots of the tables",
-        thread=log.thread,
-        sequence=log.sequence,
-        scn=log.first_scn,
-        tried="; ".join(refused) or "V$ARCHIVED_LOG claims no copy any more",
-    )
+    raise not_available(log, refused)
+
+
+def _prove_identity(session: Session, window: Window, opened: Mapping[LogFile, LogCopy]) -> None:
+    """Each file is the log that the plan means, and no other that was written over it: its header says so."""
+    incarnations = session.query("incarnations")
+    began = {int(row.resetlogs_id): int(row.resetlogs_scn) for row in incarnations}
+    rows = session.query("mined_logs")
+    by_name = {row.filename: row for row in rows}
+    by_place = {(row.thread_id, row.thread_sqn): row for row in rows}
+    for log, copy in opened.items():
+        row = by_name.get(copy.name) or by_place.get((log.thread, log.sequence))
+        wanted = (log.thread, log.sequence, log.first_scn, log.next_scn, window.dbid, began.get(log.resetlogs_id))
+        found = None if row is None else tuple(getattr(row, name) for name in IDENTITY)
+        # The last log before a RESETLOGS may never have got an end of its own.
+        if found is not None and known_end(found[3]) is None and log.next_scn in began.values():
+            found = (*found[:3], log.next_scn, *found[4:])
+        if found != wanted:
+            raise WrongLog(
+                f"the file {copy.name} is another log than V$ARCHIVED_LOG says: {_differences(found, wanted)}",
+                cure="restore the log that belongs there, and run again",
+                thread=log.thread,
+                sequence=log.sequence,
+                scn=log.first_scn,
+            )
+
+
+def _differences(found: tuple[Any, ...] | None, wanted: tuple[Any, ...]) -> str:
+    if found is None:
+        return "V$LOGMNR_LOGS does not list it"
+    pairs = zip(IDENTITY, found, wanted, strict=True)
+    return ", ".join(f"{name} {have} instead of {want}" for name, have, want in pairs if have != want)
 
 
 def _prove_whole(session: Session, logs: Slice) -> None:
@@ -74,7 +109,8 @@ def _prove_whole(session: Session, logs: Slice) -> None:
     missing = [row for row in own if row.status == MISSING_STATUS]
     read = {(row.thread_id, row.thread_sqn) for row in rows if row.status in READ_STATUS}
     wanted = {(log.thread, log.sequence) for log in logs.logs}
-    if missing or read != wanted:
+    codes = [row.status for row in session.query("mining_parameters")]
+    if missing or read != wanted or codes != [0]:
         raise MiningIncomplete(
             "LogMiner does not read the logs it was given",
             cure="run again; if it stays, compare V$LOGMNR_LOGS with V$ARCHIVED_LOG for this range",
@@ -82,6 +118,7 @@ def _prove_whole(session: Session, logs: Slice) -> None:
             missing="; ".join(row.filename for row in missing) or None,
             unread=_shown(wanted - read),
             unasked=_shown(read - wanted),
+            session_status=None if codes == [0] else codes,
         )
 
 
@@ -89,12 +126,14 @@ def _shown(logs: set[tuple[int, int]]) -> str | None:
     return ", ".join(f"{thread}/{sequence}" for thread, sequence in sorted(logs)) or None
 
 
-def _end(session: Session, *, failed: bool) -> None:
-    """Free the miner's memory. A lost session has ended by itself; after a failure the failure is what counts."""
+def _end(session: Session, failure: BaseException | None) -> None:
+    """Free the miner's memory. A lost or hanging session is left to its disconnect; after a failure that is what counts."""
+    if isinstance(failure, SourceUnavailable | SourceBusy):
+        return
     try:
         session.call("end_logmnr")
     except SourceUnavailable:
         return
     except RedolakeError as error:
-        if not failed and error.ora_code != NO_SESSION:
+        if failure is None and error.ora_code != NO_SESSION:
             raise

@@ -27,8 +27,12 @@ BEGIN
 END;
 
 -- name: mined_logs
--- STATUS 0 and 1 are read, 2 is pruned, 4 is missing.
-SELECT thread_id, thread_sqn, status, filename, info FROM v$logmnr_logs
+-- STATUS 0 and 1 are read, 2 is pruned, 4 is missing. The rest is from the files' own headers.
+SELECT thread_id, thread_sqn, status, filename, info, low_scn, next_scn, db_id, reset_scn FROM v$logmnr_logs
+
+-- name: mining_parameters
+-- One row while a session is started; STATUS is 0 or an ORA code.
+SELECT status FROM v$logmnr_parameters
 
 -- name: redo_rows
 -- SCNs are cast, or the driver makes them doubles. No ORDER BY: LogMiner's own order is the redo's.

@@ -66,6 +66,8 @@ def window(start=100, end=300, logs=LOGS):
 
 
 class FakeSession:
+    session_status = 0
+
     def __init__(self, *answers, unreadable=(), listed=None, error=None):
         self.answers, self.unreadable, self.error = answers, set(unreadable), error
         self.calls, self.listed, self.asked = [], listed, None
@@ -88,8 +90,14 @@ class FakeSession:
     def query(self, name, /, **binds):
         if name == "current_scn":
             return [namedtuple("row", "current_scn")(900)]
-        row = namedtuple("row", "thread_id thread_sqn status filename info")
-        return [row(*values) for values in self.listed or [(1, 1, 1, "/arch/1", None), (1, 2, 0, "/arch/2", None)]]
+        if name == "incarnations":
+            return [namedtuple("row", "resetlogs_id resetlogs_scn")(11, 90)]
+        if name == "mining_parameters":
+            return [namedtuple("row", "status")(self.session_status)]
+        row = namedtuple("row", "thread_id thread_sqn status filename info low_scn next_scn db_id reset_scn")
+        headers = {1: (100, 200), 2: (200, 300), 3: (300, 400)}
+        listed = self.listed or [(1, int(f[-1]), int(n == 0), f, None) for n, f in enumerate(self.files)]
+        return [row(*values, *headers.get(values[1], (0, 1)), 7, 90) if len(values) == 5 else row(*values) for values in listed]
 
     def arrow(self, sql, binds, rows, *, name):
         self.asked = (sql, binds)

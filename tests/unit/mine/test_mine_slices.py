@@ -112,14 +112,24 @@ def test_what_another_thread_misses_is_not_this_slices_concern():
     assert len(mined(FakeSession(batch(redo(150)), listed=listed))) == 1
 
 
-def test_a_fetch_that_breaks_ends_the_session_and_is_not_complete():
+def test_a_fetch_that_breaks_is_not_complete_and_leaves_a_lost_session_alone():
     session = FakeSession(batch(redo(150)), error=SourceUnavailable("DPY-4011"))
     work = mining(session)
 
     with pytest.raises(SourceUnavailable):
         list(work)
-    assert session.ended
+    assert not session.ended  # END_LOGMNR on a hanging session would hang once more
     assert not work.facts.complete
+
+
+def test_a_session_that_oracle_does_not_call_sound_stops_before_anything_is_read():
+    session = FakeSession(batch(redo(150)))
+    session.session_status = 1291
+
+    with pytest.raises(MiningIncomplete) as caught:
+        mined(session)
+    assert caught.value.where["session_status"] == [1291]
+    assert session.asked is None
 
 
 def test_a_reader_that_gives_up_ends_the_session():
