@@ -59,6 +59,16 @@ def _circumstance(record: SliceRecord) -> Mapping[str, Any]:
     return {"token": record.token, **record.circumstance}
 
 
+def captured_since(windows: Sequence[Manifest], table: TableId) -> int | None:
+    """Where the last unbroken run of windows that name the table begins; None when the newest does not."""
+    start = None
+    for window in reversed(windows):
+        if str(table) not in window.tables or start not in (None, window.end):
+            break
+        start = window.start
+    return start
+
+
 def check_place(window: Window, last: Manifest | None, previous_end: int | None) -> None:
     """The compare half of compare-and-set: raises LandingConflict unless the window continues the chain."""
     start = int(window.scns.start)

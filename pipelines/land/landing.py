@@ -148,10 +148,6 @@ class Landing:
         """The full path or URL, for readers that open it themselves."""
         return self._files.location(path)
 
-    def relative(self, location: str) -> str:
-        """The other way round: what `location` was made of."""
-        return location.removeprefix(self._files.location("")).lstrip("/")
-
     def write_text(self, path: str, text: str) -> str:
         """Write a new small file; its location."""
         if not self._files.create(path, text.encode()):
@@ -160,7 +156,7 @@ class Landing:
 
     def read_text(self, location: str) -> str | None:
         """By location; None when there is no such file."""
-        body = self._files.read(self.relative(location))
+        body = self._files.read(location.removeprefix(self._files.location("")).lstrip("/"))
         return None if body is None else body.decode()
 
     def write_rows(self, path: str, answers: Iterable[Any]) -> int:
@@ -223,9 +219,6 @@ class Landing:
 
     def snapshot_folder(self, table: TableId, scn: int) -> str:
         return layout.snapshot_folder(table, scn)
-
-    def snapshot_path(self, table: TableId, scn: int) -> str:
-        return self._files.path(layout.snapshot_folder(table, scn))
 
 
 SnapshotChunk = dict[str, Any]

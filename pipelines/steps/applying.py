@@ -20,7 +20,7 @@ from pipelines.config import Pipeline
 from pipelines.errors import Finding, InvariantBroken, SchemaConflict, TableHeld, Terminal
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import NOT_LOADED, batch_name, chain_of_batches, correct_ledger, write_down
+from pipelines.steps.correcting import NOT_LOADED, batch_name, correct_ledger, last_batch, write_down
 from pipelines.steps.versions import app_id, history, record_derived, table_task
 from pipelines.steps.workplace import Workplace, now, owner, read_order, read_outcome, take_lease, workplace
 from pipelines.table import TableId
@@ -32,9 +32,9 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
     """Write the order for the next batch: a resumed table's catch-up first, else all landed windows not yet applied."""
     with workplace(pipeline) as work:
         lease = take_lease(work, "apply", LEASE_SECONDS)
-        manifests = correct_ledger(work)
-        chain = chain_of_batches(work)
-        spec = catch_up(work, manifests, chain) or next_batch(work, manifests, chain)
+        correct_ledger(work)
+        last = last_batch(work)
+        spec = catch_up(work, last) or next_batch(work, last)
         if spec is None:
             work.ledger.release_lease(lease)
             return {"batch": None, "tables": [], "start": 0, "end": 0, "reason": "every landed window is applied"}
@@ -45,33 +45,35 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
         return {"batch": path, "tables": live, "start": spec.start, "end": spec.end, "reason": f"{len(spec.windows)} window(s)"}
 
 
-def next_batch(work: Workplace, manifests: Sequence[Manifest], chain: Sequence[BatchResult]) -> BatchSpec | None:
+def next_batch(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
     """All landed windows behind the last batch, of one incarnation."""
-    last = chain[-1] if chain else None
-    ahead = [m for m in manifests if last is None or (m.resetlogs_id, m.start) >= (last.resetlogs_id, last.end)]
-    ahead = [m for m in ahead if m.resetlogs_id == ahead[0].resetlogs_id]
-    if not ahead:
-        return None
+    ahead = of_one_incarnation(work.landing.windows() if last is None else work.landing.windows(place_of(last)))
     tables = [entry for entry in work.ledger.tables(work.name) if is_configured(work, entry.table)]
-    return batch_of(work, ahead, last, tables, None)
+    return batch_of(work, ahead, last, tables, None) if ahead else None
+
+
+def place_of(batch: BatchResult) -> tuple[int, int]:
+    return batch.resetlogs_id, batch.end
+
+
+def of_one_incarnation(windows: Sequence[Manifest]) -> list[Manifest]:
+    return [m for m in windows if m.resetlogs_id == windows[0].resetlogs_id]
 
 
 def is_configured(work: Workplace, table: TableId) -> bool:
     return any(t.id == table for t in work.pipeline.tables)
 
 
-def catch_up(work: Workplace, manifests: Sequence[Manifest], chain: Sequence[BatchResult]) -> BatchSpec | None:
+def catch_up(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
     """For a table behind the chain: from the last batch whose end it has reached, with that batch's carry-over."""
-    if not chain:
+    if last is None:
         return None
     for entry in work.ledger.tables(work.name, "live"):
-        if not is_configured(work, entry.table) or entry.complete_to_scn is None or entry.complete_to_scn >= chain[-1].end - 1:
+        if not is_configured(work, entry.table) or entry.complete_to_scn is None or entry.complete_to_scn >= last.end - 1:
             continue
-        reached = [b for b in chain if b.end <= entry.complete_to_scn + 1]
-        before = reached[-1] if reached else None
-        start = before.end if before else chain[0].start
-        ahead = [m for m in manifests if start <= m.start and m.end <= chain[-1].end]
-        ahead = [m for m in ahead if m.resetlogs_id == ahead[0].resetlogs_id]
+        before = last_batch(work, entry.complete_to_scn + 1)
+        windows = work.landing.windows() if before is None else work.landing.windows(place_of(before))
+        ahead = of_one_incarnation([m for m in windows if (m.resetlogs_id, m.end) <= place_of(last)])
         if ahead:
             return batch_of(work, ahead, before, [entry], entry.table)
     return None
@@ -105,7 +107,7 @@ def batch_of(
         start=start,
         end=end,
         token=token,
-        windows=tuple(landed_window(work, m) for m in windows),
+        windows=tuple(LandedWindow(m.name, m.start, m.end, work.landing.files_of(m)) for m in windows),
         tables=tuple(tasks),
         carry_out=f"{folder}/carry-{token.rpartition(':')[2]}",
         manifest=f"{folder}/manifest.json",
@@ -146,11 +148,6 @@ def behind(entry: TableEntry, start: int) -> HoldAt | None:
     return HoldAt(start, error.as_dict())
 
 
-def landed_window(work: Workplace, manifest: Manifest) -> LandedWindow:
-    folder = work.landing.location(f"windows/{manifest.name}")
-    return LandedWindow(manifest.name, manifest.start, manifest.end, tuple(f"{folder}/{file}" for file in manifest.files))
-
-
 def check_chain(windows: Sequence[Manifest], before: BatchResult | None) -> None:
     """Windows reach a table in order and without a hole; anything else is an error."""
     end = windows[0].start if before is None or before.resetlogs_id != windows[0].resetlogs_id else before.end
@@ -171,7 +168,7 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
         write_down(work, result, spec.manifest.rsplit("/", 2)[-2])
         work.ledger.release_lease(take_lease(work, "apply", 1))
-        newly = newly_held(result, chain_of_batches(work))
+        newly = newly_held(result, last_batch(work, result.start))
         tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}
         held = [name for name, t in tables.items() if t["state"] == "held"]
         outcome = {"tables": tables, "held": held, "start": result.start, "end": result.end}
@@ -180,9 +177,8 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         return outcome
 
 
-def newly_held(result: BatchResult, chain: Sequence[BatchResult]) -> list[TableResult]:
+def newly_held(result: BatchResult, before: BatchResult | None) -> list[TableResult]:
     """Told by the manifests alone: another step may have brought the ledger to this one already."""
-    before = next((b for b in reversed(chain) if b.end <= result.start), None)
     held_before = {t.table for t in before.tables if t.state == "held"} if before else set()
     return [
         t

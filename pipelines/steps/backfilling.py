@@ -29,7 +29,8 @@ def backfill_prepare(
         raise Terminal("the range is empty", cure="give a from-SCN below the to-SCN", from_scn=from_scn, to_scn=to_scn)
     with workplace(pipeline) as work:
         chosen = [TableId.parse(text) for text in tables] if tables else [table.id for table in pipeline.tables]
-        manifests = correct_ledger(work)
+        correct_ledger(work)
+        manifests = work.landing.windows()
         windows = covering(manifests, from_scn, to_scn)
         before = [b for b in chain_of_batches(work) if b.end <= from_scn]
         ahead = covering(manifests, before[-1].end if before else manifests[0].start, to_scn)

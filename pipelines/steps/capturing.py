@@ -10,9 +10,8 @@ from pipelines.config import Pipeline
 from pipelines.crash import point
 from pipelines.errors import Terminal
 from pipelines.land import SliceRecord, build_manifest
-from pipelines.manifest import Manifest
-from pipelines.mine import REDO_SCHEMA, mine_slice
-from pipelines.redo import Window
+from pipelines.mine import REDO_SCHEMA, Reading, mine_slice, mine_whole
+from pipelines.redo import LogFile, Window
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.plans import Plan, dictionary_to_json
@@ -90,14 +89,10 @@ def plan_of(work: Workplace, window: str) -> Plan:
     return Plan.from_json(dict(entry.plan))
 
 
-def landed_manifest(work: Workplace, window: str) -> Manifest | None:
-    return work.landing.read_manifest(window)
-
-
 def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int) -> dict[str, Any]:
     """Mine one slice into files of this attempt's own; what is returned names them. A window that has landed is left alone."""
     with workplace(pipeline) as work:
-        if landed_manifest(work, window) is not None:
+        if work.landing.read_manifest(window) is not None:
             return {"landed": True, "slice": slice_number}
         record = mined(work, source, plan_of(work, window), slice_number)
         point(f"mine.slice.{slice_number}")
@@ -106,11 +101,21 @@ def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_nu
 
 def mined(work: Workplace, source: ConnectParams | None, made: Plan, slice_number: int) -> SliceRecord:
     piece = next(s for s in made.window.slices if s.number == slice_number)
+
+    def archived() -> tuple[LogFile, ...]:
+        with opened_source(work.pipeline, source) as oracle:
+            return read_redo_facts(oracle).archived
+
+    return mine_whole(piece, lambda reading: mined_once(work, source, made, reading), archived)
+
+
+def mined_once(work: Workplace, source: ConnectParams | None, made: Plan, reading: Reading) -> SliceRecord:
+    """One attempt, with a session of its own; the file of one that fails is removed."""
     settings = work.pipeline.source
     with opened_source(work.pipeline, source) as oracle:
         mining = mine_slice(
             oracle,
-            piece,
+            reading,
             made.window,
             tables=made.tables,
             object_ids=frozenset(made.object_ids),
@@ -119,7 +124,7 @@ def mined(work: Workplace, source: ConnectParams | None, made: Plan, slice_numbe
         )
         record = work.landing.write_slice(
             made.window,
-            slice_number,
+            reading.own.number,
             mining,
             uuid.uuid4().hex,
             schema=REDO_SCHEMA,
@@ -132,14 +137,13 @@ def mined(work: Workplace, source: ConnectParams | None, made: Plan, slice_numbe
 def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict[str, Any]:
     """Publish the manifest, then advance the position. A window whose place is taken by itself is done already."""
     with workplace(pipeline) as work:
-        manifest = landed_manifest(work, window)
+        manifest = work.landing.read_manifest(window)
         if manifest is None or not any(record.get("landed") for record in records):
             made = plan_of(work, window)
-            chain = correct_ledger(work)
             slices = [SliceRecord.from_json(record) for record in records]
-            manifest = work.landing.publish(made.window, made.tables, slices, chain[-1].end if chain else None)
+            last = work.landing.last_window()
+            manifest = work.landing.publish(made.window, made.tables, slices, last.end if last else None)
         point("land.manifest")
-        work.ledger.landed_as(pipeline.name, manifest, now())
         correct_ledger(work)
         rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
         path = work.landing.location(f"windows/{manifest.name}/manifest.json")
@@ -149,7 +153,7 @@ def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict
 def remine(pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent) -> dict[str, Any]:
     """Mine a landed window again under a token of its own, compare the identities, and leave nothing behind."""
     with workplace(pipeline) as work:
-        manifest = landed_manifest(work, window)
+        manifest = work.landing.read_manifest(window)
         if manifest is None:
             raise Terminal("no such window has landed", cure="`redolake windows` lists them", window=window)
         made = plan_of(work, window)

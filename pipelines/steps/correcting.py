@@ -4,71 +4,79 @@ from __future__ import annotations
 
 from pipelines.batch import BatchResult, TableResult, batch_result_from_json
 from pipelines.ledger import OpenTransaction, TableEntry
-from pipelines.manifest import Manifest
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.rebuilding import rebuild_tables
+from pipelines.steps.rebuilding import rebuild_tables, rebuild_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now
 from pipelines.table import TableId
 
 NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 
 
-def correct_ledger(work: Workplace) -> list[Manifest]:
-    """Bring the ledger to what the manifests say, and return them in the order of the chain. A ledger that was lost, or is
+def correct_ledger(work: Workplace) -> None:
+    """Bring the ledger to what lies written beside the data; only what it does not know is read. A ledger that was lost, or is
     an older copy, is made good by this."""
-    manifests = work.landing.windows()
     known = {entry.name for entry in work.ledger.windows(work.name) if entry.is_landed}
-    for manifest in manifests:
-        if manifest.name not in known:
-            work.ledger.landed_as(work.name, manifest, now())
-    position = proven_position(work, manifests)
+    for manifest in work.landing.windows_unknown_to(known):
+        work.ledger.landed_as(work.name, manifest, now())
+    position = proven_position(work)
     if position is not None and work.ledger.position(work.name) != position:
         work.ledger.correct_position(work.name, position, now())
-    rebuild_tables(work, manifests)
-    correct_batches(work)
-    return manifests
+    rebuild_tables(work)
+    if correct_batches(work):
+        rebuild_versions(work)
 
 
-def proven_position(work: Workplace, manifests: list[Manifest]) -> Position | None:
+def proven_position(work: Workplace) -> Position | None:
     """The end of the last landed window, or where the first one shall begin, or None before the first snapshot."""
-    if manifests:
-        last = manifests[-1]
+    last = work.landing.last_window()
+    if last is not None:
         return Position(last.dbid, last.resetlogs_id, Scn(last.end))
     start = work.landing.read_json(HANDOVER)
     return None if start is None else Position(start["dbid"], start["resetlogs_id"], Scn(start["scn"]))
 
 
-def applied_batches(work: Workplace) -> list[BatchResult]:
-    """All batches that have their manifest."""
-    results = []
-    for name in work.landing.names("batches"):
-        path = work.landing.location(f"batches/{name}/manifest.json")
-        text = work.landing.read_text(path)
-        if text is not None:
-            results.append(batch_result_from_json(text, path))
-    return sorted(results, key=lambda r: (r.resetlogs_id, r.start, r.end))
+def batch_result(work: Workplace, name: str) -> BatchResult | None:
+    """None for a batch that has no manifest yet."""
+    path = work.landing.location(f"batches/{name}/manifest.json")
+    text = work.landing.read_text(path)
+    return None if text is None else batch_result_from_json(text, path)
 
 
-def correct_batches(work: Workplace) -> None:
-    """In the order in which they were applied."""
-    results = applied_batches(work)
+def correct_batches(work: Workplace) -> int:
+    """Write down, in the order in which they were applied, the batches the ledger does not know; how many there were."""
     known = {entry.name for entry in work.ledger.batches(work.name, "applied")}
-    for result in results:
-        name = batch_name(result.resetlogs_id, result.start, result.end, result.token if catch_up_of(result) else "")
-        if name not in known:
-            write_down(work, result, name)
+    found = [(name, batch_result(work, name)) for name in work.landing.names("batches") if name not in known]
+    unknown = [(result, name) for name, result in found if result is not None]
+    for result, name in sorted(unknown, key=lambda u: (u[0].resetlogs_id, u[0].start, u[0].end)):
+        write_down(work, result, name)
+    return len(unknown)
+
+
+def last_batch(work: Workplace, until: int | None = None) -> BatchResult | None:
+    """The newest of the chain (catch-ups of single tables stand beside it), or the newest that ends by an SCN."""
+    for name in reversed(work.landing.names("batches")):
+        if is_of_the_chain(name) and (until is None or int(name.rpartition("-")[2]) <= until):
+            result = batch_result(work, name)
+            if result is not None:
+                return result
+    return None
 
 
 def chain_of_batches(work: Workplace) -> list[BatchResult]:
     """Oldest first, without the catch-ups of single tables that stand beside it."""
-    return [result for result in applied_batches(work) if catch_up_of(result) is None]
+    found = (batch_result(work, name) for name in work.landing.names("batches") if is_of_the_chain(name))
+    return [result for result in found if result is not None]
 
 
 def batch_name(resetlogs_id: int, start: int, end: int, catch_up: str = "") -> str:
     """A catch-up has its token in its name: the same range may be caught up again after another hold."""
     name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
     return f"{name}-{catch_up.replace(':', '-')}" if catch_up else name
+
+
+def is_of_the_chain(name: str) -> bool:
+    return name.count("-") == 2
 
 
 def catch_up_of(result: BatchResult) -> TableId | None:

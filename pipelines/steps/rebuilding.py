@@ -1,67 +1,90 @@
-"""A ledger that was lost, made anew from what lies written beside the data: handover, snapshots, manifests, batches."""
+"""A ledger that was lost, or is an older copy, made good from what lies written: handover, snapshots, landed windows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.batch import SnapshotResult, snapshot_result_from_json
+from pipelines.batch import SnapshotResult, SnapshotTask, snapshot_result_from_json, spec_from_json
+from pipelines.land import captured_since
 from pipelines.manifest import Manifest
-from pipelines.schema import baseline, derive, version_to_json
+from pipelines.schema import derive, version_to_json
 from pipelines.scn import Scn
-from pipelines.steps.plans import dictionary_from_json
 from pipelines.steps.versions import concerns, known_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now
 from pipelines.table import TableId
 
+LOADS = "snapshots/loads"
 
-def rebuild_tables(work: Workplace, manifests: Sequence[Manifest]) -> None:
-    """Only where the ledger knows no table although a snapshot was begun. How far each is applied, the batches tell."""
+
+def rebuild_tables(work: Workplace) -> None:
+    """The tables the ledger does not know although they are captured, and the snapshots it has not heard of. How far each is
+    applied since, the batches tell."""
     start = work.landing.read_json(HANDOVER)
-    if start is None or work.ledger.tables(work.name):
+    if start is None:
         return
-    loads = loaded_snapshots(work)
-    for table in (t.id for t in work.pipeline.tables):
-        captured = [m.start for m in manifests if str(table) in m.tables]
-        if captured or not manifests:
-            work.ledger.add_table(work.name, table, Scn(captured[0] if captured else start["scn"]), now())
-        for load in loads:
-            if any(t.table == table and t.state == "applied" for t in load.tables):
-                take_up(work, table, load.scn, manifests)
-        record_ddl(work, table, manifests, manifests[-1].end if manifests else 0)
+    known = {entry.table for entry in work.ledger.tables(work.name)}
+    missing = [table.id for table in work.pipeline.tables if table.id not in known]
+    if missing:
+        windows = work.landing.windows()
+        for table in missing:
+            since = captured_since(windows, table) if windows else start["scn"]
+            if since is not None:
+                work.ledger.add_table(work.name, table, Scn(since), now())
+    for name in unknown_loads(work):
+        take_up(work, name)
 
 
-def loaded_snapshots(work: Workplace) -> list[SnapshotResult]:
-    results = []
-    for name in work.landing.names("snapshots/loads"):
-        path = work.landing.location(f"snapshots/loads/{name}/manifest.json")
-        text = work.landing.read_text(path)
-        if text is not None:
-            results.append(snapshot_result_from_json(text, path))
-    return sorted(results, key=lambda r: r.scn)
+def unknown_loads(work: Workplace) -> list[str]:
+    """Loads of an SCN that some table is not complete to, by their names, oldest first."""
+    complete = [entry.complete_to_scn or -1 for entry in work.ledger.tables(work.name)]
+    return [name for name in work.landing.names(LOADS) if complete and int(name.partition("-")[0]) > min(complete)]
 
 
-def take_up(work: Workplace, table: TableId, scn: int, manifests: Sequence[Manifest]) -> None:
-    """The table as it was after that snapshot; its columns get the ids they had, being named in the same order."""
-    body = work.landing.read_json(f"snapshots/{table}/{scn:020d}/dictionary.json")
-    if body is None:
+def take_up(work: Workplace, name: str) -> None:
+    """The tables as they were after that load, with the columns' ids under which it was written."""
+    result = load_result(work, name)
+    if result is None:
         return
-    found = dictionary_from_json(body)
-    record_ddl(work, table, manifests, int(found.scn_before))
-    known = known_versions(work, table)
-    version = baseline(found, found.scn_before, known[-1] if known else None)
-    work.ledger.record_version(work.name, table, version.from_scn, version_to_json(version), "baseline", now=now())
-    entry = work.ledger.table(work.name, table)
-    if entry is not None and entry.state == "new":
-        work.ledger.move_table(work.name, table, ("new",), "snapshotting", now=now(), snapshot_scn=Scn(scn))
-        work.ledger.move_table(work.name, table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(scn))
-    work.ledger.complete_as(work.name, table, Scn(scn), now())
+    tasks = {task.table: task for task in load_tasks(work, name)}
+    for loaded in result.tables:
+        entry = work.ledger.table(work.name, loaded.table)
+        if entry is None or loaded.state != "applied" or (entry.complete_to_scn or -1) >= result.scn:
+            continue
+        version = tasks[loaded.table].version
+        record_ddl(work, loaded.table, work.landing.windows(), below=version.from_scn)
+        body = version_to_json(version)
+        work.ledger.record_version(work.name, loaded.table, version.from_scn, body, "baseline", now=now())
+        if entry.state != "snapshotting":
+            work.ledger.move_table(work.name, loaded.table, (entry.state,), "snapshotting", now=now())
+        work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
+        work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now())
 
 
-def record_ddl(work: Workplace, table: TableId, manifests: Sequence[Manifest], below: int) -> None:
+def load_result(work: Workplace, name: str) -> SnapshotResult | None:
+    path = work.landing.location(f"{LOADS}/{name}/manifest.json")
+    text = work.landing.read_text(path)
+    return None if text is None else snapshot_result_from_json(text, path)
+
+
+def load_tasks(work: Workplace, name: str) -> tuple[SnapshotTask, ...]:
+    path = work.landing.location(f"{LOADS}/{name}/spec.json")
+    spec = spec_from_json(work.landing.read_text(path) or "", path)
+    return spec.tables  # type: ignore[return-value]
+
+
+def rebuild_versions(work: Workplace) -> None:
+    """What the DDL in the redo has made of the tables, as far as it is applied; what lies behind that, apply derives itself."""
+    windows = work.landing.windows()
+    for entry in work.ledger.tables(work.name):
+        if entry.complete_to_scn is not None:
+            record_ddl(work, entry.table, windows, below=entry.complete_to_scn + 1)
+
+
+def record_ddl(work: Workplace, table: TableId, windows: Sequence[Manifest], below: int) -> None:
     known = known_versions(work, table)
     if not known:
         return
     ids = {version.object_id for version in known}
-    rows = [row for m in manifests for row in m.ddl if row.scn < below and concerns(row, table, ids)]
+    rows = [row for m in windows for row in m.ddl if row.scn < below and concerns(row, table, ids)]
     for version in derive(known[-1:], rows).versions[1:]:
         work.ledger.record_version(work.name, table, version.from_scn, version_to_json(version), "ddl", now=now())

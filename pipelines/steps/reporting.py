@@ -12,11 +12,11 @@ from pipelines.steps.workplace import workplace
 
 def status(pipeline: Pipeline) -> dict[str, Any]:
     with workplace(pipeline) as work:
-        manifests = {m.name: m for m in correct_ledger(work)}
+        correct_ledger(work)
         position = work.ledger.position(pipeline.name)
+        latest = [(w, work.landing.read_manifest(w.name)) for w in reversed(work.ledger.windows(pipeline.name, limit=10))]
         windows = [
-            {"name": w.name, "state": w.state, "logs": logs_in(manifests.get(w.name)), "rows": rows_in(manifests.get(w.name))}
-            for w in reversed(work.ledger.windows(pipeline.name, limit=10))
+            {"name": w.name, "state": w.state, "logs": logs_in(manifest), "rows": rows_in(manifest)} for w, manifest in latest
         ]
         tables = [
             {

@@ -10,6 +10,7 @@ from pipelines.batch import SnapshotSpec, SnapshotTask, snapshot_result_from_jso
 from pipelines.config import Pipeline
 from pipelines.crash import point
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
+from pipelines.land import captured_since
 from pipelines.redo import Position
 from pipelines.schema import baseline, version_to_json
 from pipelines.scn import Scn
@@ -64,7 +65,9 @@ def snapshot_begin(
             check_captured(work, chosen, handover)
         scn = int(handover.s1)
         for table, found in dictionary.items():
-            work.landing.write_json_once(f"{folder(table, scn)}/dictionary.json", dictionary_to_json(found))
+            work.landing.write_json_once(
+                f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", dictionary_to_json(found)
+            )
         return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
 
 
@@ -73,10 +76,6 @@ def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) 
     errors = [f for f in source_findings(pipeline, oracle, chosen) if f.severity == "error"]
     if errors:
         raise ConfigurationError(errors)
-
-
-def folder(table: TableId, scn: int) -> str:
-    return f"snapshots/{table}/{scn:020d}"
 
 
 def choose(work: Workplace, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
@@ -118,21 +117,23 @@ def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
 
 def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> None:
     """A transaction open at the snapshot must have begun after the table's redo began to be landed, or its changes are lost."""
+    windows = work.landing.windows()
     for table in chosen:
         entry = work.ledger.table(work.name, table)
-        if entry is None:
+        since = captured_since(windows, table) if windows else entry and entry.captured_from_scn
+        if since is None:
             raise SnapshotTooEarly(
                 "the table's redo is not landed yet",
                 cure="let the capture DAG land one window with it, then snapshot",
                 table=table,
             )
-        if handover.start_scn < entry.captured_from_scn:
+        if handover.start_scn < since:
             raise SnapshotTooEarly(
                 "a transaction is open that began before the table's redo was landed",
                 cure="wait until it ends, then snapshot again",
                 table=table,
                 transaction_start_scn=int(handover.start_scn),
-                captured_from_scn=int(entry.captured_from_scn),
+                captured_from_scn=int(since),
             )
 
 
@@ -154,7 +155,7 @@ def snapshot_read(pipeline: Pipeline, source: ConnectParams | None, scn: int, ta
 
 
 def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
-    body = work.landing.read_json(f"{folder(table, scn)}/dictionary.json")
+    body = work.landing.read_json(f"{work.landing.snapshot_folder(table, scn)}/dictionary.json")
     if body is None:
         raise Terminal("no snapshot of this SCN was begun", cure="clear the begin task", table=table, scn=scn)
     return dictionary_from_json(body)
@@ -197,7 +198,7 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int) -> S
     there = work.landing.read_snapshot(table, scn)
     if there is None:
         raise Terminal("the table was not read AS OF this SCN", cure="clear its read task", table=table, scn=scn)
-    path = work.landing.location(work.landing.relative(work.landing.snapshot_path(table, scn)))
+    path = work.landing.location(work.landing.snapshot_folder(table, scn))
     found = dictionary_of(work, table, scn)
     known = known_versions(work, table)
     version = baseline(found, found.scn_before, known[-1] if known else None)

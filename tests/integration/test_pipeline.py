@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,6 +120,33 @@ def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, spark: Any) ->
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline, spark) == {}
+
+
+def test_an_older_copy_of_the_ledger_is_made_good(shop: Shop, spark: Any) -> None:
+    pipeline = parts_pipeline(shop)
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    ledger = shop.folder / "landing" / "redolake-ledger.db"
+    copy = ledger.read_bytes() if checkpointed(ledger) else b""
+    shop.run_sql(
+        "INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)",
+        "ALTER TABLE parts ADD (shelf VARCHAR2(10))",
+        "INSERT INTO parts (id, place, quantity, shelf) VALUES (900002, 'W2', 2, 'A')",
+    )
+    caught_up(shop, pipeline, spark)
+    steps.snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
+    for file in ledger.parent.glob("redolake-ledger.db*"):
+        file.unlink()
+    ledger.write_bytes(copy)
+    shop.run_sql("ALTER TABLE parts ADD (spare NUMBER(5))", "UPDATE parts SET spare = 7, shelf = 'B' WHERE id = 900001")
+    caught_up(shop, pipeline, spark)
+
+    assert differences(shop, pipeline, spark) == {}
+
+
+def checkpointed(ledger: Path) -> bool:
+    """All of it in the one file."""
+    with sqlite3.connect(ledger) as connection:
+        return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
 
 
 def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: Shop, spark: Any) -> None:

@@ -11,9 +11,11 @@ import pytest
 from landing_world import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
 from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, LandingUnwritable
+from pipelines.land.chain import captured_since
 from pipelines.land.files import Files
 from pipelines.land.landing import Landing
 from pipelines.land.record import SliceRecord
+from pipelines.manifest import Manifest
 from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.table import TableId
 
@@ -196,6 +198,24 @@ def test_windows_behind_a_place_are_those_that_end_behind_it(landing):
     assert landing.windows(behind=(11, 300)) == [second]
     assert landing.windows(behind=(12, 0)) == []
     assert landing.windows_unknown_to({first.name}) == [second]
+
+
+@pytest.mark.parametrize(
+    ("windows", "since"),
+    [
+        pytest.param([(1, 5, "AB"), (5, 9, "AB")], 1, id="named by all"),
+        pytest.param([(1, 5, "AB"), (5, 9, "B"), (9, 12, "AB"), (12, 15, "AB")], 9, id="left out for one window"),
+        pytest.param([(1, 5, "AB"), (5, 9, "B")], None, id="left out of the newest"),
+        pytest.param([(1, 5, "AB"), (7, 9, "AB")], 7, id="windows that do not adjoin"),
+        pytest.param([], None, id="nothing landed"),
+    ],
+)  # fmt: skip
+def test_a_table_is_captured_since_the_last_unbroken_run_that_names_it(windows, since):
+    landed = [
+        Manifest(7, 11, start, end, (), tuple(f"S.{t}" for t in tables), {}, "", (), ()) for start, end, tables in windows
+    ]
+
+    assert captured_since(landed, TableId("S", "A")) == since
 
 
 def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
