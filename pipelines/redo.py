@@ -68,6 +68,17 @@ class LogFile:
 
 
 @dataclass(frozen=True, slots=True)
+class LogTrace:
+    """A row of V$LOG_HISTORY: the log existed, and where it began and ended, even when no other view shows it any more."""
+
+    thread: int
+    sequence: int
+    resetlogs_id: int
+    first_scn: Scn
+    next_scn: Scn | None
+
+
+@dataclass(frozen=True, slots=True)
 class RedoFacts:
     """What the control file says about the redo, read in this order: CURRENT_SCN, logs, threads."""
 
@@ -77,7 +88,7 @@ class RedoFacts:
     archived: tuple[LogFile, ...]
     online: tuple[LogFile, ...]  # V$LOG; copies empty
     incarnations: tuple[Incarnation, ...]
-    history: tuple[tuple[int, int, int], ...] = ()  # V$LOG_HISTORY: (thread, sequence, resetlogs_scn)
+    history: tuple[LogTrace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
+from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
 from pipelines.scn import Scn, known_end
 from pipelines.source.oracle import Source
 
@@ -55,7 +55,8 @@ def read_redo_facts(source: Source) -> RedoFacts:
     source.use_container(None)
     head = source.query("redo_head")[0]
     history = source.query("log_history")
-    incarnations = tuple(map(_incarnation, source.query("incarnations")))
+    lines = source.query("incarnations")
+    incarnations = tuple(map(_incarnation, lines))
     current = next((i.resetlogs_id for i in incarnations if i.status == "CURRENT"), 0)
     online = tuple(_online(row, current) for row in source.query("online_logs"))
     archived = _archived(source.query("archived_logs"))
@@ -67,7 +68,7 @@ def read_redo_facts(source: Source) -> RedoFacts:
         archived=archived,
         online=online,
         incarnations=incarnations,
-        history=tuple((int(row.thread), int(row.sequence_no), int(row.resetlogs_scn)) for row in history),
+        history=_traces(history, lines),
     )
 
 
@@ -78,6 +79,21 @@ def _never(scn: Any) -> Scn | None:
 
 def _incarnation(row: Any) -> Incarnation:
     return Incarnation(int(row.resetlogs_id), Scn(int(row.resetlogs_scn)), row.status, Scn(int(row.prior_resetlogs_scn or 0)))
+
+
+def _traces(rows: list[Any], incarnations: list[Any]) -> tuple[LogTrace, ...]:
+    """The view has no RESETLOGS_ID, and two incarnations may have begun at one SCN: then the time tells them apart."""
+    by_scn = {int(i.resetlogs_scn): int(i.resetlogs_id) for i in incarnations}
+    by_time = {(int(i.resetlogs_scn), i.resetlogs_at): int(i.resetlogs_id) for i in incarnations}
+
+    def resetlogs_id(row: Any) -> int:
+        scn = int(row.resetlogs_scn)
+        return by_time.get((scn, row.resetlogs_at), by_scn.get(scn, 0))
+
+    return tuple(
+        LogTrace(int(row.thread), int(row.sequence_no), resetlogs_id(row), Scn(int(row.first_scn)), _end(row.next_scn))
+        for row in rows
+    )
 
 
 def _thread(row: Any) -> RedoThread:
@@ -109,22 +125,25 @@ def _online(row: Any, resetlogs_id: int) -> LogFile:
 
 
 def _archived(rows: list[Any]) -> tuple[LogFile, ...]:
-    """One log per (thread, sequence, incarnation) with the copies of every destination."""
-    copies: defaultdict[tuple[int, int, int], list[Any]] = defaultdict(list)
+    """One log per (thread, sequence, incarnation) and range, with the copies of every destination.
+
+    Copies that end at different SCNs (one was cut by a failover) stay apart: the gate must not take a short one for whole.
+    """
+    copies: defaultdict[tuple[int, int, int, int, int], list[Any]] = defaultdict(list)
     for row in rows:
-        copies[int(row.thread), int(row.sequence_no), int(row.resetlogs_id)].append(row)
+        end = _end(row.next_scn) or 0
+        copies[int(row.thread), int(row.sequence_no), int(row.resetlogs_id), int(row.first_scn), end].append(row)
     return tuple(_log(key, rows) for key, rows in sorted(copies.items()))
 
 
-def _log(key: tuple[int, int, int], rows: list[Any]) -> LogFile:
-    thread, sequence, resetlogs_id = key
-    ends = [end for end in (_end(row.next_scn) for row in rows) if end is not None]
+def _log(key: tuple[int, int, int, int, int], rows: list[Any]) -> LogFile:
+    thread, sequence, resetlogs_id, first_scn, end = key
     return LogFile(
         thread=thread,
         sequence=sequence,
         resetlogs_id=resetlogs_id,
-        first_scn=Scn(int(rows[0].first_scn)),
-        next_scn=ends[0] if ends else None,
+        first_scn=Scn(first_scn),
+        next_scn=_never(end),
         copies=tuple(_copy(row) for row in sorted(rows, key=lambda row: int(row.dest_id))),
         bytes=max(int(row.bytes or 0) for row in rows),
         first_at=rows[0].first_at,

@@ -1,5 +1,18 @@
 """Which SCNs come next, and whether the redo for them is there. Pure decisions."""
 
+from pipelines.window.incarnation import incarnation_at
+from pipelines.window.missing import MissingLog, missing_logs, next_whole_scn
 from pipelines.window.plan import Lost, NothingNew, Plan, Sealed, Wait, plan_window
 
-__all__ = ["Lost", "NothingNew", "Plan", "Sealed", "Wait", "plan_window"]
+__all__ = [
+    "Lost",
+    "MissingLog",
+    "NothingNew",
+    "Plan",
+    "Sealed",
+    "Wait",
+    "incarnation_at",
+    "missing_logs",
+    "next_whole_scn",
+    "plan_window",
+]

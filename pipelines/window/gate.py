@@ -1,37 +1,39 @@
 """How far the archived logs of one redo thread reach without a hole, and what stands in the way behind that.
 
-Values in, values out: a log is awaited while the control file still shows it online, and lost once it is deleted,
-unavailable, or followed by others without a trace of its own. Whether a file is really there, ADD_LOGFILE tells later.
+Values in, values out. Sequences carry the proof: a thread that was closed and reopened leaves a gap in SCNs and none in
+sequences, so two logs with adjoining sequences have no redo between them, and a sequence that is not there may hold anything.
+Whether a claimed file is really there, ADD_LOGFILE tells later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pipelines.errors import RedoLost
 from pipelines.redo import LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.window.incarnation import Branch
+from pipelines.window.known import ThreadLogs, is_ready, logs_of
+from pipelines.window.loss import Hole, fate, loss_of
 
-LOST_CURE = (
-    "restore the archived log with RMAN (RESTORE ARCHIVELOG THREAD {thread} SEQUENCE {sequence}) and run again; or take new "
-    "snapshots of the tables; or declare the gap (`redolake status` shows it): changes in it are then missing from the tables"
-)
+__all__ = ["Coverage", "Current", "Lost", "ThreadLogs", "Wait", "cover", "cover_all", "follow_all", "is_ready", "logs_of"]
+
 SWITCH_HINT = "; ALTER SYSTEM ARCHIVE LOG CURRENT, or a smaller ARCHIVE_LAG_TARGET, closes it earlier"
 
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """The next log is still being written: nothing is wrong."""
+    """The next log is still being written: nothing is wrong. Of a closed thread, nobody has switched its last log yet."""
 
     thread: int
     sequence: int | None
     scn: Scn
+    is_open: bool = True
 
     def __str__(self) -> str:
         log = "the next log" if self.sequence is None else f"log {self.sequence}"
-        return f"redo thread {self.thread}: {log} is still being written{SWITCH_HINT}"
+        state = "is still being written" if self.is_open else "is not switched, although the thread is closed"
+        return f"redo thread {self.thread}: {log} {state}{SWITCH_HINT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,156 +61,165 @@ class Coverage:
     behind: Current | Wait | Lost | None
 
 
+Link = LogFile | Current | Wait | Hole
+
+
 @dataclass(frozen=True, slots=True)
-class ThreadLogs:
-    """All that is known of one thread's logs in one incarnation, by sequence."""
+class ThreadRedo:
+    """The thread's logs from the position on, in sequence: ready ones, and whatever stands between and behind them."""
 
-    thread: int
-    archived: dict[int, LogFile]
-    online: dict[int, LogFile]
-    history: frozenset[int]
-
-    def known(self, sequence: int) -> LogFile | None:
-        return self.archived.get(sequence) or self.online.get(sequence)
-
-    @property
-    def newest(self) -> int:
-        return max((*self.archived, *self.online, *self.history), default=0)
+    known: ThreadLogs
+    links: tuple[Link, ...]
 
 
-def logs_of(thread: int, branch: Branch, facts: RedoFacts) -> ThreadLogs:
-    def mine(logs: Iterable[LogFile]) -> dict[int, LogFile]:
-        own = (g for g in logs if g.thread == thread and g.resetlogs_id == branch.incarnation.resetlogs_id)
-        # The last log before a RESETLOGS may have kept its open end.
-        return {g.sequence: replace(g, next_scn=g.next_scn or branch.ends_at) for g in own}
-
-    history = frozenset(s for t, s, scn in facts.history if t == thread and scn == branch.incarnation.resetlogs_scn)
-    return ThreadLogs(thread, mine(facts.archived), mine(facts.online), history)
+def cover_all(branch: Branch, facts: RedoFacts) -> tuple[Coverage, ...]:
+    return tuple(cover(redo, branch.position) for redo in follow_all(branch, facts))
 
 
-def is_ready(log: LogFile | None) -> bool:
-    return log is not None and log.next_scn is not None and bool(log.claimed)
-
-
-def thread_limits(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> tuple[Scn, Scn | None]:
-    """(from where, up to where) the thread can have redo; None as the end: it is open.
-
-    V$THREAD speaks of the current incarnation only. A thread that it does not show, or shows as disabled without an SCN,
-    has the redo that its logs show.
-    """
-    if branch.ends_at is not None:
-        return Scn(0), branch.ends_at
-    shown = max((g.next_scn for g in known.archived.values() if g.next_scn is not None), default=Scn(0))
-    if thread is None:
-        return Scn(0), shown
-    enabled = thread.enable_scn or Scn(0)
-    if thread.enabled == "DISABLED":
-        return enabled, thread.disable_scn or shown
-    return enabled, None if thread.is_open else (thread.checkpoint_scn or shown)
-
-
-def cover(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Coverage:
-    """Follow the thread's logs from the branch's position on, or from where the thread was enabled."""
-    enabled_from, ends_at = thread_limits(known, thread, branch)
-    # A thread disabled and enabled again behind the position has left logs from before: they are still to be read.
-    older = any(g.next_scn is not None and branch.position < g.next_scn <= enabled_from for g in known.archived.values())
-    start = branch.position if older else max(branch.position, enabled_from)
-    if ends_at is not None and ends_at <= start:
-        return Coverage(known.thread, (), None, None)
-    first = first_log(known, start)
-    logs, stop = chain(known, first, start) if isinstance(first, LogFile) else ([], first)
-    reach = stop.scn if isinstance(stop, Current) else _end(logs, start)
-    if ends_at is not None and reach >= ends_at:
-        return Coverage(known.thread, tuple(logs), None, None)
-    if branch.ends_at is not None and isinstance(stop, Current):
-        return _last_of_old_incarnation(known, thread, logs, reach, branch.ends_at)
-    return Coverage(known.thread, tuple(logs), reach, stop)
-
-
-def _last_of_old_incarnation(
-    known: ThreadLogs, thread: RedoThread | None, logs: list[LogFile], reach: Scn, ends_at: Scn
-) -> Coverage:
-    """No log follows and none will: an open thread has lost one, any other had ended before the RESETLOGS."""
-    if thread is None or not thread.is_open:
-        return Coverage(known.thread, tuple(logs), None, None)
-    sequence = logs[-1].sequence + 1 if logs else known.newest + 1
-    why = f"the incarnation went on to SCN {ends_at}, where the database was opened with RESETLOGS"
-    return Coverage(known.thread, tuple(logs), reach, _lost(known, sequence, reach, why))
-
-
-def _end(logs: list[LogFile], start: Scn) -> Scn:
-    end = logs[-1].next_scn if logs else None
-    return start if end is None else end
-
-
-def first_log(known: ThreadLogs, start: Scn) -> LogFile | Current | Wait | Lost:
-    """The log that holds `start`; or the next one, when the thread was closed at `start` and its sequences prove it."""
-    every = {**known.online, **known.archived}
-    holding = [g for g in every.values() if g.first_scn <= start and (g.next_scn is None or start < g.next_scn)]
-    if holding:
-        return holding[0]
-    later = sorted((g for g in every.values() if g.first_scn > start), key=lambda g: g.sequence)
-    if not later:
-        return Current(known.thread, None, start)
-    first = later[0]
-    before = known.known(first.sequence - 1)
-    if first.sequence == 1 or (before is not None and before.next_scn is not None and before.next_scn <= start):
-        return first
-    return missing(known, first.sequence - 1, start)
-
-
-def chain(known: ThreadLogs, first: LogFile, start: Scn) -> tuple[list[LogFile], Current | Wait | Lost]:
-    """Ready logs from `first` on, each the next sequence at the SCN where the one before ended, and why there are no more.
-
-    A log that begins later than its predecessor ended is no hole: the thread was closed in between.
-    """
+def cover(redo: ThreadRedo, start: Scn) -> Coverage:
+    """As far as the thread's logs are ready one after the other."""
     logs: list[LogFile] = []
-    log: LogFile | None = first
-    sequence, reach = first.sequence, max(first.first_scn, start)
-    while is_ready(log):
-        assert log is not None
-        if logs and log.first_scn < reach:
-            return logs, _lost(known, sequence, reach, f"begins at SCN {log.first_scn}, before the one in front of it ended")
-        logs.append(log)
-        sequence, reach = log.sequence + 1, _end(logs, reach)
-        log = known.known(sequence)
-    return logs, missing(known, sequence, reach)
+    for link in redo.links:
+        if isinstance(link, LogFile):
+            logs.append(link)
+            continue
+        behind = Lost(loss_of(link, redo.known)) if isinstance(link, Hole) else link
+        return Coverage(redo.known.thread, tuple(logs), max(start, link.scn), behind)
+    return Coverage(redo.known.thread, tuple(logs), None, None)
 
 
-def missing(known: ThreadLogs, sequence: int, reach: Scn) -> Current | Wait | Lost:
-    """Why the log `sequence` cannot be mined."""
+def follow_all(branch: Branch, facts: RedoFacts) -> tuple[ThreadRedo, ...]:
+    """Every thread that V$THREAD shows or that has left a log: none is passed over for being idle, closed or private."""
+    threads = {t.number: t for t in facts.threads}
+    resetlogs_id = branch.incarnation.resetlogs_id
+    numbers = {t.number for t in facts.threads if counts(t, branch)}
+    numbers |= {g.thread for g in (*facts.archived, *facts.online) if g.resetlogs_id == resetlogs_id}
+    numbers |= {h.thread for h in facts.history if h.resetlogs_id == resetlogs_id}
+    return tuple(follow(logs_of(n, branch, facts), threads.get(n), branch) for n in sorted(numbers))
+
+
+def counts(thread: RedoThread, branch: Branch) -> bool:
+    """V$THREAD speaks of the current incarnation. In an old one a thread counts unseen only if it surely was there."""
+    if branch.ends_at is None:
+        return True
+    return thread.is_open and thread.enable_scn is not None and thread.enable_scn < branch.ends_at
+
+
+def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> ThreadRedo:
+    """From the log that holds the position, sequence by sequence, up to the thread's end or its newest log."""
+    reach, end = branch.position, last_scn(known, thread, branch)
+    links: list[Link] = []
+    if end is not None and end <= reach:
+        return ThreadRedo(known, ())
+    unseen = unseen_before(known, thread, reach)
+    if unseen is not None:
+        links.append(Hole(unseen, reach, "no view shows it any more, nor any older log of the thread", older_too=True))
+    for sequence in range(first_needed(known, reach), known.newest + 1):
+        begins = known.first_scn(sequence)
+        if end is not None and (reach >= end or (begins is not None and begins >= end)):
+            return ThreadRedo(known, tuple(links))
+        link = link_of(known, sequence, max(reach, begins or reach), thread)
+        links.append(link)
+        if isinstance(link, Current):
+            return ThreadRedo(known, tuple(links))
+        reach = max(reach, known.next_scn(sequence) or reach)
+    behind = None if end is not None and reach >= end else behind_newest(known, thread, branch, reach)
+    return ThreadRedo(known, tuple(links) if behind is None else (*links, behind))
+
+
+def last_scn(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Scn | None:
+    """Up to where the thread can have redo; None while it is open.
+
+    A thread that V$THREAD does not show, or shows as disabled without an SCN, has the redo that its logs show.
+    """
+    is_disabled = thread is not None and not thread.is_open and thread.enabled == "DISABLED"
+    disabled_at = thread.disable_scn if thread is not None and is_disabled else None
+    if branch.ends_at is not None:
+        return branch.ends_at if disabled_at is None else min(branch.ends_at, disabled_at)
+    if thread is None:
+        return None if any(g.next_scn is None for g in known.online.values()) else known.last_end
+    if thread.is_open:
+        return None
+    if is_disabled and disabled_at is None:
+        return known.last_end
+    # It was closed before it was disabled: its checkpoint is the nearer end, and no log reaches to the other.
+    return min((scn for scn in (thread.checkpoint_scn, disabled_at) if scn is not None), default=known.last_end)
+
+
+def first_needed(known: ThreadLogs, start: Scn) -> int:
+    """The log that holds `start`, or the one behind the last that ended before it: its sequence proves a thread closed then."""
+    begun = [s for s in known.sequences if (known.first_scn(s) or 0) <= start]
+    if not begun:
+        return min(known.sequences, default=1)
+    end = known.next_scn(begun[-1])
+    return begun[-1] + 1 if end is not None and end <= start else begun[-1]
+
+
+def unseen_before(known: ThreadLogs, thread: RedoThread | None, start: Scn) -> int | None:
+    """The sequence before the oldest known log, when that begins behind `start` and the thread may have written till then."""
+    oldest = min(known.sequences, default=1)
+    begins = known.first_scn(oldest)
+    if oldest <= 1 or begins is None or begins <= start:
+        return None
+    silent = (
+        thread is not None
+        and thread.disable_scn is not None
+        and thread.enable_scn is not None
+        and thread.disable_scn <= start
+        and begins <= thread.enable_scn
+    )
+    return None if silent else oldest - 1
+
+
+def link_of(known: ThreadLogs, sequence: int, scn: Scn, thread: RedoThread | None) -> Link:
+    """The log if it can be mined, else why not."""
     archived, online = known.archived.get(sequence), known.online.get(sequence)
-    if archived is not None and not _may_come(archived.copies, online is not None):
-        return _lost(known, sequence, reach, "; ".join(_fate(copy) for copy in archived.copies) or "it has no copy")
-    if archived is None and online is not None and online.next_scn is None:
-        return Current(known.thread, sequence, max(reach, online.first_scn))
+    if archived is not None and is_ready(archived):
+        flaw = flaw_of(archived, known)
+        return archived if flaw is None else Hole(sequence, scn, flaw)
+    is_last = sequence == known.newest
+    if online is not None and is_last and known.next_scn(sequence) is None:
+        return Current(known.thread, sequence, scn, thread is None or thread.is_open)
     read_too_early = bool(known.online) and sequence > max(known.online)  # V$LOG was read before that log began
-    if online is not None or archived is not None or (read_too_early and sequence < known.newest):
-        reason = f"redo thread {known.thread}: log {sequence} is switched but not archived yet"
-        return Wait(reason, known.thread, sequence, reach)
-    if sequence > known.newest:
-        return Current(known.thread, None, reach)
+    if archived is not None:
+        comes = _may_come(archived.copies, online is not None)
+    else:
+        comes = online is not None or (read_too_early and not is_last)
+    if comes:
+        return Wait(f"redo thread {known.thread}: log {sequence} is switched but not archived yet", known.thread, sequence, scn)
+    if archived is not None:
+        return Hole(sequence, scn, "; ".join(map(fate, archived.copies)) or "it has no copy")
     trace = "V$LOG_HISTORY shows that it existed" if sequence in known.history else "no view shows it any more"
-    return _lost(known, sequence, reach, trace)
+    return Hole(sequence, scn, trace)
+
+
+def flaw_of(log: LogFile, known: ThreadLogs) -> str | None:
+    """What makes a claimed log unfit: it is not all of that log, or it does not go on where the one before ended."""
+    end, before = known.next_scn(log.sequence), known.next_scn(log.sequence - 1)
+    if end is not None and log.next_scn is not None and end > log.next_scn:
+        return f"its copy ends at SCN {log.next_scn}, the log itself at {end}"
+    if before is not None and log.first_scn < before:
+        return f"begins at SCN {log.first_scn}, before the one in front of it ended"
+    return None
 
 
 def _may_come(copies: tuple[LogCopy, ...], is_online: bool) -> bool:
     """An archiver is at work on one, or all so far went to other hosts while the log still waits for its local copy."""
-    return any(not c.archived and not c.deleted for c in copies) or (is_online and all(c.standby for c in copies))
+    at_work = any(not c.archived and not c.deleted and not c.standby for c in copies)
+    return at_work or (is_online and all(c.standby or not c.archived for c in copies))
 
 
-def _fate(copy: LogCopy) -> str:
-    place = f"destination {copy.dest_id}"
-    if copy.deleted or copy.status == "D":
-        return f"{place}: deleted" + (f", was {copy.name}" if copy.name else "")
-    if copy.standby:
-        return f"{place}: sent to {copy.name}, no file of this host"
-    if not copy.name:
-        return f"{place}: its name was cleared"
-    return f"{place}: {copy.name} has status {copy.status}"
-
-
-def _lost(known: ThreadLogs, sequence: int, scn: Scn, why: str) -> Lost:
-    what = f"Redo Thread {known.thread} is inconsistent; an archive log with sequence {sequence} is not available"
-    cure = LOST_CURE.format(thread=known.thread, sequence=sequence)
-    return Lost(RedoLost(what, cure=cure, thread=known.thread, sequence=sequence, scn=scn, why=why))
+def behind_newest(known: ThreadLogs, thread: RedoThread | None, branch: Branch, reach: Scn) -> Link | None:
+    """What is to be expected behind the newest log that any view knows; None: nothing."""
+    if branch.ends_at is not None:
+        # The thread reached no RESETLOGS. Had it gone on, V$LOG_HISTORY would know; if it runs today, it may well have.
+        if known.newest in known.history and (thread is None or not thread.is_open):
+            return None
+        return Hole(known.newest + 1, reach, f"the database was opened with RESETLOGS at SCN {branch.ends_at} only")
+    if thread is None or (not thread.is_open and known.newest in known.online):
+        return None  # V$LOG shows all groups of a thread, and none behind this one
+    if thread.is_open:
+        return Current(known.thread, None, reach)
+    return Hole(
+        known.newest + 1, reach, f"the thread was open up to SCN {thread.checkpoint_scn}, and no view shows a later log"
+    )

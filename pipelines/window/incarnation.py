@@ -43,6 +43,19 @@ def lineage(incarnations: tuple[Incarnation, ...]) -> list[Incarnation]:
     return line
 
 
+def incarnation_at(scn: Scn, facts: RedoFacts) -> Incarnation | None:
+    """The incarnation, of the current one and its ancestors, whose redo goes on at `scn`."""
+    return next((i for i in reversed(lineage(facts.incarnations)) if i.resetlogs_scn <= scn), None)
+
+
+def next_branch(branch: Branch, facts: RedoFacts) -> Branch | None:
+    """Where mining goes on when the branch is done with; None after the current incarnation."""
+    if branch.ends_at is None:
+        return None
+    found = find_branch(Position(facts.dbid, branch.incarnation.resetlogs_id, branch.ends_at), facts)
+    return found if isinstance(found, Branch) else None
+
+
 def find_branch(position: Position, facts: RedoFacts) -> Branch | RedoLost:
     """The branch of `position`, one step on when the position stands exactly at a RESETLOGS."""
     if position.dbid != facts.dbid:

@@ -11,10 +11,10 @@ from typing import Protocol
 
 from pipelines.redo import LogFile, Position, RedoFacts, Slice, Window
 from pipelines.scn import Scn, ScnRange
-from pipelines.window.gate import Coverage, Current, Lost, Wait, cover, logs_of
+from pipelines.window.gate import Coverage, Current, Lost, Wait, cover_all
 from pipelines.window.incarnation import Branch, find_branch
 
-__all__ = ["Limits", "Lost", "NothingNew", "Plan", "Sealed", "Wait", "plan_window"]
+__all__ = ["Limits", "Lost", "NothingNew", "Plan", "Sealed", "Wait", "cover_all", "plan_window"]
 
 
 class Limits(Protocol):
@@ -54,16 +54,6 @@ def plan_window(position: Position, facts: RedoFacts, limits: Limits) -> Plan:
     scns = ScnRange(branch.position, end)
     slices = cut_slices(scns, coverages, limits.slice_bytes)
     return Sealed(Window(facts.dbid, branch.incarnation.resetlogs_id, scns, slices))
-
-
-def cover_all(branch: Branch, facts: RedoFacts) -> tuple[Coverage, ...]:
-    """Every thread that V$THREAD shows or that has left a log: none is passed over for being idle, closed or private."""
-    threads = {t.number: t for t in facts.threads}
-    resetlogs_id = branch.incarnation.resetlogs_id
-    numbers = set(threads) if branch.ends_at is None else set()
-    numbers |= {g.thread for g in facts.archived if g.resetlogs_id == resetlogs_id}
-    numbers |= {thread for thread, _, resetlogs_scn in facts.history if resetlogs_scn == branch.incarnation.resetlogs_scn}
-    return tuple(cover(logs_of(n, branch, facts), threads.get(n), branch) for n in sorted(numbers))
 
 
 def common_reach(branch: Branch, coverages: Sequence[Coverage], current_scn: Scn) -> Scn:

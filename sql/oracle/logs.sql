@@ -20,10 +20,13 @@ SELECT thread# AS thread, sequence# AS sequence_no, resetlogs_id, first_change# 
 
 -- name: log_history
 -- Outlives the archived log's own row: proof that a sequence once existed.
-SELECT thread# AS thread, sequence# AS sequence_no, resetlogs_change# AS resetlogs_scn FROM v$log_history
+SELECT thread# AS thread, sequence# AS sequence_no, first_change# AS first_scn, next_change# AS next_scn,
+       resetlogs_change# AS resetlogs_scn, resetlogs_time AS resetlogs_at
+  FROM v$log_history
 
 -- name: incarnations
-SELECT resetlogs_id, resetlogs_change# AS resetlogs_scn, status, prior_resetlogs_change# AS prior_resetlogs_scn
+SELECT resetlogs_id, resetlogs_change# AS resetlogs_scn, resetlogs_time AS resetlogs_at, status,
+       prior_resetlogs_change# AS prior_resetlogs_scn
   FROM v$database_incarnation
 
 -- name: redo_threads

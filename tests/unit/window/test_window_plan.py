@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
+from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.window.plan import Lost, NothingNew, Sealed, Wait, plan_window
 
@@ -29,6 +29,10 @@ def log(thread, sequence, first, end, *copies, inc=INC, size=10):
 
 def online(thread, sequence, first, end=None):
     return LogFile(thread, sequence, INC, Scn(first), None if end is None else Scn(end))
+
+
+def trace(thread, sequence, first, end, inc=INC):
+    return LogTrace(thread, sequence, inc, Scn(first), Scn(end))
 
 
 def opened(number, enable=None, enabled="PUBLIC"):
@@ -178,7 +182,7 @@ LOST = {
     ),
     "has aged out of the control file": (facts([log(1, 3, 150, 200)], [online(1, 4, 200)]), 2, "no view shows it"),
     "is known to the history only": (
-        facts([log(1, 3, 150, 200)], [online(1, 4, 200)], history=[(1, 2, 1), (1, 3, 1)]),
+        facts([log(1, 3, 150, 200)], [online(1, 4, 200)], history=[trace(1, 2, 80, 150), trace(1, 3, 150, 200)]),
         2,
         "V$LOG_HISTORY",
     ),
