@@ -7,11 +7,13 @@ from pathlib import Path
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from pipelines.config import WindowLimits
-from pipelines.errors import RedoLost, RedoNotUnderstood, SourceUnavailable
+from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
 from pipelines.land.landing import Landing
+from pipelines.mine.copies import mine_whole
 from pipelines.mine.mining import mine_slice
 from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import Position
@@ -20,6 +22,7 @@ from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_current_scn, read_redo_facts
 from pipelines.source.oracle import RetryRule, open_source
+from pipelines.standin.logminer import contents
 from pipelines.standin.serve import standin
 from pipelines.table import TableId
 from pipelines.window.plan import Sealed, plan_window
@@ -82,15 +85,26 @@ class World:
                 rows += pa.Table.from_batches(list(self.mining(source, window, logs, **how)), REDO_SCHEMA).to_pylist()
         return rows
 
-    def land(self, landing, window, **how):
-        ids, records = self.ids(), []
+    def land(self, landing, window, *, meddle=lambda source: None, **how):
+        """As the steps do it; `meddle` gets each attempt's source before it mines."""
+        ids = self.ids()
         landing.begin(window)
-        for logs in window.slices:
+
+        def attempt(reading):
             with self.open() as source:
-                work = self.mining(source, window, logs, **how)
-                token = uuid4().hex
-                records.append(landing.write_slice(window, logs.number, work, token, schema=REDO_SCHEMA, tables=ids))
+                meddle(source)
+                work = self.mining(source, window, reading, **how)
+                record = landing.write_slice(
+                    window, reading.own.number, work, uuid4().hex, schema=REDO_SCHEMA, tables=ids, names=[ITEMS]
+                )
+            return replace(record, circumstance={**record.circumstance, **work.facts.as_json()})
+
+        records = [mine_whole(logs, attempt, self.archived) for logs in window.slices]
         return landing.publish(window, [ITEMS], records, None)
+
+    def archived(self):
+        with self.open() as source:
+            return read_redo_facts(source).archived
 
 
 @pytest.fixture(scope="module")
@@ -231,6 +245,130 @@ def test_a_log_that_is_nowhere_is_lost_and_the_session_can_go_on(world, start):
         for name, body in kept.items():
             Path(name).write_bytes(body)
         assert list(world.mining(source, window, window.slices[0]))
+
+
+def filled(world, start, logs=1):
+    """A window of `logs` logs of thread 1 with a row in each, and what it lands as."""
+    for n in range(logs):
+        world.run(*(f"INSERT INTO items VALUES ({n * 1000 + i}, '{'x' * 500}')" for i in range(20)))
+        world.seal()
+    window = world.window(start)
+    return window, next(s for s in window.slices if s.thread == 1)
+
+
+def nothing_landed(landing, tmp_path, window):
+    return landing.read_manifest(window.name) is None and list(tmp_path.rglob("*.parquet*")) == []
+
+
+def other_log(world, log):
+    """The file of an older log of the same thread."""
+    older = [g for g in world.archived() if g.thread == log.thread and g.sequence < log.sequence]
+    return Path(older[-1].copies[0].name).read_bytes()
+
+
+DAMAGES = {
+    "deleted": lambda file, other: file.unlink(),
+    "cut short": lambda file, other: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
+    "cut in its header": lambda file, other: file.write_bytes(file.read_bytes()[:100]),
+    "empty": lambda file, other: file.write_bytes(b""),
+    "overwritten by another sequence": lambda file, other: file.write_bytes(other),
+    "garbage": lambda file, other: file.write_bytes(b"\x00" * 4096),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_copy_damaged_between_plan_and_mining_is_replaced_and_without_another_nothing_lands(world, start, tmp_path, damage):
+    window, slice_ = filled(world, start)
+    whole = world.land(Landing(str(tmp_path / "whole"), "p"), window).identity()
+    log = slice_.logs[-1]
+    other = other_log(world, log)
+    first, second = (Path(copy.name) for copy in log.copies)
+
+    damage(first, other)
+    damaged = world.land(Landing(str(tmp_path / "one"), "p"), window)
+
+    assert damaged.identity() == whole
+    damage(second, other)
+    landing = Landing(str(tmp_path / "none"), "p")
+    with pytest.raises(RedoLost, match=f"Redo Thread 1 is inconsistent; an archive log with sequence {log.sequence}") as caught:
+        world.land(landing, window)
+    assert all(str(file) in caught.value.where["tried"] for file in (first, second))
+    assert nothing_landed(landing, tmp_path / "none", window)
+
+
+@pytest.mark.parametrize("damage", ["deleted", "cut short", "overwritten by another sequence"])
+@pytest.mark.parametrize("moment", ["add_logfile", "start_logmnr"])
+def test_a_copy_damaged_while_the_session_goes_on_is_noticed_and_replaced(world, start, tmp_path, damage, moment):
+    window, slice_ = filled(world, start, logs=2)
+    whole = world.land(Landing(str(tmp_path / "whole"), "p"), window).identity()
+    log = slice_.logs[0]
+    other, left = other_log(world, log), [Path(log.copies[0].name)]
+
+    def meddle(source):
+        call = source.call
+
+        def damaging(name, **binds):
+            call(name, **binds)
+            if name == moment and left:
+                DAMAGES[damage](left.pop(), other)
+
+        source.call = damaging
+
+    landed = world.land(Landing(str(tmp_path / "p"), "p"), window, meddle=meddle)
+
+    assert landed.identity() == whole
+    assert left == []
+
+
+def test_a_hole_in_the_list_of_logs_is_not_read_over(world, start):
+    window, slice_ = filled(world, start, logs=3)
+    holed = replace(slice_, logs=(slice_.logs[0], slice_.logs[-1]))
+
+    with world.open() as source, pytest.raises(MiningIncomplete) as caught:
+        list(world.mining(source, window, holed))
+    assert f"sequence number(s) {slice_.logs[1].sequence}" in caught.value.where["missing"]
+
+
+def cutting(monkeypatch, sequence):
+    """LogMiner that cannot complete the rows of a log without the one behind it."""
+    whole = contents.read_contents
+
+    def read(mined, *rest):
+        complete = sequence + 1 in {log.header.sequence for log in mined.logs}
+        for batch in whole(mined, *rest):
+            if not complete and "STATUS" in batch.schema.names:
+                cut = pc.and_(pc.equal(batch["RBASQN"], sequence), pc.equal(batch["OPERATION_CODE"], 1))
+                at = batch.schema.get_field_index("STATUS")
+                batch = batch.set_column(at, "STATUS", pc.if_else(cut, pa.scalar(5, pa.int64()), batch["STATUS"]))
+            yield batch
+
+    monkeypatch.setattr(contents, "read_contents", read)
+
+
+def test_a_row_that_the_edge_of_a_slice_cuts_is_landed_whole_with_its_own_slice(world, start, tmp_path, monkeypatch):
+    filled(world, start, logs=3)
+    window = world.window(start, slice_bytes=1)
+    whole = world.land(Landing(str(tmp_path / "whole"), "p"), window, fetch_rows=5).identity()
+    edge = next(s for s in window.slices if s.thread == 1 and s.logs[0].first_scn >= start).logs[-1]
+
+    cutting(monkeypatch, edge.sequence)
+    landed = world.land(Landing(str(tmp_path / "cut"), "p"), window, fetch_rows=5)
+
+    assert landed.identity() == whole
+
+
+def test_a_row_cut_at_the_end_of_all_archived_redo_lands_nothing_until_the_next_log(world, start, tmp_path, monkeypatch):
+    window, slice_ = filled(world, start)
+    cutting(monkeypatch, slice_.logs[-1].sequence)
+    landing = Landing(str(tmp_path), "p")
+
+    with pytest.raises(MiningIncomplete, match="assembly") as caught:
+        world.land(landing, window)
+    assert caught.value.where["sequence"] == slice_.logs[-1].sequence
+    assert nothing_landed(landing, tmp_path, window)
+
+    world.seal()
+    assert world.land(landing, window).counts["SHOP.ITEMS insert"] == 20
 
 
 def test_a_table_whose_rows_logminer_cannot_show_stops_the_slice(world, start):
