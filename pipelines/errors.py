@@ -4,6 +4,7 @@ RedolakeError
 ├── Transient            the same step again may work: Airflow retries it
 │   ├── SourceUnavailable    network, listener, instance restarting
 │   ├── SourceBusy           memory, locks, time-outs of a call
+│   ├── LogOverdue           an archived log has been awaited longer than configured; the next run goes on waiting
 │   ├── LedgerUnavailable    the ledger's database does not answer
 │   ├── SnapshotTooEarly     a transaction must end, or a window land, first
 │   └── LeaseHeld            another writer works on the same thing
@@ -73,6 +74,10 @@ class SourceUnavailable(Transient):
 
 
 class SourceBusy(Transient):
+    pass
+
+
+class LogOverdue(Transient):
     pass
 
 
@@ -169,24 +174,41 @@ class TableHeld(Terminal):
         return (TableHeld, (self.findings, self.outcome))
 
 
-# ORA and DPY codes by number (facts: LOGMINER.md part 3). What is not listed is terminal: it is not understood.
-UNAVAILABLE = frozenset(
+# ORA and DPY codes by number (facts: LOGMINER.md part 3), each in one table. What is in none is not understood: terminal.
+UNAVAILABLE = frozenset(  # reconnect, and do the same step again
     {
-        22, 28, 31, 45, 376, 378, 602, 603, 609, 1012, 1033, 1034, 1041, 1043, 1089, 1090, 1092, 1115, 3113, 3114, 3122, 3135,
-        12153, 12170, 12505, 12514, 12516, 12518, 12519, 12520, 12521, 12528, 12535, 12537, 12541, 12543, 12545, 12547, 12570,
-        12571, 12583, 12757, 27146, 28511, 56600, 1109, 1219, 1507,
+        22, 28, 31, 45, 257, 376, 378, 602, 603, 609, 1001, 1002, 1012, 1033, 1034, 1041, 1043, 1089, 1090, 1092, 1109, 1115,
+        1170, 1219, 1306, 1323, 1507, 3113, 3114, 3122, 3135, 12153, 12170, 12505, 12514, 12516, 12518, 12519, 12520, 12521,
+        12528, 12535, 12537, 12541, 12543, 12545, 12547, 12570, 12571, 12583, 12757, 16456, 24338, 24457, 24459, 24496, 27146,
+        28511, 56600,
     }
 )  # fmt: skip
-BUSY = frozenset({54, 1013, 1280, 1304, 1328, 1341, 1652, 2391, 2396, 4021, 4030, 4031, 4036, 4068, 27102, 30036})
+BUSY = frozenset(  # memory, locks, space, slaves of LogMiner: the same step again, later
+    {
+        54, 1013, 1280, 1303, 1304, 1315, 1327, 1328, 1341, 1652, 1653, 2391, 2396, 4021, 4030, 4031, 4036, 4068, 27102, 30036,
+    }
+)  # fmt: skip
 REFUSED = frozenset({942, 1005, 1017, 1031, 1045, 1435, 6550, 28000, 28001, 65049, 65096})
-UNAVAILABLE_DRIVER = frozenset({"DPY-1001", "DPY-4005", "DPY-4011", "DPY-4024", "DPY-4033", "DPY-6000", "DPY-6005"})
+STOPS = frozenset(  # known, and no repeat mends them; another copy of a log may (mine/copies.py)
+    {
+        308, 310, 312, 313, 334, 353, 354, 368, 600, 604, 904, 1281, 1282, 1283, 1284, 1285, 1286, 1287, 1289, 1290, 1291, 1292,
+        1293, 1294, 1295, 1296, 1297, 1298, 1299, 1300, 1301, 1302, 1307, 1308, 1309, 1310, 1311, 1312, 1313, 1314, 1316, 1317,
+        1318, 1319, 1320, 1321, 1322, 1324, 1325, 1326, 1329, 1330, 1331, 1332, 1333, 1334, 1335, 1336, 1337, 1338, 1339, 1340,
+        1342, 1343, 1346, 1347, 1349, 1350, 1351, 1352, 1353, 1354, 1355, 1356, 1358, 1368, 1371, 1403, 1422, 1466, 1555, 1882,
+        8180, 8181, 8186, 12154, 16000, 22924, 25191, 25303, 26653, 27037, 28002, 31603, 32589, 44609, 44613, 60526, 65040,
+    }
+)  # fmt: skip
+UNAVAILABLE_DRIVER = frozenset(
+    {"DPY-1001", "DPY-4005", "DPY-4011", "DPY-4033", "DPY-6000", "DPY-6001", "DPY-6003", "DPY-6005"}
+)  # fmt: skip
+BUSY_DRIVER = frozenset({"DPY-4024"})
 
 
 def kind_of_ora(code: int, full_code: str = "") -> type[RedolakeError]:
-    """The family of an error by its number; a code the tables do not know is terminal."""
+    """The family of an error by its number, or by the driver's own code where it has none; one in no table is terminal."""
     if code in REFUSED:
         return SourceRefused
-    if code in BUSY:
+    if code in BUSY or (code == 0 and full_code in BUSY_DRIVER):
         return SourceBusy
     if code in UNAVAILABLE or (code == 0 and full_code in UNAVAILABLE_DRIVER):
         return SourceUnavailable

@@ -13,6 +13,8 @@ ORA = re.compile(r"ORA-(\d{5})")
 TRANSIENT_CURE = "nothing at first: the step is tried again; if it stays, ask the DBA for the alert log of that time"
 
 CURES = {
+    257: "nothing here, it is tried again: the archiver is stuck; give the archive destination or the recovery area space "
+    "(V$RECOVERY_FILE_DEST), and do not delete logs above the position that `redolake status` shows",
     1017: "correct login and password of the connection; it is not tried again, for that would lock the account",
     1045: "GRANT CREATE SESSION TO {user}",
     12505: "correct the SID of the connection, or see `lsnrctl status` on the database host",
@@ -27,6 +29,8 @@ CURES = {
     1466: "the table was altered after that SCN: read it again at a newer SCN",
 }
 DRIVER_CURES = {
+    257: "nothing here, it is tried again: the archiver is stuck; give the archive destination or the recovery area space "
+    "(V$RECOVERY_FILE_DEST), and do not delete logs above the position that `redolake status` shows",
     "DPY-3010": "the server is older than 12.1: use thick_mode in the connection's extra",
     "DPY-3015": "the account has only a 10G password verifier: set its password anew, or use thick_mode",
     "DPY-3001": "the server demands what only thick_mode can do: set thick_mode in the connection's extra",

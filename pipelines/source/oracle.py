@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 
 import oracledb
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
-from pipelines.errors import ConfigurationError, Finding, SourceRefused, Transient
+from pipelines.errors import ConfigurationError, Finding, SourceRefused, SourceUnavailable, Transient
 from pipelines.source.connection import ConnectParams
 from pipelines.source.failures import DriverError, translate
 from pipelines.source.quoting import quoted
@@ -23,6 +25,7 @@ from pipelines.statements import statement
 # Cloud load balancers cut idle connections after 350 s without telling either side.
 EXPIRE_MINUTES = 2
 TCP_CONNECT_SECONDS = 20.0
+LOGIN_SECONDS = 60.0
 ROOT = "CDB$ROOT"
 
 PINNED: Mapping[str, str] = {
@@ -80,17 +83,52 @@ def _driver_options(extra: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
+def _log_in(options: Mapping[str, Any], seconds: float) -> Any:
+    """Connect within `seconds`. The driver bounds the TCP connect only: a stuck archiver lets a login hang without end."""
+    answer: Future[Any] = Future()
+
+    def connect() -> None:
+        outcome: Any
+        try:
+            outcome = oracledb.connect(**options)
+        except BaseException as error:
+            outcome = error
+        if not answer.set_running_or_notify_cancel():  # nobody waits any more
+            if not isinstance(outcome, BaseException):
+                outcome.close()
+        elif isinstance(outcome, BaseException):
+            answer.set_exception(outcome)
+        else:
+            answer.set_result(outcome)
+
+    Thread(target=connect, name="oracle-login", daemon=True).start()
+    try:
+        return answer.result(seconds)
+    except TimeoutError:
+        if not answer.cancel():
+            return answer.result()
+        cure = (
+            "nothing at first: it is tried again; if it stays, look at the alert log: a stuck archiver (ORA-00257) stops logins"
+        )
+        raise SourceUnavailable(
+            f"the database took the connection and did not answer the login within {seconds:g} s",
+            cure=cure,
+            doing="connect",
+            user=options["user"],
+            dsn=options["dsn"],
+        ) from None
+
+
 class Source:
     """One dedicated connection; LogMiner's state lives in its session, so it is never pooled or shared."""
 
-    def __init__(self, params: ConnectParams, call_timeout_seconds: float = 1800) -> None:
+    def __init__(self, params: ConnectParams, call_timeout_seconds: float = 1800, login_seconds: float = LOGIN_SECONDS) -> None:
         self.user, self.dsn = params.user, params.dsn
         self._pinned = False
         self._container: str | None = None
         with self._translated("connect"):
-            self._connection = oracledb.connect(
-                user=params.user, password=params.password, dsn=params.dsn, **_driver_options(params.extra)
-            )
+            where = {"user": params.user, "password": params.password, "dsn": params.dsn}
+            self._connection = _log_in({**where, **_driver_options(params.extra)}, login_seconds)
             self._connection.call_timeout = int(call_timeout_seconds * 1000)
 
     def __enter__(self) -> Source:

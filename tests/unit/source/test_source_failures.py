@@ -36,7 +36,8 @@ CASES = {
         "stopped",
     ),
     "memory": (DriverError(4036, "ORA-04036", "ORA-04036: PGA"), SourceBusy, 4036, "tried again"),
-    "a call that took too long": (DriverError(0, "DPY-4024", "DPY-4024: call timeout"), SourceUnavailable, None, "tried again"),
+    "a call that took too long": (DriverError(0, "DPY-4024", "DPY-4024: call timeout"), SourceBusy, None, "tried again"),
+    "an archiver that is stuck": (DriverError(257, "ORA-00257", "ORA-00257: Archiver error."), SourceUnavailable, 257, "space"),
     "undo that is gone": (DriverError(1555, "ORA-01555", "ORA-01555: snapshot too old"), Terminal, 1555, "UNDO_RETENTION"),
 }
 

@@ -1,0 +1,50 @@
+"""A login that hangs ends as a passing failure, and what answers later is closed."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import contextmanager
+
+import oracledb
+import pytest
+
+from pipelines.errors import SourceUnavailable
+from pipelines.source.connection import ConnectParams
+from pipelines.source.oracle import Source
+
+
+@contextmanager
+def silent_listener():
+    """It takes every connection and says nothing, as a database whose archiver is stuck may do."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield f"127.0.0.1:{listener.getsockname()[1]}/FREE"
+
+
+def test_a_database_that_never_answers_the_login_is_unavailable_after_the_deadline():
+    with silent_listener() as dsn, pytest.raises(SourceUnavailable, match="did not answer the login within") as caught:
+        Source(ConnectParams("C##CDC", "secret-word", dsn), login_seconds=0.2)
+
+    assert "ORA-00257" in caught.value.cure
+    assert "secret-word" not in str(caught.value)
+
+
+def test_a_connection_that_comes_after_the_deadline_is_closed(monkeypatch):
+    go_on, closed = threading.Event(), threading.Event()
+
+    class Late:
+        def close(self):
+            closed.set()
+
+    def connect(**_):
+        go_on.wait(10)
+        return Late()
+
+    monkeypatch.setattr(oracledb, "connect", connect)
+    with pytest.raises(SourceUnavailable):
+        Source(ConnectParams("C##CDC", "word", "db/FREE"), login_seconds=0.05)
+    go_on.set()
+
+    assert closed.wait(10)
