@@ -18,12 +18,10 @@ from pipelines.window.loss import Hole, fate, loss_of
 
 __all__ = ["Coverage", "Current", "Lost", "ThreadLogs", "Wait", "cover", "cover_all", "follow_all", "is_ready", "logs_of"]
 
-SWITCH_HINT = "; ALTER SYSTEM ARCHIVE LOG CURRENT, or a smaller ARCHIVE_LAG_TARGET, closes it earlier"
-
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """The next log is still being written: nothing is wrong. Of a closed thread, nobody has switched its last log yet."""
+    """The next log is still being written: nothing is wrong. Or its thread is closed, and nobody has switched it since."""
 
     thread: int
     sequence: int | None
@@ -33,7 +31,7 @@ class Current:
     def __str__(self) -> str:
         log = "the next log" if self.sequence is None else f"log {self.sequence}"
         state = "is still being written" if self.is_open else "is not switched, although the thread is closed"
-        return f"redo thread {self.thread}: {log} {state}{SWITCH_HINT}"
+        return f"redo thread {self.thread}: {log} {state}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +68,7 @@ class ThreadRedo:
 
     known: ThreadLogs
     links: tuple[Link, ...]
+    end: Scn | None  # where the thread's redo ends in this incarnation; None while it is open
 
 
 def cover_all(branch: Branch, facts: RedoFacts) -> tuple[Coverage, ...]:
@@ -110,21 +109,21 @@ def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Thre
     reach, end = branch.position, last_scn(known, thread, branch)
     links: list[Link] = []
     if end is not None and end <= reach:
-        return ThreadRedo(known, ())
+        return ThreadRedo(known, (), end)
     unseen = unseen_before(known, thread, reach)
     if unseen is not None:
         links.append(Hole(unseen, reach, "no view shows it any more, nor any older log of the thread", older_too=True))
     for sequence in range(first_needed(known, reach), known.newest + 1):
         begins = known.first_scn(sequence)
         if end is not None and (reach >= end or (begins is not None and begins >= end)):
-            return ThreadRedo(known, tuple(links))
+            return ThreadRedo(known, tuple(links), end)
         link = link_of(known, sequence, max(reach, begins or reach), thread)
         links.append(link)
         if isinstance(link, Current):
-            return ThreadRedo(known, tuple(links))
+            return ThreadRedo(known, tuple(links), end)
         reach = max(reach, known.next_scn(sequence) or reach)
     behind = None if end is not None and reach >= end else behind_newest(known, thread, branch, reach)
-    return ThreadRedo(known, tuple(links) if behind is None else (*links, behind))
+    return ThreadRedo(known, tuple(links) if behind is None else (*links, behind), end)
 
 
 def last_scn(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Scn | None:

@@ -43,6 +43,22 @@ def lineage(incarnations: tuple[Incarnation, ...]) -> list[Incarnation]:
     return line
 
 
+def newest_scn(facts: RedoFacts) -> Scn:
+    """The highest SCN that any view shows. CURRENT_SCN alone may lag: it differs a little by RAC node, and by standby."""
+    logs = [g.next_scn or g.first_scn for g in (*facts.archived, *facts.online)]
+    return max([facts.current_scn, *logs, *(h.next_scn or h.first_scn for h in facts.history)])
+
+
+def set_back(position: Scn, newest: Scn) -> RedoLost:
+    """A position in the future. Once its SCNs have passed a second time, nobody could tell that their redo is another."""
+    what = f"the position {position} lies behind everything the database has written, up to SCN {newest}"
+    cure = (
+        "look where the connection leads: a standby that lags catches up, then run again; a database that was restored without "
+        "RESETLOGS, or a copy of it, has lost changes that were landed: take new snapshots of the tables (`redolake snapshot`)"
+    )
+    return RedoLost(what, cure=cure, scn=position, newest_scn=newest)
+
+
 def incarnation_at(scn: Scn, facts: RedoFacts) -> Incarnation | None:
     """The incarnation, of the current one and its ancestors, whose redo goes on at `scn`."""
     return next((i for i in reversed(lineage(facts.incarnations)) if i.resetlogs_scn <= scn), None)

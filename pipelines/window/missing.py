@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pipelines.redo import LogCopy, Position, RedoFacts
 from pipelines.scn import Scn, ScnRange
 from pipelines.window.gate import ThreadRedo, follow_all
-from pipelines.window.incarnation import Branch, find_branch, next_branch
-from pipelines.window.known import ThreadLogs
+from pipelines.window.incarnation import Branch, find_branch, newest_scn, next_branch
 from pipelines.window.loss import Hole, copies_of
 
 
@@ -36,7 +35,7 @@ def missing_logs(position: Position, facts: RedoFacts) -> tuple[MissingLog, ...]
             redo.known.thread,
             hole.sequence,
             branch.incarnation.resetlogs_id,
-            _range(hole, redo.known, branch),
+            _range(hole, redo),
             copies_of(hole.sequence, redo.known),
             hole.why,
             hole.older_too,
@@ -50,9 +49,9 @@ def next_whole_scn(position: Position, facts: RedoFacts) -> Scn | None:
 
     It may lie in a later incarnation (`incarnation_at`). Redo that is not archived yet is no hole.
     """
-    if not isinstance(find_branch(position, facts), Branch):
+    if not isinstance(find_branch(position, facts), Branch) or position.scn > newest_scn(facts):
         return None
-    return max([position.scn, *(_end(hole, redo.known, branch) for branch, redo, hole in _holes(position, facts))])
+    return max([position.scn, *(_end(hole, redo) for _, redo, hole in _holes(position, facts))])
 
 
 def _holes(position: Position, facts: RedoFacts) -> Iterator[tuple[Branch, ThreadRedo, Hole]]:
@@ -65,18 +64,18 @@ def _holes(position: Position, facts: RedoFacts) -> Iterator[tuple[Branch, Threa
         branch = next_branch(branch, facts)
 
 
-def _end(hole: Hole, known: ThreadLogs, branch: Branch) -> Scn:
-    """Where the hole is over: at its own end, or where the next known log begins, or with its incarnation."""
-    end = known.next_scn(hole.sequence)
+def _end(hole: Hole, redo: ThreadRedo) -> Scn:
+    """Where the hole is over: at its own end, or where the next known log begins, or with the thread's redo."""
+    end = redo.known.next_scn(hole.sequence)
     if end is None:
-        end = next((known.first_scn(s) for s in known.sequences if s > hole.sequence), branch.ends_at)
-    end = max(hole.scn, end or hole.scn)
-    return end if branch.ends_at is None else min(end, branch.ends_at)
+        end = next((redo.known.first_scn(s) for s in redo.known.sequences if s > hole.sequence), redo.end)
+    end = hole.scn if end is None else end
+    return max(hole.scn, end if redo.end is None else min(end, redo.end))
 
 
-def _range(hole: Hole, known: ThreadLogs, branch: Branch) -> ScnRange | None:
-    first = known.first_scn(hole.sequence)
+def _range(hole: Hole, redo: ThreadRedo) -> ScnRange | None:
+    first = redo.known.first_scn(hole.sequence)
     if first is None:
-        first = next((known.next_scn(s) for s in reversed(known.sequences) if s < hole.sequence), None)
-    end = _end(replace(hole, scn=Scn(0)), known, branch)
+        first = next((redo.known.next_scn(s) for s in reversed(redo.known.sequences) if s < hole.sequence), None)
+    end = redo.known.next_scn(hole.sequence) or _end(hole, redo)
     return None if first is None or end <= first else ScnRange(first, end)

@@ -12,9 +12,11 @@ from typing import Protocol
 from pipelines.redo import LogFile, Position, RedoFacts, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.window.gate import Coverage, Current, Lost, Wait, cover_all
-from pipelines.window.incarnation import Branch, find_branch
+from pipelines.window.incarnation import Branch, find_branch, newest_scn, set_back
 
 __all__ = ["Limits", "Lost", "NothingNew", "Plan", "Sealed", "Wait", "cover_all", "plan_window"]
+
+SWITCH_HINT = "; ALTER SYSTEM ARCHIVE LOG CURRENT, or a smaller ARCHIVE_LAG_TARGET, closes it earlier"
 
 
 class Limits(Protocol):
@@ -33,7 +35,10 @@ class Sealed:
 
 @dataclass(frozen=True, slots=True)
 class NothingNew:
+    """`held_back_by` are the threads at which the window ends: their next log is not switched yet."""
+
     reason: str
+    held_back_by: tuple[int, ...] = ()
 
 
 Plan = Sealed | NothingNew | Wait | Lost
@@ -44,6 +49,8 @@ def plan_window(position: Position, facts: RedoFacts, limits: Limits) -> Plan:
     branch = find_branch(position, facts)
     if not isinstance(branch, Branch):
         return Lost(branch)
+    if branch.position > newest_scn(facts):
+        return Lost(set_back(branch.position, newest_scn(facts)))
     coverages = cover_all(branch, facts)
     reach = common_reach(branch, coverages, facts.current_scn)
     logs = [log for coverage in coverages for log in coverage.logs]
@@ -111,7 +118,15 @@ def explain(branch: Branch, coverages: Sequence[Coverage], current_scn: Scn) -> 
         for behind in stuck:
             if isinstance(behind, kind):
                 return behind
-    for behind in stuck:
-        if isinstance(behind, Current):
-            return NothingNew(str(behind))
-    return NothingNew(f"no log ended between SCN {branch.position} and the current SCN {current_scn}")
+    held = [behind for behind in stuck if isinstance(behind, Current)]
+    if not held:
+        return NothingNew(f"no log ended between SCN {branch.position} and the current SCN {current_scn}")
+    reason = "; ".join(map(str, held)) + SWITCH_HINT
+    ahead = [f"redo thread {c.thread} is archived up to SCN {end}" for c in coverages if (end := end_of(c)) > branch.position]
+    if ahead:
+        reason = f"held back at SCN {branch.position}, though {' and '.join(ahead)}: {reason}"
+    return NothingNew(reason, tuple(behind.thread for behind in held))
+
+
+def end_of(coverage: Coverage) -> Scn:
+    return (coverage.logs[-1].next_scn if coverage.logs else None) or Scn(0)

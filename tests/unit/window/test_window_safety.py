@@ -97,6 +97,7 @@ def control_file(threads, scn, unarchived, deleted):
 )
 def test_every_record_of_a_sealed_window_has_its_log_in_it(events, unarchived, deleted, start, budget):
     threads, scn = history(events)
+    start = min(start, scn)
     facts = control_file(threads, scn, unarchived, deleted - unarchived)
 
     position, found = start, None
