@@ -52,7 +52,6 @@ class RedoThreads:
                 database.kill(session.number)
             database.redo.switch(thread)
             thread.is_open = False
-            thread.checkpoint_scn, thread.checkpoint_at = database.clock.next_scn(), database.clock.second()
 
     def open(self, number: int) -> None:
         """Start that instance again. Its next log goes on in sequence and begins at a fresh SCN: a gap in SCNs only."""
