@@ -10,12 +10,19 @@ import os
 import re
 import shlex
 import shutil
+import ssl
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
+from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
+from cryptography.utils import CryptographyDeprecationWarning
+from cryptography.x509 import load_der_x509_certificate
 from rich.console import Console
 
 from pipelines.errors import ConfigurationError, Finding
@@ -151,11 +158,30 @@ def ensure_jars() -> list[str]:
     return delta_jars()
 
 
+def trusting_as_the_machine(store: Path) -> list[str]:
+    """Arguments for spark-submit by which the packaged Java trusts what Python trusts (SSL_CERT_FILE, else the system's
+    certificates), so that a company's own authority is no hindrance. A Java of the machine's own has its own trust."""
+    entries = []
+    for n, body in enumerate(ssl.create_default_context().get_ca_certs(binary_form=True)):
+        # Some old authorities' certificates break the rules, and the library is about to refuse them.
+        with suppress(ValueError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+            entries.append(PKCS12Certificate(load_der_x509_certificate(body), str(n).encode()))
+    if not entries:
+        return []
+    password = "changeit"  # Java's own word for a store that holds nothing secret
+    store.write_bytes(serialize_java_truststore(entries, BestAvailableEncryption(password.encode())))
+    options = f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword={password}"
+    return ["--driver-java-options", options]
+
+
 def resolve_jars(folder: Path) -> list[Path]:
     """Run an empty Spark job that asks for Delta; raises ConfigurationError with Ivy's own words when that fails."""
     job = folder / "noop.py"
     job.write_text("")
     settings = ["--conf", f"spark.jars.ivy={folder / 'ivy'}", "--conf", "spark.ui.enabled=false"]
+    if find_java() == packaged_java():
+        settings += trusting_as_the_machine(folder / "trusted.p12")
     if own := os.environ.get(IVY_SETTINGS_VARIABLE):
         settings += ["--conf", f"spark.jars.ivySettings={own}"]
     command = ["spark-submit", "--master", "local[1]", "--packages", DELTA_PACKAGE]

@@ -2,9 +2,15 @@
 
 import os
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, pkcs12
+from cryptography.x509.oid import NameOID
 
 from pipelines import runtime
 from pipelines.errors import ConfigurationError
@@ -129,6 +135,23 @@ def test_jars_are_fetched_once(share, monkeypatch, tmp_path):
 
     assert runtime.ensure_jars() == runtime.ensure_jars() == [str(share / "jars" / name) for name in runtime.DELTA_JARS]
     assert len(asked) == 1
+
+
+def test_the_packaged_java_trusts_an_authority_that_the_machine_was_told_of(monkeypatch, tmp_path):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "the company's own authority")])
+    built = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    now = datetime.now(UTC)
+    built = built.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    authority = built.add_extension(x509.BasicConstraints(True, None), critical=True).sign(key, hashes.SHA256())
+    (tmp_path / "own.pem").write_bytes(authority.public_bytes(Encoding.PEM))
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
+
+    option, value = runtime.trusting_as_the_machine(tmp_path / "trusted.p12")
+
+    assert (option, str(tmp_path / "trusted.p12") in value) == ("--driver-java-options", True)
+    trusted = pkcs12.load_pkcs12((tmp_path / "trusted.p12").read_bytes(), b"changeit").additional_certs
+    assert authority in [entry.certificate for entry in trusted]
 
 
 def test_what_stops_the_download_is_shown_with_the_ways_around_it(monkeypatch, tmp_path):
