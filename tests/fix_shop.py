@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,10 +76,16 @@ class Shop:
         self.run_sql("ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[Shop]:
+@contextmanager
+def open_shop(folder: Path) -> Iterator[Shop]:
     """Two redo threads, small logs, the shop's tables empty."""
     with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
         with oracle.connect("SHOP") as connection:
             create_shop(connection)
-        yield Shop(oracle, tmp_path)
+        yield Shop(oracle, folder)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    with open_shop(tmp_path) as opened:
+        yield opened

@@ -1,64 +1,205 @@
-"""The DAGs as Airflow runs them, over spark-submit, against the stand-in: what changed in Oracle is in Delta."""
+"""The DAGs as Airflow runs them, against the stand-in: what committed in Oracle is in Delta, and nothing else."""
+
+from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from pipelines import steps
+from pipelines.assemble.landed import CHANGES, COMMIT
+from pipelines.batch import BatchResult
+from pipelines.config import Pipeline
+from pipelines.steps.correcting import chain_of_batches
+from pipelines.steps.workplace import workplace
+from tests.fix_airflow import configure, run_dag
+from tests.fix_shop import TABLES, Shop, open_shop
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
+FIRST = 990_000_000_001  # customers that the workload does not touch
+SET_KEY = re.compile(r'set .*"ID" = .* where', re.IGNORECASE | re.DOTALL)
+
+
+# --- Through spark-submit: one table --------------------------------------------------------------------------------
+
 
 @pytest.fixture
-def pipeline(shop, monkeypatch, airflow_db):
-    """pipelines.yml and connections, as a user has them."""
-    from pipelines.config import load_pipeline
-
+def parts(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipeline:
     shop.run_sql(
         "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9,2))",
         "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     )
-    settings = {
-        "source": {"connection": "e2e_oracle", "container": "FREEPDB1"},
-        "landing": str(shop.folder / "landing"),
-        "lake": str(shop.folder / "lake"),
-        "schedule": None,
-        "spark": {"connection": "e2e_spark", "conf": {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}},
-        "tables": ["SHOP.PARTS"],
-    }
-    file = shop.folder / "pipelines.yml"
-    file.write_text(yaml.safe_dump({"pipelines": {"parts": settings}}))
-    params = shop.params
-    oracle = params.dsn.replace("//", "")
-    monkeypatch.setenv("REDOLAKE_CONFIG", str(file))
-    monkeypatch.setenv("AIRFLOW_CONN_E2E_ORACLE", f"oracle://{params.user.replace('#', '%23')}:{params.password}@{oracle}")
-    monkeypatch.setenv("AIRFLOW_CONN_E2E_SPARK", '{"conn_type": "spark", "host": "local[2]"}')
-    for name in ("JAVA_HOME", "PATH", "PYSPARK_PYTHON", "PYTHONSAFEPATH"):  # the task sets them, in this process here
-        monkeypatch.setenv(name, os.environ.get(name, "") if name != "PYSPARK_PYTHON" else sys.executable)
-    return load_pipeline("parts", file)
+    for name in ("JAVA_HOME", "PATH", "PYTHONSAFEPATH"):  # the task sets them, in this process here
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    spark = {"conf": {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}}
+    return configure(shop, monkeypatch, ["SHOP.PARTS"], spark, '{"conn_type": "spark", "host": "local[2]"}')
 
 
-def run(pipeline, part, conf=None):
-    from pipelines.airflow import factory
-
-    build = {build.__name__: build for build in factory.BUILDERS}[f"{part}_dag"]
-    ran = build(pipeline).test(run_conf=conf)
-    return str(ran.state), {t.task_id: str(t.state) for t in ran.get_task_instances()}
-
-
-def test_rows_changed_after_a_snapshot_reach_delta_through_the_dags(shop, pipeline):
+def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Shop, parts: Pipeline) -> None:
     shop.run_sql("INSERT INTO parts VALUES (1, 'shelf', 1.5)", "INSERT INTO parts VALUES (2, 'floor', 2)")
-    assert run(pipeline, "snapshot")[0] == "success"
+    assert run_dag(parts, "snapshot")[0] == "success"
     shop.run_sql("UPDATE parts SET place = 'it''s here' WHERE id = 1", "DELETE FROM parts WHERE id = 2")
     shop.run_sql("INSERT INTO parts VALUES (3, NULL, -0.25)")
     shop.switch_logs()
 
-    assert run(pipeline, "capture")[0] == "success"
-    assert run(pipeline, "apply")[0] == "success"
+    assert run_dag(parts, "capture")[0] == "success"
+    assert run_dag(parts, "apply")[0] == "success"
 
-    (found,) = steps.verify(pipeline)["tables"]
+    (found,) = steps.verify(parts)["tables"]
     assert (found["source_rows"], found["delta_rows"], found["differing_cells"]) == (2, 2, 0)
-    state, tasks = run(pipeline, "apply")
+    state, tasks = run_dag(parts, "apply")
     assert (state, tasks["spark"]) == ("success", "skipped")
+
+
+# --- Through a Connect server: the shop, on two redo threads, with transactions that span windows -------------------
+
+
+@dataclass(slots=True)
+class Story:
+    """What happened, as the landing, the batches and `redolake verify` tell it afterwards."""
+
+    snapshot_scn: int = 0
+    windows: list[dict[str, Any]] = field(default_factory=list)
+    batches: list[BatchResult] = field(default_factory=list)
+    open_after_batch: list[list[dict[str, Any]]] = field(default_factory=list)
+    redo: list[dict[str, Any]] = field(default_factory=list)
+    halfway: dict[str, Any] = field(default_factory=dict)
+    verified: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def carried(self) -> set[str]:
+        """Transactions that were open at the end of the first batch."""
+        return {transaction["xid"] for transaction in self.open_after_batch[0]}
+
+    def changes(self) -> list[dict[str, Any]]:
+        """Those of transactions that committed after the snapshot."""
+        committed = {r["xid"] for r in self.redo if r["operation_code"] == COMMIT and r["scn"] > self.snapshot_scn}
+        return [row for row in self.redo if row["operation_code"] in CHANGES and row["xid"] in committed]
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory: pytest.TempPathFactory, airflow_db: None, connect: str) -> Iterator[Story]:
+    with pytest.MonkeyPatch.context() as patch, open_shop(tmp_path_factory.mktemp("story")) as shop:
+        yield tell(shop, configure(shop, patch, TABLES, {"mode": "connect"}, connect))
+
+
+def tell(shop: Shop, pipeline: Pipeline) -> Story:
+    """Two transactions, one on each redo thread, stay open over two batches; the workload goes on around them."""
+    story = Story()
+    shop.work(40)
+    shop.run_sql(*(f"INSERT INTO customers (id, name) VALUES ({FIRST + n}, 'early {n}')" for n in range(4)))
+    passed(run_dag(pipeline, "snapshot"))
+    one, two = (shop.oracle.connect("SHOP", instance_name=instance) for instance in shop.instances)
+    with one, two:
+        execute(
+            one,
+            f"INSERT INTO customers (id, name) VALUES ({FIRST + 10}, 'long')",
+            f"UPDATE customers SET id = {2 * FIRST + 1} - id WHERE id IN ({FIRST}, {FIRST + 1})",  # the two swap their keys
+        )
+        execute(two, f"UPDATE customers SET id = {FIRST + 20}, name = 'moved' WHERE id = {FIRST + 2}")
+        another_batch(shop, pipeline, story, seed=2)
+        execute(
+            one,
+            "SAVEPOINT doubt",
+            f"UPDATE customers SET name = 'never' WHERE id = {FIRST + 10}",
+            f"DELETE FROM customers WHERE id = {FIRST}",
+            "ROLLBACK TO SAVEPOINT doubt",
+            f"UPDATE customers SET notes = 'it''s said' WHERE id = {FIRST + 10}",
+        )
+        execute(
+            two, f"DELETE FROM customers WHERE id = {FIRST + 3}", f"UPDATE customers SET credit = 1 WHERE id = {FIRST + 20}"
+        )
+        another_batch(shop, pipeline, story, seed=3)
+        story.halfway = steps.verify(pipeline, ["SHOP.CUSTOMERS"])
+        one.commit()
+        two.commit()
+    another_batch(shop, pipeline, story, seed=4)
+    story.windows = steps.landed_windows(pipeline, 1000)
+    story.redo = landed_redo(shop)
+    with workplace(pipeline) as work:
+        story.batches = chain_of_batches(work)
+        (story.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in work.ledger.tables(pipeline.name)}
+    story.verified = steps.verify(pipeline)
+    return story
+
+
+def another_batch(shop: Shop, pipeline: Pipeline, story: Story, seed: int) -> None:
+    shop.work(40, seed=seed)
+    shop.switch_logs()
+    passed(run_dag(pipeline, "capture"))
+    passed(run_dag(pipeline, "apply"))
+    story.open_after_batch.append(steps.open_transactions(pipeline))
+
+
+def passed(ran: tuple[str, dict[str, str]]) -> None:
+    state, tasks = ran
+    assert (state, set(tasks.values())) == ("success", {"success"}), tasks
+
+
+def execute(connection: Any, *statements: str) -> None:
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def landed_redo(shop: Shop) -> list[dict[str, Any]]:
+    columns = ["thread", "xid", "scn", "operation_code", "table_name", "rollback", "sql_redo"]
+    files = sorted((shop.folder / "landing" / "e2e" / "windows").glob("*/redo-*.parquet"))
+    return list(pa.concat_tables([pq.read_table(file, columns=columns) for file in files]).to_pylist())
+
+
+def test_every_window_had_logs_of_both_redo_threads(story: Story) -> None:
+    assert [window["threads"] for window in story.windows] == [2, 2, 2]
+
+
+def test_transactions_of_both_threads_were_carried_over_two_batches_and_then_applied(story: Story) -> None:
+    first, second, third = story.open_after_batch
+
+    assert [{t["thread"] for t in carried} for carried in (first, second)] == [{1, 2}, {1, 2}]
+    assert [t["xid"] for t in first] == [t["xid"] for t in second]
+    assert [t["rows"] for t in first] < [t["rows"] for t in second]
+    assert third == []
+    carried_rows = [sum(t.balance.carried_in for t in batch.tables) for batch in story.batches]
+    assert carried_rows == [0, sum(t["rows"] for t in first), sum(t["rows"] for t in second)]
+
+
+def test_rows_of_an_open_transaction_are_in_no_table_before_it_commits(story: Story) -> None:
+    (customers,) = story.halfway["tables"]
+
+    assert story.halfway["equal"]
+    assert customers["source_rows"] > 0
+
+
+def test_savepoint_rollbacks_were_among_the_landed_rows_and_cancelled(story: Story) -> None:
+    undone = [row for row in story.changes() if row["rollback"]]
+
+    assert {row["xid"] for row in undone} & story.carried
+    assert {row["xid"] for row in undone} - story.carried
+    assert sum(t.balance.undone for batch in story.batches for t in batch.tables) == 2 * len(undone)
+
+
+def test_changed_keys_were_among_the_landed_rows_of_both_threads(story: Story) -> None:
+    moved = [row for row in story.changes() if row["table_name"] == "CUSTOMERS" and SET_KEY.search(row["sql_redo"] or "")]
+
+    assert {row["thread"] for row in moved if row["xid"] in story.carried} == {1, 2}
+    assert {row["xid"] for row in moved} - story.carried
+
+
+def test_every_cell_of_every_table_equals_the_source(story: Story) -> None:
+    found = {t["table"]: t for t in story.verified["tables"]}
+
+    assert set(found) == {"SHOP.CUSTOMERS", "SHOP.ORDERS", "SHOP.ORDER_LINES", "SHOP.PAYMENTS", "SHOP.STOCK"}
+    assert {name: (t["missing_rows"], t["extra_rows"], t["differing_cells"]) for name, t in found.items()} == {
+        name: (0, 0, 0) for name in found
+    }
+    assert all(t["source_rows"] == t["delta_rows"] > 0 for t in found.values())
+    assert {t["applied_scn"] for t in found.values()} == {story.windows[-1]["end"] - 1}
