@@ -21,6 +21,7 @@ from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transie
 EXIT_CODES = """Exit codes: 0 done · 1 a person must choose (the message says what) · 2 configuration or usage ·
 3 something differs or is held · 75 try again later."""
 DIFFERS, CONFIGURATION, TERMINAL, TRY_AGAIN = 3, 2, 1, 75
+SEVERITIES = {"error": "red", "warning": "yellow"}
 
 app = typer.Typer(
     name="redolake", help="Oracle tables into Delta Lake, and kept right.", epilog=EXIT_CODES, no_args_is_help=True
@@ -43,8 +44,9 @@ NameArgument = Annotated[str | None, typer.Argument(help="The pipeline; needed o
 
 
 @contextmanager
-def told(output: Output) -> Iterator[None]:
-    """Turn a typed error into one clear message and its exit code; anything else is a fault of ours and shows its trace."""
+def told(output: Output, code: int | None = None) -> Iterator[None]:
+    """Turn a typed error into one clear message and its exit code, or `code`. Anything else is a fault of ours and shows its
+    trace."""
     try:
         yield
     except RedolakeError as error:
@@ -57,10 +59,10 @@ def told(output: Output) -> Iterator[None]:
             sys.stdout.write(json.dumps(body) + "\n")
         else:
             notes.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        code = (
+        family = (
             TRY_AGAIN if isinstance(error, Transient) else CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
         )
-        raise typer.Exit(code) from None
+        raise typer.Exit(family if code is None else code) from None
 
 
 def chosen(name: str | None, config: Path | None) -> Pipeline:
@@ -101,7 +103,7 @@ def findings_text(findings: Sequence[Finding]) -> Text:
     """A list and not a table: the cures are there to be copied."""
     text = Text()
     for finding in findings:
-        text.append(f"{finding.severity:7} ", style="red" if finding.severity == "error" else "yellow")
+        text.append(f"{finding.severity:7} ", style=SEVERITIES.get(finding.severity, "dim"))
         text.append(f"{finding}\n")
     return text
 
@@ -195,6 +197,37 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
         if output is Output.table:
             rows = [(w["name"], w["state"], w["logs"], w["rows"]) for w in result["windows"]]
             console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows))
+
+
+@app.command()
+def runway(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """How much time is left before redo that is still needed may be deleted. Asks Oracle, changes nothing there.
+
+    For a monitor: it exits with 0 when that is enough, 1 below the threshold (`runway` in pipelines.yml) or when redo is lost
+    already, 2 when it cannot be told.
+    """
+    from pipelines import steps
+
+    with told(output, code=CONFIGURATION):
+        result = steps.runway(chosen(name, config))
+        show(output, result, lambda: Text(f"{result['summary']}\n{result['standing']}"))
+        if output is Output.table:
+            if rows := [runway_row(t) for t in result["threads"]]:
+                console.print(grid("", ("redo thread", "needs log", "kept from log", "hours left", "older redo"), rows))
+            console.print(findings_text([Finding(**f) for f in result["findings"]]), soft_wrap=True, end="")
+    if result["state"] != "enough":
+        raise typer.Exit(TERMINAL)
+
+
+def runway_row(thread: dict[str, Any]) -> tuple[object, ...]:
+    def log(of: dict[str, Any] | None) -> str:
+        return "" if of is None else f"{of['sequence']} of {(of['began_at'] or '')[5:16]}"
+
+    hours = "" if thread["hours_left"] is None else f"{int(thread['hours_left'] * 10) / 10:.1f}"
+    left = "lost" if thread["lost"] else f"at least {hours}" if thread["at_least"] and hours else hours
+    needed = log(thread["needed"]) + ("" if thread["needed_is_archived"] or thread["needed"] is None else ", online")
+    kept = log(thread["oldest"]) if thread["bytes_kept"] else "none older"
+    return (f"{thread['thread']} {thread['instance'] or ''}", needed, kept, left, thread["older_redo"])
 
 
 @app.command()

@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.config import Pipeline
+from pipelines.errors import Finding
 from pipelines.redo import LogFile
 from pipelines.source import ConnectParams, read_redo_facts
-from pipelines.source.runway_facts import RecoveryArea, read_keeping, read_snapshot_need
+from pipelines.source.runway_facts import KeepingFacts, RecoveryArea, read_keeping, read_snapshot_need
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.workplace import opened_source, workplace
 from pipelines.window.runway import HeldBack, Runway, ThreadRunway, measure, state_of
-from pipelines.window.runway_findings import findings, headline
+from pipelines.window.runway_findings import findings, headline, in_hours, in_units
 
 
 def runway(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
@@ -29,13 +30,14 @@ def runway(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str,
     found = measure(needed, facts, keeping.now)
     told = (
         *findings(found, pipeline.runway, keeping.lag_seconds, pipeline.name),
-        *([keeping.refused] if keeping.refused else []),
+        *area_findings(keeping, found.bytes_per_hour),
     )
     return {
         "pipeline": pipeline.name,
         "state": state_of(found, pipeline.runway),
-        "summary": headline(found),
-        "needed_by": "position" if position is not None else "snapshot",
+        "summary": f"{pipeline.name}: {headline(found)}",
+        "standing": standing(found, position is not None),
+        "needed_by": "snapshot" if position is None else "position",
         **as_json(found),
         "archive_lag_target_seconds": keeping.lag_seconds,
         "recovery_area": area_as_json(keeping.recovery_area, found.bytes_per_hour),
@@ -43,6 +45,25 @@ def runway(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str,
         "warn_below_bytes": pipeline.runway.warn_below_bytes,
         "findings": [{"subject": f.subject, "what": f.what, "cure": f.cure, "severity": f.severity} for f in told],
     }
+
+
+def standing(found: Runway, has_position: bool) -> str:
+    """Where the reader stands, in a line."""
+    what = "needed from SCN" if has_position else "no table has contents yet; a snapshot taken now needs redo from SCN"
+    behind = "" if found.behind_hours is None else f", at most {in_hours(found.behind_hours)} old"
+    return f"{what} {found.needed_scn}{behind}; archived and not read yet: {in_units(found.unread_bytes)}"
+
+
+def area_findings(keeping: KeepingFacts, bytes_per_hour: float | None) -> list[Finding]:
+    """A full recovery area deletes archived logs before their time, so its room is told beside the age."""
+    if keeping.refused is not None:
+        return [keeping.refused]
+    area = keeping.recovery_area
+    if area is None:
+        return []
+    used = f"{in_units(area.used_bytes)} of {in_units(area.limit_bytes)} used, {in_units(area.reclaimable_bytes)} reclaimable"
+    full = "" if not bytes_per_hour else f"; full in {in_hours(area.free_bytes / bytes_per_hour)} at the pace of the last day"
+    return [Finding("recovery area", f"{used}{full}: Oracle then deletes what is reclaimable, read or not", "", "note")]
 
 
 def as_json(found: Runway) -> dict[str, Any]:
@@ -70,6 +91,7 @@ def thread_as_json(thread: ThreadRunway) -> dict[str, Any]:
         "hours_left": rounded(thread.hours_left),
         "at_least": not thread.deleted_before,
         "bytes_kept": thread.kept_bytes,
+        "older_redo": in_units(thread.kept_bytes),
         "unread_logs": len(thread.unread),
         "lost": None if thread.lost is None else thread.lost.what,
     }

@@ -14,9 +14,8 @@ from typing import Protocol
 from pipelines.errors import RedoLost
 from pipelines.redo import LogFile, Position, RedoFacts
 from pipelines.scn import Scn
-from pipelines.window.gate import Coverage, Current, Lost, ThreadLogs, Wait, is_ready, logs_of
+from pipelines.window.gate import Coverage, Current, Lost, ThreadLogs, Wait, cover_all, is_ready, logs_of
 from pipelines.window.incarnation import Branch, find_branch
-from pipelines.window.plan import cover_all
 
 ENOUGH, LOW, LOST = "enough", "low", "lost"
 RATE_OVER = timedelta(hours=24)
@@ -196,12 +195,12 @@ def bytes_per_hour(logs: Sequence[LogFile], now: datetime) -> float | None:
 def holders(
     coverages: Sequence[Coverage], known: Mapping[int, ThreadLogs], instances: Mapping[int, str | None], now: datetime
 ) -> tuple[HeldBack, ...]:
-    """The threads that reach least far, when redo of others is already archived beyond that."""
+    """The threads that reach least far, when whole logs of others are archived beyond that: no two threads end at one SCN."""
     ends = [c.covered_to for c in coverages if c.covered_to is not None]
     if not ends:
         return ()
     reach = min(ends)
-    waiting = [g for c in coverages if c.covered_to != reach for g in c.logs if g.next_scn is not None and g.next_scn > reach]
+    waiting = [log for c in coverages for log in c.logs if log.first_scn >= reach]
     found = []
     for c in coverages:
         if waiting and c.covered_to == reach and isinstance(c.behind, Current | Wait):

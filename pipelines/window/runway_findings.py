@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.errors import Finding
 from pipelines.window.runway import LOW, HeldBack, Limits, Runway, ThreadRunway, state_of
 
-LARGEST_LAG_SECONDS = 1800  # with a longer ARCHIVE_LAG_TARGET a quiet thread is as good as unbounded
+LARGEST_LAG_SECONDS = 1800  # a log that stays open for longer belongs to an idle thread that nothing switches
 KEEP_LONGER = (
     "keep archived logs longer: a larger n in DELETE ARCHIVELOG ALL COMPLETED BEFORE 'SYSDATE-n', or a larger "
     "DB_RECOVERY_FILE_DEST_SIZE"
@@ -21,13 +21,18 @@ def in_units(size: int) -> str:
     return f"{size} bytes" if unit == 0 else f"{amount:.1f} {UNITS[unit]}"
 
 
+def in_hours(hours: float) -> str:
+    """Rounded down: 11.97 hours are below a threshold of 12, and must not read as 12.0."""
+    return f"{int(hours * 10) / 10:.1f} hours"
+
+
 def headline(runway: Runway) -> str:
     """One line."""
     if runway.lost is not None:
         return f"no time is left: {runway.lost.what}"
     if runway.hours_left is None:
         return "no redo thread has any more redo to give"
-    amount = f"{runway.hours_left:.1f} hours and {in_units(runway.bytes_left)} of redo"
+    amount = f"{in_hours(runway.hours_left)} and {in_units(runway.bytes_left)} of redo"
     if runway.at_least:
         return f"no archived log has been deleted yet; {amount} lie behind what is needed"
     return f"{amount} are left before something that is needed may be deleted"
@@ -59,17 +64,17 @@ def low_finding(thread: ThreadRunway, runway: Runway, limits: Limits, pipeline: 
     if limits.warn_below_bytes is not None:
         threshold += f" or {in_units(limits.warn_below_bytes)}"
     what = (
-        f"{log} is needed, and may be deleted in {thread.hours_left or 0.0:.1f} hours, after {in_units(runway.bytes_left)} of "
+        f"{log} is needed, and may be deleted in {in_hours(thread.hours_left or 0.0)}, after {in_units(runway.bytes_left)} of "
         f"older redo (warns below {threshold})"
     )
     return Finding(subject, what, f"see that {pipeline}_capture runs and keeps up; {KEEP_LONGER}", "warning")
 
 
 def held_finding(held: HeldBack, lag_seconds: int | None) -> Finding:
-    """Of severity `note` where ARCHIVE_LAG_TARGET will end it."""
+    """Of severity `note` where ARCHIVE_LAG_TARGET will end it, or the log has begun only just now."""
     log = "its next log" if held.sequence is None else f"its log {held.sequence}"
     waiting = f"while {held.waiting_logs} archived log(s) of other threads wait, {in_units(held.waiting_bytes)}"
-    since = "" if held.hours is None else f", begun {held.hours:.1f} hours ago,"
+    since = "" if held.hours is None else f", begun {in_hours(held.hours)} ago,"
     subject, start = f"redo thread {held.thread}", f"holds the window back at SCN {held.scn}: {log}{since}"
     if not held.is_open:
         cure = "see whether the archiver of that instance is stuck: its alert log, V$ARCHIVE_DEST_STATUS.ERROR"
@@ -77,6 +82,8 @@ def held_finding(held: HeldBack, lag_seconds: int | None) -> Finding:
     what = f"{start} is still open, {waiting}"
     if lag_seconds is not None and 0 < lag_seconds <= LARGEST_LAG_SECONDS:
         return Finding(subject, f"{what}; ARCHIVE_LAG_TARGET ends it every {lag_seconds} seconds", "", "note")
+    if held.hours is not None and held.hours * 3600 < LARGEST_LAG_SECONDS:
+        return Finding(subject, what, "", "note")
     target = "is not known" if lag_seconds is None else f"is {lag_seconds}"
     cure = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH SID = '*'; at once: ALTER SYSTEM ARCHIVE LOG CURRENT"
     return Finding(subject, f"{what}; ARCHIVE_LAG_TARGET {target}", cure, "warning")

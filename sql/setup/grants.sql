@@ -23,6 +23,8 @@ GRANT SELECT ON SYS.V_$LOGFILE TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$ARCHIVE_DEST_STATUS TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$LOG_HISTORY TO c##redolake CONTAINER = ALL;
+-- How full the recovery area is; `redolake runway` tells it when it may.
+GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO c##redolake CONTAINER = ALL;
 
 -- What is open while a snapshot is taken, and what a transaction without end may be.
 GRANT SELECT ON SYS.V_$TRANSACTION TO c##redolake CONTAINER = ALL;

@@ -113,6 +113,15 @@ def history(session: EngineSession) -> Iterator[Row]:
         )  # fmt: skip
 
 
+def recovery_area(session: EngineSession) -> Iterator[Row]:
+    """What lies under DB_RECOVERY_FILE_DEST; nothing is known to be backed up, so nothing is reclaimable."""
+    state = session.database.state
+    area = state.parameters.get("db_recovery_file_dest", "")
+    files = [c for c in state.archived if area and c.name and not c.deleted and c.name.startswith(area)]
+    used = sum(c.blocks * c.block_size for c in files)
+    yield (area or None, int(state.parameters.get("db_recovery_file_dest_size", "0")), used, 0, len(files), 0)
+
+
 def register() -> None:
     fixed_view(
         "V$DATABASE",
@@ -176,6 +185,12 @@ def register() -> None:
         RECOVERY_MODE VARCHAR2(34), DESTINATION VARCHAR2(256), ARCHIVED_THREAD# NUMBER, ARCHIVED_SEQ# NUMBER,
         ERROR VARCHAR2(256), DB_UNIQUE_NAME VARCHAR2(30), CON_ID NUMBER""",
         destination_states,
+    )
+    fixed_view(
+        "V$RECOVERY_FILE_DEST",
+        """NAME VARCHAR2(513), SPACE_LIMIT NUMBER, SPACE_USED NUMBER, SPACE_RECLAIMABLE NUMBER, NUMBER_OF_FILES NUMBER,
+        CON_ID NUMBER""",
+        recovery_area,
     )
     fixed_view(
         "V$LOG_HISTORY",
