@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, and_, select, update
+from sqlalchemy import ColumnElement, Row, and_, or_, select, update
 
 from pipelines.ledger import tables as t
 from pipelines.ledger.door import Door, changed, insert_new
@@ -80,11 +80,18 @@ class CapturedTables(Door):
             found = and_(_is(pipeline, table), T.complete_to_scn.is_not_distinct_from(from_))
             return changed(connection, update(t.tables).where(found).values(complete_to_scn=to, changed_at=now))
 
-    def complete_as(self, pipeline: str, table: TableId, scn: Scn | None, now: datetime) -> bool:
-        """Write down what the Delta log says of a known table; whether that was news."""
-        found = and_(_is(pipeline, table), T.complete_to_scn.is_distinct_from(scn))
+    def complete_as(
+        self, pipeline: str, table: TableId, scn: Scn | None, now: datetime, resetlogs_id: int | None = None
+    ) -> bool:
+        """Write down what the Delta log says of a known table; whether that was news. Without `resetlogs_id` the incarnation
+        stays what it was."""
+        values: dict[str, Any] = {"complete_to_scn": scn, "changed_at": now}
+        news = T.complete_to_scn.is_distinct_from(scn)
+        if resetlogs_id is not None:
+            values["resetlogs_id"] = resetlogs_id
+            news = or_(news, T.resetlogs_id.is_distinct_from(resetlogs_id))
         with self._write() as connection:
-            return changed(connection, update(t.tables).where(found).values(complete_to_scn=scn, changed_at=now))
+            return changed(connection, update(t.tables).where(and_(_is(pipeline, table), news)).values(values))
 
 
 def key_of(pipeline: str, table: TableId) -> dict[str, str]:
@@ -105,4 +112,5 @@ def _entry(row: Row[Any]) -> TableEntry:
         held_from=row.held_from,
         held_at=row.held_at,
         error=row.error,
+        resetlogs_id=row.resetlogs_id,
     )

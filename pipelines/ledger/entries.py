@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -53,6 +53,24 @@ class TableEntry:
     held_from: TableState | None = None
     held_at: datetime | None = None
     error: Json | None = None
+    resetlogs_id: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The applied SCN with its incarnation, so that places compare in the order of the chain even where a RESETLOGS has set
+        SCNs back; below every place for a table without contents."""
+        return (self.resetlogs_id or 0, -1 if self.complete_to_scn is None else self.complete_to_scn)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Redo that is needed and cannot be had: the error, the step that met it, and what is missing."""
+
+    error: Json
+    step: str  # plan, mine
+    position: Json
+    missing: Sequence[Json]
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)

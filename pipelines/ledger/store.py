@@ -19,6 +19,7 @@ from pipelines.ledger.captured import CapturedTables
 from pipelines.ledger.decisions import Decisions
 from pipelines.ledger.door import WRITING, told
 from pipelines.ledger.leases import Leases
+from pipelines.ledger.losses import Losses
 from pipelines.ledger.positions import Positions
 from pipelines.ledger.versions import TableVersions
 from pipelines.ledger.windows import Windows
@@ -26,11 +27,19 @@ from pipelines.ledger.windows import Windows
 BUSY_SECONDS = 30.0
 CREATION_LOCK = 0x7265646F  # any fixed number: pg_advisory_xact_lock, so that two first runs do not create at once
 
+
+def _add_losses_and_incarnations(connection: Connection) -> None:
+    t.metadata.create_all(connection)
+    connection.execute(text("ALTER TABLE redolake_tables ADD COLUMN resetlogs_id BIGINT"))
+    told = "(SELECT p.resetlogs_id FROM redolake_pipelines p WHERE p.pipeline = redolake_tables.pipeline)"
+    connection.execute(text(f"UPDATE redolake_tables SET resetlogs_id = {told} WHERE complete_to_scn IS NOT NULL"))
+
+
 # From a format to the next: what to run when an older ledger is opened.
-UPGRADES: Mapping[int, Callable[[Connection], None]] = {}
+UPGRADES: Mapping[int, Callable[[Connection], None]] = {1: _add_losses_and_incarnations}
 
 
-class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases, Decisions):
+class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases, Decisions, Losses):
     """Plans and serves status. What landed and what was applied is told by what lies beside the data: see `landed_as`."""
 
     def close(self) -> None:

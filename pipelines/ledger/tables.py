@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-FORMAT = 1  # raise it with every change of a table, and add the change to store.UPGRADES
+FORMAT = 2  # raise it with every change of a table, and add the change to store.UPGRADES
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -105,6 +105,7 @@ tables = Table(
     Column("captured_from_scn", BigInteger, nullable=False),
     Column("snapshot_scn", BigInteger),
     Column("complete_to_scn", BigInteger),
+    Column("resetlogs_id", BigInteger),  # the incarnation in which it is complete to that SCN
     Column("held_from", String(20)),
     Column("held_at", UtcDateTime),
     Column("error", Body),
@@ -149,6 +150,23 @@ open_transactions = Table(
     Column("row_count", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("username", String(128)),
+)
+
+losses = Table(
+    "redolake_losses",
+    metadata,
+    _pipeline(),
+    Column("body", Body, nullable=False),
+    Column("since", UtcDateTime, nullable=False),
+)
+
+breaks = Table(
+    "redolake_breaks",
+    metadata,
+    _pipeline(),
+    Column("name", String(60), primary_key=True),
+    Column("body", Body, nullable=False),
+    Column("recorded_at", UtcDateTime, nullable=False),
 )
 
 leases = Table(

@@ -493,3 +493,83 @@ def test_what_people_decide_is_kept_in_order(ledger):
 
     assert ledger.decisions("shop") == [first, second]
     assert ledger.decisions("shop", "note") == [second]
+
+
+# --- Lost redo, and breaks --------------------------------------------------------------------------------------------
+
+LOST = {"code": "RedoLost", "what": "log 7 is gone", "where": {"thread": 1, "sequence": 7}, "cure": "redolake recover"}
+HERE, THERE = {"dbid": 1, "resetlogs_id": 2, "scn": 2**53 + 1}, {"dbid": 1, "resetlogs_id": 2, "scn": 2**53 + 9}
+
+
+def test_lost_redo_is_kept_until_the_way_goes_on(ledger):
+    assert ledger.loss("shop") is None
+
+    ledger.lose("shop", LOST, NOW, step="plan", position=HERE, missing=[{"sequence": 7}, {"sequence": 8}])
+    kept = ledger.loss("shop")
+
+    assert (kept.error, kept.step, kept.position, kept.since) == (LOST, "plan", HERE, NOW)
+    assert ledger.loss("other") is None
+    assert ledger.regain("shop")
+    assert not ledger.regain("shop")
+    assert ledger.loss("shop") is None
+
+
+def test_a_loss_met_again_keeps_its_time_and_all_that_was_missing(ledger):
+    ledger.lose("shop", LOST, NOW, step="plan", position=HERE, missing=[{"sequence": 7}, {"sequence": 8}])
+
+    again = ledger.lose("shop", LOST, LATER, step="mine", position=HERE, missing=[{"sequence": 8}, {"sequence": 9}])
+
+    assert (again.since, again.step) == (NOW, "mine")
+    assert list(again.missing) == [{"sequence": 7}, {"sequence": 8}, {"sequence": 9}]
+    assert ledger.loss("shop") == again
+
+
+def test_a_loss_at_another_position_is_another_loss(ledger):
+    ledger.lose("shop", LOST, NOW, step="plan", position=HERE, missing=[{"sequence": 7}])
+
+    other = ledger.lose("shop", LOST, LATER, step="plan", position=THERE, missing=[{"sequence": 9}])
+
+    assert (other.since, list(other.missing)) == (LATER, [{"sequence": 9}])
+
+
+def test_breaks_are_written_once_and_listed_in_the_order_of_the_chain(ledger):
+    assert ledger.record_break("shop", name(200, 300), {"kind": "gap"}, NOW)
+    assert ledger.record_break("shop", name(100, 150), {"kind": "position"}, LATER)
+    assert not ledger.record_break("shop", name(200, 300), {"kind": "other"}, LATER)
+
+    assert list(ledger.breaks("shop").items()) == [(name(100, 150), {"kind": "position"}), (name(200, 300), {"kind": "gap"})]
+    assert ledger.breaks("other") == {}
+
+
+def test_a_table_is_complete_in_an_incarnation(ledger):
+    ledger.add_table("shop", ORDERS, Scn(1), NOW)
+    assert ledger.table("shop", ORDERS).place == (0, -1)
+
+    ledger.complete_as("shop", ORDERS, Scn(500), NOW, resetlogs_id=1)
+    before = ledger.table("shop", ORDERS).place
+    ledger.complete_as("shop", ORDERS, Scn(90), NOW, resetlogs_id=2)
+
+    assert ledger.table("shop", ORDERS).place == (2, 90)
+    assert ledger.table("shop", ORDERS).place > before == (1, 500)
+
+
+def test_a_ledger_of_format_1_is_brought_up(url, ledger):
+    ledger.start_at("shop", START, NOW)
+    ledger.add_table("shop", ORDERS, Scn(1), NOW)
+    ledger.complete_as("shop", ORDERS, Scn(500), NOW)
+    ledger.close()
+    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.begin() as connection:
+        for statement in (
+            "DROP TABLE redolake_losses",
+            "DROP TABLE redolake_breaks",
+            "ALTER TABLE redolake_tables DROP COLUMN resetlogs_id",
+            "UPDATE redolake_format SET version = 1",
+        ):
+            connection.execute(text(statement))
+    engine.dispose()
+
+    opened = open_ledger(url)
+
+    assert opened.table("shop", ORDERS).place == (START.resetlogs_id, 500)
+    assert (opened.loss("shop"), opened.breaks("shop")) == (None, {})
