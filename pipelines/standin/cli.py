@@ -15,10 +15,13 @@ from typing import Annotated
 import oracledb
 import typer
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 
+from pipelines.standin.control import FILE, LeverFailed, pull_lever
 from pipelines.standin.engine.options import DatabaseOptions
 from pipelines.standin.interface import OraError
+from pipelines.standin.misbehave import levers
 from pipelines.standin.serve import StandIn, start_standin
 from pipelines.standin.workload import Workload, WorkloadSummary, run_workload
 
@@ -39,7 +42,7 @@ def _told() -> Iterator[None]:
     """What an operator can do something about becomes one line; anything else is a fault of ours and shows its trace."""
     try:
         yield
-    except (OraError, oracledb.Error, OSError) as failure:
+    except (OraError, oracledb.Error, OSError, LeverFailed) as failure:
         notes.print(str(failure).splitlines()[0], style="red", markup=False, highlight=False)
         raise typer.Exit(1) from None
     except ValueError as mistake:
@@ -70,6 +73,9 @@ def start(
     data: Annotated[
         Path | None, typer.Option(help="Keep the database in this folder between runs; without it, it is forgotten.")
     ] = None,
+    control: Annotated[
+        Path | None, typer.Option(help="Where `misbehave` finds this stand-in; in the data folder unless told otherwise.")
+    ] = None,
     archive_lag_target: Annotated[int, typer.Option(help="Switch logs at least every so many seconds; 0 never.", min=0)] = 300,
     scn_speed: Annotated[int, typer.Option(help="SCNs that pass in a second without work.", min=0)] = 3,
     password: Annotated[str, typer.Option(envvar="STANDIN_PASSWORD", help="Password of all its users.")] = "oracle",
@@ -94,6 +100,8 @@ def start(
             passwords=(("SYS", password), ("SYSTEM", password)),
         )
         with start_standin(options, host=host, port=port, password=password, force_logging=force_logging) as running:
+            if control is not None or data is not None:
+                running.listen_for_levers(control or running.database.directory / FILE)
             if port_file is not None:
                 part = port_file.with_name(port_file.name + ".part")
                 part.write_text(f"{running.port}\n")
@@ -113,6 +121,41 @@ def _announce(running: StandIn, host: str) -> None:
     grid.add_row("archived logs", "\n".join(destination.path for destination in state.destinations))
     grid.add_row("users", ", ".join(running.passwords))
     console.print(grid)
+
+
+@app.command()
+def misbehave(
+    name: Annotated[str | None, typer.Argument(help="A lever; without one they are listed.", show_default=False)] = None,
+    options: Annotated[list[str] | None, typer.Argument(help="Its options, e.g. thread=2.", show_default=False)] = None,
+    data: Annotated[Path | None, typer.Option(help="The data folder of the running stand-in.")] = None,
+    control: Annotated[Path | None, typer.Option(help="Its control file, where it was started with one.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Pull the lever's opposite after so long.", min=0)] = None,
+    output: Annotated[Output, typer.Option(help="How to print what was done.")] = Output.table,
+) -> None:
+    """Pull a lever of a running stand-in: what can go wrong with an Oracle."""
+    if name is None:
+        _print_levers(output)
+        return
+    with _told():
+        if control is None and data is None:
+            raise ValueError("say which stand-in: --data or --control")
+        given = dict(option.partition("=")[::2] for option in options or ())
+        result = pull_lever(control or (data or Path()) / FILE, name, given, seconds)
+    if output is Output.json:
+        sys.stdout.write(json.dumps(result) + "\n")
+    else:
+        console.print("done" if result is None else result)
+
+
+def _print_levers(output: Output) -> None:
+    if output is Output.json:
+        told = {n: {"options": list(k.options), "opposite": k.opposite, "does": k.does} for n, k in levers().items()}
+        sys.stdout.write(json.dumps(told) + "\n")
+        return
+    for lever in levers().values():
+        ended = f"   ended by {lever.opposite}" if lever.opposite else ""
+        console.print(f"{' '.join((lever.name, *(f'{option}=' for option in lever.options)))}{ended}", highlight=False)
+        console.print(Padding(lever.does, (0, 0, 1, 4)), markup=False, highlight=False)
 
 
 @app.command()

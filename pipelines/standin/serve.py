@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import oracledb
 
 from pipelines.standin import views
+from pipelines.standin.control import ControlServer
 from pipelines.standin.engine.instance import Database
 from pipelines.standin.engine.options import DatabaseOptions
 from pipelines.standin.logminer import package
@@ -34,10 +36,15 @@ class StandIn:
     capture_user: str
     passwords: Mapping[str, str]
     misbehave: Misbehaviour = field(init=False)
+    _control: ControlServer | None = field(default=None, init=False, repr=False)
     _closed: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         self.misbehave = Misbehaviour(self.database, self.listener)
+
+    def listen_for_levers(self, file: Path) -> None:
+        """Let other processes pull levers; `file` tells them how (pipelines/standin/control.py)."""
+        self._control = ControlServer(self.misbehave, file)
 
     @property
     def port(self) -> int:
@@ -64,6 +71,8 @@ class StandIn:
         """Stop listening, end the sessions, close the database."""
         if not self._closed:
             self._closed = True
+            if self._control is not None:
+                self._control.close()
             self.misbehave.close()
             self.listener.close()
             self.database.close()

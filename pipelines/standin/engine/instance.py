@@ -228,17 +228,17 @@ class Database:
 
     def await_redo(self, session: EngineSession, *, to_switch: bool = False) -> None:
         """Wait while the session's thread has no log to write to (log file switch, archiving needed)."""
-
-        def may_go_on() -> bool:
-            thread = self.state.threads[session.thread]
-            return self.redo.can_switch(thread) if to_switch else not self.redo.is_blocked(thread)
-
         with self.lock:
             if self.state.is_mounted:
                 raise OraError(1109, "database not open")
-            if not may_go_on():
-                self.changed.wait_for(lambda: session.cancelled or session.killed or may_go_on())
-                session.check_cancelled()
+            if self._has_redo(session.thread, to_switch):
+                return
+            self.changed.wait_for(lambda: session.cancelled or session.killed or self._has_redo(session.thread, to_switch))
+            session.check_cancelled()
+
+    def _has_redo(self, number: int, to_switch: bool) -> bool:
+        thread = self.state.threads[number]
+        return self.redo.can_switch(thread) if to_switch else not self.redo.is_blocked(thread)
 
     def switch_log(self, thread: int = 1) -> None:
         """ALTER SYSTEM SWITCH LOGFILE on that instance."""

@@ -107,7 +107,10 @@ class EngineSession:
 
     def _mapped(self, batches: Iterator[Any]) -> Iterator[Any]:
         try:
-            yield from batches
+            for batch in batches:
+                if self.killed:
+                    raise OraError(28, "your session has been killed")
+                yield batch
         except ArithmeticError:
             raise OraError(1426, "numeric overflow") from None
 
