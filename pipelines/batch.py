@@ -100,6 +100,7 @@ class BatchSpec:
     open_in: tuple[OpenTransaction, ...] = ()
     container: str | None = None  # con_name of the rows, None for a non-CDB
     spark: Mapping[str, str] = field(default_factory=dict)
+    lease: int | None = None  # token of the lease it was written under; None where no live table is written
     format: int = FORMAT
     kind: Literal["batch"] = "batch"
 
@@ -193,6 +194,7 @@ class SnapshotSpec:
     manifest: str
     replace: bool = False
     spark: Mapping[str, str] = field(default_factory=dict)
+    lease: int | None = None
     format: int = FORMAT
     kind: Literal["snapshot"] = "snapshot"
 
@@ -278,7 +280,23 @@ Spec = BatchSpec | SnapshotSpec | CompareSpec
 Result = BatchResult | SnapshotResult | CompareResult
 
 
-def to_json(value: Spec | Result) -> str:
+TERMINAL_EXIT = 3  # of a job that would fail the same way again; 1 for all else
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """How a job ended that failed with a typed error: `text` is all the error says. In a cluster nothing else of it reaches the
+    one who waits, so it is a file."""
+
+    terminal: bool
+    text: str
+
+
+def failure_from_json(text: str) -> Failure:
+    return Failure(**json.loads(text))
+
+
+def to_json(value: Spec | Result | Failure) -> str:
     return json.dumps(asdict(value), indent=1, sort_keys=True)
 
 

@@ -33,11 +33,13 @@ from pipelines.assemble.census import check_balance
 from pipelines.assemble.subjects import Subject
 from pipelines.assemble.transactions import APPLIED, CARRIED_OUT
 from pipelines.batch import (
+    TERMINAL_EXIT,
     Balance,
     BatchResult,
     BatchSpec,
     CompareResult,
     CompareSpec,
+    Failure,
     OpenTransaction,
     Result,
     Rules,
@@ -52,7 +54,7 @@ from pipelines.batch import (
 )
 from pipelines.decode.changes import changes_schema, decode_changes
 from pipelines.decode.datatypes import spark_ddl_type
-from pipelines.errors import LandingConflict, RedolakeError, Transient
+from pipelines.errors import LandingConflict, RedolakeError, Terminal, Transient
 from pipelines.land.files import Files
 from pipelines.schema.constant import spark_literal
 from pipelines.table import TableVersion
@@ -276,15 +278,32 @@ def read_spec(path: str) -> Spec:
     return spec_from_json(body.decode(), path)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    (path,) = sys.argv[1:] if argv is None else argv
-    watch_parent()
+def run_order(path: str) -> None:
     spec = read_spec(path)
     spark = open_session("submit", conf=spec.spark)
     try:
         run(spark, spec, write_line)
     finally:
         spark.stop()
+
+
+def leave_failure(path: str, failure: Failure) -> None:
+    folder, _, name = path.rpartition("/")
+    Files(folder or ".").create(name, to_json(failure).encode())
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`ORDER.json [FAILURE.json]`; the second is written when a typed error ends the job."""
+    path, *failure_path = sys.argv[1:] if argv is None else argv
+    watch_parent()
+    try:
+        run_order(path)
+    except RedolakeError as error:
+        failure = Failure(isinstance(error, Terminal), str(error))
+        write_line(failure.text)
+        for file in failure_path:
+            leave_failure(file, failure)
+        return TERMINAL_EXIT if failure.terminal else 1
     return 0
 
 

@@ -11,7 +11,7 @@ from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.assets import announce, landing_asset, tables_alias
-from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.connections import working
 from pipelines.airflow.schedule import apply_schedule
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
@@ -27,8 +27,8 @@ def apply_dag(pipeline: Pipeline) -> DAG:
     def prepare() -> dict[str, Any]:
         from pipelines import steps
 
-        with failing_as_airflow():
-            prepared = dict(steps.prepare_apply(pipeline))
+        with working(pipeline) as resolved:
+            prepared = dict(steps.prepare_apply(resolved))
         if not prepared["batch"]:
             log.info("nothing landed that is not applied")
             return {}
@@ -37,8 +37,8 @@ def apply_dag(pipeline: Pipeline) -> DAG:
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str) -> dict[str, Any]:
-        with failing_as_airflow():
-            recorded, message = recorded_apply(pipeline, batch)
+        with working(pipeline) as resolved:
+            recorded, message = recorded_apply(resolved, batch)
         for name, told in recorded["tables"].items():
             log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in told.items()))
         advanced = {name: told["complete_to"] for name, told in recorded["tables"].items() if told["state"] == "applied"}

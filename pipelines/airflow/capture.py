@@ -10,8 +10,8 @@ from typing import Any
 from airflow.sdk import DAG, get_current_context, task
 
 from pipelines.airflow.assets import landing_asset
-from pipelines.airflow.connections import source_of
-from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.connections import source_of, working
+from pipelines.airflow.runway import runway_task
 from pipelines.airflow.schedule import capture_schedule
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import CAPTURE, TASKS, dag_text
@@ -28,8 +28,8 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         """The arguments of each `mine`; none ends the run."""
         from pipelines import steps
 
-        with failing_as_airflow():
-            found = steps.plan(pipeline, source_of(pipeline))
+        with working(pipeline) as resolved:
+            found = steps.plan(resolved, source_of(pipeline))
         log.info("%s: %s", found["outcome"], found["reason"])
         if found["outcome"] == "window":
             return [{"window": found["window"], "slice_number": number} for number in found["slices"]]
@@ -44,21 +44,22 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     def mine(window: str, slice_number: int) -> dict[str, Any]:
         from pipelines import steps
 
-        with failing_as_airflow():
-            return dict(steps.mine(pipeline, source_of(pipeline), window, slice_number))
+        with working(pipeline) as resolved:
+            return dict(steps.mine(resolved, source_of(pipeline), window, slice_number))
 
     @task(doc_md=TASKS["land"], outlets=[landing])
     def land(planned: list[dict[str, Any]], mined: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
-        with failing_as_airflow():
-            landed = dict(steps.land(pipeline, planned[0]["window"], list(mined)))
+        with working(pipeline) as resolved:
+            landed = dict(steps.land(resolved, planned[0]["window"], list(mined)))
         log.info("window %s: %s rows in %s", landed["window"], landed["rows"], landed["manifest"])
         get_current_context()["outlet_events"][landing].extra = {k: landed[k] for k in ("window", "start", "end")}
         return landed
 
     settings = dag_settings(pipeline, "capture")
     with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:
+        runway_task(pipeline)
         planned = plan()
         land(planned, mine.expand_kwargs(planned))
     return dag

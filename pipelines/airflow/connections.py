@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from pipelines.config import Pipeline
+from pipelines.airflow.failures import failing_as_airflow
+from pipelines.config import Ledger, Pipeline
 from pipelines.errors import ConfigurationError, Finding
 
 
@@ -25,3 +28,21 @@ def source_of(pipeline: Pipeline) -> Any:
 
     conn_id = pipeline.source.connection
     return connection_from_json(connection_json(conn_id), f"connection {conn_id}")
+
+
+def resolved(pipeline: Pipeline) -> Pipeline:
+    """With the URL of the ledger that its connection names. It holds a password: for steps, never for XCom or logs."""
+    conn_id = pipeline.ledger.connection
+    if conn_id is None:
+        return pipeline
+    from pipelines.ledger.connection import url_of_connection
+
+    url = url_of_connection(connection_json(conn_id), f"connection {conn_id}")
+    return pipeline.model_copy(update={"ledger": Ledger(url=url)})
+
+
+@contextmanager
+def working(pipeline: Pipeline) -> Iterator[Pipeline]:
+    """Around the steps of a task: the pipeline as they take it, and their errors as Airflow's."""
+    with failing_as_airflow():
+        yield resolved(pipeline)

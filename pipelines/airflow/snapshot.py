@@ -11,8 +11,7 @@ from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.assets import announce, tables_alias
-from pipelines.airflow.connections import source_of
-from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.connections import source_of, working
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
@@ -36,9 +35,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         chosen = get_current_context()["params"]
-        with failing_as_airflow():
+        with working(pipeline) as resolved:
             begun = steps.snapshot_begin(
-                pipeline, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
+                resolved, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
             )
         log.info("AS OF SCN %s: %s", begun["scn"], ", ".join(begun["tables"]) or "no table is without contents")
         return [{"scn": begun["scn"], "table": table} for table in begun["tables"]]
@@ -51,8 +50,8 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
     def read(scn: int, table: str) -> dict[str, Any]:
         from pipelines import steps
 
-        with failing_as_airflow():
-            done = dict(steps.snapshot_read(pipeline, source_of(pipeline), scn, table))
+        with working(pipeline) as resolved:
+            done = dict(steps.snapshot_read(resolved, source_of(pipeline), scn, table))
         log.info("%s: %s rows AS OF SCN %s", table, done["rows"], scn)
         return done
 
@@ -62,8 +61,8 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
 
         scn, tables = begun[0]["scn"], [item["table"] for item in begun]
         replace = bool(get_current_context()["params"]["replace"])
-        with failing_as_airflow():
-            return dict(steps.snapshot_prepare(pipeline, scn, tables, replace=replace))
+        with working(pipeline) as resolved:
+            return dict(steps.snapshot_prepare(resolved, scn, tables, replace=replace))
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str, begun: list[dict[str, Any]]) -> str:
@@ -71,9 +70,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         message, held = "", set()
-        with failing_as_airflow():
+        with working(pipeline) as resolved:
             try:
-                steps.snapshot_record(pipeline, batch)
+                steps.snapshot_record(resolved, batch)
             except TableHeld as error:
                 message, held = str(error), {finding.subject for finding in error.findings}
         loaded = {item["table"]: item["scn"] for item in begun if item["table"] not in held}

@@ -11,9 +11,12 @@ from typing import Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import task
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import pipelines
+from pipelines.airflow.connections import working
 from pipelines.airflow.failures import failing_as_airflow
+from pipelines.batch import TERMINAL_EXIT, Failure
 from pipelines.config import Pipeline
 
 JOB = Path(pipelines.__file__).with_name("job.py")
@@ -22,24 +25,39 @@ JOB = Path(pipelines.__file__).with_name("job.py")
 class SubmitBatch(SparkSubmitOperator):
     """spark-submit of the job file; jars, settings and Java are looked up when it runs, so that parsing needs none of them."""
 
-    def __init__(self, *, spark_conf: dict[str, str], **kwargs: Any) -> None:
-        super().__init__(application=str(JOB), **kwargs)
-        self.spark_conf = spark_conf
+    application_args: list[Any]
+
+    def __init__(self, *, pipeline: Pipeline, batch: Any, **kwargs: Any) -> None:
+        super().__init__(application=str(JOB), application_args=[batch], **kwargs)
+        self.pipeline = pipeline
 
     def execute(self, context: Any) -> None:
+        from pipelines import steps
         from pipelines.apply.session import spark_conf
         from pipelines.runtime import delta_jars, find_java
 
         with failing_as_airflow():
             self.jars = ",".join(delta_jars())
-            self.conf = spark_conf(self.spark_conf)
+            self.conf = spark_conf(self.pipeline.spark.conf)
             # This process runs this one task, and the operator's own env_vars would be refused by cluster deploy modes.
             os.environ["JAVA_HOME"] = find_java()
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         # Python would put the job's own folder first, where `airflow` or `statements` mean modules of ours.
         os.environ["PYTHONSAFEPATH"] = "1"
-        super().execute(context)
+        (batch,) = self.application_args
+        with working(self.pipeline) as pipeline, steps.job_elsewhere(pipeline, batch, self.on_kill) as failed:
+            self.application_args = [batch, failed]
+            try:
+                super().execute(context)
+            except Exception as error:
+                raise_failure(steps.job_failure(pipeline, failed), error)
+
+
+def raise_failure(told: Failure | None, error: Exception) -> None:
+    """The job's own words where it left any; spark-submit knows its exit code only."""
+    terminal = told.terminal if told else f"Error code is: {TERMINAL_EXIT}." in str(error)
+    raise (AirflowFailException if terminal else AirflowException)(told.text if told else str(error)) from error
 
 
 def connect_url(conn_id: str) -> str:
@@ -53,10 +71,10 @@ def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     from pipelines import steps
     from pipelines.apply.session import open_session
 
-    with failing_as_airflow():
+    with working(pipeline) as resolved:
         spark = open_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
         try:
-            steps.run_spark(pipeline, batch, spark)
+            steps.run_spark(resolved, batch, spark)
         finally:
             spark.stop()
 
@@ -67,8 +85,8 @@ def spark_task(pipeline: Pipeline, batch: Any, doc_md: str) -> Any:
         return SubmitBatch(
             task_id="spark",
             conn_id=pipeline.spark.connection,
-            spark_conf=dict(pipeline.spark.conf),
-            application_args=[batch],
+            pipeline=pipeline,
+            batch=batch,
             name=f"redolake-{pipeline.name}",
             doc_md=doc_md,
         )

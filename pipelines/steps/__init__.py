@@ -10,8 +10,9 @@ from pipelines.steps.checking import doctor, setup_sql, validate
 from pipelines.steps.reporting import landed_windows, open_transactions, status
 from pipelines.steps.running import run, snapshot
 from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
-from pipelines.steps.sparking import open_spark, run_spark
+from pipelines.steps.sparking import job_elsewhere, job_failure, open_spark, run_spark
 from pipelines.steps.verifying import verify
+from pipelines.steps.waiting import overdue, still_awaited
 from pipelines.steps.watching import runway
 
 __all__ = [
@@ -19,11 +20,14 @@ __all__ = [
     "backfill_prepare",
     "backfill_record",
     "doctor",
+    "job_elsewhere",
+    "job_failure",
     "land",
     "landed_windows",
     "mine",
     "open_spark",
     "open_transactions",
+    "overdue",
     "plan",
     "prepare_apply",
     "record_apply",
@@ -39,6 +43,7 @@ __all__ = [
     "snapshot_read",
     "snapshot_record",
     "status",
+    "still_awaited",
     "validate",
     "verify",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pipelines.batch import (
@@ -21,23 +22,23 @@ from pipelines.errors import Finding, InvariantBroken, SchemaConflict, TableHeld
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
 from pipelines.steps.correcting import NOT_LOADED, batch_name, correct_ledger, last_batch, write_down
+from pipelines.steps.leasing import renewed, take_apply_lease
 from pipelines.steps.versions import app_id, history, record_derived, table_task
-from pipelines.steps.workplace import Workplace, now, owner, read_order, read_outcome, take_lease, workplace
+from pipelines.steps.workplace import Workplace, now, owner, read_order, read_outcome, workplace
 from pipelines.table import TableId
-
-LEASE_SECONDS = 900.0
 
 
 def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
     """Write the order for the next batch: a resumed table's catch-up first, else all landed windows not yet applied."""
     with workplace(pipeline) as work:
-        lease = take_lease(work, "apply", LEASE_SECONDS)
+        lease = take_apply_lease(work)
         correct_ledger(work)
         last = last_batch(work)
         spec = catch_up(work, last) or next_batch(work, last)
         if spec is None:
             work.ledger.release_lease(lease)
             return {"batch": None, "tables": [], "start": 0, "end": 0, "reason": "every landed window is applied"}
+        spec = replace(spec, lease=lease.token)
         name = spec.manifest.rsplit("/", 2)[-2]
         path = work.landing.write_text(f"batches/{name}/spec-{spec.token}.json", to_json(spec))
         work.ledger.prepare_batch(work.name, name, spec.scns, path, now=now(), lease=lease)
@@ -166,8 +167,12 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
-        write_down(work, result, spec.manifest.rsplit("/", 2)[-2])
-        work.ledger.release_lease(take_lease(work, "apply", 1))
+        name = spec.manifest.rsplit("/", 2)[-2]
+        entry = work.ledger.batch(work.name, name)
+        if entry is None or entry.state != "applied":
+            lease = renewed(work, spec)
+            write_down(work, result, name)
+            work.ledger.release_lease(lease)
         newly = newly_held(result, last_batch(work, result.start))
         tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}
         held = [name for name, t in tables.items() if t["state"] == "held"]

@@ -26,6 +26,7 @@ from pipelines.source import (
 from pipelines.steps.applying import finding_of
 from pipelines.steps.checking import source_findings
 from pipelines.steps.correcting import correct_ledger
+from pipelines.steps.leasing import renewed, take_apply_lease
 from pipelines.steps.plans import dictionary_from_json, dictionary_to_json
 from pipelines.steps.versions import app_id, known_versions, rules
 from pipelines.steps.workplace import (
@@ -35,13 +36,10 @@ from pipelines.steps.workplace import (
     opened_source,
     read_order,
     read_outcome,
-    take_lease,
     workplace,
 )
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, plan_window
-
-LEASE_SECONDS = 900.0
 
 
 def snapshot_begin(
@@ -120,7 +118,8 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
     windows = work.landing.windows()
     for table in chosen:
         entry = work.ledger.table(work.name, table)
-        since = captured_since(windows, table) if windows else entry and entry.captured_from_scn
+        known = None if entry is None else entry.captured_from_scn
+        since = captured_since(windows, table) if windows else known
         if since is None:
             raise SnapshotTooEarly(
                 "the table's redo is not landed yet",
@@ -166,7 +165,7 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
     with workplace(pipeline) as work:
         if not tables:
             return {"batch": None}
-        take_lease(work, "apply", LEASE_SECONDS)
+        lease = take_apply_lease(work)
         position = work.ledger.position(work.name)
         assert position is not None, "snapshot_begin has set it"
         tasks = [load_task(work, TableId.parse(table), scn, position.resetlogs_id) for table in tables]
@@ -180,6 +179,7 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
             manifest=work.landing.location(f"{base}/manifest.json"),
             replace=replace,
             spark=dict(pipeline.spark.conf),
+            lease=lease.token,
         )
         for task in tasks:
             work.ledger.move_table(
@@ -218,6 +218,7 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         result = snapshot_result_from_json(read_outcome(work, spec), spec.manifest)
+        lease = renewed(work, spec)
         failed = []
         for loaded in result.tables:
             if loaded.state == "held":
@@ -230,7 +231,7 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
             work.ledger.record_version(work.name, loaded.table, version.from_scn, body, "baseline", now=now())
             work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now())
             work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
-        work.ledger.release_lease(take_lease(work, "apply", 1))
+        work.ledger.release_lease(lease)
         if failed:
             raise TableHeld(failed)
         rows = [{"table": str(t.table), "scn": result.scn, "rows": t.rows} for t in result.tables]

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from pipelines.batch import Result
+from pipelines.batch import Failure, Result, failure_from_json
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
+from pipelines.steps.leasing import kept_lease
 from pipelines.steps.workplace import Report, read_order, silent, workplace
 
 CONNECT_PORT = 15002
@@ -47,9 +51,32 @@ def host_and_port(connection: str) -> tuple[str | None, int | None]:
 
 
 def run_spark(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:
-    """Run the order at `batch`; what it did lies in its manifest."""
+    """Run the order at `batch`; what it did lies in its manifest. It stops between two tables when its lease is lost."""
     from pipelines.job import run
 
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
-    return run(spark, spec, report)
+    with kept_lease(pipeline, spec) as check_lease:
+
+        def on_progress(line: str) -> None:
+            check_lease()
+            report(line)
+
+        return run(spark, spec, on_progress)
+
+
+@contextmanager
+def job_elsewhere(pipeline: Pipeline, batch: str, stop: Callable[[], None]) -> Iterator[str]:
+    """Around a process that runs the order at `batch`: keeps its lease, and calls `stop` when that is lost. Yields a path of
+    this attempt's own for the job to leave its failure at."""
+    with workplace(pipeline) as work:
+        spec = read_order(work, batch)
+    with kept_lease(pipeline, spec, stop):
+        yield f"{batch.removesuffix('.json')}.{uuid.uuid4().hex}.failed.json"
+
+
+def job_failure(pipeline: Pipeline, path: str) -> Failure | None:
+    """What the job said there as it failed; None when it could say nothing."""
+    with workplace(pipeline) as work:
+        text = work.landing.read_text(path)
+    return None if text is None else failure_from_json(text)

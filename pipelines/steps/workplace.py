@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import urlsplit, urlunsplit
 
 from pipelines.batch import Spec, spec_from_json
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.land import Landing
 from pipelines.ledger import Lease, Ledger, open_ledger
+from pipelines.ledger.connection import url_of_connection
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 
 Report = Callable[[str], None]
@@ -75,15 +75,15 @@ def workplace(pipeline: Pipeline) -> Iterator[Workplace]:
 
 
 def ledger_url(pipeline: Pipeline) -> str:
-    """The ledger's URL; a named Airflow connection is read from AIRFLOW_CONN_<ID>."""
+    """The ledger's URL; a connection that is only named is read from AIRFLOW_CONN_<ID>: Airflow's tasks give its URL."""
     if pipeline.ledger.connection is None:
         return pipeline.ledger_url
     variable = f"AIRFLOW_CONN_{pipeline.ledger.connection.upper()}"
-    parts = urlsplit(os.environ.get(variable, ""))
-    if parts.scheme not in ("postgres", "postgresql", "postgresql+psycopg"):
-        what = f"{variable} holds no postgresql:// URL"
-        raise ConfigurationError([Finding("ledger.connection", what, f"export {variable}=postgresql://user:password@host/db")])
-    return urlunsplit(parts._replace(scheme="postgresql+psycopg"))
+    text = os.environ.get(variable, "").strip()
+    if not text:
+        cure = f"export {variable}=postgresql://user:password@host/database"
+        raise ConfigurationError([Finding("ledger.connection", f"{variable} is not set", cure)])
+    return url_of_connection(text, variable)
 
 
 def opened_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:

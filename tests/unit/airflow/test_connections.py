@@ -1,0 +1,99 @@
+"""Connections that Airflow knows, wherever it keeps them, as the steps take them."""
+
+import pytest
+
+from pipelines.errors import ConfigurationError
+
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
+PASSWORD = "p@ss/wörd"
+URL = "postgresql+psycopg://lake:p%40ss%2Fw%C3%B6rd@db.example:5433/ledger?sslmode=require"
+
+
+@pytest.fixture
+def pipeline(settings):
+    from pipelines.config import Ledger
+
+    return settings().model_copy(update={"ledger": Ledger(connection="the_ledger")})
+
+
+def in_the_database(**values):
+    from airflow.models import Connection
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        session.query(Connection).filter(Connection.conn_id == "the_ledger").delete()
+        session.add(Connection(conn_id="the_ledger", **values))
+
+
+def url_in_a_task(pipeline):
+    from pipelines.airflow.connections import working
+    from pipelines.steps.workplace import ledger_url
+
+    with working(pipeline) as resolved:
+        return ledger_url(resolved), repr(resolved)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://lake:p%40ss%2Fw%C3%B6rd@db.example:5433/ledger?sslmode=require",
+        '{"conn_type": "postgres", "login": "lake", "password": "p@ss/wörd", "host": "db.example", "port": 5433, '
+        '"schema": "ledger", "extra": {"sslmode": "require"}}',
+    ],
+    ids=["URI", "JSON"],
+)
+def test_a_ledger_connection_in_the_environment_is_read_in_both_forms(pipeline, monkeypatch, text):
+    from pipelines.steps.workplace import ledger_url
+
+    monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", text)
+
+    assert ledger_url(pipeline) == URL
+    assert url_in_a_task(pipeline)[0] == URL
+
+
+def test_a_ledger_connection_of_airflows_database_is_found_by_tasks_and_shows_in_no_repr(
+    pipeline, steps, monkeypatch, tmp_path
+):
+    from pipelines.airflow.capture import capture_dag
+    from pipelines.config import Pipeline
+
+    in_the_database(
+        conn_type="postgres", login="lake", password=PASSWORD, host="db.example", port=5433, schema="ledger",
+        extra='{"sslmode": "require"}',
+    )  # fmt: skip
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+    given: list[Pipeline] = []
+    nothing = {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
+    steps.plan = lambda resolved, source: given.append(resolved) or nothing
+
+    ran = capture_dag(pipeline).test()
+
+    assert ran.state == "success"
+    assert [resolved.ledger_url for resolved in given] == [URL]
+    assert "p%40ss" not in repr(given)
+
+
+def test_a_ledger_connection_nobody_knows_is_a_finding(pipeline):
+    from airflow.sdk.exceptions import AirflowFailException
+
+    other = pipeline.model_copy(update={"ledger": pipeline.ledger.model_copy(update={"connection": "no_such_ledger"})})
+
+    with pytest.raises(AirflowFailException, match="no_such_ledger: is not known to Airflow"):
+        url_in_a_task(other)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("mysql://u:secret@h/db", "is of type 'mysql'"),
+        ("postgres://u:secret@h", "names no database"),
+        ("postgres://u:secret@h:port/db", "is no database URL"),
+        ('{"conn_type": "postgres", "password": "secret"', "is not the JSON"),
+    ],
+)
+def test_a_connection_that_is_no_ledger_is_refused_without_showing_it(text, told):
+    from pipelines.ledger.connection import url_of_connection
+
+    with pytest.raises(ConfigurationError, match=told) as refused:
+        url_of_connection(text, "AIRFLOW_CONN_X")
+    assert "secret" not in str(refused.value)

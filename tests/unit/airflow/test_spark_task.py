@@ -1,0 +1,124 @@
+"""The task that gives a batch to spark-submit, with a spark-submit that is a few lines of shell."""
+
+import os
+import stat
+import sys
+import time
+
+import pytest
+
+from pipelines.batch import BatchSpec, Failure, to_json
+from pipelines.errors import RedoNotUnderstood, SourceBusy
+from pipelines.steps import leasing
+from pipelines.steps.leasing import take_apply_lease
+from pipelines.steps.workplace import now, workplace
+
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
+TERMINAL = RedoNotUnderstood("the carry-over names a file that is not there", cure="restore it", file="/l/x.parquet")
+TRANSIENT = SourceBusy("the cluster is full", cure="wait")
+
+
+@pytest.fixture
+def order(settings, tmp_path):
+    """A pipeline with a ledger, and the path of an order written under its lease."""
+    from pipelines.config import Ledger
+
+    pipeline = settings("submit").model_copy(update={"ledger": Ledger(url=f"sqlite:///{tmp_path}/ledger.db")})
+    with workplace(pipeline) as work:
+        folder = work.landing.location("batches/b")
+        lease = take_apply_lease(work).token
+        spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease)
+        return pipeline, work.landing.write_text("batches/b/spec-t.json", to_json(spec))
+
+
+@pytest.fixture
+def submit(order, monkeypatch, tmp_path):
+    """`submit(script)` runs the task with that shell script as spark-submit, and returns the arguments it was given."""
+    import pipelines.runtime
+    from pipelines.airflow import spark
+
+    session = type(sys)("pipelines.apply.session")
+    session.spark_conf = lambda extra: {"spark.sql.extensions": "delta", **extra}
+    monkeypatch.setitem(sys.modules, "pipelines.apply.session", session)
+    monkeypatch.setattr(pipelines.runtime, "delta_jars", lambda: ["/jars/a.jar", "/jars/b.jar"])
+    monkeypatch.setattr(pipelines.runtime, "find_java", lambda: "/java/home")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))  # whose bin/ comes first on the task's PATH
+    for name in ("JAVA_HOME", "PATH", "PYSPARK_PYTHON", "PYTHONSAFEPATH"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_SOMEWHERE", '{"conn_type": "spark", "host": "local[2]"}')
+
+    def go(script):
+        pipeline, batch = order
+        program = tmp_path / "bin" / "spark-submit"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f'#!/bin/sh\nfor last; do :; done\necho "$JAVA_HOME" "$@" > {tmp_path}/given\n{script}\n')
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        spark.spark_task(pipeline, batch, "").execute({})
+        return (tmp_path / "given").read_text()
+
+    return go
+
+
+def failing(error, code):
+    """A script that leaves the job's words where the job is told to, and ends with that exit code."""
+    from pipelines.errors import Terminal
+
+    return f"cat > \"$last\" <<'END'\n{to_json(Failure(isinstance(error, Terminal), str(error)))}\nEND\nexit {code}"
+
+
+def test_spark_submit_gets_jars_settings_java_and_the_order(submit, order):
+    given = submit("exit 0")
+
+    assert given.startswith("/java/home ")
+    for part in ("--jars /jars/a.jar,/jars/b.jar", "--conf spark.sql.extensions=delta", f"job.py {order[1]} "):
+        assert part in given
+
+
+def test_a_terminal_error_of_the_job_fails_the_task_at_once_in_its_own_words(submit):
+    from airflow.sdk.exceptions import AirflowFailException
+
+    with pytest.raises(AirflowFailException) as failed:
+        submit(failing(TERMINAL, 3))
+
+    assert str(failed.value) == str(TERMINAL)
+
+
+def test_a_transient_error_of_the_job_is_tried_again_and_says_why(submit):
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    with pytest.raises(AirflowException) as failed:
+        submit(failing(TRANSIENT, 1))
+
+    assert str(failed.value) == str(TRANSIENT)
+    assert not isinstance(failed.value, AirflowFailException)
+
+
+@pytest.mark.parametrize(("code", "at_once"), [(3, True), (1, False), (137, False)])
+def test_a_job_that_could_not_leave_its_words_is_judged_by_its_exit_code(submit, code, at_once):
+    from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+    with pytest.raises(AirflowException) as failed:
+        submit(f"exit {code}")
+
+    assert isinstance(failed.value, AirflowFailException) == at_once
+
+
+def test_a_job_whose_lease_another_has_taken_is_killed_and_the_task_says_so(submit, order, monkeypatch, tmp_path):
+    from airflow.sdk.exceptions import AirflowException
+
+    monkeypatch.setattr(leasing, "BEAT_SECONDS", 0.01)
+    taker = f"""
+from datetime import timedelta
+from pipelines.ledger import open_ledger
+from pipelines.steps.workplace import now
+open_ledger("sqlite:///{tmp_path}/ledger.db").lease("apply/shop", "somebody else", 60, now() + timedelta(hours=1))
+"""
+    (tmp_path / "take.py").write_text(taker)
+    began = time.monotonic()
+
+    with pytest.raises(AirflowException, match="taken over"):
+        submit(f"{sys.executable} {tmp_path}/take.py\nexec sleep 300")
+
+    assert time.monotonic() - began < 120
+    with workplace(order[0]) as work:
+        assert work.ledger.lease("apply/shop", "somebody else", 60, now()).owner == "somebody else"

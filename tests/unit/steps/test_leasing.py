@@ -1,0 +1,159 @@
+"""Who has the lease of a pipeline's tables, while a job runs and after it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from pipelines.batch import BatchResult, BatchSpec, to_json
+from pipelines.config import Pipeline
+from pipelines.errors import LeaseHeld, LedgerUnavailable
+from pipelines.steps import leasing
+from pipelines.steps.applying import record_apply
+from pipelines.steps.leasing import kept_lease, take_apply_lease
+from pipelines.steps.workplace import now, workplace
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    monkeypatch.setattr(leasing, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(leasing, "LIVING_SECONDS", 0.3)
+
+
+@pytest.fixture
+def pipeline(tmp_path):
+    body = {
+        "name": "shop",
+        "source": {"connection": "nowhere"},
+        "landing": f"{tmp_path}/landing",
+        "lake": f"{tmp_path}/lake",
+        "tables": ["SHOP.ORDERS"],
+    }
+    return Pipeline.model_validate(body)
+
+
+@pytest.fixture
+def order(pipeline):
+    """The order of a batch without windows and tables, prepared under the lease; its path too."""
+    with workplace(pipeline) as work:
+        lease = take_apply_lease(work)
+        folder = work.landing.location("batches/b")
+        spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease.token)
+        return spec, work.landing.write_text("batches/b/spec-t.json", to_json(spec))
+
+
+def leave_manifest(pipeline):
+    result = BatchResult("shop", 1, 100, 200, "t", (), (), (), ())
+    with workplace(pipeline) as work:
+        work.landing.write_text("batches/b/manifest.json", to_json(result))
+
+
+def take_over(pipeline, owner="somebody else", after_seconds=3600):
+    with workplace(pipeline) as work:
+        return work.ledger.lease("apply/shop", owner, 60, now() + timedelta(seconds=after_seconds))
+
+
+def wait_until(happened, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def lost(check):
+    try:
+        check()
+    except LeaseHeld:
+        return True
+    return False
+
+
+def work_until_lost(pipeline, spec, harm, on_loss=lambda: None):
+    with kept_lease(pipeline, spec, on_loss) as check:
+        harm()
+        wait_until(lambda: lost(check))
+
+
+def test_a_job_that_lives_longer_than_its_lease_keeps_it(pipeline, order):
+    renewed_at = now()
+
+    with kept_lease(pipeline, order[0]) as check:
+        wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leasing.LIVING_SECONDS))
+        with pytest.raises(LeaseHeld, match="works on apply/shop"):
+            take_over(pipeline, after_seconds=0)
+        check()
+
+
+def test_the_lease_outlasts_the_wait_for_the_next_task(pipeline, order):
+    with kept_lease(pipeline, order[0]):
+        pass
+
+    with pytest.raises(LeaseHeld):
+        take_over(pipeline, after_seconds=leasing.LEASE_SECONDS - 60)
+
+
+def test_a_job_that_failed_leaves_the_lease_to_run_out_soon(pipeline, order):
+    with pytest.raises(ValueError, match="broken"), kept_lease(pipeline, order[0]):
+        raise ValueError("broken")
+
+    assert take_over(pipeline, after_seconds=1).token > order[0].lease
+
+
+def test_a_job_whose_lease_was_taken_is_stopped_and_fails(pipeline, order):
+    stopped = []
+
+    with pytest.raises(LeaseHeld, match="taken over"):
+        work_until_lost(pipeline, order[0], lambda: take_over(pipeline), lambda: stopped.append(1))
+
+    assert stopped == [1]
+
+
+def test_a_job_whose_lease_cannot_be_renewed_stops_when_others_may_begin(pipeline, order, monkeypatch):
+    def no_answer(*_):
+        raise LedgerUnavailable("the ledger's database does not answer")
+
+    with pytest.raises(LeaseHeld, match="could not be renewed"):
+        work_until_lost(pipeline, order[0], lambda: monkeypatch.setattr("pipelines.ledger.Ledger.renew", no_answer))
+
+
+def test_a_job_whose_lease_was_taken_while_it_waited_does_not_begin(pipeline, order):
+    take_over(pipeline)
+
+    with pytest.raises(LeaseHeld, match="taken over"), kept_lease(pipeline, order[0]):
+        pytest.fail("it began")
+
+
+def test_a_batch_that_was_overtaken_is_not_recorded(pipeline, order):
+    leave_manifest(pipeline)
+    take_over(pipeline)
+
+    with pytest.raises(LeaseHeld, match="taken over"):
+        record_apply(pipeline, order[1])
+    with workplace(pipeline) as work:
+        assert work.ledger.batches("shop", "applied") == []
+
+
+def test_what_is_recorded_already_may_be_recorded_again_whoever_has_the_lease(pipeline, order):
+    leave_manifest(pipeline)
+    record_apply(pipeline, order[1])
+    take_over(pipeline)
+
+    assert record_apply(pipeline, order[1])["end"] == 200
+
+
+def test_a_batch_that_has_its_manifest_needs_no_lease_to_be_run_again(pipeline, order):
+    leave_manifest(pipeline)
+    take_over(pipeline)
+
+    with kept_lease(pipeline, order[0]) as check:
+        check()
+
+
+def test_what_writes_no_live_table_needs_no_lease(pipeline, order):
+    take_over(pipeline)
+
+    with kept_lease(pipeline, replace(order[0], lease=None)) as check:
+        check()
