@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.errors import InvariantBroken, LandingConflict
+from pipelines.land.breaks import Break
 from pipelines.land.record import SliceRecord
 from pipelines.land.tally import log_identity
 from pipelines.manifest import Manifest
-from pipelines.redo import Window
+from pipelines.redo import Position, Window
 from pipelines.table import TableId
 
 PLACE_CURE = "nothing: the range is landed already; plan again from the end of the chain"
@@ -69,18 +70,30 @@ def captured_since(windows: Sequence[Manifest], table: TableId) -> int | None:
     return start
 
 
-def check_place(window: Window, last: Manifest | None, previous_end: int | None) -> None:
-    """The compare half of compare-and-set: raises LandingConflict unless the window continues the chain."""
-    start = int(window.scns.start)
-    if previous_end is not None and (last is None or last.end != previous_end):
-        shown = "nothing is landed" if last is None else f"it ends at {last.end}"
+def check_place(window: Window, end: Position | None, previous_end: int | None) -> None:
+    """The compare half of compare-and-set: raises LandingConflict unless the window continues the chain, which goes on at
+    `end` and at `previous_end` as its writer thought."""
+    start, replan = int(window.scns.start), "plan again from the end of the chain"
+    if previous_end is not None and (end is None or end.scn != previous_end):
+        shown = "nothing is landed" if end is None else f"it ends at {end.scn}"
         what = f"the chain was thought to end at SCN {previous_end}, but {shown}"
-        raise LandingConflict(what, cure="plan again from the end of the chain", window=window.name)
+        raise LandingConflict(what, cure=replan, window=window.name)
     if previous_end is not None and start != previous_end:
         what = f"the window begins at SCN {start}, but the chain ends at {previous_end}: that would leave a hole or an overlap"
-        raise LandingConflict(what, cure="plan again from the end of the chain", window=window.name)
-    if last is not None and last.resetlogs_id == window.resetlogs_id and start < last.end:
-        raise LandingConflict("its place in the chain is taken", cure=PLACE_CURE, window=window.name, by=last.name)
+        raise LandingConflict(what, cure=replan, window=window.name)
+    if end is not None and end.resetlogs_id == window.resetlogs_id and start < end.scn:
+        raise LandingConflict("its place in the chain is taken", cure=PLACE_CURE, window=window.name, chain_end=end.scn)
+
+
+def check_break(found: Break, end: Position | None) -> None:
+    """Raises LandingConflict unless the break leads on from the chain's end, and forward: to a later incarnation, or to a
+    higher SCN of the same one."""
+    if end is not None and end != found.start:
+        what = f"the break begins at SCN {found.start.scn}, but the chain ends at {end.scn}"
+        raise LandingConflict(what, cure="look again with `redolake recover`: the chain has gone on meanwhile")
+    if (found.end.resetlogs_id, found.end.scn) <= (found.start.resetlogs_id, found.start.scn):
+        what = f"the break leads back, from SCN {found.start.scn} to {found.end.scn}"
+        raise LandingConflict(what, cure="choose a position behind what is landed")
 
 
 def check_same(published: Manifest, mine: Manifest) -> None:

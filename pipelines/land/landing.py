@@ -14,13 +14,15 @@ import pyarrow as pa
 from pipelines.crash import point
 from pipelines.errors import LandingConflict
 from pipelines.land import layout
-from pipelines.land.chain import PLACE_CURE, build_manifest, check_place, check_same
+from pipelines.land.breaks import Break, is_break, place_name
+from pipelines.land.chain import PLACE_CURE, build_manifest, check_break, check_place, check_same
 from pipelines.land.files import Files, as_bytes
 from pipelines.land.parquet import frames, write_parquet
 from pipelines.land.record import SliceRecord
 from pipelines.land.tally import Tally
 from pipelines.manifest import Manifest, as_json, from_json
-from pipelines.redo import Window
+from pipelines.redo import Position, Window
+from pipelines.scn import Scn
 from pipelines.table import TableId
 
 
@@ -37,7 +39,7 @@ class Landing:
 
     def begin(self, window: Window) -> Manifest | None:
         """Make the window's folder; the manifest when it is published already, and there is nothing left to do."""
-        self._mend(window)
+        self._mend(place_name(window.resetlogs_id, int(window.scns.start)))
         published = self.read_manifest(window.name)
         if published is None:
             self._files.make_folder(layout.window_folder(window))
@@ -87,31 +89,68 @@ class Landing:
     ) -> Manifest:
         """Land the window: equal work of another run counts as done, other work or a taken place is a LandingConflict."""
         manifest = build_manifest(window, tables, slice_records)
-        self._mend(window)
+        place = place_name(window.resetlogs_id, manifest.start)
+        self._mend(place)
         published = self.read_manifest(window.name)
         if published is None:
-            check_place(window, self.last_window(), previous_end)
-            self._files.create(layout.chain_file(window.resetlogs_id, manifest.start), as_bytes(as_json(manifest)))
+            check_place(window, self.chain_end(), previous_end)
+            self._files.create(layout.chain_file(place), as_bytes(as_json(manifest)))
             point("land.chain")
-            self._mend(window)
+            self._mend(place)
             published = self.read_manifest(window.name)
         if published is None:
             raise LandingConflict("its place in the chain is taken", cure=PLACE_CURE, window=window.name)
         check_same(published, manifest)
         return published
 
-    def _mend(self, window: Window) -> None:
-        """Give the window that has this place in the chain its manifest, if its writer died before that."""
-        holder = self._files.read_json(layout.chain_file(window.resetlogs_id, int(window.scns.start)))
-        if holder is not None:
-            self._files.create(layout.manifest_file(from_json(holder, "chain").name), as_bytes(holder))
+    def _mend(self, place: str) -> None:
+        """Give the window or break that has this place in the chain its own file, if its writer died before that."""
+        holder = self._files.read_json(layout.chain_file(place))
+        if holder is not None and is_break(holder):
+            self._files.create(layout.break_file(place), as_bytes(holder))
+        elif holder is not None:
+            self._files.create(layout.manifest_file(from_json(holder, place).name), as_bytes(holder))
 
     def _mend_last(self) -> None:
         """The same for the end of the chain, so that nobody plans its place once more."""
         for name in self._files.names(layout.CHAIN)[-1:]:
-            holder = self._files.read_json(f"{layout.CHAIN}/{name}")
-            if holder is not None:
-                self._files.create(layout.manifest_file(from_json(holder, name).name), as_bytes(holder))
+            self._mend(name.removesuffix(".json"))
+
+    def publish_break(self, found: Break) -> Break:
+        """Lead the chain over what is not read. Raises LandingConflict when the chain does not end at the break's start, or
+        leads on by another way already."""
+        self._mend(found.name)
+        there = self.read_break(found.start)
+        if there is None:
+            check_break(found, self.chain_end())
+            self._files.create(layout.chain_file(found.name), as_bytes(found.to_json()))
+            point("land.break")
+            self._mend(found.name)
+            there = self.read_break(found.start)
+        if there is None or (there.kind, there.end) != (found.kind, found.end):
+            by = "a window" if there is None else f"a break ({there.kind} to SCN {there.end.scn})"
+            raise LandingConflict(f"the chain leads on by {by}", cure="look at `redolake status`", scn=found.start.scn)
+        return there
+
+    def read_break(self, start: Position) -> Break | None:
+        """The break that leads on from there, or None."""
+        file = layout.break_file(place_name(start.resetlogs_id, int(start.scn)))
+        body = self._files.read_json(file)
+        return None if body is None else Break.from_json(body, self._files.shown(file))
+
+    def breaks(self) -> list[Break]:
+        """In the order of the chain."""
+        self._mend_last()
+        files = [f"{layout.BREAKS}/{name}" for name in self._files.names(layout.BREAKS)]
+        return [Break.from_json(self._files.read_json(file) or {}, self._files.shown(file)) for file in files]
+
+    def chain_end(self) -> Position | None:
+        """Where the chain goes on: behind its last window, or where its last break leads. None when nothing is landed."""
+        self._mend_last()
+        last = self.last_window()
+        ends = [] if last is None else [Position(last.dbid, last.resetlogs_id, Scn(last.end))]
+        ends += [found.end for found in self.breaks()[-1:]]
+        return max(ends, key=lambda end: (end.resetlogs_id, end.scn), default=None)
 
     def windows(self, behind: Place = (0, 0)) -> list[Manifest]:
         """The landed windows that end behind a place (incarnation, SCN), in the order of the chain."""

@@ -1,7 +1,8 @@
 """Where things lie below `<landing>/<pipeline>/`. Fixed width, so that listing order is SCN order.
 
 windows/<resetlogs id>-<start>-<end>/redo-<token>-<slice>.parquet, manifest.json
-chain/<resetlogs id>-<start>.json
+chain/<resetlogs id>-<start>.json                       the window or break that has the place
+breaks/<resetlogs id>-<start>.json
 snapshots/<OWNER.NAME>/<scn>/part-<token>-<chunk>.parquet, snapshot.json
 batches/...
 """
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from pipelines.redo import Window
 from pipelines.table import TableId
 
-WINDOWS, CHAIN, BATCHES, SNAPSHOTS = "windows", "chain", "batches", "snapshots"
+WINDOWS, CHAIN, BREAKS, SNAPSHOTS = "windows", "chain", "breaks", "snapshots"
 
 
 def window_folder(window: Window) -> str:
@@ -24,9 +25,13 @@ def manifest_file(window_name: str) -> str:
     return f"{WINDOWS}/{window_name}/manifest.json"
 
 
-def chain_file(resetlogs_id: int, start: int) -> str:
+def chain_file(place: str) -> str:
     """One name per place in the chain: whoever creates it has the place."""
-    return f"{CHAIN}/{resetlogs_id:010d}-{start:020d}.json"
+    return f"{CHAIN}/{place}.json"
+
+
+def break_file(place: str) -> str:
+    return f"{BREAKS}/{place}.json"
 
 
 def ends_behind(window_name: str, resetlogs_id: int, scn: int) -> bool:

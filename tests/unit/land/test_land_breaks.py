@@ -1,0 +1,123 @@
+"""A break leads the chain of windows over what is not read: in the place of one window, once, and forward."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from landing_world import ORDERS, THREE, window, write
+
+from pipelines.batch import OpenTransaction
+from pipelines.errors import FormatTooNew, LandingConflict
+from pipelines.land.breaks import Break
+from pipelines.land.landing import Landing
+from pipelines.redo import Position
+from pipelines.scn import Scn
+
+OPEN = OpenTransaction(3, "1.2.3", 1, 250, None, 4, 400, "SHOP")
+
+
+def at(scn, resetlogs_id=11):
+    return Position(7, resetlogs_id, Scn(scn))
+
+
+def gap(start=300, end=350, **other):
+    values = {"start": at(start), "end": at(end), "tables": {"SHOP.ORDERS": 90}, "dropped": (OPEN,), "reason": "tapes are gone"}
+    return Break("gap", by="dba", at="2026-05-01T12:00:00+00:00", lost="log 7", **values | other)
+
+
+@pytest.fixture
+def landing(tmp_path):
+    """One window, [100, 300) of incarnation 11."""
+    landing = Landing(str(tmp_path), "shop")
+    land(landing, window(), None)
+    return landing
+
+
+def land(landing, of, previous_end, rows=None):
+    records = write(landing, of) if rows is None else write(landing, of, rows=rows)
+    return landing.publish(of, [ORDERS], records, previous_end)
+
+
+def test_windows_go_on_where_a_break_leads(landing):
+    landing.publish_break(gap())
+
+    assert landing.chain_end() == at(350)
+    behind = land(landing, window(350, 400, [(THREE,)]), 350, rows=((),))
+    assert landing.chain_end() == at(400)
+    assert [w.start for w in landing.windows()] == [100, behind.start]
+    assert landing.breaks() == [gap()]
+
+
+def test_a_window_that_comes_late_finds_its_place_taken_by_the_break(landing):
+    late = window(300, 400, [(THREE,)])
+    records = write(landing, late, rows=((),))
+    landing.publish_break(gap())
+
+    with pytest.raises(LandingConflict):
+        landing.publish(late, [ORDERS], records, None)
+    assert [w.start for w in landing.windows()] == [100]
+
+
+def test_a_break_that_comes_late_finds_its_place_taken_by_the_window(landing):
+    land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
+
+    with pytest.raises(LandingConflict, match="begins at SCN 300, but the chain ends at 400"):
+        landing.publish_break(gap())
+    assert landing.breaks() == []
+
+
+def test_the_same_break_twice_is_one_and_another_one_is_a_conflict(landing):
+    first = landing.publish_break(gap())
+
+    assert landing.publish_break(gap(reason="said again")) == first
+    with pytest.raises(LandingConflict, match=r"a break \(gap to SCN 350\)"):
+        landing.publish_break(gap(end=370))
+
+
+def test_a_break_leads_forward_within_an_incarnation_and_may_set_back_scns_into_a_later_one(landing):
+    for end in (300, 299):
+        with pytest.raises(LandingConflict, match="leads back"):
+            landing.publish_break(gap(end=end))
+    with pytest.raises(LandingConflict, match="leads back"):
+        landing.publish_break(replace(gap(), end=at(999, resetlogs_id=10)))
+
+    landing.publish_break(replace(gap(), end=at(120, resetlogs_id=12)))
+    assert landing.chain_end() == at(120, resetlogs_id=12)
+    land(landing, window(120, 400, [(replace(THREE, resetlogs_id=12),)], resetlogs_id=12), 120, rows=((),))
+    assert [(w.resetlogs_id, w.start) for w in landing.windows()] == [(11, 100), (12, 120)]
+
+
+def test_a_writer_that_died_between_place_and_break_is_finished_by_the_next(landing, tmp_path):
+    landing.publish_break(gap())
+    Path(landing.location(f"breaks/{gap().name}.json")).unlink()
+
+    assert Landing(str(tmp_path), "shop").breaks() == [gap()]
+
+
+def test_two_breaks_may_follow_each_other(landing):
+    landing.publish_break(gap())
+    landing.publish_break(gap(350, 380))
+
+    assert landing.chain_end() == at(380)
+    assert landing.read_break(at(350)) == gap(350, 380)
+
+
+def test_a_break_survives_its_way_through_json():
+    assert Break.from_json(json.loads(json.dumps(gap().to_json())), "x") == gap()
+    with pytest.raises(FormatTooNew):
+        Break.from_json(gap().to_json() | {"format": 99}, "x")
+
+
+@pytest.mark.parametrize(
+    ("table", "snapshot", "concerned"),
+    [
+        pytest.param("SHOP.ORDERS", 90, True, id="the contents it had at the break"),
+        pytest.param("SHOP.ORDERS", 360, False, id="read anew since"),
+        pytest.param("SHOP.ITEMS", 90, False, id="not captured then"),
+    ],
+)
+def test_a_break_concerns_a_table_until_it_is_read_anew(table, snapshot, concerned):
+    assert gap().concerns(table, snapshot) is concerned
