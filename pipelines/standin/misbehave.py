@@ -220,7 +220,9 @@ class Misbehaviour:
                 recovery.flash_back(to_scn)
             else:
                 recovery.recover_until_cancel()
-            return replace(recovery.open_resetlogs())
+            born = replace(recovery.open_resetlogs())
+        self._listener.drop_clients()
+        return born
 
     @lever()
     def fail_over(self, logs_behind: int = 0) -> DatabaseIncarnation:

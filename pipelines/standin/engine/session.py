@@ -107,10 +107,7 @@ class EngineSession:
 
     def _mapped(self, batches: Iterator[Any]) -> Iterator[Any]:
         try:
-            for batch in batches:
-                if self.killed:
-                    raise OraError(28, "your session has been killed")
-                yield batch
+            yield from batches
         except ArithmeticError:
             raise OraError(1426, "numeric overflow") from None
 

@@ -102,7 +102,9 @@ class TestArchiver:
         oracle.misbehave.stick_archiver()
         shop.call_timeout = 500
 
-        assert failure(fill, shop, 60).full_code == "DPY-4024"
+        with shop.cursor() as cursor:
+            rows = [(key, "x" * 900) for key in range(60)]
+            assert failure(cursor.executemany, "INSERT INTO t VALUES (:1, :2)", rows).full_code == "DPY-4024"
 
     def test_archive_log_stop_and_start(self, dba, miner):
         run(dba, "ALTER SYSTEM ARCHIVE LOG STOP", "ALTER SYSTEM SWITCH LOGFILE")
