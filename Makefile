@@ -39,10 +39,9 @@ $(STAMP): pyproject.toml constraints.txt
 		fi; \
 	fi; \
 	echo "[2/3] packages, pinned by constraints.txt (about a minute the first time)"; \
-	if $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; then \
-		$(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' --compile-bytecode; \
-	else \
-		echo "      uv is not to be had here: pip does it, more slowly"; \
+	if ! { $(BIN)/python -m pip install --quiet --disable-pip-version-check uv \
+		&& $(BIN)/uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]' --compile-bytecode; }; then \
+		echo "      uv cannot do it here (it knows nothing of pip's own settings): pip does it, more slowly"; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
 	fi; \
 	echo "[3/3] Spark"; \

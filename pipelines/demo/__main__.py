@@ -1,4 +1,4 @@
-"""`python -m pipelines.demo [run|stop]`: sweeps up after the last one, runs the story, and stops all it started."""
+"""`redolake demo [stop]`: sweeps up after the last one, plays the story or a scenario, and stops all it started."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from pipelines.demo.playing import NAMES, ScenarioOption, play_scenario
 from pipelines.demo.processes import STOP_SECONDS, ChildDied, Crew, stop_leftovers
 from pipelines.demo.scene import LOGIN, Scene, new_scene, record_file
 from pipelines.errors import RedolakeError
@@ -20,7 +21,12 @@ from pipelines.errors import RedolakeError
 EXIT_CODES = "Exit codes: 0 source and Delta are equal · 1 something stopped the demo · 3 they differ · 130 interrupted."
 STOPPED, DIFFERS, INTERRUPTED = 1, 3, 130
 
-app = typer.Typer(help="The main job on this machine.", epilog=EXIT_CODES, pretty_exceptions_enable=False)
+app = typer.Typer(
+    help="The main job on this machine.",
+    epilog=f"{EXIT_CODES}\n\nScenarios:\n\n{NAMES}",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
 console = Console(soft_wrap=True)
 FolderOption = Annotated[Path, typer.Option(help="Everything of the demo goes here; what lay there is removed.")]
 
@@ -31,14 +37,17 @@ def run(
     keep: Annotated[bool, typer.Option("--keep", help="Leave all running at the end, until Ctrl-C.")] = False,
     seconds: Annotated[int, typer.Option(help="How long the workload goes on after the snapshot.", min=5)] = 20,
     rate: Annotated[float, typer.Option(help="Transactions per second.", min=1)] = 20.0,
+    scenario: ScenarioOption = None,
     folder: FolderOption = Path(".demo"),
 ) -> None:
-    """Stand-in, workload, Airflow, Spark and Delta, and the comparison at the end."""
+    """Stand-in, workload, Airflow, Spark and Delta, and the comparison at the end; or one scenario of what can go wrong."""
     if context.invoked_subcommand is not None:
         return
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     for name in sweep(folder):
         console.print(f"stopped {name}, left by an earlier demo", highlight=False)
+    if scenario is not None:
+        raise typer.Exit(scenario_code(scenario, folder))
     scene = new_scene(folder)
     scene.folder.mkdir(parents=True)
     crew = Crew(scene.record, scene.folder / "logs")
@@ -54,6 +63,16 @@ def run(
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         crew.stop()
     raise typer.Exit(code)
+
+
+def scenario_code(name: str, folder: Path) -> int:
+    try:
+        return 0 if play_scenario(name, folder.resolve(), console) else DIFFERS
+    except RedolakeError as error:
+        console.print(f"The scenario stopped. {error}", style="red", markup=False, highlight=False)
+        return STOPPED
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 @app.command()

@@ -49,7 +49,7 @@ class Report:
         file.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
 
     def shown(self) -> RenderableType:
-        parts: list[RenderableType] = [self._windows(), self._tables()]
+        parts: list[RenderableType] = [self._windows(), comparison(self.tables)]
         samples = [(t["table"], *sample.values()) for t in self.tables for sample in t["samples"]]
         if samples:
             parts.append(_table("First differences", ("table", "key", "column", "source", "Delta"), samples))
@@ -61,11 +61,11 @@ class Report:
         rows = [(w["start"], w["end"], w["logs"], w["threads"], w["rows"]) for w in self.windows]
         return _table("Windows landed", ("start SCN", "end SCN", "logs", "redo threads", "change rows"), rows)
 
-    def _tables(self) -> Table:
-        rows = [(t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in self.tables]
-        return _table(
-            "Comparison AS OF the applied SCN", ("table", "SCN", "source rows", "Delta rows", "differing cells"), rows
-        )
+
+def comparison(tables: Sequence[Mapping[str, Any]]) -> Table:
+    """The rows of `verify`."""
+    rows = [(t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in tables]
+    return _table("Comparison AS OF the applied SCN", ("table", "SCN", "source rows", "Delta rows", "differing cells"), rows)
 
 
 def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:
