@@ -91,16 +91,20 @@ def follow_all(branch: Branch, facts: RedoFacts) -> tuple[ThreadRedo, ...]:
     """Every thread that V$THREAD shows or that has left a log: none is passed over for being idle, closed or private."""
     threads = {t.number: t for t in facts.threads}
     resetlogs_id = branch.incarnation.resetlogs_id
-    numbers = {t.number for t in facts.threads if counts(t, branch)}
+    numbers = {t.number for t in facts.threads if counts(t, branch, facts.current_scn)}
     numbers |= {g.thread for g in (*facts.archived, *facts.online) if g.resetlogs_id == resetlogs_id}
     numbers |= {h.thread for h in facts.history if h.resetlogs_id == resetlogs_id}
     return tuple(follow(logs_of(n, branch, facts), threads.get(n), branch) for n in sorted(numbers))
 
 
-def counts(thread: RedoThread, branch: Branch) -> bool:
-    """V$THREAD speaks of the current incarnation. In an old one a thread counts unseen only if it surely was there."""
+def counts(thread: RedoThread, branch: Branch, current_scn: Scn) -> bool:
+    """Whether the thread counts even if no view shows a log of it.
+
+    V$THREAD is read last and speaks of the current incarnation. A thread enabled behind CURRENT_SCN was not yet there when
+    the logs were read; in an old incarnation only one that was surely there counts.
+    """
     if branch.ends_at is None:
-        return True
+        return thread.enable_scn is None or thread.enable_scn < current_scn
     return thread.is_open and thread.enable_scn is not None and thread.enable_scn < branch.ends_at
 
 
@@ -219,6 +223,5 @@ def behind_newest(known: ThreadLogs, thread: RedoThread | None, branch: Branch, 
         return None  # V$LOG shows all groups of a thread, and none behind this one
     if thread.is_open:
         return Current(known.thread, None, reach)
-    return Hole(
-        known.newest + 1, reach, f"the thread was open up to SCN {thread.checkpoint_scn}, and no view shows a later log"
-    )
+    why = f"the thread was open up to SCN {thread.checkpoint_scn}, and no view shows a later log"
+    return Hole(known.newest + 1, reach, why)

@@ -1,0 +1,318 @@
+"""A small history of redo for the property test: what really was written, and what the views show of it.
+
+It shares nothing with the gate but the values the views are told in. A log is written, switched, archived (first to a standby,
+or slowly), damaged, restored; its row ages away. Threads are enabled, opened, closed, disabled, dropped. RESETLOGS may be
+complete, or follow a failover that lost what was not archived, or a flashback, whose redo beyond the SCN is void.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
+from pipelines.scn import Scn
+
+DBID = 7
+LOCAL, STANDBY = (1, 2), 3
+FOREVER = 10**9
+
+
+@dataclass
+class Log:
+    thread: int
+    sequence: int
+    inc: int
+    first: int
+    next: int | None = None
+    records: list[int] = field(default_factory=list)
+    copies: dict[int, str] = field(default_factory=dict)  # destination: A, D, U, X, cleared, busy
+    is_pending: bool = True  # not archived on this host yet
+    is_hidden: bool = False  # its rows are gone from V$ARCHIVED_LOG
+
+    @property
+    def key(self):
+        return self.thread, self.sequence, self.inc
+
+    @property
+    def is_available(self):
+        return not self.is_hidden and any(self.copies.get(dest) == "A" for dest in LOCAL)
+
+
+@dataclass
+class Thread:
+    number: int
+    enable: int
+    enabled_at: int
+    current: Log | None
+    is_open: bool = False
+    enabled: str = "PUBLIC"
+    checkpoint: int = 0
+    disable: int | None = None
+
+    @property
+    def has_unswitched(self):
+        """Whether the current log may hold redo."""
+        return self.current is not None and (self.is_open or self.current.first < self.checkpoint)
+
+
+@dataclass
+class Line:
+    id: int
+    first: int
+    prior: int
+    status: str = "CURRENT"
+
+
+class History:
+    def __init__(self):
+        self.scn = 10
+        self.lines = [Line(1, 10, 0)]
+        self.threads, self.logs, self.traces, self.dropped = {}, [], [], set()
+        self.forgotten = 0  # that many of the oldest rows of V$LOG_HISTORY are gone
+        for number in (1, 2):
+            self.threads[number] = Thread(number, 10, 10, self._log(number, 1, 10), True)
+
+    # -- what happens
+
+    def play(self, events):
+        for what, number, n in events:
+            self.scn += 1
+            thread = self.threads.get(number)
+            if what in ("tick", "resetlogs", "forget"):
+                getattr(self, what)(n)
+            elif what in ("archive", "damage", "hide", "restore"):
+                getattr(self, what)(number, n)
+            elif thread is not None:
+                getattr(self, what)(thread, n)
+            elif what == "enable" and number not in self.dropped:
+                self.threads[number] = Thread(number, self.scn, self.scn, self._log(number, 1, self.scn), checkpoint=self.scn)
+                self.threads[number].enabled = "PRIVATE" if n % 2 else "PUBLIC"
+
+    def tick(self, n):
+        self.scn += n
+
+    def write(self, thread, n):
+        if thread.is_open:
+            thread.current.records.append(self.scn)
+
+    def switch(self, thread, n):
+        if thread.has_unswitched:
+            self._end(thread)
+            thread.current = self._log(thread.number, self._next(thread.number), self.scn)
+
+    def work(self, thread, n):
+        """Some logs full of redo, archived as they should be."""
+        for _ in range(1 + n % 4):
+            if thread.is_open:
+                self.scn += 1
+                self.write(thread, n)
+                self.scn += 1
+                full = thread.current
+                self.switch(thread, n)
+                self._archive(full, 1 + n % 2)
+
+    def close(self, thread, n):
+        if thread.is_open:
+            if n % 2:
+                self.switch(thread, n)
+            thread.is_open, thread.checkpoint = False, self.scn
+
+    def open(self, thread, n):
+        if not thread.is_open and thread.enabled != "DISABLED":
+            self.switch(thread, n)
+            thread.current.first, thread.is_open = self.scn, True
+
+    def disable(self, thread, n):
+        if not thread.is_open and thread.enabled != "DISABLED":
+            self.switch(thread, n)
+            thread.enabled, thread.disable = "DISABLED", self.scn
+
+    def enable(self, thread, n):
+        if thread.enabled == "DISABLED":
+            thread.current = thread.current or self._log(thread.number, self._next(thread.number), self.scn)
+            thread.current.first = self.scn
+            thread.enabled, thread.checkpoint = "PUBLIC", self.scn
+            thread.enable = thread.enabled_at = self.scn
+            thread.disable = thread.disable if n % 2 else None
+
+    def drop(self, thread, n):
+        if thread.enabled == "DISABLED" and not any(g.is_pending and g.next for g in self.logs if g.thread == thread.number):
+            self.logs = [g for g in self.logs if g is not thread.current]
+            self.dropped.add(thread.number)
+            del self.threads[thread.number]
+
+    def archive(self, number, n):
+        """In any order. A standby may be served first, or an archiver begin and not end."""
+        due = self._chosen(number, n // 4, lambda g: g.is_pending and g.next is not None)
+        if due is not None and n % 4 < 2:
+            due.copies[LOCAL[0] if n % 4 else STANDBY] = "busy" if n % 4 else "A"
+        elif due is not None:
+            self._archive(due, 1 + n % 2)
+
+    def damage(self, number, n):
+        log = self._chosen(number, n // 4, lambda g: not g.is_pending)
+        if log is not None:
+            dest = LOCAL[n % len(LOCAL)]
+            log.copies[dest if dest in log.copies else LOCAL[0]] = ("D", "U", "X", "cleared")[n % 4]
+
+    def hide(self, number, n):
+        log = self._chosen(number, n, lambda g: not g.is_pending and g not in self._groups(number))
+        if log is not None:
+            log.is_hidden = True
+
+    def restore(self, number, n):
+        log = self._chosen(number, n, lambda g: not g.is_pending and not g.is_available)
+        if log is not None:
+            log.is_hidden, log.copies[LOCAL[0]] = False, "A"
+
+    def forget(self, n):
+        """The control file reuses its oldest records."""
+        self.forgotten = min(len(self.traces), self.forgotten + n)
+
+    def resetlogs(self, n):
+        current, failed = self.lines[-1], n % 3 == 1
+        unarchived = [g for g in self.logs if g.inc == current.id and g.is_pending and self._holds(g)]
+        scn = self.scn - 4 * n if n % 3 == 2 else self.scn
+        if failed:
+            scn = min([scn, *(g.first for g in unarchived)])
+        turned = [t.disable or 0 if t.enabled == "DISABLED" else t.enabled_at for t in self.threads.values()]
+        if scn <= max([self.lines[0].first, *turned]):
+            return  # the control file would not fit the data
+        for thread in self.threads.values():
+            if thread.current is not None and thread.has_unswitched:
+                self._end(thread)
+            elif thread.current is not None:
+                self.logs.remove(thread.current)
+        for log in [g for g in self.logs if g.is_pending]:
+            if failed:
+                self.logs.remove(log)
+                self.traces = [t for t in self.traces if t is not log]
+            else:
+                self._archive(log, 1)
+        self._begin(scn)
+
+    def _begin(self, scn):
+        parent = max((i for i in self.line() if i.first < scn), key=lambda i: i.first)
+        for line in self.line():
+            line.status = "PARENT" if line.first <= parent.first else "ORPHAN"
+        self.lines.append(Line(self.lines[-1].id + 1, scn, parent.first))
+        self.scn = scn
+        for thread in self.threads.values():
+            thread.checkpoint, thread.current = scn, None
+            if thread.enabled != "DISABLED":
+                thread.enable, thread.current = scn, self._log(thread.number, 1, scn)
+
+    def _log(self, number, sequence, first):
+        log = Log(number, sequence, self.lines[-1].id, first)
+        self.logs.append(log)
+        return log
+
+    def _end(self, thread):
+        thread.current.next = self.scn
+        self.traces.append(thread.current)
+
+    def _next(self, number):
+        return 1 + max((g.sequence for g in self.logs if g.thread == number and g.inc == self.lines[-1].id), default=0)
+
+    def _archive(self, log, copies):
+        log.is_pending = False
+        log.copies.update({dest: "A" for dest in LOCAL[:copies]})
+
+    def _holds(self, log):
+        thread = self.threads.get(log.thread)
+        return log.next is not None or (thread is not None and thread.has_unswitched)
+
+    def _chosen(self, number, n, fits):
+        found = [g for g in self.logs if g.thread == number and fits(g)]
+        return found[n % len(found)] if found else None
+
+    # -- what is true
+
+    def line(self):
+        """The incarnations whose redo made the database what it is, oldest first."""
+        found = [self.lines[-1]]
+        while found[0].prior:
+            found.insert(0, next(i for i in self.lines if i.first == found[0].prior and i.status == "PARENT"))
+        return found
+
+    def spans(self):
+        """Each log of that line with the SCNs for which it may hold redo that counts."""
+        line = self.line()
+        for log in self.logs:
+            at = next((n for n, i in enumerate(line) if i.id == log.inc), None)
+            if at is None:
+                continue
+            end = FOREVER if log.next is None else log.next
+            thread = self.threads.get(log.thread)
+            if at + 1 < len(line):
+                end = min(end, line[at + 1].first)
+            elif thread is not None and not thread.is_open:
+                end = min(end, thread.checkpoint)
+            if log.first < end:
+                yield log, log.first, end
+
+    def records(self):
+        """(scn, log) of all redo that counts."""
+        return {(scn, log.key) for log, first, end in self.spans() for scn in log.records if first <= scn < end}
+
+    # -- what the views show
+
+    def current_scn(self):
+        return Scn(self.scn)
+
+    def log_history(self):
+        return tuple(LogTrace(g.thread, g.sequence, g.inc, Scn(g.first), Scn(g.next)) for g in self.traces[self.forgotten :])
+
+    def incarnations(self):
+        return tuple(Incarnation(i.id, Scn(i.first), i.status, Scn(i.prior)) for i in self.lines)
+
+    def _groups(self, number):
+        """The current log, those not archived yet, and two whose groups were not reused yet."""
+        own = [g for g in self.logs if g.thread == number and g.inc == self.lines[-1].id] if number in self.threads else []
+        return [g for g in own if g.is_pending or g in own[-3:]]
+
+    def online(self):
+        return tuple(_log_file(g) for number in self.threads for g in self._groups(number))
+
+    def archived(self):
+        return tuple(_log_file(g, 10) for g in self.logs if g.copies and not g.is_hidden)
+
+    def v_thread(self):
+        return tuple(
+            RedoThread(t.number, t.is_open, t.enabled, _never(t.checkpoint), Scn(t.enable), _never(t.disable))
+            for t in self.threads.values()
+        )
+
+
+def _never(scn):
+    return Scn(scn) if scn else None
+
+
+def _log_file(log, size=0):
+    copies = tuple(_copy(dest, status) for dest, status in log.copies.items()) if size else ()
+    return LogFile(log.thread, log.sequence, log.inc, Scn(log.first), _never(log.next), copies, size)
+
+
+def _copy(dest, status):
+    return LogCopy(
+        dest,
+        None if status in ("D", "cleared") else f"/arch{dest}/x",
+        status if status in "DUX" else "A",
+        deleted=status == "D",
+        standby=dest == STANDBY,
+        archived=status != "busy",
+    )
+
+
+def read(history, between=()):
+    """The views as source/facts.py reads them, one after the other, while `between` goes on happening."""
+    parts = [*between, (), (), (), ()]
+    scn = history.current_scn()
+    history.play(parts[0])
+    traces, incarnations = history.log_history(), history.incarnations()
+    history.play(parts[1])
+    online = history.online()
+    history.play(parts[2])
+    archived = history.archived()
+    history.play(parts[3])
+    return RedoFacts(DBID, scn, history.v_thread(), archived, online, incarnations, traces)
