@@ -5,13 +5,14 @@ from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_database, read_redo_facts
 from pipelines.source.handover import Handover, first_window_start, read_handover, read_start
 from pipelines.source.oracle import RetryRule, Source, open_source
-from pipelines.source.preflight import Wanted, check
+from pipelines.source.preflight import Probed, Wanted, check, notes
 from pipelines.source.probe import probe
 from pipelines.source.snapshot import read_snapshot
 
 __all__ = [
     "ConnectParams",
     "Handover",
+    "Probed",
     "RetryRule",
     "Source",
     "Wanted",
@@ -20,6 +21,7 @@ __all__ = [
     "connection_from_json",
     "connection_from_uri",
     "first_window_start",
+    "notes",
     "open_source",
     "probe",
     "read_database",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from pipelines.errors import Finding
+from pipelines.redo import RedoFacts
 from pipelines.source.facts import DatabaseFacts
 from pipelines.table import DictionaryTable, OracleType, TableId
 
@@ -23,6 +24,17 @@ ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})
 
 
 @dataclass(frozen=True, slots=True)
+class OpenedLog:
+    """An archived log that LogMiner was given: `refused` says why it could not open it, None that it could."""
+
+    thread: int
+    sequence: int
+    dest_id: int
+    name: str
+    refused: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Probed:
     """What the probe met. A part that could not be read is None, and `refused` says why."""
 
@@ -33,6 +45,9 @@ class Probed:
     visible_tables: int | None = None  # tables of other containers seen from the root
     tables: Mapping[TableId, DictionaryTable] = field(default_factory=dict)
     neighbours: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # owner -> its visible tables
+    redo: RedoFacts | None = None
+    newest_logs: tuple[OpenedLog, ...] = ()  # of each redo thread, in every destination
+    time_zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +63,7 @@ def check(probed: Probed, wanted: tuple[Wanted, ...], supported: Supported) -> t
     found = list(probed.refused)
     if probed.database is not None:
         found += database_findings(probed.database)
+        found += log_findings(probed.newest_logs)
         of_container = tuple(container_findings(probed, probed.database))
         found += of_container
         if any(finding.subject.startswith("container") for finding in of_container):
@@ -72,10 +88,48 @@ def database_findings(database: DatabaseFacts) -> Iterator[Finding]:
     if not database.force_logging.startswith("YES"):
         cure = "ALTER DATABASE FORCE LOGGING"
         yield Finding(name, f"FORCE_LOGGING is {database.force_logging}: NOLOGGING loads leave no redo", cure, "warning")
+    if database.parameters.get("control_file_record_keep_time") == "0":
+        what = "CONTROL_FILE_RECORD_KEEP_TIME is 0: the control file may forget archived logs that are still there"
+        yield Finding(name, what, "ALTER SYSTEM SET CONTROL_FILE_RECORD_KEEP_TIME = 7 SCOPE = BOTH", "warning")
     lag = int(database.parameters.get("archive_lag_target") or 0)
     if not 0 < lag <= LARGEST_LAG_SECONDS:
-        what = f"ARCHIVE_LAG_TARGET is {lag}: a quiet thread switches no log, and changes arrive with the switch"
+        what = f"ARCHIVE_LAG_TARGET is {lag}: a quiet thread switches no log, and changes of all threads wait for its switch"
         yield Finding(name, what, "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH", "warning")
+
+
+def log_findings(newest: tuple[OpenedLog, ...]) -> Iterator[Finding]:
+    """On RAC each instance archives its own thread, maybe to where no other instance can read."""
+    cure = "archive to ASM or a file system that all instances share, or connect to an instance that can read all"
+    for thread in sorted({log.thread for log in newest}):
+        logs = [log for log in newest if log.thread == thread]
+        refused = [log for log in logs if log.refused is not None]
+        severity = "error" if len(refused) == len(logs) else "warning"
+        for log in refused:
+            what = (
+                f"destination {log.dest_id}: this instance cannot open archived log {log.sequence}, {log.name}: {log.refused}"
+            )
+            yield Finding(f"redo thread {thread}", what, cure, severity)
+
+
+def notes(probed: Probed) -> Iterator[Finding]:
+    """What a person may want to see beside the findings; nothing is wrong with any of it."""
+    database, redo = probed.database, probed.redo
+    if database is None or redo is None:
+        return
+    name, zone = f"database {database.name}", probed.time_zone or "unknown"
+    sets = f"character sets {database.character_set} and {database.national_character_set}"
+    yield Finding(name, f"release {database.version}, {sets}, time zone {zone}", severity="note")
+    current = next((i for i in redo.incarnations if i.status == "CURRENT"), None)
+    if current is not None:
+        since = f"resetlogs id {current.resetlogs_id}, since SCN {current.resetlogs_scn}"
+        yield Finding(name, f"DBID {redo.dbid}, incarnation with {since}", severity="note")
+    threads = (f"{t.number} {'OPEN' if t.is_open else 'CLOSED'} ({t.instance or 'no instance'})" for t in redo.threads)
+    yield Finding("redo threads", ", ".join(threads), severity="note")
+    kept = [log.first_at for log in redo.archived if log.claimed and log.first_at is not None]
+    days = database.parameters.get("control_file_record_keep_time", "?")
+    since = f"archived logs since {min(kept):%Y-%m-%d %H:%M} are there" if kept else "no archived log is there"
+    unseen = "what RMAN is told to delete cannot be seen from here"
+    yield Finding("retention", f"{since}; CONTROL_FILE_RECORD_KEEP_TIME is {days} day(s); {unseen}", severity="note")
 
 
 def container_findings(probed: Probed, database: DatabaseFacts) -> Iterator[Finding]:

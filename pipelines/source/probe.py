@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from pipelines.errors import Finding, RedolakeError, SourceRefused
+from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
+from pipelines.redo import RedoFacts
 from pipelines.source.dictionary import read_table
-from pipelines.source.facts import read_database, read_open_transactions, read_redo_facts
+from pipelines.source.facts import read_current_scn, read_database, read_open_transactions, read_redo_facts
 from pipelines.source.oracle import Source
-from pipelines.source.preflight import Probed
+from pipelines.source.preflight import OpenedLog, Probed
+from pipelines.source.quoting import quoted
 from pipelines.table import DictionaryTable, TableId
 
 Read = TypeVar("Read")
@@ -40,8 +42,10 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
     for finding in logminer_rights(source):
         refused.append(finding)
     database = None if refused else attempt("database", lambda: read_database(source))
-    if not refused:
-        attempt("redo", lambda: (read_redo_facts(source), read_open_transactions(source)))
+    redo = None if refused else attempt("redo", lambda: read_redo_facts(source))
+    zones = None if refused else attempt("time zone", lambda: source.query("database_time_zone"))
+    if redo is not None:
+        attempt("open transactions", lambda: read_open_transactions(source))
     is_cdb = database is not None and database.is_cdb
     containers = attempt("containers", lambda: source.query("visible_containers")) if is_cdb else None
     visible = attempt("containers", lambda: source.query("visible_tables")) if is_cdb else None
@@ -50,10 +54,12 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
     names = {row.name for row in containers or ()}
     if database is not None and (container in names if is_cdb else container is None):
         attempt("container", lambda: source.use_container(container))
+        scn = read_current_scn(source)
         for table in tables:
             read = attempt(str(table), lambda table=table: read_table(source, table))  # type: ignore[misc]
             if read is not None:
                 found[table] = read
+                attempt(str(table), lambda table=table: source.query_text(flashback_sql(table), {"scn": scn}, "flashback"))  # type: ignore[misc]
             elif table.owner not in neighbours:
                 rows = attempt(table.owner, lambda table=table: source.query("tables_of_owner", owner=table.owner))  # type: ignore[misc]
                 neighbours[table.owner] = tuple(row.table_name for row in rows or ())
@@ -66,7 +72,35 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
         visible_tables=int(visible[0].found) if visible else None,
         tables=found,
         neighbours=neighbours,
+        redo=redo,
+        newest_logs=tuple(opened_logs(source, redo)) if redo is not None else (),
+        time_zone=zones[0].time_zone if zones else None,
     )
+
+
+def flashback_sql(table: TableId) -> str:
+    """Reads no row: whether the user may."""
+    return f"SELECT 1 AS one FROM {quoted(table.owner)}.{quoted(table.name)} AS OF SCN :scn WHERE 1 = 0"
+
+
+def opened_logs(source: Source, redo: RedoFacts) -> Iterable[OpenedLog]:
+    """The newest archived log of each redo thread, opened by LogMiner from every destination: what this instance can read."""
+    source.use_container(None)
+    current = next((i.resetlogs_id for i in redo.incarnations if i.status == "CURRENT"), None)
+    newest = {log.thread: log for log in redo.archived if log.resetlogs_id == current and log.claimed}  # they are in order
+    for log in newest.values():
+        for copy in log.claimed:
+            yield OpenedLog(log.thread, log.sequence, copy.dest_id, str(copy.name), _refusal(source, str(copy.name)))
+
+
+def _refusal(source: Source, name: str) -> str | None:
+    try:
+        source.call("new_logfile", file_name=name)
+    except SourceRefused:
+        return None  # a right is missing, which another finding says
+    except Terminal as error:
+        return error.what
+    return None
 
 
 def logminer_rights(source: Source) -> Iterable[Finding]:

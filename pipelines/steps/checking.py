@@ -8,13 +8,15 @@ from collections.abc import Sequence
 
 from pipelines.config import Pipeline
 from pipelines.decode.datatypes import target_type
+from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.land import Landing
 from pipelines.ledger import open_ledger
-from pipelines.source import ConnectParams, Source, Wanted, check, connect_params, probe
+from pipelines.source import ConnectParams, Probed, Source, Wanted, check, connect_params, notes, probe
 from pipelines.statements import setup_text
-from pipelines.steps.workplace import ledger_url, opened_source
+from pipelines.steps.workplace import ledger_url, opened_source, workplace
 from pipelines.table import OracleType, TableId
+from pipelines.window import Lost, plan_window
 
 
 def validate(pipeline: Pipeline) -> list[Finding]:
@@ -54,18 +56,43 @@ def doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Find
     findings = validate(pipeline)
     try:
         with opened_source(pipeline, source) as oracle:
-            found = source_findings(pipeline, oracle, [table.id for table in pipeline.tables])
+            probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables])
     except ConfigurationError as error:
         return [*(f for f in findings if f.severity == "error"), *error.findings]
     except RedolakeError as error:
         return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
-    return [*findings, *found]
+    found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
+    return [*findings, *found, *position_findings(pipeline, probed), *notes(probed)]
 
 
 def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId]) -> tuple[Finding, ...]:
     """What is wrong with the source and with these tables of it."""
+    return findings_of(pipeline, probe(oracle, pipeline.source.container, tables), tables)
+
+
+def findings_of(pipeline: Pipeline, probed: Probed, tables: Sequence[TableId]) -> tuple[Finding, ...]:
     wanted = tuple(Wanted(table, pipeline.table(table).columns) for table in tables)
-    return check(probe(oracle, pipeline.source.container, tables), wanted, why_not)
+    found = check(probed, wanted, why_not)
+    if probed.database is None or probed.database.character_set in CODECS:
+        return found
+    what = f"character set {probed.database.character_set}: text in Oracle's internal form could not be read"
+    cure = f"these are known: {', '.join(CODECS)}"
+    return (*found, Finding(f"database {probed.database.name}", what, cure))
+
+
+def position_findings(pipeline: Pipeline, probed: Probed) -> list[Finding]:
+    """Whether the redo that is needed next can still be had: the database's identity, its incarnation, each archived log."""
+    if probed.redo is None:
+        return []
+    try:
+        with workplace(pipeline) as work:
+            position = work.ledger.position(work.name)
+    except RedolakeError:
+        return []  # validate has said it
+    found = None if position is None else plan_window(position, probed.redo, pipeline.window)
+    if not isinstance(found, Lost) or position is None:
+        return []
+    return [Finding(f"{pipeline.name} at SCN {position.scn}", found.error.what, found.error.cure)]
 
 
 def why_not(oracle_type: OracleType, rule: str | int | None) -> str | None:

@@ -13,7 +13,13 @@ SELECT version_full FROM v$instance
 SELECT parameter, value FROM nls_database_parameters WHERE parameter IN ('NLS_CHARACTERSET', 'NLS_NCHAR_CHARACTERSET')
 
 -- name: parameters
-SELECT name, value FROM v$parameter WHERE name IN ('archive_lag_target', 'compatible', 'undo_retention')
+SELECT name, value
+  FROM v$parameter
+ WHERE name IN ('archive_lag_target', 'compatible', 'control_file_record_keep_time', 'undo_retention')
+
+-- name: database_time_zone
+-- TIMESTAMP WITH LOCAL TIME ZONE is kept in it.
+SELECT DBTIMEZONE AS time_zone FROM dual
 
 -- name: visible_tables
 -- Without CONTAINER_DATA a common user in the root gets no row and no error.

@@ -238,6 +238,37 @@ def test_a_user_who_cannot_see_into_containers_is_told_although_nothing_fails(or
     assert "SET CONTAINER_DATA = ALL" in cures
 
 
+def test_a_table_whose_past_may_not_be_read_is_a_finding_with_its_grant(oracle):
+    views = (
+        "V_$DATABASE", "V_$DATABASE_INCARNATION", "V_$THREAD", "V_$LOG", "V_$ARCHIVED_LOG", "V_$LOG_HISTORY", "V_$INSTANCE",
+        "V_$PARAMETER", "V_$PDBS", "CDB_TABLES", "GV_$TRANSACTION", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS",
+    )  # fmt: skip
+    have = ("CREATE SESSION", "SET CONTAINER", "LOGMINING", "EXECUTE ON DBMS_LOGMNR", "SELECT ANY TABLE")
+    user = poor(oracle, "C##PRESENT", *have, *(f"SELECT ON {view}" for view in views))
+    run(oracle, "ALTER USER C##PRESENT SET CONTAINER_DATA = ALL CONTAINER = CURRENT", user="SYS")
+
+    with open_source(user, retry=ONCE) as source:
+        found = findings(source)
+
+    assert [(f.subject, f.cure) for f in found] == [("SHOP.ITEMS", 'GRANT SELECT, FLASHBACK ON "SHOP"."ITEMS" TO C##PRESENT')]
+
+
+def test_every_destination_of_each_threads_newest_log_is_opened(oracle, source):
+    run(oracle, "ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
+    facts = read_redo_facts(source)
+    copies = {(log.thread, copy.dest_id): Path(copy.name) for log in facts.archived for copy in log.claimed}
+    hidden = copies[2, 1].rename(f"{copies[2, 1]}.hidden")
+    try:
+        found = check(probe(source, PDB, [ITEMS]), (Wanted(ITEMS),), supported)
+    finally:
+        hidden.rename(copies[2, 1])
+
+    (about,) = [f for f in found if f.subject.startswith("redo thread")]
+    assert (about.subject, about.severity) == ("redo thread 2", "warning")
+    assert "destination 1: this instance cannot open archived log" in about.what
+    assert str(copies[2, 1]) in about.what
+
+
 def test_the_right_to_mine_is_missed_even_when_package_and_view_are_granted(oracle):
     rights = ("V_$DATABASE", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS")
     have = ("CREATE SESSION", "EXECUTE ON DBMS_LOGMNR", *(f"SELECT ON {view}" for view in rights))

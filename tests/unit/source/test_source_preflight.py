@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from pipelines.errors import Finding
+from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.source.facts import DatabaseFacts
-from pipelines.source.preflight import Probed, Wanted, check
+from pipelines.source.preflight import OpenedLog, Probed, Wanted, check, notes
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
 
 ORDERS = TableId("SHOP", "ORDERS")
@@ -52,6 +54,11 @@ CASES = {
     "a logical standby": (with_database(role="LOGICAL STANDBY"), "physical standby", "error"),
     "a mounted database": (with_database(open_mode="MOUNTED"), "ALTER DATABASE OPEN", "error"),
     "loads without redo": (with_database(force_logging="NO"), "FORCE LOGGING", "warning"),
+    "a control file that forgets": (
+        with_database(parameters={"archive_lag_target": "300", "control_file_record_keep_time": "0"}),
+        "CONTROL_FILE_RECORD_KEEP_TIME = 7",
+        "warning",
+    ),
     "no lag target": (with_database(parameters={}), "ARCHIVE_LAG_TARGET = 300", "warning"),
     "a container in a database that has none": (with_database(is_cdb=False), "leave `container` out", "error"),
     "no container in a database that has some": (replace(GOOD, container=None), "one of: PDB1", "error"),
@@ -104,3 +111,46 @@ def test_missing_rights_stand_beside_everything_else():
 
     assert found[0] == refused
     assert len(found) == 2
+
+
+def opened(thread, dest_id, refused=None):
+    return OpenedLog(thread, 7, dest_id, f"/arch{dest_id}/{thread}_7.arc", refused)
+
+
+@pytest.mark.parametrize(
+    ("logs", "expected"),
+    [
+        # every copy of both threads can be read
+        ((opened(1, 1), opened(2, 1)), []),
+        # the other instance archives to a disk of its own
+        ((opened(1, 1), opened(2, 1, "ORA-01284")), [("redo thread 2", "error")]),
+        # one of two destinations can be read
+        ((opened(1, 1), opened(2, 1, "ORA-01284"), opened(2, 2)), [("redo thread 2", "warning")]),
+        # none of two
+        ((opened(2, 1, "ORA-00308"), opened(2, 2, "ORA-00308")), [("redo thread 2", "error")] * 2),
+    ],
+    ids=["all readable", "a disk of its own", "one of two", "none of two"],
+)
+def test_a_destination_that_only_another_instance_can_read_is_found(logs, expected):
+    found = findings(replace(GOOD, newest_logs=logs))
+
+    assert [(f.subject, f.severity) for f in found] == expected
+    assert all("ASM" in f.cure and "archived log 7" in f.what for f in found)
+
+
+def test_the_notes_tell_what_the_source_is_and_what_cannot_be_seen():
+    incarnation = Incarnation(77, Scn(5), "CURRENT", Scn(0))
+    log = LogFile(1, 7, 77, Scn(10), Scn(20), (LogCopy(1, "/a/7.arc", "A"),), 1, datetime(2026, 3, 1, 4, 5))
+    threads = (RedoThread(1, True, "PUBLIC", None, None, None, "one"), RedoThread(2, False, "PUBLIC", None, None, None, "two"))
+    facts = RedoFacts(9, Scn(30), threads, (log,), (), (incarnation,))
+
+    told = [str(note) for note in notes(replace(GOOD, redo=facts, time_zone="+02:00"))]
+
+    for part in (
+        "19.23.0.0.0, character sets AL32UTF8 and AL16UTF16, time zone +02:00",
+        "DBID 9, incarnation with resetlogs id 77",
+        "1 OPEN (one), 2 CLOSED (two)",
+        "since 2026-03-01 04:05",
+        "RMAN",
+    ):
+        assert any(part in note for note in told), part
