@@ -9,6 +9,9 @@ CAPTURE = """Reads the redo of **{name}** through LogMiner, one sealed SCN windo
 `plan` finds the next window and ends the run when no new archived log is there; `mine` reads its slices side by side, each in
 a LogMiner session of its own; `land` publishes the window with its manifest and wakes `{name}_apply`.
 
+`runway` looks beside them how long the redo that is still to be read will be there, and fails below the threshold; the run's
+own state tells about landing alone.
+
 Any task may be cleared and run again: a window that is landed already stays as it is.
 """
 
@@ -38,6 +41,8 @@ TASKS = {
     "plan": "Chooses the next sealed SCN window. *Nothing new* and *waiting for a log* end the run; lost redo fails it.",
     "mine": "One slice: contiguous logs of one redo thread, read by one LogMiner session into Parquet.",
     "land": "Publishes the window's manifest; only from then on the window exists.",
+    "runway": "Tells how much time is left before needed redo may be deleted; fails below `runway.warn_below_hours`. The run "
+    "does not wait for it and does not fail with it.",
     "prepare": "Writes what Spark has to do to a file and hands on its path.",
     "spark": "Runs the batch on Spark. A repeat finds what is done in the Delta logs and changes nothing.",
     "record": "Corrects the ledger from the Delta logs and the batch's manifest, and announces the tables that advanced.",

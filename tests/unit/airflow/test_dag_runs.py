@@ -53,7 +53,8 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
 
     states, _ = run(capture_dag)
 
-    assert states == {("plan", -1): "success", ("mine", 0): "success", ("mine", 1): "success", ("land", -1): "success"}
+    assert set(states.values()) == {"success"}
+    assert {("plan", -1), ("mine", 0), ("mine", 1), ("land", -1), ("runway", -1)} == set(states)
     assert steps.calls[-1][1] == ("w1", [{"slice": 0, "rows": 3}, {"slice": 1, "rows": 3}])
     source = steps.calls[0][1][0]
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
@@ -68,6 +69,44 @@ def test_nothing_new_ends_the_run_well_and_mines_nothing(run, steps):
 
     assert (ran.state, names(steps)) == ("success", ["plan"])
     assert states["land", -1] == "skipped"
+
+
+def test_too_little_runway_is_a_red_task_in_a_run_that_is_green_because_it_landed(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan", PLANNED)
+    steps.answers("mine", lambda source, window, number: {"slice": number, "rows": 3})
+    steps.answers("land", LANDED)
+    finding = {
+        "subject": "redo thread 1",
+        "what": "log 5 may be deleted in 2 hours",
+        "cure": "keep longer",
+        "severity": "warning",
+    }
+    low = {"state": "low", "summary": "2 hours are left", "standing": "", "findings": [finding]}
+    steps.answers("runway", low)
+
+    states, ran = run(capture_dag, attempts=3)
+
+    assert (ran.state, states["land", -1], states["runway", -1]) == ("success", "success", "failed")
+    assert names(steps).count("runway") == 1
+
+
+def test_runway_is_told_too_when_there_is_nothing_to_land_and_holds_nothing_up(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    steps.answers("plan", {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"})
+    steps.answers("runway", SourceUnavailable("the listener does not answer", ora_code=12541))
+
+    states, ran = run(capture_dag, attempts=3)
+
+    assert (ran.state, states["plan", -1], states["land", -1], states["runway", -1]) == (
+        "success",
+        "success",
+        "skipped",
+        "failed",
+    )
+    assert names(steps).count("runway") == 1
 
 
 def test_a_terminal_error_fails_the_run_at_the_first_try(run, steps):
