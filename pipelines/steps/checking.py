@@ -62,7 +62,12 @@ def doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Find
     except RedolakeError as error:
         return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
     found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
-    return [*findings, *found, *position_findings(pipeline, probed), *notes(probed)]
+    return sorted([*findings, *found, *position_findings(pipeline, probed), *notes(probed)], key=gravity)
+
+
+def gravity(finding: Finding) -> int:
+    """Errors first; otherwise in the order of the checks."""
+    return ("error", "warning", "note").index(finding.severity)
 
 
 def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId]) -> tuple[Finding, ...]:

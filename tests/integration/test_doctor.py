@@ -1,0 +1,61 @@
+"""What doctor says about a pipeline that has begun, against the stand-in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipelines import steps
+from pipelines.scn import Scn
+from pipelines.steps.workplace import now, workplace
+from tests.fix_shop import Shop
+
+
+@pytest.fixture
+def pipeline(shop: Shop):
+    shop.run_sql(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+    steps.snapshot_begin(pipeline, shop.params)
+    return pipeline
+
+
+def errors(pipeline, shop: Shop) -> list[str]:
+    return [str(f) for f in steps.doctor(pipeline, shop.params) if f.severity == "error"]
+
+
+def move_position(pipeline, **changes) -> None:
+    with workplace(pipeline) as work:
+        position = work.ledger.position(work.name)
+        assert position is not None
+        work.ledger.correct_position(work.name, replace(position, **changes), now())
+
+
+def test_a_pipeline_that_has_begun_well_has_no_errors(pipeline, shop: Shop) -> None:
+    assert errors(pipeline, shop) == []
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"dbid": 1}, {"resetlogs_id": 1}, {"scn": Scn(5)}],
+    ids=["another database", "an incarnation nobody knows", "redo that is no longer there"],
+)
+def test_a_position_from_which_nothing_can_be_read_is_an_error_with_a_cure(pipeline, shop: Shop, changes) -> None:
+    move_position(pipeline, **changes)
+
+    (found,) = errors(pipeline, shop)
+
+    assert found.startswith("shop at SCN")
+    assert "do this:" in found
+
+
+def test_errors_stand_before_warnings_and_notes(pipeline, shop: Shop) -> None:
+    move_position(pipeline, dbid=1)
+
+    severities = [f.severity for f in steps.doctor(pipeline, shop.params)]
+
+    assert severities == sorted(severities, key=("error", "warning", "note").index)
+    assert set(severities) == {"error", "warning", "note"}
