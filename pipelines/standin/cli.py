@@ -82,6 +82,8 @@ def start(
     supplemental: Annotated[bool, typer.Option(help="Minimal supplemental logging for the database.")] = True,
     cdb: Annotated[bool, typer.Option(help="A container database with one PDB.")] = True,
     force_logging: Annotated[bool, typer.Option(help="FORCE LOGGING.")] = True,
+    server_commits: Annotated[bool, typer.Option(help="Servers of parallel DML write a COMMIT of their own.")] = True,
+    undo_first: Annotated[bool, typer.Option(help="Undo rows in front of what they undo, as 19.13 may show them.")] = False,
 ) -> None:
     """Start a stand-in and serve until SIGTERM or Ctrl-C."""
     with _told(), _interruptible() as stop:
@@ -96,6 +98,8 @@ def start(
             archive_lag_target=archive_lag_target,
             directory=data,
             scns_per_second=scn_speed,
+            commits_of_servers=server_commits,
+            undo_first=undo_first,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),
         )

@@ -203,6 +203,7 @@ class OpenTransaction:
     session: int
     user: str
     undo_records: int = 0
+    is_parallel: bool = False
 
 
 @dataclass(slots=True)

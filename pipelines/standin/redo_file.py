@@ -89,6 +89,7 @@ class RedoRecord:
     start_scn: int = 0
     at: datetime = datetime(1970, 1, 1)
     info: str = ""
+    pxid: tuple[int, int, int] | None = None  # of a parallel server's record: its coordinator's transaction
 
     @property
     def rs_id(self) -> str:
@@ -122,6 +123,9 @@ SCHEMA = pa.schema(
         ("start_scn", pa.int64()),
         ("at", pa.timestamp("s")),
         ("info", pa.string()),
+        ("pusn", pa.int32()),  # a transaction without parallel servers is its own parent
+        ("pslt", pa.int32()),
+        ("psqn", pa.int64()),
     ]
 )
 
@@ -157,7 +161,7 @@ def to_batch(records: list[RedoRecord]) -> pa.RecordBatch:
         row = (
             r.scn, int(r.op), *r.xid, r.thread, r.sequence, r.block, r.offset, r.ssn, r.rollback, r.con_id, r.object_id,
             r.data_object_id, r.object_version, r.row_id, pack(r.before), pack(r.after), r.sql, r.owner, r.object_name,
-            r.user, r.start_scn, r.at, r.info,
+            r.user, r.start_scn, r.at, r.info, *(r.pxid or r.xid),
         )  # fmt: skip
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
@@ -170,7 +174,7 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[RedoRecord]:
             scn=v[0], op=v[1], xid=(v[2], v[3], v[4]), thread=v[5], sequence=v[6], block=v[7], offset=v[8], ssn=v[9],
             rollback=v[10], con_id=v[11], object_id=v[12], data_object_id=v[13], object_version=v[14], row_id=v[15],
             before=unpack(v[16]), after=unpack(v[17]), sql=v[18], owner=v[19], object_name=v[20], user=v[21],
-            start_scn=v[22], at=v[23], info=v[24],
+            start_scn=v[22], at=v[23], info=v[24], pxid=None if v[25:28] == v[2:5] else (v[25], v[26], v[27]),
         )  # fmt: skip
 
 

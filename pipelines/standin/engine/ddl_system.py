@@ -19,8 +19,14 @@ _INTEGER_PARAMETERS = frozenset({"ARCHIVE_LAG_TARGET", "UNDO_RETENTION"})
 
 
 def alter_session(session: EngineSession, cursor: Cursor) -> None:
+    for word in ("ENABLE", "DISABLE", "FORCE"):
+        if cursor.accept(word, "PARALLEL", "DML"):
+            degree = int(cursor.take().value) if cursor.accept("PARALLEL") else None
+            cursor.end()
+            session.parallel.alter(session, word, degree)
+            return
     if cursor.accept("CLOSE", "DATABASE") or cursor.accept("ENABLE") or cursor.accept("DISABLE") or cursor.accept("FORCE"):
-        cursor.skip_rest()  # parallel DML, resumable space and database links change nothing here
+        cursor.skip_rest()  # parallel queries and DDL, resumable space and database links change nothing here
         return
     cursor.expect("SET")
     if cursor.accept("CONTAINER"):

@@ -23,4 +23,6 @@ class DatabaseOptions:
     undo_scns: int | None = None  # how many SCNs back row versions are kept; None keeps all
     supplemental: frozenset[str] = frozenset()
     passwords: tuple[tuple[str, str], ...] = (("SYS", "oracle"), ("SYSTEM", "oracle"))
+    commits_of_servers: bool = True  # parallel servers write a COMMIT of their own, at the coordinator's SCN; or only he does
+    undo_first: bool = False  # as 19.13 may: an undo row in front of the row it undoes, under the same SCN, RS_ID and SSN
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time

@@ -220,16 +220,20 @@ class Recovery:
     def _open_at(self, scn: int) -> list[RedoRecord]:
         """What the transactions open at `scn` had done and not taken back, in order."""
         done: dict[Xid, list[RedoRecord]] = {}
+        undone_ahead: set[tuple[int, str, int]] = set()  # addresses of undo rows in front of the rows they undo
         for batch in self._redo_until(scn):
             for record in from_batch(batch):
                 if record.op == Op.START:
                     done[record.xid] = [record]
                 elif record.op in _ENDS:
-                    done.pop(record.xid, None)
+                    done = {xid: records for xid, records in done.items() if record.xid not in (xid, records[0].pxid)}
                 elif record.xid in done and record.op in _UNDONE_BY:
-                    if record.rollback:
+                    address, last = (record.thread, record.rs_id, record.ssn), done[record.xid][-1]
+                    if record.rollback and last.row_id == record.row_id and _UNDONE_BY.get(Op(last.op)) == record.op:
                         done[record.xid].pop()
-                    else:
+                    elif record.rollback:
+                        undone_ahead.add(address)
+                    elif address not in undone_ahead:
                         done[record.xid].append(record)
         return [record for records in done.values() for record in records]
 

@@ -48,7 +48,7 @@ class RedoThreads:
             thread = self._thread(number)
             if not thread.is_open:
                 raise OraError(1034, f"instance {thread.instance} is not started")
-            for session in [s for s in database.sessions.values() if s.thread == number]:
+            for session in [s for s in database.sessions.values() if number in s.threads]:
                 database.kill(session.number)
             database.redo.switch(thread)
             thread.is_open = False

@@ -6,6 +6,8 @@ The caller holds the database's lock.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipelines.standin.engine.archiver import Archiver
 from pipelines.standin.engine.clock import Clock
 from pipelines.standin.model import DatabaseState, LogHistoryRow, OnlineLog, RedoThreadState
@@ -15,6 +17,7 @@ BLOCK = 512
 BLOCK_HEADER = 16
 _RECORD_HEADER = 72
 _COLUMN_HEADER = 8
+_NEAR = 200  # records
 
 
 class RedoWriter:
@@ -35,12 +38,40 @@ class RedoWriter:
 
     def write(self, record: RedoRecord) -> int:
         """Append the record and return its SCN."""
-        thread = self._state.threads[record.thread]
         size = _size_of(record)
-        log = self._current[record.thread]
+        self._make_room(record.thread, size)
+        return self._append(record, size, self._clock.next_scn())
+
+    def write_together(self, records: Sequence[RedoRecord]) -> int:
+        """Append the records, of whatever threads, under one SCN, which is returned."""
+        sizes = [_size_of(record) for record in records]
+        for number in {record.thread for record in records}:
+            self._make_room(number, sum(size for record, size in zip(records, sizes, strict=True) if record.thread == number))
+        scn = self._clock.next_scn()
+        for record, size in zip(records, sizes, strict=True):
+            self._append(record, size, scn)
+        return scn
+
+    def write_before(self, record: RedoRecord, other: RedoRecord) -> bool:
+        """Put the record in front of `other`, under its SCN and address; False when that lies too far back."""
+        log = self._current[other.thread]
+        near = range(len(log.records) - 1, max(len(log.records) - _NEAR, 0) - 1, -1)
+        at = next((i for i in near if log.records[i] is other), None)
+        if at is None:
+            return False
+        record.scn, record.at, record.ssn = other.scn, other.at, other.ssn
+        record.sequence, record.block, record.offset = other.sequence, other.block, other.offset
+        log.records.insert(at, record)
+        return True
+
+    def _make_room(self, number: int, size: int) -> None:
+        thread, log = self._state.threads[number], self._current[number]
         if log.used_bytes + size > log.size_bytes and log.records and self.can_switch(thread):
-            log = self.switch(thread)  # else the statement that runs is let finish in this log
-        record.scn = thread.last_redo_scn = self._clock.next_scn()
+            self.switch(thread)  # else the statement that runs is let finish in this log
+
+    def _append(self, record: RedoRecord, size: int, scn: int) -> int:
+        thread, log = self._state.threads[record.thread], self._current[record.thread]
+        record.scn = thread.last_redo_scn = scn
         record.at = thread.last_redo_at = self._clock.second()
         record.sequence = log.sequence
         record.block = 2 + log.used_bytes // (BLOCK - BLOCK_HEADER)

@@ -22,6 +22,7 @@ class RowChanges:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._author: Undo | None = None  # the change that is being made or taken back
 
     def insert(self, tx: Transaction, store: TableStore, values: Row) -> int:
         row = store.next_row
@@ -31,7 +32,7 @@ class RowChanges:
         tx.versions.append(version)
         for index in store.indexes:
             index.add(values, row)
-        tx.undo.append(Undo(store, row, Op.INSERT, None, version, True))
+        self._undoable(tx, Undo(store, row, Op.INSERT, None, version, True))
         layout = store.layout
         if not layout.lobs:
             self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
@@ -58,7 +59,7 @@ class RowChanges:
         Columns added later and not set stay out of the row, as Oracle leaves them.
         """
         version, is_new = self._put(tx, store, row, new[: max(len(old), max(changed) + 1)])
-        tx.undo.append(Undo(store, row, Op.UPDATE, old, version, is_new, changed))
+        self._undoable(tx, Undo(store, row, Op.UPDATE, old, version, is_new, changed))
         for index in store.indexes:
             if not changed.isdisjoint(index.positions):
                 index.add(new, row)
@@ -73,7 +74,7 @@ class RowChanges:
 
     def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
         version, is_new = self._put(tx, store, row, None)
-        tx.undo.append(Undo(store, row, Op.DELETE, old, version, is_new))
+        self._undoable(tx, Undo(store, row, Op.DELETE, old, version, is_new))
         layout = store.layout
         positions = tuple(i for i in range(len(old)) if i not in layout.lobs)
         self._write(tx, store, row, Op.DELETE, before=layout.encode(old, positions))
@@ -82,7 +83,13 @@ class RowChanges:
         if store.owner_of(row) is not tx:
             store.locks[row] = tx
             tx.row_locks.append((store, row))
+            self._author = None
             self._write(tx, store, row, Op.SELECT_FOR_UPDATE)
+
+    def _undoable(self, tx: Transaction, undo: Undo) -> None:
+        undo.server = self._database.transactions.server_of(tx, undo.row)
+        tx.undo.append(undo)
+        self._author = undo
 
     def _put(self, tx: Transaction, store: TableStore, row: int, values: Row | None) -> tuple[Version, bool]:
         versions = store.rows[row]
@@ -99,6 +106,7 @@ class RowChanges:
 
     def take_back(self, tx: Transaction, undo: Undo) -> None:
         """Restore the row and write what Oracle's undo rows hold: no before image, an undone INSERT only its ROWID."""
+        self._author = undo
         store, row, layout = undo.store, undo.row, undo.store.layout
         present = undo.version.values
         if undo.op is Op.INSERT:
@@ -145,11 +153,21 @@ class RowChanges:
         rollback: bool = False,
         info: str = "",
     ) -> None:
-        table = store.definition
+        table, author = store.definition, self._author
+        server = author.server if author is not None else None
+        xid, thread, start_scn = (
+            (tx.xid, tx.thread, tx.start_scn) if server is None else (server.xid, server.thread, server.start_scn)
+        )
         record = RedoRecord(
-            0, op, tx.xid, tx.thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id,
+            0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id,
             table.object_version, rowid_text(table.data_object_id, row), before or {}, after or {}, "", "", "",
-            tx.session.user, tx.start_scn, info=info,
+            tx.session.user, start_scn, info=info, pxid=None if server is None else tx.xid,
         )  # fmt: skip
-        self._database.redo.write(record)
-        self._database.state.transactions[tx.xid].undo_records = len(tx.undo)
+        database = self._database
+        database.state.transactions[xid].undo_records = len(tx.undo)
+        if database.options.undo_first and author is not None:
+            if not rollback:
+                author.records.append(record)
+            elif author.records and database.redo.write_before(record, author.records.pop()):
+                return
+        database.redo.write(record)

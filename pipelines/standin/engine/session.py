@@ -15,6 +15,7 @@ from pipelines.standin.engine.ddl import run_ddl
 from pipelines.standin.engine.dml import DmlPlan, Stale, Touched, compile_dml
 from pipelines.standin.engine.expressions import Compiler
 from pipelines.standin.engine.frame import EMPTY_SCOPE, Frame, NotCompilable
+from pipelines.standin.engine.parallel import ParallelSetting, in_parallel
 from pipelines.standin.engine.parse import identifier, parse_as_written
 from pipelines.standin.engine.privileges import may, sees_view
 from pipelines.standin.engine.query import QueryPlan, compile_query, subquery_compiler
@@ -53,11 +54,18 @@ class EngineSession:
         self.savepoint_before_start: set[str] = set()
         self.waiting_for: Transaction | None = None
         self.cancelled = self.killed = False
+        self.parallel = ParallelSetting()
         self._sequence_values: dict[tuple[int, str, str], int] = {}
 
     @property
     def in_transaction(self) -> bool:
         return self.transaction is not None
+
+    @property
+    def threads(self) -> set[int]:
+        """The redo threads it may write to: its own, and those of the servers its transaction has."""
+        servers = self.transaction.servers.values() if self.transaction is not None else ()
+        return {self.thread, *(server.thread for server in servers)}
 
     @property
     def account(self) -> User:
@@ -146,7 +154,8 @@ class EngineSession:
         mark = len(self.transaction.undo) if self.transaction is not None else 0
         while True:
             try:
-                return plan.run(self, self.frame(binds))
+                with in_parallel(self, plan, text):
+                    return plan.run(self, self.frame(binds))
             except Stale:
                 plan = self.database.plan(self, text, lambda: self._compile_dml(text))
             except (OraError, NotCompilable, ArithmeticError) as error:

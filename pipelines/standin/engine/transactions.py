@@ -6,7 +6,7 @@ All of it happens under the database's lock; a wait gives the lock up until the 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pipelines.standin.engine.layout import Row
@@ -54,6 +54,15 @@ class XidAllocator:
         self._free[con_id].append(xid[:2])
 
 
+@dataclass(frozen=True, slots=True)
+class ParallelServer:
+    """One of the servers of a parallel statement: it writes under a transaction of its own, maybe on another instance."""
+
+    xid: Xid
+    thread: int
+    start_scn: int
+
+
 @dataclass(slots=True)
 class Undo:
     """One row change that may have to be taken back: `old` are the values before, None for an insert."""
@@ -65,6 +74,8 @@ class Undo:
     version: Version
     new_version: bool
     changed: frozenset[int] = frozenset()
+    server: ParallelServer | None = None
+    records: list[RedoRecord] = field(default_factory=list)  # what the change wrote
 
 
 class Transaction:
@@ -75,6 +86,9 @@ class Transaction:
         self.versions: list[Version] = []
         self.savepoints: dict[str, int] = {}
         self.row_locks: list[tuple[TableStore, int]] = []
+        self.servers: dict[int, ParallelServer] = {}
+        self.degree = 0  # of the statement that runs
+        self.parallel_tables: set[TableStore] = set()  # not to be touched again before the end (ORA-12838)
         self.ended = False
 
 
@@ -113,8 +127,40 @@ class Transactions:
         )
         return tx
 
+    def server_of(self, tx: Transaction, row: int) -> ParallelServer | None:
+        """Who changes the row in the statement that runs; begun, with its START record, at its first row."""
+        if not tx.degree:
+            return None
+        number = row % tx.degree
+        server = tx.servers.get(number)
+        if server is None:
+            server = tx.servers[number] = self._begin_server(tx, number)
+        return server
+
+    def _begin_server(self, tx: Transaction, number: int) -> ParallelServer:
+        database = self._database
+        threads = sorted(t.number for t in database.state.threads.values() if t.is_open)
+        threads = threads[threads.index(tx.thread) :] + threads[: threads.index(tx.thread)]
+        server = ParallelServer(self._xids.take(tx.con_id), threads[number % len(threads)], database.clock.scn + 1)
+        database.redo.write(self._server_record(tx, server, Op.START))
+        for xid, thread in ((server.xid, server.thread), (tx.xid, tx.thread)):
+            start_scn = server.start_scn if xid == server.xid else tx.start_scn
+            database.state.transactions[xid] = OpenTransaction(
+                xid, tx.con_id, thread, start_scn, database.clock.second(), tx.session.number, tx.session.user, is_parallel=True
+            )
+        return server
+
+    def _server_record(self, tx: Transaction, server: ParallelServer, op: Op) -> RedoRecord:
+        return RedoRecord(
+            0, op, server.xid, server.thread, con_id=tx.con_id, user=tx.session.user, start_scn=server.start_scn, pxid=tx.xid
+        )
+
+    def _write_end(self, tx: Transaction, op: Op) -> int:
+        told = tx.servers.values() if self._database.options.commits_of_servers else ()
+        return self._database.redo.write_together([*(self._server_record(tx, s, op) for s in told), self.record(tx, op)])
+
     def commit(self, tx: Transaction) -> int:
-        scn = self._database.redo.write(self.record(tx, Op.COMMIT))
+        scn = self._write_end(tx, Op.COMMIT)
         bound = self._database.oldest_scn
         for version in tx.versions:
             version.scn, version.tx = scn, None
@@ -127,7 +173,7 @@ class Transactions:
 
     def rollback(self, tx: Transaction) -> None:
         self.rollback_to(tx, 0)
-        self._database.redo.write(self.record(tx, Op.ROLLBACK))
+        self._write_end(tx, Op.ROLLBACK)
         self._end(tx)
 
     def _end(self, tx: Transaction) -> None:
@@ -137,6 +183,9 @@ class Transactions:
         tx.session.transaction = None
         self._xids.give_back(tx.con_id, tx.xid)
         self._database.state.transactions.pop(tx.xid, None)
+        for server in tx.servers.values():
+            self._xids.give_back(tx.con_id, server.xid)
+            self._database.state.transactions.pop(server.xid, None)
         self._database.changed.notify_all()
 
     def rollback_to(self, tx: Transaction, mark: int) -> None:

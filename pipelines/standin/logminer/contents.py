@@ -126,10 +126,10 @@ def _in_range(batch: pa.RecordBatch, mined: MiningRange, only_container: int | N
     return mask
 
 
-def _xid(rows: RedoRows) -> pa.Array:
+def _packed_xid(rows: RedoRows, parts: tuple[str, str, str]) -> pa.Array:
     packed = np.empty(rows.batch.num_rows, _XID)
-    for part in ("usn", "slt", "sqn"):
-        packed[part] = rows.batch.column(part).to_numpy()
+    for name, part in zip(("usn", "slt", "sqn"), parts, strict=True):
+        packed[name] = rows.batch.column(part).to_numpy()
     raw = pa.Array.from_buffers(pa.binary(8), len(packed), [None, pa.py_buffer(packed.tobytes())])
     return rows.take(raw.cast(pa.binary()))
 
@@ -191,12 +191,11 @@ _PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
     "XIDUSN": _recorded("usn", _INT),
     "XIDSLT": _recorded("slt", _INT),
     "XIDSQN": _recorded("sqn"),
-    "XID": _xid,
-    # A transaction without parallel slaves is its own parent.
-    "PXIDUSN": _recorded("usn", _INT),
-    "PXIDSLT": _recorded("slt", _INT),
-    "PXIDSQN": _recorded("sqn"),
-    "PXID": _xid,
+    "XID": lambda rows: _packed_xid(rows, ("usn", "slt", "sqn")),
+    "PXIDUSN": _recorded("pusn", _INT),
+    "PXIDSLT": _recorded("pslt", _INT),
+    "PXIDSQN": _recorded("psqn"),
+    "PXID": lambda rows: _packed_xid(rows, ("pusn", "pslt", "psqn")),
     "OPERATION": lambda rows: rows.mapped(pa.string(), [OPERATIONS[op] for op in rows.ops]),
     "OPERATION_CODE": lambda rows: rows.mapped(_INT, rows.ops),
     "ROLLBACK": _recorded("rollback", _INT),

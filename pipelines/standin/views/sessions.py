@@ -40,7 +40,8 @@ def _transaction_row(tx: OpenTransaction) -> Row:
     xid = usn.to_bytes(2, "little") + slot.to_bytes(2, "little") + sqn.to_bytes(4, "little")
     return (
         _transaction_address(tx), usn, slot, sqn, "ACTIVE", tx.started_at.strftime("%m/%d/%y %H:%M:%S"),
-        tx.start_scn & 0xFFFFFFFF, tx.start_scn >> 32, _session_address(tx.session), "NO", "NO", "NO", "NO", None, 1,
+        tx.start_scn & 0xFFFFFFFF, tx.start_scn >> 32, _session_address(tx.session), "NO", "NO", "NO",
+        "YES" if tx.is_parallel else "NO", None, 1,
         tx.undo_records, tx.undo_records, tx.started_at, tx.start_scn, xid, tx.con_id,
     )  # fmt: skip
 

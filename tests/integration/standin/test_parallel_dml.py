@@ -1,0 +1,182 @@
+"""Parallel DML and undo rows that come first, as LogMiner tells them to a client of the unmodified driver."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import oracledb
+import pytest
+from mining_client import add, archived, failure, query, run, start
+
+from pipelines.standin.serve import standin
+
+ROWS = """SELECT thread#, xid, pxid, operation, rollback, scn, row_id, rs_id, ssn FROM v$logmnr_contents
+    WHERE src_con_name = 'FREEPDB1'
+        AND (table_name = 'T' AND operation <> 'DDL' OR operation IN ('START', 'COMMIT', 'ROLLBACK'))"""
+PARALLEL = "ALTER SESSION ENABLE PARALLEL DML"
+
+
+class Redo:
+    """What LogMiner shows of one transaction and its servers."""
+
+    def __init__(self, oracle, since):
+        with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
+            run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
+        with oracle.connect(oracle.capture_user) as miner:
+            names = [n for n in archived(miner) if n not in since]
+            add(miner, *names)
+            start(miner)
+            rows = query(miner, ROWS)
+        parents = {pxid for _, xid, pxid, *_ in rows if xid != pxid}
+        self.rows = [row for row in rows if row[2] in parents] if parents else rows
+        (self.parent,) = parents or {None}
+
+    def servers(self):
+        return {xid for _, xid, *_ in self.rows} - {self.parent}
+
+    def count(self, *operations):
+        return Counter((row[3], row[4]) for row in self.rows if row[3] in operations)
+
+
+@pytest.fixture(params=[True, False], ids=["servers commit", "only the coordinator commits"])
+def oracle(request):
+    with standin(threads=2, commits_of_servers=request.param) as running:
+        with running.connect("SHOP") as shop:
+            run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "CREATE TABLE source (id NUMBER)")
+            with shop.cursor() as cursor:
+                cursor.executemany("INSERT INTO source VALUES (:1)", [(n,) for n in range(20)])
+            shop.commit()
+        yield running
+
+
+def logs_of(oracle):
+    with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
+        run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
+    with oracle.connect(oracle.capture_user) as miner:
+        return set(archived(miner))
+
+
+def test_servers_write_under_transactions_of_their_own(oracle):
+    since = logs_of(oracle)
+    with oracle.connect("SHOP", instance_name="FREE1") as shop:
+        run(shop, PARALLEL, "INSERT /*+ PARALLEL(t 3) */ INTO t SELECT id, 0 FROM source")
+        shop.commit()
+        assert query(shop, "SELECT COUNT(*) FROM t") == [(20,)]
+    redo = Redo(oracle, since)
+    changes = [row for row in redo.rows if row[3] == "INSERT"]
+    commits = [row for row in redo.rows if row[3] == "COMMIT"]
+
+    assert len(changes) == 20
+    assert {xid for _, xid, *_ in changes} == redo.servers()
+    assert len(redo.servers()) == 3
+    assert {thread for thread, *_ in changes} == {1, 2}
+    assert len({scn for *_, scn, _, _, _ in commits}) == 1
+    told = {redo.parent} | (redo.servers() if oracle.database.options.commits_of_servers else set())
+    assert {xid for _, xid, *_ in commits} == told
+    assert {xid for _, xid, _, operation, *_ in redo.rows if operation == "START"} == {redo.parent} | redo.servers()
+
+
+def test_a_rolled_back_parallel_statement_is_undone_by_its_servers(oracle):
+    since = logs_of(oracle)
+    with oracle.connect("SHOP", instance_name="FREE1") as shop:
+        run(shop, PARALLEL, "INSERT /*+ PARALLEL(2) */ INTO t SELECT id, 0 FROM source")
+        shop.rollback()
+        assert query(shop, "SELECT COUNT(*) FROM t") == [(0,)]
+    redo = Redo(oracle, since)
+    undone = [(row[1], row[6]) for row in redo.rows if row[3] == "DELETE" and row[4] == 1]
+
+    assert redo.count("INSERT", "DELETE") == {("INSERT", 0): 20, ("DELETE", 1): 20}
+    assert sorted(undone) == sorted((row[1], row[6]) for row in redo.rows if row[3] == "INSERT")
+
+
+def test_a_parallel_statement_that_fails_leaves_the_transaction_as_it_was(oracle):
+    with oracle.connect("SHOP") as shop:
+        run(shop, "INSERT INTO t VALUES (5, 5)")
+        shop.commit()
+        run(shop, "ALTER SESSION FORCE PARALLEL DML PARALLEL 2")
+
+        assert failure(run, shop, "INSERT INTO t SELECT id, 0 FROM source").code == 1
+        shop.commit()
+        assert query(shop, "SELECT id FROM t") == [(5,)]
+
+
+def test_a_table_changed_in_parallel_is_left_alone_until_the_end(oracle):
+    with oracle.connect("SHOP") as shop:
+        run(shop, PARALLEL, "INSERT /*+ PARALLEL */ INTO t SELECT id, 0 FROM source")
+        assert failure(run, shop, "UPDATE t SET n = 1").code == 12838
+        assert failure(run, shop, "ALTER SESSION DISABLE PARALLEL DML").code == 12841
+        shop.commit()
+        run(shop, "UPDATE t SET n = 1")
+        assert failure(run, shop, "UPDATE /*+ PARALLEL(4) */ t SET n = 2").code == 12839
+
+
+def test_open_servers_show_as_transactions(oracle):
+    with oracle.connect("SHOP") as shop, oracle.connect(oracle.capture_user) as miner:
+        run(shop, PARALLEL, "INSERT /*+ PARALLEL(3) */ INTO t SELECT id, 0 FROM source")
+        assert query(miner, "SELECT ptx, COUNT(*) FROM gv$transaction GROUP BY ptx") == [("YES", 4)]
+        shop.commit()
+        assert query(miner, "SELECT COUNT(*) FROM gv$transaction") == [(0,)]
+
+
+def test_without_the_setting_a_hint_does_nothing(oracle):
+    since = logs_of(oracle)
+    with oracle.connect("SHOP") as shop:
+        run(shop, "INSERT /*+ PARALLEL(3) */ INTO t SELECT id, 0 FROM source")
+        shop.commit()
+
+    assert Redo(oracle, since).parent is None
+
+
+def test_servers_of_a_failed_over_coordinator_are_rolled_back(oracle):
+    with oracle.connect("SHOP", instance_name="FREE1") as shop:
+        run(shop, PARALLEL, "INSERT /*+ PARALLEL(3) */ INTO t SELECT id, 0 FROM source")
+        logs_of(oracle)
+        shop.commit()
+    oracle.misbehave.fail_over()
+    since = {copy.name for copy in oracle.database.state.archived}
+    redo = Redo(oracle, since)
+
+    assert redo.count("DELETE", "COMMIT") == {("DELETE", 1): 20}
+    assert {xid for _, xid, _, operation, *_ in redo.rows if operation == "ROLLBACK"} == {redo.parent} | redo.servers()
+
+
+def test_servers_whose_coordinator_has_committed_outlive_a_failover(oracle):
+    with oracle.connect("SHOP", instance_name="FREE1") as shop:
+        run(shop, PARALLEL, "INSERT /*+ PARALLEL(3) */ INTO t SELECT id, 0 FROM source")
+        shop.commit()
+    logs_of(oracle)
+    oracle.misbehave.fail_over()
+    since = {copy.name for copy in oracle.database.state.archived}
+
+    assert Redo(oracle, since).count("INSERT", "DELETE", "ROLLBACK") == {}
+    with oracle.connect("SHOP") as shop:
+        assert query(shop, "SELECT COUNT(*) FROM t") == [(20,)]
+
+
+@pytest.fixture
+def undo_first():
+    with standin(undo_first=True) as running:
+        with running.connect("SHOP") as shop:
+            run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "INSERT INTO t VALUES (1, 0)")
+            shop.commit()
+        yield running
+
+
+def test_undo_rows_may_come_before_what_they_undo(undo_first):
+    since = logs_of(undo_first)
+    with undo_first.connect("SHOP") as shop:
+        run(shop, "UPDATE t SET n = 1", "SAVEPOINT s", "UPDATE t SET n = 2", "INSERT INTO t VALUES (2, 0)")
+        run(shop, "ROLLBACK TO SAVEPOINT s")
+        shop.commit()
+        assert query(shop, "SELECT * FROM t") == [(1, 1)]
+    rows = [row for row in Redo(undo_first, since).rows if row[3] in ("INSERT", "UPDATE", "DELETE")]
+
+    assert [(operation, rollback) for _, _, _, operation, rollback, *_ in rows] == [
+        ("UPDATE", 0),
+        ("UPDATE", 1),
+        ("UPDATE", 0),
+        ("DELETE", 1),
+        ("INSERT", 0),
+    ]
+    assert rows[1][5:] == rows[2][5:]
+    assert rows[3][5:] == rows[4][5:]
