@@ -218,24 +218,33 @@ class Recovery:
                     yield batch.filter(pc.less_equal(batch.column("scn"), scn))
 
     def _open_at(self, scn: int) -> list[RedoRecord]:
-        """What the transactions open at `scn` had done and not taken back, in order."""
-        done: dict[Xid, list[RedoRecord]] = {}
+        """What the transactions open at `scn` had done and not taken back, in order. A server's ends with its coordinator's,
+        which may stand in another thread."""
+        begun: dict[Xid, Xid | None] = {}
+        ended: set[Xid] = set()
+        for record in self._records(scn, (Op.START, *_ENDS)):
+            if record.op == Op.START:
+                begun[record.xid] = record.pxid
+            else:
+                ended.add(record.xid)
+        done: dict[Xid, list[RedoRecord]] = {x: [] for x, parent in begun.items() if not ended & {x, parent}}
         undone_ahead: set[tuple[int, str, int]] = set()  # addresses of undo rows in front of the rows they undo
-        for batch in self._redo_until(scn):
-            for record in from_batch(batch):
-                if record.op == Op.START:
-                    done[record.xid] = [record]
-                elif record.op in _ENDS:
-                    done = {xid: records for xid, records in done.items() if record.xid not in (xid, records[0].pxid)}
-                elif record.xid in done and record.op in _UNDONE_BY:
-                    address, last = (record.thread, record.rs_id, record.ssn), done[record.xid][-1]
-                    if record.rollback and last.row_id == record.row_id and _UNDONE_BY.get(Op(last.op)) == record.op:
-                        done[record.xid].pop()
-                    elif record.rollback:
-                        undone_ahead.add(address)
-                    elif address not in undone_ahead:
-                        done[record.xid].append(record)
+        for record in self._records(scn, (Op.START, *_UNDONE_BY)) if done else ():
+            mine, address = done.get(record.xid), (record.thread, record.rs_id, record.ssn)
+            if mine is None or (address in undone_ahead and not record.rollback):
+                continue
+            if not record.rollback:
+                mine.append(record)
+            elif mine[-1].row_id == record.row_id and _UNDONE_BY.get(Op(mine[-1].op)) == record.op:
+                mine.pop()
+            else:
+                undone_ahead.add(address)
         return [record for records in done.values() for record in records]
+
+    def _records(self, scn: int, ops: tuple[Op, ...]) -> Iterator[RedoRecord]:
+        wanted = pa.array([int(op) for op in ops], pa.int16())
+        for batch in self._redo_until(scn):
+            yield from from_batch(batch.filter(pc.is_in(batch.column("op"), wanted)))
 
     def _roll_back_dead(self) -> None:
         """Each change taken back, newest first, and each transaction ended, by the first open thread."""
