@@ -131,7 +131,10 @@ class Pipeline(Settings):
     spark: Spark = Spark()
     retry: Retry = Retry()
     mining_tasks: int = Field(4, ge=1, le=64, description="slices mined side by side")
-    wait_warns_after_minutes: float = Field(60, gt=0, description="how long a missing log may be awaited before it warns")
+    wait_warns_after_minutes: float = Field(
+        30, gt=0, description="how long a run awaits a log that is due before it fails as overdue; the next run goes on waiting"
+    )
+    wait_looks_every_seconds: float = Field(30, gt=0, description="pause between two looks for a log that is awaited")
     tables: list[Table] = Field(min_length=1)
 
     @model_validator(mode="after")
