@@ -20,7 +20,7 @@ from pipelines.config import Pipeline, load_configuration
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
 
 EXIT_CODES = """Exit codes: 0 done · 1 a person must choose (the message says what) · 2 configuration or usage ·
-3 something differs or is held · 75 try again later."""
+3 something differs or is held · 75 try again later (for `run` also: an archived log is due and not there yet)."""
 DIFFERS, CONFIGURATION, TERMINAL, TRY_AGAIN = 3, 2, 1, 75
 SEVERITIES = {"error": "red", "warning": "yellow"}
 
@@ -163,6 +163,9 @@ def run(
     until_caught_up: Annotated[
         bool, typer.Option("--until-caught-up", help="Go on until no sealed redo is left to land or apply.")
     ] = False,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for an archived log that is due; without it `run` ends with exit code 75.")
+    ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
@@ -170,12 +173,15 @@ def run(
     from pipelines import steps
 
     with told(output):
-        result = steps.run(chosen(name, config), until_caught_up=until_caught_up, report=progress)
+        result = steps.run(chosen(name, config), until_caught_up=until_caught_up, wait=wait, report=progress)
         rows = [(t["table"], t["state"], t["complete_to"]) for t in result["tables"]]
         title = f"{result['windows']} window(s) landed, {result['batches']} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
         if any(t["state"] == "held" for t in result["tables"]):
             raise typer.Exit(DIFFERS)
+        if result["outcome"] == "wait":
+            progress(f"waiting for a log: {result['reason']}")
+            raise typer.Exit(TRY_AGAIN)
 
 
 @app.command()

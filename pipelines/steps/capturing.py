@@ -16,6 +16,7 @@ from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.plans import Plan, dictionary_to_json
 from pipelines.steps.versions import object_ids, record_baselines
+from pipelines.steps.waiting import awaited_by
 from pipelines.steps.workplace import Report, Workplace, now, opened_source, silent, take_lease, workplace
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, plan_window
@@ -37,7 +38,7 @@ def plan(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, A
             if isinstance(found, NothingNew):
                 return nothing(found.reason)
             if isinstance(found, Wait):
-                return {**nothing(str(found.reason)), "outcome": "wait"}
+                return {**nothing(found.reason), "outcome": "wait", "awaited": awaited_by(position, found)}
             return planned(work, oracle, found.window)
 
 

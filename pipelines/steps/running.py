@@ -18,6 +18,7 @@ from pipelines.steps.capturing import land, mine, plan
 from pipelines.steps.reporting import status
 from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
 from pipelines.steps.sparking import open_spark, run_spark
+from pipelines.steps.waiting import await_log
 from pipelines.steps.workplace import Report, silent
 
 T = TypeVar("T")
@@ -94,11 +95,15 @@ def run(
     pipeline: Pipeline,
     *,
     until_caught_up: bool = False,
+    wait: bool = False,
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
 ) -> dict[str, Any]:
-    """One window and one batch, or all that is sealed. Tables without contents get their snapshot first."""
+    """One window and one batch, or all that is sealed; with `wait` also what a log that is due still holds back.
+
+    Tables without contents get their snapshot first.
+    """
     windows = batches = 0
     with spark_when_needed(pipeline, spark) as session:
         first_contents(pipeline, source, session, report)
@@ -109,9 +114,13 @@ def run(
                 continue  # one batch over many windows costs little more than one over one
             applied = apply(pipeline, session, report)
             batches += applied
+            if wait and found["outcome"] == "wait":
+                await_log(pipeline, found["awaited"], source, report, again(pipeline))
+                continue
             if not until_caught_up or not applied:
                 break
-    return {"windows": windows, "batches": batches, "reason": found["reason"], "tables": status(pipeline)["tables"]}
+    told = {"outcome": found["outcome"], "reason": found["reason"]}
+    return {"windows": windows, "batches": batches, **told, "tables": status(pipeline)["tables"]}
 
 
 def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> None:

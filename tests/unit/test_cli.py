@@ -76,3 +76,18 @@ def test_no_secret_shows_in_what_a_command_prints(settings: Path) -> None:
 
     assert code == 2
     assert "secret" not in output
+
+
+@pytest.mark.parametrize(("outcome", "expected"), [("wait", 75), ("nothing", 0)])
+def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
+    settings: Path, monkeypatch: pytest.MonkeyPatch, outcome: str, expected: int
+) -> None:
+    from pipelines import steps
+
+    result = {"windows": 0, "batches": 0, "outcome": outcome, "reason": "redo thread 2: log 57 is switched", "tables": []}
+    monkeypatch.setattr(steps, "run", lambda *_, **__: result)
+
+    code, output = run("run", "--config", str(settings))
+
+    assert code == expected
+    assert ("waiting for a log: redo thread 2: log 57 is switched" in output) == (outcome == "wait")
