@@ -319,7 +319,7 @@ def backfill(
     to_scn: Annotated[int, typer.Option("--to", help="Commit SCNs below this one.")],
     tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all.")] = None,
     pipeline: PipelineOption = None,
-    execute: Annotated[bool, typer.Option("--execute", help="Do it; without this only the plan is shown.")] = False,
+    execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Do it, or only show the plan.")] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
@@ -328,7 +328,12 @@ def backfill(
 
     with told(output):
         result = steps.backfill(chosen(pipeline, config), from_scn, to_scn, tables or None, execute=execute, report=progress)
-        show(output, result, lambda: str(result["plan"]))
+        if not execute:
+            show(output, result, lambda: f"Nothing is done yet; --execute does it: {result['plan']}")
+            return
+        columns = ("table", "shadow", "inserted", "updated", "deleted")
+        rows = [tuple(t[column] for column in ("table", "target", *columns[2:])) for t in result["tables"]]
+        show(output, result, lambda: grid(f"Commits of SCN [{from_scn}, {to_scn})", columns, rows))
 
 
 @app.command()

@@ -8,9 +8,8 @@ import logging
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
-from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.connections import working
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.snapshot import tables_param
 from pipelines.airflow.spark import spark_task
@@ -32,22 +31,15 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
     }
 
 
-def check_range(from_scn: int, to_scn: int) -> None:
-    if not from_scn < to_scn:
-        what = f"From SCN {from_scn} is not below To SCN {to_scn}"
-        raise AirflowFailException(f"{what}\n  do this: trigger it again with a range that holds at least one SCN")
-
-
 def backfill_dag(pipeline: Pipeline) -> DAG:
     @task.short_circuit(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare() -> dict[str, Any]:
         from pipelines import steps
 
         chosen = get_current_context()["params"]
-        check_range(chosen["from_scn"], chosen["to_scn"])
-        with failing_as_airflow():
+        with working(pipeline) as resolved:
             prepared = steps.backfill_prepare(
-                pipeline, chosen["from_scn"], chosen["to_scn"], list(chosen["tables"]), bool(chosen["dry_run"])
+                resolved, chosen["from_scn"], chosen["to_scn"], list(chosen["tables"]), bool(chosen["dry_run"])
             )
         log.info("%s", prepared["plan"])
         if chosen["dry_run"] or not prepared["batch"]:
@@ -59,8 +51,8 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
     def record(batch: str) -> dict[str, Any]:
         from pipelines import steps
 
-        with failing_as_airflow():
-            return dict(steps.backfill_record(pipeline, batch))
+        with working(pipeline) as resolved:
+            return dict(steps.backfill_record(resolved, batch))
 
     params = backfill_params(pipeline)
     with DAG(**dag_settings(pipeline, "backfill"), schedule=None, params=params, doc_md=dag_text(BACKFILL, pipeline)) as dag:

@@ -1,22 +1,26 @@
 """Backfill: fold the landed changes that committed in an old SCN range into shadow tables beside the live ones.
 
-The same job over the same landing. A shadow holds, for every key that changed in the range, its state at the range's end.
+The same job over the same landing. A shadow holds, for every key that changed in the range, its state at the range's end. An
+order that cannot be carried out whole is refused before anything is written.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.batch import BatchSpec, batch_result_from_json, to_json
+from pipelines.batch import BatchResult, BatchSpec, TableTask, batch_result_from_json, to_json
 from pipelines.config import Pipeline
-from pipelines.errors import Terminal
+from pipelines.errors import ConfigurationError, Finding, Terminal
+from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
+from pipelines.scn import Scn, ScnRange
 from pipelines.steps.applying import batch_of
 from pipelines.steps.correcting import chain_of_batches, correct_ledger
 from pipelines.steps.sparking import open_spark, run_spark
+from pipelines.steps.versions import known_versions
 from pipelines.steps.workplace import Report, Workplace, read_order, read_outcome, silent, workplace
 from pipelines.table import TableId
 
@@ -24,72 +28,203 @@ from pipelines.table import TableId
 def backfill_prepare(
     pipeline: Pipeline, from_scn: int, to_scn: int, tables: Sequence[str] | None = None, dry_run: bool = True
 ) -> dict[str, Any]:
-    """Say what would be folded, and unless it is a dry run write the order for it."""
-    if not 0 <= from_scn < to_scn:
-        raise Terminal("the range is empty", cure="give a from-SCN below the to-SCN", from_scn=from_scn, to_scn=to_scn)
+    """Say what would be folded, and unless it is a dry run write the order for it. Raises ConfigurationError with all
+    findings for an order that cannot be carried out whole."""
+    scns = range_of(from_scn, to_scn)
+    chosen = choose(pipeline, tables)
     with workplace(pipeline) as work:
-        chosen = [TableId.parse(text) for text in tables] if tables else [table.id for table in pipeline.tables]
         correct_ledger(work)
         manifests = work.landing.windows()
-        windows = covering(manifests, from_scn, to_scn)
-        before = [b for b in chain_of_batches(work) if b.end <= from_scn]
-        ahead = covering(manifests, before[-1].end if before else manifests[0].start, to_scn)
+        windows = covering(manifests, scns)
+        entries = {table: work.ledger.table(work.name, table) for table in chosen}
+        refuse([f for table, entry in entries.items() for f in objections(work, table, entry, scns, manifests)])
+        spec = folding(work, [e for e in entries.values() if e is not None], scns, manifests)
+        refuse([objection for task in spec.tables for objection in stopped_in(task, scns)])
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
-        where = shadow_folder(pipeline, from_scn, to_scn)
+        where = shadow_folder(pipeline, scns)
         plan = f"{len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}"
         order = {"plan": plan, "batch": None, "tables": [str(t) for t in chosen]}
         if dry_run:
             return order
-        entries = [e for e in (work.ledger.table(work.name, t) for t in chosen) if e is not None]
-        spec = batch_of(work, ahead, before[-1] if before else None, [replace(e, state="live") for e in entries], None)
-        name = f"backfill-{from_scn:020d}-{to_scn:020d}-{uuid.uuid4().hex}"
-        shadow = shadowed(work, spec, name, from_scn, to_scn)
-        return {**order, "batch": work.landing.write_text(f"backfills/{name}/spec.json", to_json(shadow))}
+        name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
+        return {
+            **order,
+            "batch": work.landing.write_text(f"backfills/{name}/spec.json", to_json(shadowed(work, spec, name, scns))),
+        }
 
 
-def covering(manifests: Sequence[Manifest], from_scn: int, to_scn: int) -> list[Manifest]:
-    """The landed windows of the range. It must be landed from end to end, and end at a window's end."""
-    found = [m for m in manifests if m.end > from_scn and m.start < to_scn]
-    whole = bool(found) and found[0].start <= from_scn and found[-1].end >= to_scn
-    if not whole:
+# --- What stands against an order -------------------------------------------------------------------------------------
+
+
+def refuse(findings: Sequence[Finding]) -> None:
+    if findings:
+        raise ConfigurationError(findings)
+
+
+def range_of(from_scn: int, to_scn: int) -> ScnRange:
+    if not 0 <= from_scn < to_scn:
+        refuse([Finding("range", f"[{from_scn}, {to_scn}) holds no SCN", "give a from-SCN below the to-SCN")])
+    return ScnRange(Scn(from_scn), Scn(to_scn))
+
+
+def choose(pipeline: Pipeline, tables: Sequence[str] | None) -> list[TableId]:
+    """The named tables, each once; all of the pipeline's when none is named."""
+    configured = {str(table.id): table.id for table in pipeline.tables}
+    chosen = {name: configured.get(name) or parsed(name) for name in tables or configured}
+    refuse(
+        [
+            Finding(name, "is no table of the pipeline", f"one of: {', '.join(configured)}")
+            for name, table in chosen.items()
+            if table not in configured.values()
+        ]
+    )
+    return list(dict.fromkeys(table for table in chosen.values() if table is not None))
+
+
+def parsed(name: str) -> TableId | None:
+    try:
+        return TableId.parse(name)
+    except ValueError:
+        return None
+
+
+def covering(manifests: Sequence[Manifest], scns: ScnRange) -> list[Manifest]:
+    """The landed windows of the range, which must be landed from end to end, in one incarnation."""
+    found = overlapping(manifests, scns)
+    if not found or found[0].start > scns.start or found[-1].end < scns.end:
         landed = f"landed is [{manifests[0].start}, {manifests[-1].end})" if manifests else "nothing is landed"
-        raise Terminal(f"the range is not landed: {landed}", cure="choose a range inside it", from_scn=from_scn, to_scn=to_scn)
+        refuse([Finding("range", f"{scns} is not landed whole: {landed}", "choose a range inside it")])
+    last_run = unbroken(found)
+    if len(last_run) < len(found):
+        end, start = found[-len(last_run) - 1].end, last_run[0].start
+        what = f"{scns} crosses a RESETLOGS or a gap: the landed windows end at SCN {end} and go on at SCN {start}"
+        refuse([Finding("range", what, f"end the range at SCN {end}, or begin it at SCN {start}")])
     return found
 
 
-def shadow_folder(pipeline: Pipeline, from_scn: int, to_scn: int) -> str:
-    return f"{pipeline.lake.rstrip('/')}/_shadow/{from_scn}-{to_scn}"
+def unbroken(windows: Sequence[Manifest]) -> list[Manifest]:
+    """The last of them that follow each other without a hole, in one incarnation."""
+    run: list[Manifest] = []
+    for window in reversed(windows):
+        if run and (window.resetlogs_id, window.end) != (run[-1].resetlogs_id, run[-1].start):
+            break
+        run.append(window)
+    return run[::-1]
 
 
-def shadowed(work: Workplace, spec: BatchSpec, name: str, from_scn: int, to_scn: int) -> BatchSpec:
-    """The batch turned to shadow tables; what commits at or above `to_scn` is not decided by it."""
+def overlapping(manifests: Sequence[Manifest], scns: ScnRange) -> list[Manifest]:
+    return [m for m in manifests if m.end > scns.start and m.start < scns.end]
+
+
+def objections(
+    work: Workplace, table: TableId, entry: TableEntry | None, scns: ScnRange, manifests: Sequence[Manifest]
+) -> Iterator[Finding]:
+    """A table is known from its last snapshot on: its columns, and every change of what commits from there."""
+    known = known_versions(work, table) if entry is not None and entry.complete_to_scn is not None else []
+    if not known:
+        yield Finding(str(table), "the table has no contents yet", f"`redolake snapshot {table}`, or leave it out")
+        return
+    first = known[0].from_scn
+    if scns.start < first:
+        what = f"its columns are known from SCN {first} on, the range begins at {scns.start}"
+        yield Finding(str(table), what, f"begin at SCN {first} or later, or leave the table out")
+        return
+    # From `first` and not from the range's start: a transaction that commits in the range may have begun before it.
+    for start, end in not_landed(manifests, table, ScnRange(first, scns.end)):
+        what = f"SCN [{start}, {end}) was landed without the table"
+        yield Finding(str(table), what, f"end the range at SCN {start}, or leave the table out")
+        return
+
+
+def not_landed(manifests: Sequence[Manifest], table: TableId, scns: ScnRange) -> Iterator[tuple[int, int]]:
+    """The holes in what is landed of a table: gaps of the chain, and windows mined while the table was left out."""
+    before: int | None = None
+    for window in overlapping(manifests, scns):
+        if before is not None and window.start > before:
+            yield before, window.start
+        if str(table) not in window.tables:
+            yield window.start, window.end
+        before = window.end
+
+
+def stopped_in(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
+    """Such as a DDL that is not followed. One beyond the range does not matter."""
+    if task.hold is not None and task.hold.at_scn < scns.end:
+        error, at_scn = task.hold.error, task.hold.at_scn
+        shorter = f"end the range at SCN {at_scn}, or " if at_scn > scns.start else ""
+        yield Finding(
+            str(task.table), f"{error.get('code')} at SCN {at_scn}: {error.get('what')}", f"{shorter}leave the table out"
+        )
+
+
+# --- The order --------------------------------------------------------------------------------------------------------
+
+
+def folding(work: Workplace, entries: Sequence[TableEntry], scns: ScnRange, manifests: Sequence[Manifest]) -> BatchSpec:
+    """From the last batch that ended by the range's start, with its carry-over, so that no open transaction is missed.
+    What the live tables are, held or how complete, does not matter: a shadow is complete to where its range begins."""
+    before = before_range(chain_of_batches(work), scns)
+    ahead = unbroken(overlapping(manifests, ScnRange(Scn(before.end if before else 0), scns.end)))
+    if before is not None and before.end != ahead[0].start:
+        before = None  # a RESETLOGS or a gap lies between, which no transaction survives
+    tables = [replace(entry, state="live", complete_to_scn=Scn(scns.start - 1)) for entry in entries]
+    return batch_of(work, ahead, before, tables, None)
+
+
+def before_range(chain: Sequence[BatchResult], scns: ScnRange) -> BatchResult | None:
+    return next((batch for batch in reversed(chain) if batch.end <= scns.start), None)
+
+
+def shadow_folder(pipeline: Pipeline, scns: ScnRange) -> str:
+    return f"{pipeline.lake.rstrip('/')}/_shadow/{scns.start}-{scns.end}"
+
+
+def shadowed(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> BatchSpec:
+    """The batch turned to shadow tables; what commits at or above the range's end is not decided by it."""
     folder = work.landing.location(f"backfills/{name}")
-    base = shadow_folder(work.pipeline, from_scn, to_scn)
+    base = shadow_folder(work.pipeline, scns)
     tasks = tuple(
         replace(
             task,
             target=f"{base}/{work.pipeline.table(task.table).path}",
-            app_id=f"{task.app_id}/shadow/{from_scn}-{to_scn}",
-            shadow_from=from_scn,
+            app_id=f"{task.app_id}/shadow/{scns.start}-{scns.end}",
+            shadow_from=scns.start,
         )
         for task in spec.tables
     )
-    return replace(
-        spec, tables=tasks, end=min(spec.end, to_scn), manifest=f"{folder}/manifest.json", carry_out=f"{folder}/carry"
-    )
+    return replace(spec, tables=tasks, end=scns.end, manifest=f"{folder}/manifest.json", carry_out=f"{folder}/carry")
+
+
+# --- After the job ----------------------------------------------------------------------------------------------------
 
 
 def backfill_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
-    """What the shadows hold. The ledger's live tables are not touched."""
+    """What the job did to the shadows: nothing more, where they were whole already. The ledger does not know them."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
+        assert isinstance(spec, BatchSpec)
         result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
         targets = {task.table: task.target for task in spec.tables}
+        for done in result.tables:
+            if done.state == "held":
+                error = done.error or {}
+                raise Terminal(
+                    f"its shadow stopped at SCN {done.complete_to}: {error.get('code')}: {error.get('what')}",
+                    cure="mend the cause or report it, remove the shadow, and run the backfill again; the other shadows stay",
+                    table=done.table,
+                    shadow=targets[done.table],
+                )
         tables = [
-            {"table": str(t.table), "state": t.state, "target": targets[t.table], "rows": t.inserted + t.updated}
-            for t in result.tables
+            {
+                "table": str(done.table),
+                "target": targets[done.table],
+                "inserted": done.inserted,
+                "updated": done.updated,
+                "deleted": done.deleted,
+            }
+            for done in result.tables
         ]
-        return {"from": spec.start if isinstance(spec, BatchSpec) else None, "to": result.end, "tables": tables}
+        return {"to_scn": result.end, "tables": tables}
 
 
 def backfill(

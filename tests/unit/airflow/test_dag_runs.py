@@ -10,7 +10,13 @@ pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 PLANNED = {"outcome": "window", "reason": "2 logs", "window": "w1", "slices": [0, 1], "run": "r"}
 LANDED = {"window": "w1", "start": 100, "end": 200, "manifest": "/l/manifest.json", "rows": 7}
-BATCH = {"batch": "/l/batch.json", "reason": "1 window", "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"], "start": 100, "end": 200}
+BATCH = {
+    "batch": "/l/batch.json",
+    "reason": "1 window",
+    "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"],
+    "start": 100,
+    "end": 200,
+}
 LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, or snapshot again", thread=1, sequence=12345)
 
 
@@ -206,15 +212,6 @@ def test_a_backfill_runs_spark_only_when_it_is_no_dry_run(run, steps, dry_run, e
 
     assert ("success", expected) == (ran.state, names(steps))
     assert (100, 200, ["SHOP.ORDERS"], dry_run) == steps.calls[0][1]
-
-
-def test_a_backfill_range_that_holds_no_scn_is_refused_with_its_numbers():
-    from airflow.sdk.exceptions import AirflowFailException
-
-    from pipelines.airflow.backfill import check_range
-
-    with pytest.raises(AirflowFailException, match="200 is not below To SCN 200"):
-        check_range(200, 200)
 
 
 def test_no_secret_travels_between_tasks(run, steps):

@@ -1,0 +1,76 @@
+"""What stands against a backfill, told from the landed windows alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.batch import HoldAt, TableTask
+from pipelines.errors import ConfigurationError
+from pipelines.manifest import Manifest
+from pipelines.scn import Scn, ScnRange
+from pipelines.steps.backfilling import covering, not_landed, stopped_in, unbroken
+from pipelines.table import TableId
+
+ORDERS = TableId("SHOP", "ORDERS")
+
+
+def window(start: int, end: int, resetlogs_id: int = 1, tables: tuple[str, ...] = ("SHOP.ORDERS",)) -> Manifest:
+    return Manifest(7, resetlogs_id, start, end, (), tables, {}, "", (), ())
+
+
+def scns(start: int, end: int) -> ScnRange:
+    return ScnRange(Scn(start), Scn(end))
+
+
+WHOLE = [window(100, 200), window(200, 300), window(300, 400)]
+GAP = [window(100, 200), window(250, 300), window(300, 400)]
+RESET = [window(100, 200), window(200, 300), window(300, 400, resetlogs_id=2)]
+
+
+@pytest.mark.parametrize(("start", "end", "taken"), [(100, 400, WHOLE), (200, 300, WHOLE[1:2]), (199, 201, WHOLE[:2])])
+def test_a_range_takes_every_window_it_touches(start, end, taken):
+    assert covering(WHOLE, scns(start, end)) == taken
+
+
+@pytest.mark.parametrize(
+    ("windows", "start", "end", "said"),
+    [
+        pytest.param([], 100, 200, "nothing is landed", id="nothing landed"),
+        pytest.param(WHOLE, 99, 200, r"landed is \[100, 400\)", id="begins too early"),
+        pytest.param(WHOLE, 399, 401, r"landed is \[100, 400\)", id="ends too late"),
+        pytest.param(GAP, 150, 260, "end at SCN 200 and go on at SCN 250", id="over a gap"),
+        pytest.param(GAP, 210, 240, "not landed whole", id="inside a gap"),
+        pytest.param(RESET, 250, 350, "a RESETLOGS or a gap", id="over a RESETLOGS"),
+    ],
+)
+def test_a_range_that_is_not_landed_whole_is_refused(windows, start, end, said):
+    with pytest.raises(ConfigurationError, match=said):
+        covering(windows, scns(start, end))
+
+
+@pytest.mark.parametrize(("windows", "run"), [(WHOLE, WHOLE), (GAP, GAP[1:]), (RESET, RESET[2:]), ([], [])])
+def test_windows_before_a_hole_or_a_resetlogs_are_not_read(windows, run):
+    assert unbroken(windows) == run
+
+
+@pytest.mark.parametrize(
+    ("windows", "holes"),
+    [
+        pytest.param(WHOLE, [], id="whole"),
+        pytest.param(GAP, [(200, 250)], id="a gap"),
+        pytest.param([WHOLE[0], window(200, 300, tables=()), WHOLE[2]], [(200, 300)], id="left out for a while"),
+        pytest.param([window(50, 100, tables=()), *WHOLE], [], id="left out before it counts"),
+    ],
+)
+def test_what_a_table_lacks_is_found(windows, holes):
+    assert list(not_landed(windows, ORDERS, scns(150, 350))) == holes
+
+
+@pytest.mark.parametrize(
+    ("at_scn", "cures"),
+    [(250, ["end the range at SCN 250, or leave the table out"]), (300, []), (150, ["leave the table out"])],
+)
+def test_a_ddl_that_is_not_followed_counts_only_below_the_end_of_the_range(at_scn, cures):
+    task = TableTask(ORDERS, "/lake", "app", (), hold=HoldAt(at_scn, {"code": "SchemaConflict", "what": "TRUNCATE"}))
+
+    assert [finding.cure for finding in stopped_in(task, scns(200, 300))] == cures
