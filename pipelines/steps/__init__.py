@@ -12,6 +12,7 @@ from pipelines.steps.running import run, snapshot
 from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
 from pipelines.steps.sparking import job_elsewhere, job_failure, open_spark, run_spark
 from pipelines.steps.verifying import verify
+from pipelines.steps.waiting import overdue, still_awaited
 from pipelines.steps.watching import runway
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "mine",
     "open_spark",
     "open_transactions",
+    "overdue",
     "plan",
     "prepare_apply",
     "record_apply",
@@ -41,6 +43,7 @@ __all__ = [
     "snapshot_read",
     "snapshot_record",
     "status",
+    "still_awaited",
     "validate",
     "verify",
 ]
