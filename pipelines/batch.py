@@ -101,6 +101,7 @@ class BatchSpec:
     container: str | None = None  # con_name of the rows, None for a non-CDB
     spark: Mapping[str, str] = field(default_factory=dict)
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
+    character_set: str = "AL32UTF8"  # NLS_CHARACTERSET: text that LogMiner shows in internal form is in it
     format: int = FORMAT
     kind: Literal["batch"] = "batch"
 

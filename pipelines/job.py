@@ -12,6 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import fsspec
 import pyarrow as pa
@@ -77,7 +78,7 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
         report("the batch is applied already")
         return done
     for task in spec.tables:
-        create_shadow(spark, task, {"pipeline": spec.pipeline, "token": spec.token}, TRANSLATION)
+        create_shadow(spark, task, {"pipeline": spec.pipeline, "token": spec.token}, translation(spec.character_set))
     positions = [last_txn(task.target, task.app_id) for task in spec.tables]
     subjects = [
         Subject(
@@ -151,7 +152,8 @@ def apply_one(
         )
 
     metadata = {"pipeline": spec.pipeline, "batch": str(spec.scns), "token": spec.token}
-    result = apply_table(spark, task, spec.scns, changes, balance, metadata, TRANSLATION, position)
+    known = translation(spec.character_set)
+    result = apply_table(spark, task, spec.scns, changes, balance, metadata, known, position)
     crash.point("table")
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
     report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")
@@ -236,18 +238,23 @@ def run(spark: SparkSession, spec: Spec, on_progress: Report | None = None) -> R
 # --- What apply is told of decode and schema -------------------------------------------------------------------------
 
 
-def decode_frame(frame: DataFrame, version: TableVersion, rules: Rules) -> DataFrame:
+def decode_frame(frame: DataFrame, version: TableVersion, rules: Rules, *, character_set: str) -> DataFrame:
     types = {column.id: rules.get(column.id) for column in version.columns}
     arrow = changes_schema(to_arrow_schema(frame.schema), version, types)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield decode_changes(batch, version, types)
+            yield decode_changes(batch, version, types, charset=character_set)
 
     return frame.mapInArrow(decode, from_arrow_schema(arrow, prefer_timestamp_ntz=True))
 
 
-TRANSLATION = Translation(decode=decode_frame, spark_type=spark_ddl_type, literal=spark_literal)
+def translation(character_set: str) -> Translation:
+    decode = partial(decode_frame, character_set=character_set)
+    return Translation(decode=decode, spark_type=spark_ddl_type, literal=spark_literal)
+
+
+TRANSLATION = translation("AL32UTF8")  # for loads and comparisons, which decode no redo
 
 
 # --- spark-submit ----------------------------------------------------------------------------------------------------
