@@ -1,0 +1,72 @@
+"""A source that is stuck: every call and every login ends, as an error that says the same step may work again."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pipelines.errors import SourceBusy, SourceUnavailable, Transient
+from pipelines.source.connection import ConnectParams
+from pipelines.source.facts import read_redo_facts
+from pipelines.source.oracle import RetryRule, Source, open_source
+from pipelines.standin.serve import standin
+
+ROWS = [(n, "x" * 1000) for n in range(100)]
+
+
+@pytest.fixture
+def stuck():
+    """All destinations are full and no log is free: writers wait, logons are refused."""
+    with standin(threads=1, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        params = ConnectParams(oracle.capture_user, oracle.passwords[oracle.capture_user], oracle.root_dsn)
+        with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute("CREATE TABLE t (id NUMBER(9) PRIMARY KEY, filler VARCHAR2(1000))")
+        with open_source(params) as reader:
+            oracle.misbehave.stick_archiver()
+            writer = threading.Thread(target=write, args=(oracle,))
+            writer.start()
+            while oracle.database.archiver.condition != "FAILED":
+                writer.join(0.01)
+            yield oracle, params, reader
+            oracle.misbehave.free_archiver()
+            writer.join(30)
+
+
+def write(oracle):
+    with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        for batch in range(20):
+            cursor.executemany("INSERT INTO t VALUES (:1, :2)", [(batch * 1000 + n, text) for n, text in ROWS])
+        connection.commit()
+
+
+def test_a_stuck_archiver_refuses_logons_as_a_passing_failure_and_lets_readers_go_on(stuck):
+    oracle, params, reader = stuck
+
+    with pytest.raises(SourceUnavailable, match="ORA-00257") as caught:
+        open_source(params, retry=RetryRule(0.01, 0.01, 2))
+
+    assert caught.value.ora_code == 257
+    assert "space" in caught.value.cure
+    assert read_redo_facts(reader).threads
+    oracle.misbehave.free_archiver()
+    open_source(params, retry=RetryRule(0.1, 1, 20)).close()
+
+
+def test_a_call_that_hangs_ends_at_its_time_out(stuck):
+    oracle, params, _ = stuck
+    oracle.misbehave.free_archiver()
+    with open_source(params, call_timeout_seconds=1, retry=RetryRule(0.1, 1, 20)) as source:
+        source.query("current_scn")
+        with oracle.database.lock, pytest.raises(Transient) as caught:
+            source.query("redo_head")
+
+    assert isinstance(caught.value, SourceBusy | SourceUnavailable)
+
+
+def test_a_login_that_hangs_ends_at_its_deadline(stuck):
+    oracle, params, _ = stuck
+    oracle.misbehave.free_archiver()
+
+    with oracle.database.lock, pytest.raises(SourceUnavailable, match="did not answer the login"):
+        Source(params, login_seconds=0.3)
