@@ -37,7 +37,7 @@ class Output(StrEnum):
 
 
 ConfigOption = Annotated[
-    Path | None, typer.Option("--config", "-c", envvar="REDOLAKE_CONFIG", help="The pipelines file [default: pipelines.yml].")
+    Path | None, typer.Option("--config", "-c", envvar="REDOLAKE_CONFIG", help="The pipelines file; default: pipelines.yml.")
 ]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
 PipelineOption = Annotated[str | None, typer.Option("--pipeline", "-p", help="Needed only where the file has several.")]
