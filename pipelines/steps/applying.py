@@ -24,7 +24,7 @@ from pipelines.manifest import Manifest
 from pipelines.steps.correcting import NOT_LOADED, batch_name, correct_ledger, last_batch, write_down
 from pipelines.steps.leasing import renewed, take_apply_lease
 from pipelines.steps.versions import app_id, history, record_derived, table_task
-from pipelines.steps.workplace import Workplace, now, owner, read_order, read_outcome, workplace
+from pipelines.steps.workplace import HANDOVER, Workplace, now, owner, read_order, read_outcome, workplace
 from pipelines.table import TableId
 
 
@@ -115,8 +115,14 @@ def batch_of(
         carry_in=before.carry_files if before else (),
         open_in=before.open_transactions if before else (),
         container=work.pipeline.source.container,
+        character_set=character_set(work),
         spark=dict(work.pipeline.spark.conf),
     )
+
+
+def character_set(work: Workplace) -> str:
+    """Of the database, as it was when the pipeline began; older handovers do not tell it."""
+    return str((work.landing.read_json(HANDOVER) or {}).get("character_set", "AL32UTF8"))
 
 
 def hold_of(entry: TableEntry, start: int) -> HoldAt | None:

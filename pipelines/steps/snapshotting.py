@@ -19,6 +19,7 @@ from pipelines.source import (
     Handover,
     Source,
     first_window_start,
+    read_database,
     read_redo_facts,
     read_snapshot,
     read_start,
@@ -105,7 +106,8 @@ def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
             cure="wait until it ends, or restore the log; then snapshot again",
             transaction_start_scn=int(handover.start_scn),
         )
-    body = {"dbid": facts.dbid, "resetlogs_id": current.resetlogs_id, "scn": int(start)}
+    characters = read_database(oracle).character_set
+    body = {"dbid": facts.dbid, "resetlogs_id": current.resetlogs_id, "scn": int(start), "character_set": characters}
     work.landing.write_json_once(HANDOVER, body)
     point("snapshot.handover")
     work.ledger.start_at(work.name, position, now())
