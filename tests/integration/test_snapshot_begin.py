@@ -7,6 +7,7 @@ import pytest
 from pipelines import steps
 from pipelines.errors import ConfigurationError, SourceBusy
 from pipelines.source import handover
+from pipelines.steps.applying import character_set
 from pipelines.steps.plans import dictionary_from_json
 from pipelines.steps.workplace import workplace
 from tests.fix_shop import Shop
@@ -101,4 +102,24 @@ def test_what_doctor_finds_refuses_a_snapshot_before_anything_is_written(shop: S
         assert part in str(refused.value)
     found = [f for f in steps.doctor(pipeline, shop.params) if f.severity == "error"]
     assert set(refused.value.findings) == {f for f in found if f.subject != "connection oracle_shop"}
+    assert everything_written(shop) == set()
+
+
+def test_orders_are_read_in_the_character_set_of_the_database(shop: Shop) -> None:
+    shop.run_sql(*PARTS)
+    shop.oracle.database.state.characterset = "WE8MSWIN1252"
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+
+    steps.snapshot_begin(pipeline, shop.params)
+
+    with workplace(pipeline) as work:
+        assert character_set(work) == "WE8MSWIN1252"
+
+
+def test_a_character_set_that_nobody_could_read_refuses_a_snapshot(shop: Shop) -> None:
+    shop.run_sql(*PARTS)
+    shop.oracle.database.state.characterset = "WE8EBCDIC1047"
+
+    with pytest.raises(ConfigurationError, match="WE8EBCDIC1047"):
+        steps.snapshot_begin(shop.pipeline(tables=["SHOP.PARTS"]), shop.params)
     assert everything_written(shop) == set()
