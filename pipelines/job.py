@@ -121,7 +121,7 @@ def carry_over(spark: SparkSession, spec: BatchSpec, batch: Assembled) -> tuple[
     if not any(batch.census.count(number, CARRIED_OUT) for number in range(len(spec.tables))):
         return (), ()
     folder = f"{spec.carry_out.rstrip('/')}/{uuid.uuid4().hex}"
-    rows_to_carry(batch.changes, batch.rows).write.mode("error").parquet(folder)
+    rows_to_carry(batch.changes, batch.rows, batch.survey.parallel_rows > 0).write.mode("error").parquet(folder)
     crash.point("carry-over")
     return parquet_files(folder), list_open(spark.read.parquet(folder))
 

@@ -1,7 +1,8 @@
 """Random histories of one Oracle table and the redo rows they leave: transactions that interleave on two redo threads, with
-savepoints, failed statements, moved and swapped keys, reused ROWIDs, and rollbacks whose XIDSQN LogMiner does not know.
+savepoints, failed statements, parallel DML, moved and swapped keys, reused ROWIDs, rollbacks whose XIDSQN LogMiner does not
+know, undo rows before their changes (as 19.13 shows them), and rows that come late, out of the order of SCNs.
 
-`History.rows` come in the order of their SCNs; `cut` gives them their windows and ordinals. `truth(scn)` is the table AS OF.
+`cut` gives `History.rows` their windows and ordinals. `truth(scn)` is the table AS OF, `fates(scn)` what became of each row.
 """
 
 from __future__ import annotations
@@ -12,16 +13,43 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Values = tuple[int, str]  # ID, V
+APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT = "applied", "undone", "rolled_back", "carried_out"
 
 
 @dataclass
-class Open:
+class Server:
+    """Who writes redo under an xid: a session, or a parallel server of it."""
+
     xid: str
     thread: int
+    pxid: str | None = None
     begun: bool = False
-    undo: list[tuple[int, str, Values | None, Values | None]] = field(default_factory=list)  # code, row_id, before, after
+
+    @property
+    def slot(self) -> str:
+        return self.xid.rpartition(".")[0]
+
+
+@dataclass
+class Done:
+    """A change that its transaction may still undo; `number` is that of its row."""
+
+    code: int
+    row_id: str
+    before: Values | None
+    after: Values | None
+    by: Server
+    number: int
+
+
+@dataclass
+class Open(Server):
+    servers: list[Server] = field(default_factory=list)
+    undo: list[Done] = field(default_factory=list)
     touched: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)  # ROWIDs of its servers: nothing else of it may touch them (ORA-12838)
     keys: set[int] = field(default_factory=set)
+    numbers: list[int] = field(default_factory=list)  # of its change rows, its servers' included
 
 
 class History:
@@ -32,12 +60,21 @@ class History:
         self.current: dict[str, Values] = {}  # as the writers see it, uncommitted changes included
         self.committed: dict[str, Values] = {}
         self.states: list[tuple[int, dict[int, str]]] = [(0, {})]
+        self.fate: dict[int, tuple[int, str]] = {}  # by the row's number: its transaction's end, and what became of it
+        self.undone: set[int] = set()
         self.open: list[Open] = []
         self.free: list[str] = []
         self.sequence = 0
         self.last_commit: tuple[int, int] = (0, 0)
         for _ in range(steps):
             self.step()
+        self.come_late()
+
+    def fates(self, scn: int) -> dict[int, str]:
+        """By number, of the change rows at or below `scn`: as known from the redo up to there."""
+        changes = [row for row in self.rows if row["scn"] <= scn and row["operation_code"] in (1, 2, 3)]
+        ends = {row["number"]: self.fate.get(row["number"], (scn + 1, CARRIED_OUT)) for row in changes}
+        return {number: what if end <= scn else CARRIED_OUT for number, (end, what) in ends.items()}
 
     def truth(self, scn: int) -> dict[int, str]:
         return next(state for at, state in reversed(self.states) if at <= scn)
@@ -50,15 +87,10 @@ class History:
 
     def step(self) -> None:
         if not self.open or (len(self.open) < 4 and self.random.random() < 0.25):
-            self.sequence += 1
-            self.open.append(Open(f"{self.random.randint(1, 2)}.{len(self.open)}.{self.sequence}", self.random.randint(1, 2)))
-            slots = [o.xid.rpartition(".")[0] for o in self.open]
-            if len(set(slots)) < len(slots):  # one transaction per undo slot
-                self.open.pop()
-                return
+            self.open.append(Open(self.new_xid(), self.random.randint(1, 2)))
         writer = self.random.choice(self.open)
-        action = self.random.choices([self.change, self.swap, self.savepoint, self.commit, self.roll_back], [10, 2, 2, 3, 1])[0]
-        action(writer)
+        actions = [self.change, self.swap, self.savepoint, self.parallel, self.commit, self.roll_back]
+        self.random.choices(actions, [10, 2, 2, 1, 3, 1])[0](writer)
 
     def change(self, writer: Open) -> None:
         mine = [r for r in self.current if self.may_touch(writer, r)]
@@ -99,13 +131,38 @@ class History:
         if self.random.random() < 0.7:
             self.undo_to(writer, mark)
 
+    def parallel(self, writer: Open) -> None:
+        """A statement that two servers share: each changes rows that the transaction has not touched yet."""
+        self.begin(writer)
+        servers = []
+        for _ in range(2):
+            servers.append(Server(self.new_xid(), self.random.randint(1, 2), pxid=writer.xid))
+            writer.servers.append(servers[-1])
+        mark, first = len(writer.undo), len(writer.numbers)
+        for row_id in [r for r in self.current if self.may_touch(writer, r) and r not in writer.touched][:4]:
+            by, before = self.random.choice(servers), self.current[row_id]
+            after = self.random.choice([None, (before[0], self.text()), (self.new_key(writer), before[1])])
+            self.write(writer, 2 if after is None else 3, row_id, before, after, by)
+        for by in servers:
+            if self.random.random() < 0.7:
+                self.write(writer, 1, self.new_row_id(writer, fresh=True), None, (self.new_key(writer), self.text()), by)
+        if self.random.random() < 0.2:  # it fails, and the servers' transactions end for themselves
+            self.undo_to(writer, mark)
+            self.tick()
+            for by in servers:
+                if by.begun:
+                    self.row(by, 36)
+            self.settle(writer.numbers[first:], ROLLED_BACK)
+            del writer.numbers[first:]
+            writer.servers = [by for by in writer.servers if by not in servers]
+
     def commit(self, writer: Open) -> None:
         scn, thread = self.last_commit
         if not (scn == self.scn and thread != writer.thread and self.random.random() < 0.5):
             self.tick()
         self.last_commit = (self.scn, writer.thread)
-        if writer.begun:
-            self.row(writer, 7)
+        self.end_of(writer, 7)
+        self.settle(writer.numbers, APPLIED)
         for row_id in writer.touched:
             self.committed.pop(row_id, None)
             if row_id in self.current:
@@ -118,31 +175,61 @@ class History:
     def roll_back(self, writer: Open) -> None:
         nameless = self.random.random() < 0.3
         self.undo_to(writer, 0, nameless)
-        if writer.begun:
-            self.tick()
-            self.row(writer, 36, nameless=nameless)
+        self.tick()
+        self.end_of(writer, 36, nameless)
+        self.settle(writer.numbers, ROLLED_BACK)
         self.free += [r for r in writer.touched if r not in self.current]
         self.open.remove(writer)
 
+    def end_of(self, writer: Open, code: int, nameless: bool = False) -> None:
+        """The coordinator's end, and of its servers' whichever show."""
+        shown = [by for by in writer.servers if by.begun and self.random.random() < 0.5]
+        for by in self.random.sample([*shown, writer], len(shown) + 1):
+            if by.begun:
+                self.row(by, code, nameless=nameless)
+
+    def settle(self, numbers: Any, what: str) -> None:
+        for number in numbers:
+            partly = what == APPLIED and number in self.undone
+            self.fate[number] = (self.scn, UNDONE if partly else what)
+
     # --- how it is written
 
-    def write(self, writer: Open, code: int, row_id: str, before: Values | None, after: Values | None) -> None:
-        if not writer.begun:
+    def begin(self, by: Server) -> None:
+        if not by.begun:
             self.tick()
-            writer.begun = True
-            self.row(writer, 6)
-        if self.random.random() < 0.7:
+            by.begun = True
+            self.row(by, 6)
+
+    def write(
+        self, writer: Open, code: int, row_id: str, before: Values | None, after: Values | None, by: Server | None = None
+    ) -> None:
+        by = by or writer
+        self.begin(by)
+        # Who sees a commit has a higher SCN: only commits that do not know of each other share one.
+        if self.random.random() < 0.7 or self.scn == self.last_commit[0]:
             self.tick()
-        self.row(writer, code, row_id, before, after)
-        writer.undo.append((code, row_id, before, after))
+        number = self.row(by, code, row_id, before, after)
+        writer.numbers.append(number)
+        writer.undo.append(Done(code, row_id, before, after, by, number))
         self.put(writer, row_id, before, after)
+        if by is not writer:
+            writer.shared.add(row_id)
 
     def undo_to(self, writer: Open, mark: int, nameless: bool = False) -> None:
         while len(writer.undo) > mark:
-            code, row_id, before, after = writer.undo.pop()
-            self.tick()
-            self.row(writer, {1: 2, 2: 1, 3: 3}[code], row_id, rollback=True, nameless=nameless)
-            self.put(writer, row_id, after, before)
+            done = writer.undo.pop()
+            is_last = bool(self.rows) and self.rows[-1]["number"] == done.number and not self.rows[-1]["rollback"]
+            inverted = is_last and not nameless and self.random.random() < 0.3
+            if not inverted:
+                self.tick()
+            number = self.row(done.by, {1: 2, 2: 1, 3: 3}[done.code], done.row_id, rollback=True, nameless=nameless)
+            if inverted:
+                self.rows[-1]["rs_id"] = self.rows[-2]["rs_id"]
+                self.rows[-2:] = self.rows[:-3:-1]
+            writer.numbers.append(number)
+            self.undone |= {number, done.number}
+            self.put(writer, done.row_id, done.after, done.before)
 
     def put(self, writer: Open, row_id: str, before: Values | None, after: Values | None) -> None:
         writer.touched.add(row_id)
@@ -152,28 +239,42 @@ class History:
         else:
             self.current[row_id] = after
 
+    def come_late(self) -> None:
+        """Private redo strands are written late: a row may stand behind another transaction's rows of higher SCNs."""
+        for at in range(len(self.rows) - 1):
+            pair = self.rows[at : at + 2]
+            changes = all(row["operation_code"] in (1, 2, 3) for row in pair)
+            if changes and pair[0]["writer"] != pair[1]["writer"] and self.random.random() < 0.3:
+                self.rows[at : at + 2] = reversed(pair)
+
     def row(
         self,
-        writer: Open,
+        by: Server,
         code: int,
         row_id: str | None = None,
         before: Values | None = None,
         after: Values | None = None,
         rollback: bool = False,
         nameless: bool = False,
-    ) -> None:
+    ) -> int:
         change = code in (1, 2, 3)
         body = {name: {"1": str(v[0]), "2": v[1]} for name, v in (("o", before), ("n", after)) if v}
-        xid = writer.xid.rpartition(".")[0] + ".4294967295" if nameless else writer.xid
+        xid = f"{by.slot}.4294967295" if nameless else by.xid
+        # Undo rows may lack what the others have.
+        pxid = self.random.choice([None, by.pxid]) if rollback else by.pxid
+        number = len(self.rows)
         self.rows.append(
             {
-                "slice": writer.thread - 1,
-                "thread": writer.thread,
+                "number": number,
+                "writer": by.xid,
+                "slice": by.thread - 1,
+                "thread": by.thread,
                 "sequence": 1,
                 "rs_id": f"0x{len(self.rows):06x}.00000001.0010",
                 "ssn": 0,
                 "scn": self.scn,
                 "xid": xid,
+                "pxid": pxid,
                 "con_id": self.con_id,
                 "con_name": "FREEPDB1",
                 "operation": {1: "INSERT", 2: "DELETE", 3: "UPDATE", 6: "START", 7: "COMMIT", 36: "ROLLBACK"}[code],
@@ -188,6 +289,7 @@ class History:
                 "sql_redo": json.dumps(body) if change else None,
             }
         )
+        return number
 
     def cut(self, edges: list[int]) -> list[tuple[int, int, list[dict[str, Any]]]]:
         """The windows between `edges` (the first at or below every row): (start, end, rows with ordinals)."""
@@ -211,8 +313,15 @@ class History:
     def tick(self) -> None:
         self.scn += 1
 
+    def new_xid(self) -> str:
+        """One transaction per undo slot; a slot is used again with a higher sequence."""
+        held = {by.slot for writer in self.open for by in (writer, *writer.servers)}
+        free = [slot for slot in (f"{usn}.{n}" for usn in (1, 2) for n in range(16)) if slot not in held]
+        self.sequence += 1
+        return f"{self.random.choice(free[:6])}.{self.sequence}"
+
     def may_touch(self, writer: Open, row_id: str) -> bool:
-        return not any(row_id in other.touched for other in self.open if other is not writer)
+        return row_id not in writer.shared and not any(row_id in other.touched for other in self.open if other is not writer)
 
     def new_key(self, writer: Open) -> int:
         taken = {values[0] for values in self.current.values()}
@@ -220,10 +329,10 @@ class History:
             taken |= other.keys if other is not writer else set()
         return self.random.choice([key for key in range(1, 60) if key not in taken])
 
-    def new_row_id(self, writer: Open) -> str:
+    def new_row_id(self, writer: Open, fresh: bool = False) -> str:
         locked = {r for other in self.open for r in other.touched if other is not writer}
-        again = [r for r in {*self.free, *writer.touched} if r not in self.current and r not in locked]
-        if again and self.random.random() < 0.5:
+        again = [r for r in {*self.free, *writer.touched} if r not in self.current and r not in locked | writer.shared]
+        if again and not fresh and self.random.random() < 0.5:
             return self.random.choice(sorted(again))
         self.sequence += 1
         return f"AAA{self.con_id:05d}{self.sequence:010d}"

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from pipelines.assemble.census import Census, take_census
 from pipelines.assemble.landed import read_rows
+from pipelines.assemble.parallel_dml import tell_coordinators
 from pipelines.assemble.subjects import Subject, attribute
 from pipelines.assemble.survey import Survey, survey
 from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends
@@ -47,6 +48,8 @@ def assembled(
     found = survey(rows, scns)
     if found.unknown_xids:
         rows = resolve(rows)
-    joined = join_ends(rows, found.ends)
+    if found.parallel_rows:
+        rows = tell_coordinators(rows)
+    joined = join_ends(rows, found.ends, parallel=found.parallel_rows > 0)
     changes = dispose(cancel_undone(joined) if found.undo_rows else joined, subjects).localCheckpoint()
     return Assembled(rows, changes, found, take_census(changes))

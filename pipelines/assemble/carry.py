@@ -5,31 +5,45 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import CARRIED_COLUMNS, START
+from pipelines.assemble.landed import CARRIED_COLUMNS, COMMIT, CONTROL, START
+from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
 from pipelines.batch import OpenTransaction
 
 
-def rows_to_carry(changes: DataFrame, rows: DataFrame) -> DataFrame:
-    """Raw rows, decoded by nobody yet; `start_scn` is filled in from the transaction's START where LogMiner left it out."""
+def rows_to_carry(changes: DataFrame, rows: DataFrame, parallel: bool = False) -> DataFrame:
+    """Raw rows, decoded by nobody yet; `start_scn` is filled in from the transaction's START where LogMiner left it out.
+
+    With parallel DML also the commits of servers whose coordinator is open, to be held against its end.
+    """
     starts = rows.filter(F.col("operation_code") == START).groupBy(*TRANSACTION).agg(F.min("scn").alias("begun_scn"))
     open_rows = changes.filter(F.col("disposition") == CARRIED_OUT)
-    return (
+    carried = (
         open_rows.join(starts, list(TRANSACTION), "left")
         .withColumn("start_scn", F.coalesce("start_scn", "begun_scn"))
         .select(*CARRIED_COLUMNS)
     )
+    if not parallel:
+        return carried
+    early = open_rows.filter(F.col("own_scn").isNotNull()).select(*TRANSACTION).distinct()
+    commits = rows.filter(F.col("operation_code") == COMMIT).join(early, list(TRANSACTION), "left_semi")
+    return carried.unionByName(commits.select(*CARRIED_COLUMNS))
 
 
 def list_open(carried: DataFrame) -> tuple[OpenTransaction, ...]:
-    """Oldest first."""
-    listed = carried.groupBy(*TRANSACTION).agg(
-        F.min("thread").alias("thread"),
-        F.min(F.coalesce("start_scn", "scn")).alias("start_scn"),
-        F.date_format(F.min("at"), "yyyy-MM-dd HH:mm:ss").alias("first_at"),
-        F.count("*").alias("rows"),
-        F.coalesce(F.sum(F.octet_length("sql_redo")), F.lit(0)).alias("bytes"),
-        F.max("username").alias("username"),
+    """Oldest first; the rows of parallel servers are their coordinator's."""
+    changes = carried.filter(~F.col("operation_code").isin(*CONTROL))
+    listed = (
+        changes.withColumn("xid", deciding_xid())
+        .groupBy(*TRANSACTION)
+        .agg(
+            F.min("thread").alias("thread"),
+            F.min(F.coalesce("start_scn", "scn")).alias("start_scn"),
+            F.date_format(F.min("at"), "yyyy-MM-dd HH:mm:ss").alias("first_at"),
+            F.count("*").alias("rows"),
+            F.coalesce(F.sum(F.octet_length("sql_redo")), F.lit(0)).alias("bytes"),
+            F.max("username").alias("username"),
+        )
     )
     found = [OpenTransaction(**row.asDict()) for row in listed.collect()]
     return tuple(sorted(found, key=lambda t: (t.start_scn, t.con_id, t.xid)))

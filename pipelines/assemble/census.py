@@ -56,17 +56,17 @@ class Census:
 
 
 def take_census(changes: DataFrame) -> Census:
-    wanted = F.col("disposition").isin(APPLIED, UNDONE) & F.col("problem").isNotNull()
+    wanted = F.col("disposition").isin(APPLIED, UNDONE, CARRIED_OUT) & F.col("problem").isNotNull()
     counted = changes.groupBy("subject", "piece", "disposition").agg(
         F.count("*").alias("rows"),
-        F.min(F.when(wanted, F.struct("commit_scn", "problem"))).alias("first"),
+        F.min(F.when(wanted, F.struct("stop_scn", "problem"))).alias("first"),
     )
     rows: Counter[tuple[int, int, str]] = Counter()
     problems: dict[tuple[int, int], Problem] = {}
     for row in counted.collect():
         rows[row["subject"], row["piece"], row["disposition"]] += row["rows"]
         if row["first"] is not None:
-            place, problem = (row["subject"], row["piece"]), Problem(row["first"]["commit_scn"], row["first"]["problem"])
+            place, problem = (row["subject"], row["piece"]), Problem(row["first"]["stop_scn"], row["first"]["problem"])
             if place not in problems or problem.scn < problems[place].scn:
                 problems[place] = problem
     return Census(rows, problems)

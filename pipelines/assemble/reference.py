@@ -13,10 +13,17 @@ from typing import Any
 
 INSERT, DELETE, UPDATE, COMMIT, ROLLBACK = 1, 2, 3, 7, 36
 INVERSE = {INSERT: DELETE, DELETE: INSERT, UPDATE: UPDATE}
-UNKNOWN_SQN = "4294967295"
+UNKNOWN_SQN, NO_XID = "4294967295", "0.0.0"
 
 Row = Mapping[str, Any]
 Transaction = tuple[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Of a transaction: `commit` is (SCN, thread, RS_ID), None for a rollback."""
+
+    commit: tuple[int, int, str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,42 +34,83 @@ class Fate:
     disposition: str
     commit: tuple[int, int, str] | None = None
     problem: bool = False
+    settled_scn: int | None = None  # where it is not the commit's
 
 
 def place(row: Row) -> tuple[int, int, int]:
     return row["window_start"], row["slice"], row["ordinal"]
 
 
+def deciding_xid(row: Row) -> str:
+    """A parallel server's rows are decided by its coordinator."""
+    pxid = row.get("pxid")
+    parallel = pxid is not None and pxid != NO_XID and not pxid.endswith(UNKNOWN_SQN)
+    return str(pxid if parallel else row["xid"])
+
+
 def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) -> list[Fate]:
     """The fate of every change row, in the order of truth for those that are applied."""
-    resolved = resolve_unknown(list(rows))
-    ends: dict[Transaction, tuple[int, int, str] | None] = {}
+    resolved = tell_coordinators(resolve_unknown(list(rows)))
+    ends: dict[Transaction, End] = {}
     for row in resolved:
         if row["operation_code"] in (COMMIT, ROLLBACK):
             committed = row["operation_code"] == COMMIT
-            ends[row["con_id"], row["xid"]] = (row["scn"], row["thread"], row["rs_id"]) if committed else None
-    by_transaction: dict[Transaction, list[Row]] = defaultdict(list)
-    for row in sorted((r for r in resolved if r["operation_code"] in INVERSE), key=place):
-        by_transaction[row["con_id"], row["xid"]].append(row)
+            ends[row["con_id"], row["xid"]] = End((row["scn"], row["thread"], row["rs_id"]) if committed else None)
+    changes = sorted((r for r in resolved if r["operation_code"] in INVERSE), key=place)
+    spread = rows_on_several_threads(changes)
+    by_transaction: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
+    for row in changes:
+        by_transaction[row["con_id"], row["xid"], deciding_xid(row)].append(row)
     fates: list[Fate] = []
-    for transaction, changes in by_transaction.items():
-        if transaction[1].endswith(UNKNOWN_SQN):
-            fates += [Fate(row, "applied", (row["scn"], 0, ""), problem=True) for row in changes]
-        elif transaction not in ends:
-            fates += [Fate(row, "carried_out") for row in changes]
-        else:
-            commit = ends[transaction]
-            fates += [Fate(row, "rolled_back") for row in changes] if commit is None else fates_of(changes, commit)
-    placed = [placed_fate(fate, position, until) for fate in fates]
+    for (con_id, xid, decider), mine in by_transaction.items():
+        own = ends.get((con_id, xid)) if decider != xid else None
+        fates += fates_of_transaction(mine, decider, ends.get((con_id, decider)), own)
+    told = [replace(f, problem=True) if f.commit is not None and row_name(f.row) in spread else f for f in fates]
+    placed = [placed_fate(fate, position, until) for fate in told]
     return sorted(placed, key=lambda fate: (fate.commit or (0, 0, ""), place(fate.row)))
 
 
+def fates_of_transaction(changes: Sequence[Row], decider: str, end: End | None, own: End | None) -> list[Fate]:
+    """`own` is the end that a parallel server itself wrote; it must not contradict the coordinator's."""
+    if decider == NO_XID or decider.endswith(UNKNOWN_SQN):
+        return [Fate(row, "applied", (row["scn"], 0, ""), problem=True) for row in changes]
+    if own is not None and own.commit is None:
+        return [Fate(row, "rolled_back") for row in changes]
+    if end is None:
+        return [Fate(row, "carried_out") for row in changes]
+    if own is not None and own.commit is not None and (end.commit is None or end.commit[0] != own.commit[0]):
+        both = [own.commit] if end.commit is None else sorted([own.commit, end.commit])
+        return [Fate(row, "applied", both[0], problem=True, settled_scn=both[-1][0]) for row in changes]
+    if end.commit is None:
+        return [Fate(row, "rolled_back") for row in changes]
+    return fates_of(changes, end.commit)
+
+
+def row_name(row: Row) -> Hashable:
+    return row["con_id"], deciding_xid(row), row["object_id"], row["row_id"]
+
+
+def rows_on_several_threads(changes: Iterable[Row]) -> set[Hashable]:
+    threads: dict[Hashable, set[int]] = defaultdict(set)
+    for row in changes:
+        threads[row_name(row)].add(row["thread"])
+    return {name for name, found in threads.items() if len(found) > 1}
+
+
 def placed_fate(fate: Fate, position: int, until: int | None) -> Fate:
-    if fate.commit is not None and fate.commit[0] <= position:
-        return replace(fate, disposition="before_position")
-    if fate.commit is not None and until is not None and fate.commit[0] >= until:
+    if fate.commit is None:
+        return fate
+    if (fate.settled_scn or fate.commit[0]) <= position:
+        return replace(fate, disposition="before_position", problem=False)
+    if until is not None and fate.commit[0] >= until:
         return replace(fate, disposition="held")
     return fate
+
+
+def tell_coordinators(rows: Sequence[Row]) -> list[Row]:
+    """PXID on all rows of a parallel server, once one of them has told it."""
+    coordinators = {(row["con_id"], row["xid"]): row["pxid"] for row in rows if deciding_xid(row) != row["xid"]}
+    return [{**row, "pxid": coordinators.get((row["con_id"], row["xid"]), row.get("pxid"))} for row in rows]
 
 
 def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
@@ -70,15 +118,15 @@ def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
     first: dict[Transaction, int] = {}
     ended: dict[Transaction, int] = {}
     for row in rows:
-        transaction = row["con_id"], row["xid"]
-        first[transaction] = min(first.get(transaction, row["scn"]), row["scn"])
+        for xid in {row["xid"], deciding_xid(row)}:
+            first[row["con_id"], xid] = min(first.get((row["con_id"], xid), row["scn"]), row["scn"])
         if row["operation_code"] in (COMMIT, ROLLBACK):
-            ended[transaction] = row["scn"]
+            ended[row["con_id"], row["xid"]] = row["scn"]
 
-    def holder(row: Row) -> str:
+    def resolve(row: Row) -> Row:
         usn, slot, sqn = row["xid"].split(".")
         if sqn != UNKNOWN_SQN:
-            return str(row["xid"])
+            return row
         began = [
             (scn, int(xid.rpartition(".")[2]), xid)
             for (con_id, xid), scn in first.items()
@@ -87,18 +135,22 @@ def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
             and not xid.endswith(UNKNOWN_SQN)
             and scn <= row["scn"]
         ]
-        xid = max(began)[2] if began else row["xid"]
-        return str(row["xid"]) if ended.get((row["con_id"], xid), row["scn"]) < row["scn"] else str(xid)
+        holder = row["con_id"], max(began)[2] if began else row["xid"]
+        if not began or ended.get(holder, row["scn"]) < row["scn"]:
+            return row
+        return {**row, "xid": holder[1]}
 
-    return [{**row, "xid": holder(row)} for row in rows]
+    return [resolve(row) for row in rows]
 
 
 def fates_of(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[Fate]:
     """Within a committed transaction each undo row cancels the newest surviving change of the same row."""
     surviving: dict[Hashable, list[int]] = defaultdict(list)
-    undone: set[int] = set()
-    problems: set[int] = set()
+    inverted = inverted_pairs(changes)
+    undone, problems = set(inverted), set[int]()
     for number, row in enumerate(changes):
+        if number in inverted:
+            continue
         same_row = surviving[row["object_id"], row["row_id"]]
         if not row["rollback"]:
             same_row.append(number)
@@ -114,6 +166,22 @@ def fates_of(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[Fate]
     return [
         Fate(row, "undone" if number in undone else "applied", commit, number in problems) for number, row in enumerate(changes)
     ]
+
+
+def inverted_pairs(changes: Sequence[Row]) -> set[int]:
+    """19.13 shows an undo row before its change, under one address (thread, RS_ID, SSN)."""
+    by_address: dict[Hashable, list[int]] = defaultdict(list)
+    for number, row in enumerate(changes):
+        by_address[row["object_id"], row["row_id"], row["thread"], row["rs_id"], row["ssn"]].append(number)
+    return {
+        number
+        for pair in by_address.values()
+        if len(pair) == 2
+        and changes[pair[0]]["rollback"]
+        and not changes[pair[1]]["rollback"]
+        and changes[pair[0]]["operation_code"] == INVERSE[changes[pair[1]]["operation_code"]]
+        for number in pair
+    }
 
 
 def fold(applied: Iterable[tuple[Row, Hashable, Hashable, Any]]) -> dict[Hashable, Any]:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.landed import COMMIT, CONTROL, ROLLBACK
+from pipelines.assemble.parallel_dml import is_parallel
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.scn import ScnRange
@@ -24,6 +25,7 @@ class Survey:
     ends: int
     undo_rows: int
     unknown_xids: int
+    parallel_rows: int
 
 
 def survey(rows: DataFrame, scns: ScnRange) -> Survey:
@@ -38,13 +40,14 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
         F.count_if(code.isin(COMMIT, ROLLBACK)).alias("ends"),
         F.count_if(captured & F.col("rollback")).alias("undo_rows"),
         F.count_if(has_unknown_sequence(F.col("xid"))).alias("unknown_xids"),
+        F.count_if(captured & is_parallel()).alias("parallel_rows"),
         F.count_if(~code.isin(*CONTROL) & ~captured).alias("foreign"),
         F.count_if(~code.isin(*CONTROL) & F.col("object_id").isNull() & F.col("table_name").isNull()).alias("nameless"),
         F.count_if(F.col("window_start").isNull()).alias("astray"),
     )
     found = per_bucket.groupBy("subject", "carried").agg(
         *(F.sum(name).alias(name) for name in ("rows", "distinct_rows", "ends", "undo_rows", "unknown_xids")),
-        *(F.sum(name).alias(name) for name in ("foreign", "nameless", "astray")),
+        *(F.sum(name).alias(name) for name in ("parallel_rows", "foreign", "nameless", "astray")),
     )
     groups = [row.asDict() for row in found.collect()]
 
@@ -75,4 +78,5 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
         ends=total("ends"),
         undo_rows=total("undo_rows"),
         unknown_xids=total("unknown_xids"),
+        parallel_rows=total("parallel_rows"),
     )

@@ -1,7 +1,8 @@
 """Changes joined with the commit or rollback of their transaction, and what becomes of each of them in this batch.
 
-A transaction is named by (container, xid). Order (batch.CHANGE_ORDER) is commit SCN, thread and RS_ID of the commit, then
-LogMiner's own order: window, slice, ordinal. Never SCN alone (several transactions share one), never time.
+A transaction is named by (container, xid); a parallel server's rows are decided by its coordinator's. Order
+(batch.CHANGE_ORDER) is commit SCN, thread and RS_ID of the commit, then LogMiner's own order: window, slice, ordinal. Never
+SCN alone (several transactions share one), never time.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.landed import CHANGES, COMMIT, ROLLBACK
+from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
 from pipelines.assemble.subjects import Subject
 from pipelines.assemble.undo import match_undo
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 
 TRANSACTION = ("con_id", "xid")
-NO_XID = "0.0.0"
 
 # Beyond this many, commits and rollbacks are joined by a shuffle instead of being sent to every worker.
 MOST_ENDS_TO_BROADCAST = 500_000
@@ -28,8 +29,9 @@ APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD = (
 )  # fmt: skip
 
 
-def join_ends(rows: DataFrame, ends: int) -> DataFrame:
-    """The change rows of captured tables with `commit_scn`, `commit_thread`, `commit_rs_id`, `rolled_back` and `problem`.
+def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
+    """The change rows of captured tables with `commit_scn`, `commit_thread`, `commit_rs_id`, `rolled_back` and `problem`;
+    `own_scn` and `settled_scn` where there is parallel DML (see parallel_dml), else the former NULL.
 
     `ends` is how many commits and rollbacks there are. A transaction that ends twice multiplies its rows here, which the
     invariant finds.
@@ -45,29 +47,35 @@ def join_ends(rows: DataFrame, ends: int) -> DataFrame:
     )
     if ends <= MOST_ENDS_TO_BROADCAST:
         ended = F.broadcast(ended)
-    changes = rows.filter(F.col("subject").isNotNull())
-    return (
-        changes.join(ended, list(TRANSACTION), "left")
-        .withColumn("problem", _problem())
-        # A row that cannot be tied to a transaction stands where it was written, so that it stops its table there.
-        .withColumn(
-            "commit_scn",
-            F.when(F.col("rolled_back").isNull() & F.col("problem").isNotNull(), F.col("scn")).otherwise(F.col("commit_scn")),
-        )
-        .withColumn("undone", F.lit(False))
-    )
+    changes = rows.filter(F.col("subject").isNotNull()).withColumn("problem", _problem())
+    if not parallel:
+        joined = changes.join(ended, list(TRANSACTION), "left").withColumn("own_scn", F.lit(None).cast("bigint"))
+    else:
+        deciding = ended.withColumnRenamed("xid", "deciding_xid")
+        decided = changes.withColumn("deciding_xid", deciding_xid()).join(deciding, ["con_id", "deciding_xid"], "left")
+        joined = join_own_ends(decided.drop("deciding_xid"), ended)
+    # A row that cannot be tied to a transaction stands where it was written, so that it stops its table there.
+    stands = F.when(F.col("rolled_back").isNull() & _is_lost(), F.col("scn")).otherwise(F.col("commit_scn"))
+    settled = F.coalesce("settled_scn", stands) if parallel else stands
+    return joined.withColumns({"commit_scn": stands, "settled_scn": settled, "undone": F.lit(False)})
+
+
+# Such a row may belong to a transaction that is open still, whose commit a snapshot would lack.
+_WAIT = " (snapshot the table once all transactions of that time have ended)"
+
+
+def _is_lost() -> Expression:
+    xid = deciding_xid()
+    return xid.isNull() | (xid == NO_XID) | has_unknown_sequence(xid)
 
 
 def _problem() -> Expression:
     where = F.concat_ws(" ", F.lit(", transaction"), F.coalesce("xid", F.lit("none")), F.lit("SCN"), "scn")
-    xid, pxid = F.col("xid"), F.col("pxid")
     operation = F.concat(F.lit("operation "), F.coalesce("operation", F.lit("?")), F.lit(" is not understood"))
-    parallel = pxid.isNotNull() & (pxid != NO_XID) & (pxid != xid)
     what = (
         F.when(~F.col("operation_code").isin(*CHANGES), operation)
-        .when(has_unknown_sequence(xid), F.lit("an undo row belongs to no known transaction"))
-        .when(xid.isNull() | (xid == NO_XID), F.lit("a change belongs to no transaction"))
-        .when(parallel, F.concat(F.lit("parallel DML: the change commits with transaction "), pxid))
+        .when(has_unknown_sequence(F.col("xid")), F.lit(f"an undo row belongs to no known transaction{_WAIT}"))
+        .when(_is_lost(), F.lit(f"a change belongs to no transaction{_WAIT}"))
     )
     return F.concat(what, where)
 
@@ -82,23 +90,32 @@ def cancel_undone(changes: DataFrame) -> DataFrame:
 
 
 def dispose(changes: DataFrame, subjects: Sequence[Subject]) -> DataFrame:
-    """Adds `piece` (how many of the table's cuts lie at or below the commit) and `disposition`, one term of the invariant."""
-    commit = F.col("commit_scn")
+    """Adds `piece` (how many of the table's cuts lie at or below the commit) and `disposition`, one term of the invariant.
+
+    A problem concerns its table from the commit on, so that of an open transaction waits; but for a parallel server's that
+    committed before its coordinator, which stops the table there, while its rows are carried over all the same.
+    """
     position = number_of(subjects, lambda subject: subject.position)
     until = number_of(subjects, lambda subject: subject.until)
-    piece = F.lit(0)
-    for subject in subjects:
-        for cut in subject.cuts:
-            piece = piece + F.when((F.col("subject") == subject.number) & (commit >= cut), 1).otherwise(0)
+    is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
     disposition = (
         F.when(F.col("rolled_back"), ROLLED_BACK)
-        .when(commit.isNull(), CARRIED_OUT)
-        .when(commit <= position, BEFORE_POSITION)
-        .when(commit >= until, HELD)
+        .when(is_open, CARRIED_OUT)
+        .when(F.col("settled_scn") <= position, BEFORE_POSITION)
+        .when(F.col("commit_scn") >= until, HELD)
         .when(F.col("undone"), UNDONE)
         .otherwise(APPLIED)
     )
-    return changes.withColumn("piece", piece).withColumn("disposition", disposition)
+    # What is settled above the position stops the table, even where its commit may lie below.
+    stands = F.when(is_open, F.col("own_scn")).otherwise(F.greatest("commit_scn", position + 1))
+    concerns = ~is_open | (F.col("own_scn") > position) & (F.col("own_scn") < until)
+    piece = F.lit(0)
+    for subject in subjects:
+        for cut in subject.cuts:
+            piece = piece + F.when((F.col("subject") == subject.number) & (stands >= cut), 1).otherwise(0)
+    return changes.withColumns(
+        {"piece": piece, "disposition": disposition, "problem": F.when(concerns, F.col("problem")), "stop_scn": stands}
+    )
 
 
 def number_of(subjects: Sequence[Subject], value: Callable[[Subject], int]) -> Expression:

@@ -1,7 +1,8 @@
 """Partial rollbacks: which changes of a transaction are undone by its own undo rows (savepoints, failed statements).
 
 Undo rows come newest first, so per row of the table they nest like brackets: a change opens a level, an undo row closes it.
-At one level the event after a change is therefore its undo. RS_ID is no key: an undo row has one of its own.
+At one level the event after a change is therefore its undo. RS_ID is no key: an undo row has one of its own. Only where it
+shares its change's (19.13 shows such a pair the other way round) does it tell that an undo row belongs to a later row.
 """
 
 from __future__ import annotations
@@ -13,34 +14,49 @@ from pyspark.sql import functions as F
 from pipelines.assemble.landed import DELETE, INSERT, PLACE, UPDATE
 
 ROW = ("subject", "con_id", "xid", "object_id", "row_id")
+ADDRESS = ("thread", "rs_id", "ssn")
 
 
 def match_undo(changes: DataFrame) -> DataFrame:
     """Sets `undone` on both partners, and `problem` on an undo row without a change of the inverse operation to undo."""
+    inverted, rollback = F.col("undo_inverted"), F.col("rollback")
     events = Window.partitionBy(*ROW).orderBy(*PLACE)
-    running = F.sum(F.when(F.col("rollback"), -1).otherwise(1)).over(
-        events.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    )
-    level = F.when(F.col("rollback"), running + 1).otherwise(running)
+    step = F.when(inverted, 0).when(rollback, -1).otherwise(1)
+    running = F.sum(step).over(events.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    level = F.when(~inverted, F.when(rollback, running + 1).otherwise(running))
     same_level = Window.partitionBy(*ROW, "undo_level").orderBy(*PLACE)
     partner = F.lag(F.struct("rollback", "operation_code")).over(same_level)
+    followed = F.coalesce(F.lead("rollback").over(same_level), F.lit(False))
     return (
-        changes.withColumn("undo_level", level)
+        changes.withColumn("undo_inverted", _is_inverted())
+        .withColumn("undo_level", level)
         .withColumn("undo_partner", partner)
-        .withColumn("undone", F.col("rollback") | F.coalesce(F.lead("rollback").over(same_level), F.lit(False)))
-        .withColumn("problem", F.coalesce("problem", F.when(F.col("rollback"), _problem())))
-        .drop("undo_level", "undo_partner")
+        .withColumn("undone", inverted | rollback | followed)
+        .withColumn("problem", F.coalesce("problem", F.when(rollback & ~inverted, _problem())))
+        .drop("undo_inverted", "undo_level", "undo_partner")
     )
+
+
+def _is_inverted() -> Expression:
+    """One of two rows of one address, an undo row and then its change."""
+    record = Window.partitionBy(*ROW, *ADDRESS)
+    event = F.struct(*PLACE, "rollback", "operation_code")
+    first, last = F.min(event).over(record), F.max(event).over(record)
+    pair = (F.count("*").over(record) == 2) & first["rollback"] & ~last["rollback"]
+    return pair & first["operation_code"].eqNullSafe(_inverse(last["operation_code"]))
+
+
+def _inverse(code: Expression) -> Expression:
+    return F.when(code == INSERT, DELETE).when(code == DELETE, INSERT).when(code == UPDATE, UPDATE)
 
 
 def _problem() -> Expression:
-    partner, code = F.col("undo_partner"), F.col("operation_code")
-    inverse = F.when(code == INSERT, DELETE).when(code == DELETE, INSERT).when(code == UPDATE, UPDATE)
+    partner = F.col("undo_partner")
     where = F.concat_ws(
         " ", F.lit(", transaction"), "xid", F.lit("ROWID"), F.coalesce("row_id", F.lit("none")), F.lit("SCN"), "scn"
     )
     nothing = partner.isNull() | partner["rollback"] | (F.col("undo_level") <= 0)
     return F.when(nothing, F.concat(F.lit("an undo row finds no change to undo"), where)).when(
-        partner["operation_code"] != inverse,
+        partner["operation_code"] != _inverse(F.col("operation_code")),
         F.concat(F.lit("an undo row does not fit the change before it"), where),
     )

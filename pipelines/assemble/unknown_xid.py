@@ -21,8 +21,11 @@ def has_unknown_sequence(xid: Expression) -> Expression:
 
 def resolve(rows: DataFrame) -> DataFrame:
     unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *PLACE)
+    # A coordinator of parallel DML may be known by its servers' rows alone: its own START is not carried over.
+    coordinators = rows.filter(F.col("pxid").isNotNull()).withColumns({"xid": F.col("pxid"), "operation_code": F.lit(None)})
     holders = (
-        rows.filter(~has_unknown_sequence(F.col("xid")))
+        rows.unionByName(coordinators)
+        .filter(~has_unknown_sequence(F.col("xid")))
         .groupBy("con_id", "xid")
         .agg(
             F.min("scn").alias("first_scn"),

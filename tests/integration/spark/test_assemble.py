@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 from pipelines.apply.merge import total
 from pipelines.apply.net import events, net_change
 from pipelines.assemble.assembled import assembled
 from pipelines.assemble.carry import list_open, rows_to_carry
-from pipelines.assemble.reference import assemble, fold
+from pipelines.assemble.reference import assemble, deciding_xid, fold
 from pipelines.assemble.subjects import Subject
 from pipelines.batch import LandedWindow
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
@@ -26,93 +28,115 @@ from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
 
-HISTORIES = 40
+HISTORIES = 20
 KEY = (9, 1)  # the history's con_id stands in the key, so that all histories fold in one go
 
 
-@pytest.fixture(scope="module")
-def landed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[LandedWindow], list[list[dict[str, Any]]]]:
-    """All histories in three windows with the same edges; per window its rows."""
-    histories = [History(seed, steps=70, con_id=seed, object_id=100 + seed) for seed in range(HISTORIES)]
-    end = max(history.end for history in histories)
-    edges, windows = [1030, 1060], []
+@dataclass(frozen=True)
+class Landed:
+    """Many histories in one landing: each has a container, a table and two slices of its own, all have the same windows."""
+
+    windows: list[LandedWindow]
+    rows: list[list[dict[str, Any]]]  # per window
+
+    @property
+    def ordered(self) -> list[tuple[LandedWindow, list[dict[str, Any]]]]:
+        return list(zip(self.windows, self.rows, strict=True))
+
+
+def land_histories(folder: Path, seed: int, edges: list[int]) -> Landed:
+    histories = [History(seed + n, steps=70, con_id=n, object_id=100 + n) for n in range(HISTORIES)]
+    end = max(max(history.end for history in histories), edges[-1] + 1)
+    windows, rows = [], []
     for number, (start, stop) in enumerate(zip([0, *edges], [*edges, end], strict=True)):
-        rows = [
-            {**row, "slice": 2 * history.con_id + row["slice"]}
+        mine = [
+            {**row, "slice": 2 * history.con_id + row["slice"], "window_start": start}
             for history in histories
-            for row in history.cut(edges)[number][2]
+            for row in history.cut([*edges, end])[number][2]
         ]
-        windows.append((land(tmp_path_factory.mktemp("landed") / str(number), start, stop, rows), rows))
-    return [window for window, _ in windows], [rows for _, rows in windows]
+        windows.append(land(folder / str(number), start, stop, mine))
+        rows.append(mine)
+    return Landed(windows, rows)
 
 
-def subjects(position: int = -1, until: int = 10**6) -> list[Subject]:
-    return [
-        Subject(n, TableId("SHOP", f"T{100 + n}"), (100 + n,), position=position, until=until, cuts=(1045,) if n < 3 else ())
-        for n in range(HISTORIES)
-    ]
+@settings(max_examples=2, deadline=None)
+@given(
+    seed=st.integers(0, 10**9),
+    edges=st.sets(st.integers(1001, 1110), min_size=1, max_size=3).map(sorted),
+    cut=st.integers(1, 3),
+    position=st.integers(1000, 1060),
+)
+def test_spark_assembles_and_folds_as_the_definition_says(
+    spark, tmp_path_factory: pytest.TempPathFactory, seed: int, edges: list[int], cut: int, position: int
+) -> None:
+    """Two batches, cut where it falls; every second table was snapshotted at `position`, three are cut by a DDL at 1065."""
+    folder = tmp_path_factory.mktemp("histories")
+    landed = land_histories(folder, seed, edges)
+    carried: list[dict[str, Any]] = []
+    carry_files: list[str] = []
+    for batch in filter(None, (landed.ordered[:cut], landed.ordered[cut:])):
+        windows = [window for window, _ in batch]
+        mine = [*carried, *(row for _, rows in batch for row in rows)]
+        positions = [position if n % 2 else -1 for n in range(HISTORIES)]
+        who = [
+            Subject(n, TableId("SHOP", f"T{100 + n}"), (100 + n,), at, 10**6, cuts=(1065,) if n < 3 else ())
+            for n, at in enumerate(positions)
+        ]
+        fates = [
+            fate
+            for con_id in range(HISTORIES)
+            for fate in assemble([row for row in mine if row["con_id"] == con_id], position=positions[con_id])
+        ]
+        applied = [fate for fate in fates if fate.disposition == "applied"]
+        found = assembled(spark, ScnRange(windows[0].start, windows[-1].end), windows, carry_files, who, "FREEPDB1")
+        fate_of = {identity(row): row for row in found.changes.drop("sql_redo").collect()}
+        net, changes, finding = net_of(found)
+
+        assert {identity(fate.row): fate.disposition for fate in fates} == {k: row["disposition"] for k, row in fate_of.items()}
+        assert not found.census.problems
+        for fate in applied:
+            row = fate_of[identity(fate.row)]
+            assert fate.commit == (row["commit_scn"], row["commit_thread"], row["commit_rs_id"])
+            assert row["piece"] == (row["subject"] < 3 and row["commit_scn"] >= 1065)
+        for subject in who:
+            balance = found.census.balance(subject.number, found.survey)
+            assert balance.difference == 0
+            assert balance.applied == sum(fate.row["con_id"] == subject.number for fate in applied)
+        assert net == {
+            (con_id, key): value
+            for con_id in range(HISTORIES)
+            for key, value in fold(image(fate.row) for fate in applied if fate.row["con_id"] == con_id).items()
+        }
+        assert (changes, finding) == (len(applied), None)
+
+        carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
+        carry_files = carried_over(found, folder / f"carry{windows[0].start}")
+        back = [row for file in carry_files for row in pq.read_table(file).to_pylist()]
+        assert sorted(identity(row) for row in back) == sorted(identity(row) for row in carried)
+        listed = list_open(spark.read.parquet(*carry_files)) if carried else ()
+        assert {(t.con_id, t.xid) for t in listed} == {(row["con_id"], deciding_xid(row)) for row in carried}
+        assert sum(t.rows for t in listed) == len(carried)
 
 
 def identity(row: Any) -> tuple[int, int, int]:
     return row["window_start"], row["slice"], row["ordinal"]
 
 
-def test_spark_assembles_and_folds_as_the_definition_says(spark, landed, tmp_path: Path) -> None:
-    windows, rows = landed
-    carried: list[dict[str, Any]] = []
-    carry_files: list[str] = []
-    seen: Counter[str] = Counter()
-    for batch in (slice(0, 2), slice(2, 3)):
-        mine = [*carried, *(row for window in rows[batch] for row in window)]
-        fates = [
-            fate
-            for con_id in range(HISTORIES)
-            for fate in assemble([row for row in mine if row["con_id"] == con_id], position=1010 if con_id % 2 else -1)
-        ]
-        scns = ScnRange(windows[batch][0].start, windows[batch][-1].end)
-        who = [Subject(s.number, s.table, s.object_ids, 1010 if s.number % 2 else -1, s.until, s.cuts) for s in subjects()]
-        found = assembled(spark, scns, windows[batch], carry_files, who, "FREEPDB1")
-        got = found.changes.select("window_start", "slice", "ordinal", "disposition", "subject", "piece", "commit_scn")
-        fate_of = {identity(row): row for row in got.collect()}
-        census, survey = found.census, found.survey
-        carry = rows_to_carry(found.changes, found.rows)
-        carry.write.parquet(str(tmp_path / f"carry{scns.start}"))
-        applied = found.changes.filter("disposition = 'applied'").withColumn(
-            "image", F.from_json("sql_redo", "o struct<`1`: string, `2`: string>, n struct<`1`: string, `2`: string>")
-        )
-        images = applied.selectExpr(
+def net_of(found: Any) -> tuple[dict[tuple[int, int], str | None], int, object]:
+    """The net change by (con_id, key), how many changes it stands for, and what is found wrong."""
+    images = (
+        found.changes.filter("disposition = 'applied'")
+        .withColumn("image", F.from_json("sql_redo", "o struct<`1`: string, `2`: string>, n struct<`1`: string, `2`: string>"))
+        .selectExpr(
             "*", "con_id as b9", "con_id as a9", "int(image.o.`1`) as b1", "int(image.n.`1`) as a1", "image.n.`2` as a2"
-        ).withColumn("finding", F.expr("cast(null as struct<commit_scn: bigint, scn: bigint, code: string, what: string>)"))
-        net = net_change(events(images, KEY), KEY).persist()
-        folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
-        changes, finding = total(net)
-        net.unpersist()
-
-        assert {identity(fate.row): fate.disposition for fate in fates} == {k: row["disposition"] for k, row in fate_of.items()}
-        for row in fate_of.values():
-            assert row["piece"] == (row["subject"] < 3 and row["commit_scn"] is not None and row["commit_scn"] >= 1045)
-        assert not census.problems
-        for subject in who:
-            balance = census.balance(subject.number, survey)
-            assert balance.difference == 0
-            assert balance.applied == sum(f.disposition == "applied" and f.row["con_id"] == subject.number for f in fates)
-        expected = {}
-        for con_id in range(HISTORIES):
-            of_history = [f.row for f in fates if f.disposition == "applied" and f.row["con_id"] == con_id]
-            for key, value in fold(image(row) for row in of_history).items():
-                expected[con_id, key] = value
-        assert folded == expected
-        assert (changes, finding) == (sum(f.disposition == "applied" for f in fates), None)
-
-        carry_files = [str(file) for file in (tmp_path / f"carry{scns.start}").glob("*.parquet")]
-        carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
-        back = [row for file in carry_files for row in pq.read_table(file).to_pylist()]
-        assert sorted(identity(row) for row in back) == sorted(identity(row) for row in carried)
-        listed = list_open(spark.read.parquet(str(tmp_path / f"carry{scns.start}")))
-        assert {(t.con_id, t.xid) for t in listed} == {(row["con_id"], row["xid"]) for row in carried}
-        assert sum(t.rows for t in listed) == len(carried)
-        seen.update(fate.disposition for fate in fates)
-    assert set(seen) == {"applied", "undone", "rolled_back", "carried_out", "before_position"}
+        )
+        .withColumn("finding", F.expr("cast(null as struct<commit_scn: bigint, scn: bigint, code: string, what: string>)"))
+    )
+    net = net_change(events(images, KEY), KEY).persist()
+    folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
+    changes, finding = total(net)
+    net.unpersist()
+    return folded, changes, finding
 
 
 def image(row: Any) -> tuple[Any, Any, Any, Any]:
@@ -124,26 +148,254 @@ def image(row: Any) -> tuple[Any, Any, Any, Any]:
 def a_row(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
     change = code in (1, 2, 3)
     named = {"seg_owner": "SHOP", "table_name": "T", "object_id": 7, "row_id": "AAA", "sql_redo": "x"} if change else {}
-    fixed = {"slice": 0, "ordinal": ordinal, "thread": 1, "rs_id": f"{ordinal:04d}", "scn": scn, "xid": "1.2.3", "con_id": 3}
+    fixed = {
+        "slice": 0,
+        "ordinal": ordinal,
+        "thread": 1,
+        "rs_id": f"{ordinal:04d}",
+        "ssn": 0,
+        "scn": scn,
+        "xid": "1.2.3",
+        "con_id": 3,
+    }
     return {**fixed, "con_name": "FREEPDB1", "operation_code": code, "operation": str(code), "rollback": False, **named, **more}
 
 
 T = Subject(0, TableId("SHOP", "T"), (7,), position=-1, until=100)
 
 
+def assembled_rows(
+    spark,
+    tmp_path: Path,
+    rows: list[dict[str, Any]],
+    start: int = 10,
+    end: int = 100,
+    carry: list[str] | None = None,
+    position: int = -1,
+) -> Any:
+    window = land(tmp_path / f"w{start}", start, end, rows)
+    subject = Subject(0, T.table, T.object_ids, position=position, until=end)
+    return assembled(spark, ScnRange(start, end), [window], carry or [], [subject], "FREEPDB1")
+
+
 def assemble_rows(spark, tmp_path: Path, rows: list[dict[str, Any]]) -> Any:
-    window = land(tmp_path, 10, 100, rows)
-    found = assembled(spark, ScnRange(10, 100), [window], [], [T], "FREEPDB1")
+    found = assembled_rows(spark, tmp_path, rows)
     return found.census, found.survey
+
+
+def carried_over(found: Any, folder: Path) -> list[str]:
+    rows_to_carry(found.changes, found.rows, found.survey.parallel_rows > 0).write.parquet(str(folder))
+    return [str(file) for file in folder.glob("*.parquet")]
+
+
+def fates(found: Any) -> dict[tuple[str, int], str]:
+    """Disposition by xid and ordinal."""
+    return {(row["xid"], row["ordinal"]): row["disposition"] for row in found.changes.collect()}
+
+
+COORDINATOR = "9.9.9"
+
+
+def server_row(ordinal: int, scn: int, code: int, xid: str, **more: Any) -> dict[str, Any]:
+    return a_row(ordinal, scn, code, **{"xid": xid, "pxid": COORDINATOR, "row_id": xid, **more})
+
+
+def test_parallel_servers_commit_with_their_coordinator_over_windows(spark, tmp_path: Path) -> None:
+    """Two servers and the coordinator; the coordinator's commit comes a window later, one server's own with it."""
+    first = [server_row(0, 20, 1, "5.1.1"), server_row(1, 21, 1, "6.1.1"), a_row(2, 22, 1, xid=COORDINATOR, row_id="C")]
+    second = [
+        server_row(0, 110, 3, "5.1.1", thread=2, rs_id="x", row_id="other"),
+        server_row(1, 112, 7, "6.1.1"),
+        a_row(2, 112, 7, xid=COORDINATOR, pxid=COORDINATOR),
+    ]
+
+    opened = assembled_rows(spark, tmp_path, first)
+    # The table is taken anew meanwhile, AS OF an SCN above the rows and below their commit.
+    closed = assembled_rows(spark, tmp_path, second, 100, 200, carried_over(opened, tmp_path / "carry"), position=105)
+
+    assert set(fates(opened).values()) == {"carried_out"}
+    assert not opened.census.problems
+    listed = list_open(spark.read.parquet(str(tmp_path / "carry")))
+    assert [(t.xid, t.rows) for t in listed] == [(COORDINATOR, 3)]
+    assert fates(closed) == {(x, n): "applied" for x, n in (("5.1.1", 0), ("6.1.1", 1), (COORDINATOR, 2))} | {
+        ("5.1.1", 0): "applied"
+    }
+    assert {row["commit_scn"] for row in closed.changes.collect()} == {112}
+    assert not closed.census.problems
+    assert closed.census.count(0, "applied") == 4
+    assert closed.census.balance(0, closed.survey).difference == 0
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ([a_row(9, 30, 36, xid=COORDINATOR)], {"rolled_back"}),
+        ([server_row(8, 29, 36, "5.1.1")], {"rolled_back"}),
+        ([server_row(8, 29, 36, "5.1.1"), a_row(9, 30, 7, xid=COORDINATOR)], {"rolled_back"}),
+        ([a_row(9, 30, 7, xid=COORDINATOR)], {"undone"}),
+        ([], {"carried_out"}),
+    ],
+    ids=["coordinator rolls back", "server rolls back", "server rolls back, coordinator commits", "commit", "open"],
+)
+def test_what_a_parallel_server_undoes_is_undone(spark, tmp_path: Path, ends: list, expected: set) -> None:
+    """The undo row tells no coordinator: rows that a rollback writes lack what others have."""
+    rows = [server_row(0, 20, 1, "5.1.1"), server_row(1, 21, 2, "5.1.1", rollback=True, pxid=None), *ends]
+
+    found = assembled_rows(spark, tmp_path, rows)
+
+    assert set(fates(found).values()) == expected
+    assert not found.census.problems
+    assert found.census.balance(0, found.survey).difference == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([server_row(1, 30, 7, "5.1.1"), a_row(2, 32, 7, xid=COORDINATOR)], "its coordinator 9.9.9 at SCN 32"),
+        ([server_row(1, 30, 7, "5.1.1"), a_row(2, 32, 36, xid=COORDINATOR)], "its coordinator 9.9.9 rolled back"),
+        ([server_row(1, 30, 7, "5.1.1")], "its coordinator 9.9.9 is still open"),
+        (
+            [server_row(1, 30, 3, "6.1.1", row_id="5.1.1", thread=2), a_row(2, 30, 7, xid=COORDINATOR)],
+            "servers on two redo threads change the row",
+        ),
+    ],
+    ids=["other SCN", "coordinator rolled back", "coordinator open", "two threads"],
+)
+def test_parallel_dml_that_contradicts_itself_stops_its_table(spark, tmp_path: Path, rows: list, message: str) -> None:
+    found = assembled_rows(spark, tmp_path, [server_row(0, 20, 1, "5.1.1"), *rows])
+
+    problem = found.census.problems[0, 0]
+    assert (message in problem.what, problem.scn) == (True, 30)
+    assert found.census.balance(0, found.survey).difference == 0
+
+
+def test_a_snapshot_lets_go_of_a_contradiction_only_above_every_end(spark, tmp_path: Path) -> None:
+    rows = [server_row(0, 20, 1, "5.1.1"), server_row(1, 30, 7, "5.1.1"), a_row(2, 32, 7, xid=COORDINATOR)]
+
+    between, above = (assembled_rows(spark, tmp_path / str(p), rows, position=p) for p in (30, 32))
+
+    assert between.census.problems[0, 0].scn == 31
+    assert set(fates(above).values()) == {"before_position"}
+    assert not above.census.problems
+
+
+def test_a_server_that_commits_before_its_coordinator_is_carried_with_its_commit(spark, tmp_path: Path) -> None:
+    first = [server_row(0, 20, 1, "5.1.1"), server_row(1, 30, 7, "5.1.1")]
+    opened = assembled_rows(spark, tmp_path, first, position=50)
+
+    closed = assembled_rows(
+        spark, tmp_path, [a_row(0, 120, 7, xid=COORDINATOR)], 100, 200, carried_over(opened, tmp_path / "carry"), position=110
+    )
+
+    assert not opened.census.problems
+    assert "at SCN 30, its coordinator 9.9.9 at SCN 120" in closed.census.problems[0, 0].what
+    assert closed.census.balance(0, closed.survey).difference == 0
+
+
+def test_a_coordinator_known_by_its_servers_alone_is_rolled_back_without_its_sequence(spark, tmp_path: Path) -> None:
+    opened = assembled_rows(spark, tmp_path, [a_row(0, 19, 6, xid=COORDINATOR), server_row(1, 20, 1, "5.1.1")])
+    second = [
+        server_row(0, 110, 2, "5.1.4294967295", row_id="5.1.1", rollback=True, pxid=None),
+        a_row(1, 111, 36, xid="9.9.4294967295"),
+    ]
+
+    closed = assembled_rows(spark, tmp_path, second, 100, 200, carried_over(opened, tmp_path / "carry"))
+
+    assert fates(closed) == {("5.1.1", 1): "rolled_back", ("5.1.1", 0): "rolled_back"}
+    assert closed.census.balance(0, closed.survey).difference == 0
+
+
+def test_a_row_that_is_not_understood_waits_for_its_transaction(spark, tmp_path: Path) -> None:
+    """It must not be taken for settled by a snapshot that is older than its commit."""
+    unsupported = a_row(0, 20, 255, seg_owner="SHOP", table_name="T", object_id=7)
+    opened = assembled_rows(spark, tmp_path, [unsupported])
+
+    ends = {7: "applied", 36: "rolled_back"}
+    carry = carried_over(opened, tmp_path / "carry")
+    closed = {
+        code: assembled_rows(spark, tmp_path / str(code), [a_row(0, 120, code)], 100, 200, carry, position=50) for code in ends
+    }
+
+    assert (fates(opened), opened.census.problems) == ({("1.2.3", 0): "carried_out"}, {})
+    assert {code: set(fates(found).values()) for code, found in closed.items()} == {c: {e} for c, e in ends.items()}
+    assert {code: len(found.census.problems) for code, found in closed.items()} == {7: 1, 36: 0}
+    assert closed[7].census.problems[0, 0].scn == 120
+
+
+def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> None:
+    """Transactions on rows of their own: each line is one situation, with what becomes of its rows."""
+    situations: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
+        "undo before its change, over an update that stands (19.13)": (
+            [a_row(0, 20, 3), a_row(1, 21, 3, rollback=True, rs_id="same"), a_row(2, 21, 3, rs_id="same"), a_row(3, 22, 7)],
+            ["applied", "undone", "undone"],
+        ),
+        "the undo of another row first": (
+            [a_row(0, 20, 2, rollback=True, rs_id="same"), a_row(1, 20, 1, rs_id="same"), a_row(2, 22, 7)],
+            ["undone", "undone"],
+        ),
+        "the ROWID used again after its insert was undone": (
+            [a_row(0, 20, 1), a_row(1, 21, 2, rollback=True), a_row(2, 22, 1), a_row(3, 23, 7)],
+            ["undone", "undone", "applied"],
+        ),
+        "a storm of violated constraints, then one that fits": (
+            [
+                *(a_row(n, 20 + n, 2 if n % 2 else 1, rollback=n % 2 == 1) for n in range(40)),
+                a_row(40, 70, 1),
+                a_row(41, 71, 7),
+            ],
+            ["undone"] * 40 + ["applied"],
+        ),
+        "insert, update, key change, delete, insert again, back to a savepoint": (
+            [
+                *(a_row(n, 20 + n, code) for n, code in enumerate((1, 3, 3, 2, 1))),
+                *(a_row(5 + n, 30 + n, code, rollback=True) for n, code in enumerate((2, 1, 3))),
+                a_row(8, 40, 7),
+            ],
+            ["applied", "applied", "undone", "undone", "undone", "undone", "undone", "undone"],
+        ),
+        "everything undone, then committed": (
+            [a_row(0, 20, 3), a_row(1, 21, 3, rollback=True), a_row(2, 22, 7)],
+            ["undone", "undone"],
+        ),
+        "a rollback without sequence": (
+            [a_row(0, 20, 1), a_row(1, 21, 2, rollback=True, xid="unknown"), a_row(2, 22, 36, xid="unknown")],
+            ["rolled_back", "rolled_back"],
+        ),
+        "the rollback of a transaction that another thread recovers": (
+            [a_row(0, 20, 1), a_row(1, 60, 2, rollback=True, thread=2), a_row(2, 61, 36, thread=2)],
+            ["rolled_back", "rolled_back"],
+        ),
+        "a START without transaction": ([a_row(0, 19, 6, xid="0.0.0"), a_row(1, 20, 1), a_row(2, 21, 7)], ["applied"]),
+        "no START at all, and an end on thread 0": ([a_row(0, 20, 1), a_row(1, 21, 7, thread=0)], ["applied"]),
+    }
+    rows, expected = [], {}
+    for n, (mine, what) in enumerate(situations.values()):
+        xids = {"1.2.3": f"1.{n}.3", "unknown": f"1.{n}.4294967295", "0.0.0": "0.0.0"}
+        rows += [{**row, "slice": n, "xid": xids[row["xid"]], "row_id": f"R{n}"} for row in mine]
+        expected |= {(n, row["ordinal"]): w for row, w in zip((r for r in mine if r["operation_code"] < 5), what, strict=True)}
+    # One undo slot, used again and again: the same xid in another container, the next sequences in this one.
+    slot = [
+        a_row(0, 20, 1, xid="5.5.1"), a_row(1, 21, 1, xid="5.5.1", con_id=4), a_row(2, 22, 36, xid="5.5.1", con_id=4),
+        a_row(3, 23, 7, xid="5.5.1"), a_row(4, 24, 1, xid="5.5.2"), a_row(5, 25, 2, xid="5.5.4294967295", rollback=True),
+        a_row(6, 26, 36, xid="5.5.4294967295"), a_row(7, 27, 1, xid="5.5.3"), a_row(8, 28, 7, xid="5.5.3"),
+    ]  # fmt: skip
+    rows += [{**row, "slice": 99, "row_id": f"S{row['con_id']}"} for row in slot]
+    expected |= {(99, 0): "applied", (99, 1): "rolled_back", (99, 4): "rolled_back", (99, 5): "rolled_back", (99, 7): "applied"}
+
+    found = assembled_rows(spark, tmp_path, rows)
+
+    assert {(row["slice"], row["ordinal"]): row["disposition"] for row in found.changes.collect()} == expected
+    assert not found.census.problems
+    assert found.census.balance(0, found.survey).difference == 0
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
         ([a_row(0, 20, 2, rollback=True), a_row(1, 21, 7)], "an undo row finds no change to undo"),
+        ([a_row(0, 20, 2, rollback=True), a_row(1, 20, 1), a_row(2, 21, 7)], "an undo row finds no change to undo"),
         ([a_row(0, 20, 1), a_row(1, 20, 3, rollback=True), a_row(2, 21, 7)], "does not fit the change before it"),
         ([a_row(0, 20, 1, xid="1.2.4294967295", rollback=True)], "belongs to no known transaction"),
-        ([a_row(0, 20, 1, pxid="9.9.9"), a_row(1, 21, 7, xid="9.9.9")], "parallel DML"),
         (
             [a_row(0, 20, 255, seg_owner="SHOP", table_name="T", object_id=7), a_row(1, 21, 7)],
             "operation 255 is not understood",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -19,25 +21,68 @@ def images(fate: Fate) -> tuple[Any, Any, Any, Any]:
     return (fate.row, before and int(before["1"]), after and int(after["1"]), after and after["2"])
 
 
-@settings(max_examples=150, deadline=None)
-@given(seed=st.integers(0, 10**9), data=st.data())
-def test_any_cut_into_windows_and_batches_gives_the_table_as_of_their_end(seed: int, data: st.DataObject) -> None:
-    history = History(seed)
+def test_the_histories_hold_what_they_promise() -> None:
+    histories = [History(seed).rows for seed in range(60)]
+    rows = [row for history in histories for row in history]
+    undo = [(row["rs_id"], row["number"]) for row in rows if row["rollback"]]
+    commits = [
+        Counter(row["scn"] for row in history if row["operation_code"] == 7 and not row["pxid"]) for history in histories
+    ]
+
+    assert {row["operation_code"] for row in rows if row["pxid"]} == {1, 2, 3, 6, 7, 36}
+    assert any(row["xid"].endswith(".4294967295") for row in rows)
+    assert any(rs_id != f"0x{number:06x}.00000001.0010" for rs_id, number in undo), "no undo row before its change"
+    assert any(a["scn"] > b["scn"] for history in histories for a, b in itertools.pairwise(history)), "no late row"
+    assert any(count > 1 for counted in commits for count in counted.values()), "no commits at one SCN"
+
+
+@settings(max_examples=1000, deadline=None)
+@given(seed=st.integers(0, 10**9), steps=st.integers(1, 90), data=st.data())
+def test_any_cut_into_windows_and_batches_gives_the_table_as_of_their_end(seed: int, steps: int, data: st.DataObject) -> None:
+    history = History(seed, steps)
     windows = history.cut(history.random_edges())
     sizes = [data.draw(st.integers(1, 3)) for _ in windows]
     table: dict[Any, Any] = {}
     carried: list[Any] = []
+    told: dict[int, str] = {}
     at = 0
     for size in sizes:
         batch, at = windows[at : at + size], at + size
         if not batch:
             break
-        fates = assemble([*carried, *(row for _, _, rows in batch for row in rows)])
-        assert not [fate for fate in fates if fate.problem]
+        rows = [*carried, *(row for _, _, mine in batch for row in mine)]
+        fates = assemble(rows)
+        end = batch[-1][1] - 1
         net = fold(images(fate) for fate in fates if fate.disposition == "applied")
         table = {key: value for key, value in {**table, **net}.items() if value is not None}
-        assert table == history.truth(batch[-1][1] - 1)
+        told |= {fate.row["number"]: fate.disposition for fate in fates}
         carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
+
+        assert not [fate for fate in fates if fate.problem]
+        assert table == history.truth(end)
+        assert told == history.fates(end)
+        assert len(fates) == sum(row["operation_code"] in (1, 2, 3) for row in rows)
+        again = assemble(rows, position=end)  # the same batch once more, when its table is complete already
+        assert {fate.disposition for fate in again} <= {"before_position", "rolled_back", "carried_out"}
+        assert [fate.row for fate in again if fate.disposition == "carried_out"] == carried
+
+
+@settings(max_examples=150, deadline=None)
+@given(seed=st.integers(0, 10**9), data=st.data())
+def test_a_snapshot_at_any_moment_hands_over_without_loss(seed: int, data: st.DataObject) -> None:
+    """Also while transactions, and coordinators of parallel servers, are open: only commits above it are applied."""
+    history = History(seed)
+    at = data.draw(st.integers(1000, history.end - 1))
+    cut = data.draw(st.integers(1001, max(1001, history.end - 1)))
+    table: dict[Any, Any] = dict(history.truth(at))
+    carried: list[Any] = []
+    for _, _, rows in history.cut([cut]):
+        fates = assemble([*carried, *rows], position=at)
+        net = fold(images(fate) for fate in fates if fate.disposition == "applied")
+        table = {key: value for key, value in {**table, **net}.items() if value is not None}
+        carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
+
+    assert table == history.truth(history.end)
 
 
 @pytest.mark.parametrize(
@@ -49,18 +94,35 @@ def test_any_cut_into_windows_and_batches_gives_the_table_as_of_their_end(seed: 
         ("insert, delete, both undone", [(1, False), (2, False), (1, True), (2, True)], {0, 1, 2, 3}, set()),
         ("an undo of nothing", [(2, True)], {0}, {0}),
         ("an undo that does not fit", [(1, False), (3, True)], {0, 1}, {1}),
+        ("a storm at one ROWID", [(1, False), (2, True)] * 50, set(range(100)), set()),
+        ("a savepoint storm", [(3, False)] * 50 + [(3, True)] * 49, set(range(1, 99)), set()),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_undo_rows_cancel_the_newest_change_of_their_row(
     name: str, codes: list[tuple[int, bool]], undone: set[int], problems: set[int]
 ) -> None:
-    rows = [{"operation_code": code, "rollback": undo, "object_id": 1, "row_id": "AAA"} for code, undo in codes]
+    rows = [undoable(n, code, undo) for n, (code, undo) in enumerate(codes)]
 
     fates = fates_of(rows, (10, 1, "x"))
 
     assert {i for i, fate in enumerate(fates) if fate.disposition == "undone"} == undone
     assert {i for i, fate in enumerate(fates) if fate.problem} == problems
+
+
+def undoable(address: int, code: int, undo: bool) -> dict[str, Any]:
+    where = {"object_id": 1, "row_id": "AAA", "thread": 1, "rs_id": str(address), "ssn": 0}
+    return {"operation_code": code, "rollback": undo, **where}
+
+
+def test_an_undo_row_before_its_change_is_told_by_their_address() -> None:
+    """19.13: without the address the undo would be taken for that of the update before, which stands."""
+    stands, undo, undone = undoable(1, 3, False), undoable(2, 3, True), undoable(2, 3, False)
+
+    fates = fates_of([stands, undo, undone], (10, 1, "x"))
+
+    assert [fate.disposition for fate in fates] == ["applied", "undone", "undone"]
+    assert not any(fate.problem for fate in fates)
 
 
 def test_a_rollback_without_sequence_ends_the_transaction_that_held_its_slot() -> None:

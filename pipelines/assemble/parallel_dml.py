@@ -1,0 +1,82 @@
+"""Parallel DML: every parallel server writes under a transaction of its own (XID), which the coordinator's (PXID) decides.
+
+A server's rows commit with the coordinator's commit. A server's own rollback undoes its rows whatever the coordinator does;
+its own commit must bear the coordinator's SCN. Where it does not, or where the coordinator rolls back or stays open after it,
+nobody knows when the rows became true: the table stops until it is complete beyond every end that is told.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from pipelines.assemble.unknown_xid import has_unknown_sequence
+
+NO_XID = "0.0.0"
+OWN = ("con_id", "own_xid")
+
+
+def is_parallel() -> Expression:
+    pxid = F.col("pxid")
+    return pxid.isNotNull() & (pxid != NO_XID) & (pxid != F.col("xid")) & ~has_unknown_sequence(pxid)
+
+
+def deciding_xid() -> Expression:
+    """The transaction whose end decides the row: the coordinator's, or the row's own."""
+    return F.when(is_parallel(), F.col("pxid")).otherwise(F.col("xid"))
+
+
+def tell_coordinators(rows: DataFrame) -> DataFrame:
+    """PXID on all rows of a parallel server, once one of them has told it: apart from it, an undo row would undo nothing."""
+    servers = rows.filter(is_parallel()).groupBy("con_id", "xid").agg(F.max("pxid").alias("told_pxid"))
+    told = rows.join(F.broadcast(servers), ["con_id", "xid"], "left")
+    return told.withColumn("pxid", F.coalesce("told_pxid", "pxid")).drop("told_pxid")
+
+
+def join_own_ends(changes: DataFrame, ended: DataFrame) -> DataFrame:
+    """`changes` have the deciding end; this holds it against the server's own. Adds `own_scn`, its own commit's, and
+    `settled_scn`, from which on a table that is complete needs the row no more."""
+    own = ended.select(
+        F.col("con_id"),
+        F.col("xid").alias("own_xid"),
+        F.col("commit_scn").alias("own_scn"),
+        F.col("rolled_back").alias("own_rolled_back"),
+    )
+    told = changes.withColumn("own_xid", F.when(is_parallel(), F.col("xid"))).join(own, list(OWN), "left")
+    own_scn, commit_scn, rolled_back = F.col("own_scn"), F.col("commit_scn"), F.col("rolled_back")
+    undone = F.coalesce("own_rolled_back", F.lit(False))
+    contradicted = own_scn.isNotNull() & ~commit_scn.eqNullSafe(own_scn)
+    decided = contradicted & rolled_back.isNotNull()
+    return told.withColumns(
+        {
+            "problem": F.coalesce("problem", F.when(contradicted, _contradiction()), _two_threads()),
+            "settled_scn": F.greatest(commit_scn, own_scn),
+            "commit_scn": F.when(~undone, F.when(decided, F.least(commit_scn, own_scn)).otherwise(commit_scn)),
+            "rolled_back": F.when(undone, True).when(decided, False).otherwise(rolled_back),
+        }
+    ).drop("own_xid", "own_rolled_back")
+
+
+def _contradiction() -> Expression:
+    coordinator = (
+        F.when(F.col("rolled_back").isNull(), F.lit("is still open"))
+        .when(F.col("rolled_back"), F.lit("rolled back"))
+        .otherwise(F.concat(F.lit("at SCN "), F.col("commit_scn")))
+    )
+    return F.concat(
+        F.lit("parallel DML: transaction "), "xid", F.lit(" commits at SCN "), "own_scn",
+        F.lit(", its coordinator "), "pxid", F.lit(" "), coordinator,
+    )  # fmt: skip
+
+
+def _two_threads() -> Expression:
+    """Within one transaction rows of two redo threads have no order but their SCN, which two of them may share."""
+    same_row = Window.partitionBy("subject", "con_id", deciding_xid(), "object_id", "row_id")
+    several = F.min("thread").over(same_row) != F.max("thread").over(same_row)
+    what = F.concat(
+        F.lit("parallel DML: servers on two redo threads change the row with ROWID "), F.coalesce("row_id", F.lit("none"))
+    )
+    return F.when(
+        several & F.coalesce(~F.col("rolled_back"), F.lit(False)), F.concat(what, F.lit(", transaction "), deciding_xid())
+    )
