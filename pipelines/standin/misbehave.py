@@ -241,22 +241,38 @@ class Misbehaviour:
     @lever(opposite="mend_network")
     def cut_network(self, after_rows: int = 0, times: int = 1) -> None:
         """Hang up in the middle of a fetch's response, once the result has given more than `after_rows` rows; so many times."""
-        self._listener.cut_fetches(after_rows, times)
+        self._listener.meddling.cut_fetches(after_rows, times)
 
     @lever()
     def mend_network(self) -> None:
-        """No connection is cut any more."""
-        self._listener.cut_fetches(None)
+        """No fetch is cut and no call left waiting any more."""
+        self._listener.meddling.cut_fetches(None)
+        self._listener.meddling.stall(False)
+
+    @lever(opposite="mend_network")
+    def stall_network(self) -> None:
+        """No call of any session is answered: it hangs until it is mended, or the client's call_timeout ends it (DPY-4024)."""
+        self._listener.meddling.stall(True)
+
+    @lever(opposite="mend_fetches")
+    def fail_fetches(self, code: int = 4036, after_rows: int = 0, times: int = 1) -> None:
+        """The server process fails in the middle of a fetch, with an error such as ORA-04036, ORA-00310 or ORA-00600."""
+        self._listener.meddling.fail_fetches(code, after_rows, times)
+
+    @lever()
+    def mend_fetches(self) -> None:
+        """No fetch fails any more."""
+        self._listener.meddling.fail_fetches(None)
 
     @lever(opposite="admit_clients")
     def refuse_clients(self, code: int = 12514) -> None:
         """The listener turns new clients away with this code; sessions that are there go on."""
-        self._listener.refuse = code
+        self._listener.meddling.refuse = code
 
     @lever()
     def admit_clients(self) -> None:
         """The listener takes clients again."""
-        self._listener.refuse = None
+        self._listener.meddling.refuse = None
 
     @lever(opposite="start_listener")
     def stop_listener(self) -> None:

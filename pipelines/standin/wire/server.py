@@ -1,7 +1,7 @@
 """The listener: accepts clients on a loopback port and gives each session a thread.
 
-It can be told to misbehave: `refuse` turns every new client away with a listener's code, `cut_fetches` hangs up on a client
-in the middle of a fetch, `stop_listening` closes the port.
+It can be told to misbehave: `stop_listening` closes the port, `drop_clients` hangs up on everybody, and `meddling` is what the
+sessions are made to suffer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import time
 from types import TracebackType
 
 from pipelines.standin.interface import Instance
+from pipelines.standin.wire.meddling import Meddling
 from pipelines.standin.wire.session import ClientSession
 from pipelines.standin.wire.watch import CallWatch
 
@@ -21,9 +22,7 @@ log = logging.getLogger(__name__)
 
 class Listener:
     def __init__(self, instance: Instance, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.refuse: int | None = None  # the code new clients are refused with, such as 12514 or 12528
-        self._cut_after: int | None = None
-        self._cuts_left = 0
+        self.meddling = Meddling()
         self._instance = instance
         self._socket = socket.create_server((host, port), backlog=128)
         self.host, self.port = self._socket.getsockname()[:2]
@@ -55,6 +54,7 @@ class Listener:
         if already:
             return
         self._close_port()
+        self.meddling.stall(False)
         with self._lock:
             sessions = dict(self._sessions)
         self.drop_clients()
@@ -65,18 +65,6 @@ class Listener:
         stuck = [thread.name for thread in sessions if thread.is_alive()]
         if stuck:
             raise TimeoutError(f"sessions did not end within {deadline_seconds} s: {', '.join(stuck)}")
-
-    def cut_fetches(self, after_rows: int | None, times: int = 1) -> None:
-        """The next `times` responses of results that have given more than `after_rows` rows stop half-way; None: no more."""
-        with self._lock:
-            self._cut_after, self._cuts_left = after_rows, times
-
-    def cuts(self, rows: int) -> bool:
-        with self._lock:
-            if self._cut_after is None or self._cuts_left <= 0 or rows <= self._cut_after:
-                return False
-            self._cuts_left -= 1
-            return True
 
     def drop_clients(self) -> None:
         """Hang up on everybody."""
@@ -113,7 +101,7 @@ class Listener:
             except OSError:  # closed
                 return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            session = ClientSession(self._instance, connection, self._watch, self)
+            session = ClientSession(self._instance, connection, self._watch, self.meddling)
             thread = threading.Thread(target=self._serve, args=(session,), name=f"standin-session-{client[1]}", daemon=True)
             with self._lock:
                 self._sessions[thread] = session

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import socket
 from dataclasses import dataclass
-from typing import Protocol
 
 from pipelines.standin.interface import Instance, OraError, Session
 from pipelines.standin.wire import handshake, messages, requests
 from pipelines.standin.wire.auth import Handshake, read_auth_request, user_name
 from pipelines.standin.wire.faults import CANCELLED, as_ora_error, cancelled
 from pipelines.standin.wire.lobs import LobStore
+from pipelines.standin.wire.meddling import Meddling
 from pipelines.standin.wire.packets import Disconnected, Marker, PacketStream
 from pipelines.standin.wire.reader import Reader, RequestNotUnderstood
 from pipelines.standin.wire.requests import ONE_WAY, PIGGYBACK, REQUEST, Dialect, Function
@@ -19,15 +19,6 @@ from pipelines.standin.wire.statements import Reply, Statements
 from pipelines.standin.wire.watch import CallWatch
 
 log = logging.getLogger(__name__)
-
-
-class Misbehaviour(Protocol):
-    """What a listener has been told to do wrong."""
-
-    refuse: int | None
-
-    def cuts(self, rows: int) -> bool:
-        """Whether the response of a fetch that has given so many rows is cut off now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +32,8 @@ class _LoggedOn:
 
 
 class ClientSession:
-    def __init__(self, instance: Instance, connection: socket.socket, watch: CallWatch, misbehaviour: Misbehaviour) -> None:
-        self._instance, self._watch, self._misbehaviour = instance, watch, misbehaviour
+    def __init__(self, instance: Instance, connection: socket.socket, watch: CallWatch, meddling: Meddling) -> None:
+        self._instance, self._watch, self._meddling = instance, watch, meddling
         self._stream = PacketStream(connection)
         self._session: Session | None = None
         self._sequence = 0
@@ -74,7 +65,7 @@ class ClientSession:
     def _log_on(self) -> _LoggedOn | None:
         stream = self._stream
         connect = handshake.receive_connect(stream)
-        code = self._misbehaviour.refuse
+        code = self._meddling.refuse
         if code is None and not self._instance.knows_service(connect.service):
             code = 12514
         if code is not None:
@@ -147,14 +138,20 @@ class ClientSession:
 
     def _answer(self, client: _LoggedOn, reader: Reader) -> None:
         with self._watch.running(self._stream, client.session) as call:
-            reply = self._reply(client, reader)
+            if self._meddling.hold_back(call):
+                reply: Reply | None = Reply(error=cancelled())
+            else:
+                reply = self._reply(client, reader)
         if reply is None:
             return
         if reply.error is not None and reply.error.code == CANCELLED and call.interrupted:
             self._stream.send_marker(Marker.BREAK)  # the client answers with RESET
             return
+        failure = self._meddling.failure(reply.count) if reply.is_fetch else None
+        if failure is not None:
+            reply = Reply(cursor=reply.cursor, error=failure)
         response = b"".join((*reply.parts, self._ending(reply)))
-        if reply.is_fetch and self._misbehaviour.cuts(reply.count):
+        if reply.is_fetch and self._meddling.cuts(reply.count):
             self._stream.send_half(response)
             raise Disconnected(f"told to drop the connection after {reply.count} rows")
         self._stream.send_data(response)

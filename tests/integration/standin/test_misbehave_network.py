@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import PIPE, Popen
 from subprocess import run as run_process
@@ -71,6 +72,31 @@ class TestNetwork:
         oracle.misbehave.mend_network()
 
         assert mined(miner)[1] is None
+
+    def test_a_fetch_fails_with_an_error_of_the_server(self, oracle, miner):
+        whole, _ = mined(miner)
+        oracle.misbehave.fail_fetches(code=4036, after_rows=500)
+
+        assert mined(miner) == (500, "ORA-04036")
+        assert mined(miner) == (whole, None)
+
+    def test_an_internal_error_ends_the_connection(self, oracle, miner):
+        oracle.misbehave.fail_fetches(code=600, after_rows=100)
+
+        assert mined(miner) == (100, "DPY-4011")
+
+    def test_a_stalled_call_is_ended_by_its_timeout_or_goes_on(self, oracle, miner):
+        with oracle.connect(oracle.capture_user) as patient, ThreadPoolExecutor() as pool:
+            miner.call_timeout = 300
+            oracle.misbehave.stall_network()
+            waiting = pool.submit(query, patient, "SELECT 1 FROM dual")
+
+            assert failure(query, miner, "SELECT 1 FROM dual").full_code == "DPY-4024"
+            assert not waiting.done()
+
+            oracle.misbehave.mend_network()
+            assert waiting.result(timeout=DEADLINE) == [(1,)]
+            assert query(miner, "SELECT 1 FROM dual") == [(1,)]
 
     def test_the_listener_turns_clients_away_and_keeps_its_sessions(self, oracle, miner):
         oracle.misbehave.refuse_clients()
