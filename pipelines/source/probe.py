@@ -110,6 +110,7 @@ def logminer_rights(source: Source) -> Iterable[Finding]:
         "start_logmnr": lambda: source.call("start_logmnr", start_scn=1, end_scn=2),
         "probe_contents": lambda: source.query("probe_contents"),
         "mined_logs": lambda: source.query("mined_logs"),
+        "mining_parameters": lambda: source.query("mining_parameters"),
     }
     for name, ask in asked.items():
         try:

@@ -25,6 +25,14 @@ PDB = "FREEPDB1"
 ITEMS = TableId("SHOP", "ITEMS")
 LONG_NUMBER = "12345678901234567890123456789012345678"
 ONCE = RetryRule(0.01, 0.01, 1)
+VIEWS = (
+    "V_$DATABASE", "V_$DATABASE_INCARNATION", "V_$THREAD", "V_$LOG", "V_$ARCHIVED_LOG", "V_$LOG_HISTORY", "V_$INSTANCE",
+    "V_$PARAMETER", "V_$PDBS", "CDB_TABLES", "GV_$TRANSACTION", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS",
+    "V_$LOGMNR_PARAMETERS",
+)  # fmt: skip
+RIGHTS = (
+    "CREATE SESSION", "SET CONTAINER", "LOGMINING", "EXECUTE ON DBMS_LOGMNR", *(f"SELECT ON {view}" for view in VIEWS),
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -223,28 +231,27 @@ def test_every_missing_right_is_a_finding_with_its_grant(oracle):
 
 
 def test_a_user_who_cannot_see_into_containers_is_told_although_nothing_fails(oracle):
-    rights = [
-        f"SELECT ON {view}"
-        for view in (
-            "V_$DATABASE", "V_$DATABASE_INCARNATION", "V_$THREAD", "V_$LOG", "V_$ARCHIVED_LOG", "V_$LOG_HISTORY", "V_$INSTANCE",
-            "V_$PARAMETER", "V_$PDBS", "CDB_TABLES", "GV_$TRANSACTION", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS",
-        )
-    ]  # fmt: skip
-    have = ("CREATE SESSION", "SET CONTAINER", "LOGMINING", "EXECUTE ON DBMS_LOGMNR", *rights)
-
-    with open_source(poor(oracle, "C##BLIND", *have), retry=ONCE) as source:
+    with open_source(poor(oracle, "C##BLIND", *RIGHTS), retry=ONCE) as source:
         cures = " ".join(f.cure for f in findings(source))
 
     assert "SET CONTAINER_DATA = ALL" in cures
 
 
+@pytest.mark.parametrize("number", range(len(VIEWS)), ids=VIEWS)
+def test_one_view_that_may_not_be_read_is_a_finding_with_its_grant(oracle, number):
+    name, view = f"C##LACKS{number}", VIEWS[number]
+    have = [right for right in RIGHTS if right != f"SELECT ON {view}"]
+    user = poor(oracle, name, *have, "SELECT ANY TABLE", "FLASHBACK ANY TABLE")
+    run(oracle, f"ALTER USER {name} SET CONTAINER_DATA = ALL CONTAINER = CURRENT", user="SYS")
+
+    with open_source(user, retry=ONCE) as source:
+        cures = {f.cure for f in findings(source)}
+
+    assert any(f"GRANT SELECT ON SYS.{view} TO {name}" in cure for cure in cures), cures
+
+
 def test_a_table_whose_past_may_not_be_read_is_a_finding_with_its_grant(oracle):
-    views = (
-        "V_$DATABASE", "V_$DATABASE_INCARNATION", "V_$THREAD", "V_$LOG", "V_$ARCHIVED_LOG", "V_$LOG_HISTORY", "V_$INSTANCE",
-        "V_$PARAMETER", "V_$PDBS", "CDB_TABLES", "GV_$TRANSACTION", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS",
-    )  # fmt: skip
-    have = ("CREATE SESSION", "SET CONTAINER", "LOGMINING", "EXECUTE ON DBMS_LOGMNR", "SELECT ANY TABLE")
-    user = poor(oracle, "C##PRESENT", *have, *(f"SELECT ON {view}" for view in views))
+    user = poor(oracle, "C##PRESENT", *RIGHTS, "SELECT ANY TABLE")
     run(oracle, "ALTER USER C##PRESENT SET CONTAINER_DATA = ALL CONTAINER = CURRENT", user="SYS")
 
     with open_source(user, retry=ONCE) as source:
