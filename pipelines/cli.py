@@ -18,6 +18,7 @@ from rich.text import Text
 
 from pipelines.config import Pipeline, load_configuration
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
+from pipelines.table import TableId
 
 EXIT_CODES = """Exit codes: 0 done · 1 a person must choose (the message says what) · 2 configuration or usage ·
 3 something differs or is held · 75 try again later (for `run` also: an archived log is due and not there yet)."""
@@ -34,6 +35,16 @@ notes = Console(stderr=True)
 class Output(StrEnum):
     table = "table"
     json = "json"
+
+
+def table_names(names: list[str] | None) -> list[str] | None:
+    """Refuses what is no OWNER.TABLE before anything is opened."""
+    for name in names or ():
+        try:
+            TableId.parse(name)
+        except ValueError as wrong:
+            raise typer.BadParameter(str(wrong)) from None
+    return names
 
 
 ConfigOption = Annotated[
@@ -140,7 +151,9 @@ def doctor(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 
 @app.command()
 def snapshot(
-    tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: those without contents yet.")] = None,
+    tables: Annotated[
+        list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: those without contents yet.", callback=table_names)
+    ] = None,
     pipeline: PipelineOption = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Read a live or held table anew and replace its contents.")
@@ -239,7 +252,7 @@ def runway_row(thread: dict[str, Any]) -> tuple[object, ...]:
 
 @app.command()
 def verify(
-    tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all.")] = None,
+    tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all.", callback=table_names)] = None,
     pipeline: PipelineOption = None,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -263,7 +276,7 @@ def verify(
 
 @app.command()
 def resume(
-    tables: Annotated[list[str], typer.Argument(help="OWNER.TABLE ...")],
+    tables: Annotated[list[str], typer.Argument(help="OWNER.TABLE ...", callback=table_names)],
     pipeline: PipelineOption = None,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -317,7 +330,7 @@ def remine(
 def backfill(
     from_scn: Annotated[int, typer.Option("--from", help="First commit SCN.")],
     to_scn: Annotated[int, typer.Option("--to", help="Commit SCNs below this one.")],
-    tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all.")] = None,
+    tables: Annotated[list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all.", callback=table_names)] = None,
     pipeline: PipelineOption = None,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Do it, or only show the plan.")] = False,
     config: ConfigOption = None,

@@ -62,6 +62,28 @@ def test_a_pipeline_that_is_not_there_names_those_that_are(settings: Path) -> No
     assert "one of: shop" in output
 
 
+@pytest.mark.parametrize("command", [["snapshot"], ["verify"], ["resume"], ["backfill", "--from", "1", "--to", "2"]])
+def test_what_is_no_table_name_is_a_mistake_of_usage(settings: Path, command: list[str]) -> None:
+    code, output = run(*command, "orders", "--config", str(settings))
+
+    assert code == 2
+    assert "not OWNER.TABLE: 'orders'" in output
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        (["--from", "5", "--to", "5"], "[5, 5) holds no SCN"),
+        (["--from", "5", "--to", "6", "SHOP.ORDER"], "is no table of the pipeline"),
+        (["--from", "5", "--to", "6", "--execute"], "[5, 6) is not landed whole: nothing is landed"),
+    ],
+)
+def test_a_backfill_that_cannot_be_done_is_refused_with_its_findings(settings: Path, order: list[str], said: str) -> None:
+    code, output = run("backfill", *order, "--config", str(settings), "--output", "json")
+
+    assert (code, [f["what"] for f in json.loads(output)["findings"]]) == (2, [said])
+
+
 def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
     code, output = run("status", "--config", str(settings), "--output", "json")
 
