@@ -233,7 +233,7 @@ def runway(name: NameArgument = None, config: ConfigOption = None, output: Outpu
         show(output, result, lambda: Text(f"{result['summary']}\n{result['standing']}"))
         if output is Output.table:
             if rows := [runway_row(t) for t in result["threads"]]:
-                console.print(grid("", ("redo thread", "needs log", "kept from log", "hours left", "older redo"), rows))
+                console.print(grid("", ("thread", "needs log", "kept from log", "hours left", "older redo"), rows))
             console.print(findings_text([Finding(**f) for f in result["findings"]]), soft_wrap=True, end="")
     if result["state"] != "enough":
         raise typer.Exit(TERMINAL)
@@ -244,7 +244,7 @@ def runway_row(thread: dict[str, Any]) -> tuple[object, ...]:
         return "" if of is None else f"{of['sequence']} of {(of['began_at'] or '')[5:16]}"
 
     hours = "" if thread["hours_left"] is None else f"{int(thread['hours_left'] * 10) / 10:.1f}"
-    left = "lost" if thread["lost"] else f"at least {hours}" if thread["at_least"] and hours else hours
+    left = "lost" if thread["lost"] else f"≥ {hours}" if thread["at_least"] and hours else hours
     needed = log(thread["needed"]) + ("" if thread["needed_is_archived"] or thread["needed"] is None else ", online")
     kept = log(thread["oldest"]) if thread["bytes_kept"] else "none older"
     return (f"{thread['thread']} {thread['instance'] or ''}", needed, kept, left, thread["older_redo"])

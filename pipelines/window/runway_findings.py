@@ -34,16 +34,15 @@ def headline(runway: Runway) -> str:
         return "no redo thread has any more redo to give"
     amount = f"{in_hours(runway.hours_left)} and {in_units(runway.bytes_left)} of redo"
     if runway.at_least:
-        return f"no archived log has been deleted yet; {amount} lie behind what is needed"
+        return f"no archived log has been deleted yet; {amount} lie before what is needed"
     return f"{amount} are left before something that is needed may be deleted"
 
 
 def findings(runway: Runway, limits: Limits, lag_seconds: int | None, pipeline: str) -> tuple[Finding, ...]:
     """The gravest first. `lag_seconds` is ARCHIVE_LAG_TARGET."""
-    found = []
-    if runway.lost is not None:
-        found.append(Finding("redo", runway.lost.what, runway.lost.cure))
-    elif state_of(runway, limits) == LOW:
+    lost = dict.fromkeys(error for error in (*(t.lost for t in runway.threads), runway.lost) if error is not None)
+    found = [Finding("redo", error.what, error.cure) for error in lost]
+    if state_of(runway, limits) == LOW:
         found.append(low_finding(first_to_lose(runway), runway, limits, pipeline))
     return (*found, *(held_finding(held, lag_seconds) for held in runway.held_back))
 

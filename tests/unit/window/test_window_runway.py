@@ -190,6 +190,14 @@ def test_what_is_lost_is_told_with_its_cure():
     assert (finding.severity, "RESTORE ARCHIVELOG THREAD 1 SEQUENCE 5" in finding.cure) == ("error", True)
 
 
+def test_of_every_thread_that_lost_a_log_the_log_is_told():
+    found = runway(11, "5@10x 6@20 7@30 8@90..", "4@10x 6@20 7@90..")
+
+    told = [finding.what for finding in findings(found, Limits(), 300, "shop")]
+
+    assert [f"Redo Thread {n} is inconsistent" in what for n, what in enumerate(told, 1)] == [True, True]
+
+
 def test_a_position_that_was_rewound_is_lost():
     control = facts("1@10 2@90..")
     line = (Incarnation(RESETLOGS, Scn(1), "PARENT", Scn(0)), Incarnation(12, Scn(500), "CURRENT", Scn(1)))
