@@ -44,7 +44,7 @@ def add_column(spark: SparkSession, task: TableTask, piece: Piece, step: Step, t
     if step.column.name.lower() in {column.name.lower() for column in have.values()}:
         raise SchemaConflict(
             f"the target already has another column {step.column.name}",
-            cure=f"`redolake snapshot {task.table}` takes the table anew",
+            cure=f"`redolake snapshot {task.table} --replace` takes the table anew",
             table=task.table,
             scn=step.scn,
         )

@@ -64,7 +64,7 @@ def _version_at(task: TableTask, begin: int, end: int) -> TableVersion:
         if version.from_scn < later.from_scn < end and {c.id for c in later.columns} != {c.id for c in version.columns}:
             raise SchemaConflict(
                 "the table's columns change, but no DDL that is followed says so",
-                cure=f"`redolake snapshot {task.table}` takes the table anew",
+                cure=f"`redolake snapshot {task.table} --replace` takes the table anew",
                 table=task.table,
                 scn=later.from_scn,
             )

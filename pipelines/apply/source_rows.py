@@ -37,7 +37,7 @@ def read_source(
     if absent:
         raise SchemaConflict(
             f"columns are absent from the rows that were read: {', '.join(absent)}",
-            cure=f"`redolake snapshot {version.table}` reads them anew",
+            cure=f"`redolake snapshot {version.table} --replace` reads them anew",
             table=version.table,
         )
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}

@@ -19,7 +19,7 @@ from pipelines.apply.delta_log import last_txn, latest_version
 from pipelines.apply.evolve import evolve
 from pipelines.apply.merge import Merged, merge, total
 from pipelines.apply.net import events, net_change
-from pipelines.apply.older_rows import complete, open_columns
+from pipelines.apply.left_open import complete, open_columns
 from pipelines.apply.pieces import Piece, plan_pieces
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
@@ -99,7 +99,10 @@ def apply_pieces(
     if pieces:
         if latest_version(task.target) is None:
             raise SchemaConflict(
-                "the target table is not there", cure=f"`redolake snapshot {task.table}`", table=task.table, path=task.target
+                "the target table is not there",
+                cure=f"`redolake snapshot {task.table} --replace`",
+                table=task.table,
+                path=task.target,
             )
         progress.complete_to = max(scns.start - 1, -1 if position is None else position)
     for piece in pieces:
@@ -130,7 +133,7 @@ def merge_piece(
     decoded = decode(committed.frame, known, task.rules, columns, key, defaulted, translation).localCheckpoint()
     if left_open := open_columns(decoded, [c for c in columns if c.id not in key]):
         target = spark.read.format("delta").load(task.target)
-        decoded = complete(decoded, target, left_open, [have[column_id] for column_id in key])
+        decoded = complete(decoded, target, left_open, [have[column_id] for column_id in key], committed.count)
     net = net_change(events(decoded, key), key).localCheckpoint()
     check_net(task, net, committed.count)
     tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})
@@ -151,7 +154,7 @@ def check_net(task: TableTask, net: DataFrame, expected: int) -> None:
         kind = FINDINGS[found["code"]]  # type: ignore[index]
         raise kind(
             found["what"],  # type: ignore[index]
-            cure=f"`redolake snapshot {task.table}` takes the table anew; the landed redo is kept, so please report it",
+            cure=f"`redolake snapshot {task.table} --replace` takes the table anew; the landed redo is kept, please report it",
             table=task.table,
             scn=found["scn"],  # type: ignore[index]
             commit_scn=found["commit_scn"],  # type: ignore[index]
@@ -179,5 +182,5 @@ def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:
         "code": type(surprise).__name__,
         "what": str(surprise).strip()[:2000],
         "where": {"table": str(table)},
-        "cure": f"report it; `redolake resume {table}` tries again, `redolake snapshot {table}` takes the table anew",
+        "cure": f"report it; `redolake resume {table}` tries again, `redolake snapshot {table} --replace` takes the table anew",
     }

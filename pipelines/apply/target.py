@@ -101,7 +101,7 @@ def check_columns(version: TableVersion, rules: Rules, have: dict[int, TargetCol
         names = ", ".join(dict.fromkeys(f"{name} {type_}" for _, (name, type_) in differing))
         raise SchemaConflict(
             f"the target's columns are not those of the table: {names}",
-            cure=f"`redolake snapshot {version.table}` takes the table anew",
+            cure=f"`redolake snapshot {version.table} --replace` takes the table anew",
             table=version.table,
             version_scn=version.from_scn,
         )

@@ -42,7 +42,7 @@ class TableVersions(Door):
             if there.scalar_one() != json.loads(json.dumps(dict(body))):
                 raise SchemaConflict(
                     "another version of the table is recorded for this SCN",
-                    cure=f"`redolake snapshot {table}` takes the table anew",
+                    cure=f"`redolake snapshot {table} --replace` takes the table anew",
                     table=table,
                     scn=from_scn,
                     source=source,

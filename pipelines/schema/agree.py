@@ -20,7 +20,7 @@ def agree(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict 
         return None
     return SchemaConflict(
         f"the table's columns as the redo tells them are not those of the dictionary: {difference}",
-        cure=f"`redolake snapshot {derived.table}` takes the table anew under the dictionary's columns",
+        cure=f"`redolake snapshot {derived.table} --replace` takes the table anew under the dictionary's columns",
         table=derived.table,
         scn=dictionary.scn_before,
     )

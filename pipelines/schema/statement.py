@@ -34,14 +34,14 @@ class Word:
 
 
 def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
-    """The table stops here: what the statement is, and the two ways on."""
+    """The table stops here: what the statement is, and the way on."""
     statement = " ".join(row.sql.split())
     if len(statement) > 300:
         statement = statement[:300] + " ..."
     return SchemaConflict(
         f"{why}: {statement}",
-        cure=f"`redolake snapshot {table}` takes the table anew as it is now, history before it stays as it was; "
-        f"`redolake resume {table}` goes on under the columns known so far, if the statement changed neither columns nor rows",
+        cure=f"`redolake snapshot {table} --replace` takes the table anew as it is now; `redolake resume` would stop at the "
+        "same statement, until a Redolake is installed that follows it",
         table=table,
         scn=row.scn,
         thread=row.thread,

@@ -58,7 +58,7 @@ def stored_columns(table: DictionaryTable) -> list[DictionaryColumn]:
             raise SchemaConflict(
                 f"hidden column {column.name} lies in the segment, which is not supported yet",
                 cure="drop it (for unused columns: ALTER TABLE .. DROP UNUSED COLUMNS) and take the table anew with "
-                f"`redolake snapshot {table.table}`, or leave the table out",
+                f"`redolake snapshot {table.table} --replace`, or leave the table out",
                 table=table.table,
             )
     return sorted(stored, key=lambda column: column.segment_id or 0)
@@ -89,7 +89,7 @@ def valid_at(versions: Sequence[TableVersion], scn: int) -> TableVersion:
         table = versions[0].table if versions else None
         raise SchemaConflict(
             "no version of the table is known for this SCN",
-            cure=f"`redolake snapshot {table}` takes the table anew" if table else "capture the table first",
+            cure=f"`redolake snapshot {table} --replace` takes the table anew" if table else "capture the table first",
             table=table,
             scn=scn,
         )
