@@ -10,7 +10,7 @@ from pipelines.errors import Finding
 from pipelines.redo import LogFile
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.source.runway_facts import KeepingFacts, RecoveryArea, read_keeping, read_snapshot_need
-from pipelines.steps.correcting import correct_ledger
+from pipelines.steps.correcting import proven_position
 from pipelines.steps.workplace import opened_source, workplace
 from pipelines.window.runway import HeldBack, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units
@@ -19,8 +19,7 @@ from pipelines.window.runway_findings import findings, headline, in_hours, in_un
 def runway(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
     """`state` is enough, low or lost. Before the first snapshot it tells about the redo that a snapshot taken now needs."""
     with workplace(pipeline) as work:
-        correct_ledger(work)
-        position = work.ledger.position(pipeline.name)
+        position = proven_position(work)  # and not the ledger's, which a step beside this one may be about to correct
     with opened_source(pipeline, source) as oracle:
         keeping = read_keeping(oracle)
         if position is None:
