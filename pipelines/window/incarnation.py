@@ -43,10 +43,13 @@ def lineage(incarnations: tuple[Incarnation, ...]) -> list[Incarnation]:
     return line
 
 
-def newest_scn(facts: RedoFacts) -> Scn:
-    """The highest SCN that any view shows. CURRENT_SCN alone may lag: it differs a little by RAC node, and by standby."""
-    logs = [g.next_scn or g.first_scn for g in (*facts.archived, *facts.online)]
-    return max([facts.current_scn, *logs, *(h.next_scn or h.first_scn for h in facts.history)])
+def newest_scn(branch: Branch, facts: RedoFacts) -> Scn:
+    """Up to where the branch goes. CURRENT_SCN alone may lag: it differs a little by RAC node, and by standby."""
+    if branch.ends_at is not None:
+        return branch.ends_at
+    own = branch.incarnation.resetlogs_id
+    logs = [g.next_scn or g.first_scn for g in (*facts.archived, *facts.online) if g.resetlogs_id == own]
+    return max([facts.current_scn, *logs, *(h.next_scn or h.first_scn for h in facts.history if h.resetlogs_id == own)])
 
 
 def set_back(position: Scn, newest: Scn) -> RedoLost:

@@ -49,7 +49,8 @@ def next_whole_scn(position: Position, facts: RedoFacts) -> Scn | None:
 
     It may lie in a later incarnation (`incarnation_at`). Redo that is not archived yet is no hole.
     """
-    if not isinstance(find_branch(position, facts), Branch) or position.scn > newest_scn(facts):
+    branch = find_branch(position, facts)
+    if not isinstance(branch, Branch) or position.scn > newest_scn(branch, facts):
         return None
     return max([position.scn, *(_end(hole, redo) for _, redo, hole in _holes(position, facts))])
 

@@ -49,8 +49,9 @@ def plan_window(position: Position, facts: RedoFacts, limits: Limits) -> Plan:
     branch = find_branch(position, facts)
     if not isinstance(branch, Branch):
         return Lost(branch)
-    if branch.position > newest_scn(facts):
-        return Lost(set_back(branch.position, newest_scn(facts)))
+    newest = newest_scn(branch, facts)
+    if branch.position > newest:
+        return Lost(set_back(branch.position, newest))
     coverages = cover_all(branch, facts)
     reach = common_reach(branch, coverages, facts.current_scn)
     logs = [log for coverage in coverages for log in coverage.logs]

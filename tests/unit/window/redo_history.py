@@ -141,6 +141,14 @@ class History:
             self.dropped.add(thread.number)
             del self.threads[thread.number]
 
+    def retire(self, thread, n):
+        """All that it takes to be rid of a thread."""
+        self.close(thread, n)
+        self.disable(thread, n)
+        for log in [g for g in self.logs if g.thread == thread.number and g.is_pending and g.next]:
+            self._archive(log, 1)
+        self.drop(thread, n)
+
     def archive(self, number, n):
         """In any order. A standby may be served first, or an archiver begin and not end."""
         due = self._chosen(number, n // 4, lambda g: g.is_pending and g.next is not None)

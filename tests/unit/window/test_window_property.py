@@ -26,7 +26,7 @@ class Limits:
 
 EXAMPLES = 400
 REDO = ["work", "work", "work", "write", "tick", "switch", "archive", "archive", "archive"]
-THREADS = ["open", "open", "close", "close", "enable", "enable", "disable", "drop"]
+THREADS = ["open", "open", "close", "close", "enable", "enable", "disable", "retire"]
 LOSSES = ["damage", "damage", "hide", "restore"]
 
 
@@ -171,16 +171,17 @@ def test_views_that_have_forgotten_let_nothing_pass(events, later, share):
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(events_of(REDO, ["resetlogs", "resetlogs"], most=40), st.integers(0, 300), st.integers(1, 5))
-def test_a_position_that_is_not_on_the_line_is_lost(events, scn, resetlogs_id):
+@given(events_of(REDO, ["resetlogs", "resetlogs"], most=40), st.integers(0, 120), st.integers(0, 5))
+def test_a_position_that_is_not_on_the_line_is_lost(events, share, number):
     history = History()
     history.play(events)
     facts, line = read(history), history.line()
-    at = next((n for n, i in enumerate(line) if i.id == resetlogs_id), None)
+    scn, chosen = history.scn * share // 100, history.lines[number % len(history.lines)]
+    at = next((n for n, i in enumerate(line) if i is chosen), None)
     ends = None if at is None else line[at + 1].first if at + 1 < len(line) else history.scn
     assume(at is None or not line[at].first <= scn <= ends)
 
-    position = Position(DBID, resetlogs_id, Scn(scn))
+    position = Position(DBID, chosen.id, Scn(scn))
 
     assert isinstance(plan_window(position, facts, Limits(30)), Lost)
     assert next_whole_scn(position, facts) is None
