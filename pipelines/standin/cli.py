@@ -83,6 +83,7 @@ def start(
     cdb: Annotated[bool, typer.Option(help="A container database with one PDB.")] = True,
     force_logging: Annotated[bool, typer.Option(help="FORCE LOGGING.")] = True,
     server_commits: Annotated[bool, typer.Option(help="Servers of parallel DML write a COMMIT of their own.")] = True,
+    private_strands: Annotated[bool, typer.Option(help="Redo of open transactions reaches the log late.")] = False,
     undo_first: Annotated[bool, typer.Option(help="Undo rows in front of what they undo, as 19.13 may show them.")] = False,
 ) -> None:
     """Start a stand-in and serve until SIGTERM or Ctrl-C."""
@@ -99,6 +100,7 @@ def start(
             directory=data,
             scns_per_second=scn_speed,
             commits_of_servers=server_commits,
+            private_strands=private_strands,
             undo_first=undo_first,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),

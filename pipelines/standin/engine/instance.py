@@ -62,7 +62,7 @@ class Database:
         self.state: DatabaseState = kept.state if kept else found_database(options, self.directory, self.clock)
         self.archiver = Archiver(self.state, self.clock, self.lock, self.changed.notify_all)
         self.archived_logs = ArchivedLogs(self.state, self.clock, self.directory)
-        self.redo = RedoWriter(self.state, self.clock, self.archiver)
+        self.redo = RedoWriter(self.state, self.clock, self.archiver, private_strands=options.private_strands)
         self.recovery = Recovery(self)
         self.redo_threads = RedoThreads(self)
         if kept:

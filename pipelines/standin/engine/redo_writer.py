@@ -1,28 +1,42 @@
 """Gives each redo record its SCN and its place in the current log of its thread, and switches logs when one is full.
 
-Record by record straight into the log: private strands are not modelled; they would sit in front of `write`.
+With private strands the redo of a transaction lies in memory until it ends, the strand is full, or the log is switched: only
+then does it reach the log, with the SCNs it was made under. Without them every record goes straight into the log.
 The caller holds the database's lock.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from pipelines.standin.engine.archiver import Archiver
 from pipelines.standin.engine.clock import Clock
 from pipelines.standin.model import DatabaseState, LogHistoryRow, OnlineLog, RedoThreadState
-from pipelines.standin.redo_file import RedoRecord
+from pipelines.standin.redo_file import Op, RedoRecord
 
 BLOCK = 512
 BLOCK_HEADER = 16
 _RECORD_HEADER = 72
 _COLUMN_HEADER = 8
 _NEAR = 200  # records
+_STRAND_BYTES = 64 * 1024
+_IN_STRANDS = frozenset({Op.START, Op.INSERT, Op.UPDATE, Op.DELETE, Op.SELECT_FOR_UPDATE, Op.UNSUPPORTED})
+
+Xid = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class _Strand:
+    records: list[RedoRecord] = field(default_factory=list)
+    size: int = 0
 
 
 class RedoWriter:
-    def __init__(self, state: DatabaseState, clock: Clock, archiver: Archiver) -> None:
+    def __init__(self, state: DatabaseState, clock: Clock, archiver: Archiver, *, private_strands: bool = False) -> None:
         self._state, self._clock, self._archiver = state, clock, archiver
+        self._private = private_strands
+        self._strands: dict[tuple[int, Xid], _Strand] = {}
         self._current: dict[int, OnlineLog] = {}
         for thread in state.threads.values():
             self.reopen(thread)
@@ -37,31 +51,62 @@ class RedoWriter:
         return log.used_bytes >= log.size_bytes and not self.can_switch(thread)
 
     def write(self, record: RedoRecord) -> int:
-        """Append the record and return its SCN."""
+        """Append the record, or keep it in its transaction's strand, and return its SCN."""
         size = _size_of(record)
+        if self._private and record.op in _IN_STRANDS:
+            strand = self._strands.setdefault((record.thread, record.xid), _Strand())
+            strand.records.append(record)
+            strand.size += size
+            self._stamp(record, self._clock.next_scn())
+            if strand.size > _STRAND_BYTES:
+                self.publish(record.thread, record.xid)
+            return record.scn
+        self.publish(record.thread, record.xid)
         self._make_room(record.thread, size)
-        return self._append(record, size, self._clock.next_scn())
+        self._stamp(record, self._clock.next_scn())
+        self._append(record, size)
+        return record.scn
+
+    def publish(self, thread: int, xid: Xid) -> None:
+        """Let the transaction's strand reach the log."""
+        if (thread, xid) in self._strands:
+            self._make_room(thread, self._strands[thread, xid].size)
+            self._empty(thread, xid)
+
+    def _empty(self, thread: int, xid: Xid) -> None:
+        strand = self._strands.pop((thread, xid), None)  # the switch that made room has emptied all strands
+        for record in strand.records if strand is not None else ():
+            self._append(record, _size_of(record))
+
+    def _empty_all(self, thread: RedoThreadState) -> None:
+        for number, xid in list(self._strands):
+            if number == thread.number:
+                self._empty(number, xid)
 
     def write_together(self, records: Sequence[RedoRecord]) -> int:
         """Append the records, of whatever threads, under one SCN, which is returned."""
         sizes = [_size_of(record) for record in records]
+        for record in records:
+            self.publish(record.thread, record.xid)
         for number in {record.thread for record in records}:
             self._make_room(number, sum(size for record, size in zip(records, sizes, strict=True) if record.thread == number))
         scn = self._clock.next_scn()
         for record, size in zip(records, sizes, strict=True):
-            self._append(record, size, scn)
+            self._stamp(record, scn)
+            self._append(record, size)
         return scn
 
     def write_before(self, record: RedoRecord, other: RedoRecord) -> bool:
         """Put the record in front of `other`, under its SCN and address; False when that lies too far back."""
-        log = self._current[other.thread]
-        near = range(len(log.records) - 1, max(len(log.records) - _NEAR, 0) - 1, -1)
-        at = next((i for i in near if log.records[i] is other), None)
+        strand = self._strands.get((other.thread, other.xid))
+        records = strand.records if strand is not None else self._current[other.thread].records
+        near = range(len(records) - 1, max(len(records) - _NEAR, 0) - 1, -1)
+        at = next((i for i in near if records[i] is other), None)
         if at is None:
             return False
         record.scn, record.at, record.ssn = other.scn, other.at, other.ssn
         record.sequence, record.block, record.offset = other.sequence, other.block, other.offset
-        log.records.insert(at, record)
+        records.insert(at, record)
         return True
 
     def _make_room(self, number: int, size: int) -> None:
@@ -69,20 +114,22 @@ class RedoWriter:
         if log.used_bytes + size > log.size_bytes and log.records and self.can_switch(thread):
             self.switch(thread)  # else the statement that runs is let finish in this log
 
-    def _append(self, record: RedoRecord, size: int, scn: int) -> int:
+    def _stamp(self, record: RedoRecord, scn: int) -> None:
+        record.scn, record.at = scn, self._clock.second()
+
+    def _append(self, record: RedoRecord, size: int) -> None:
         thread, log = self._state.threads[record.thread], self._current[record.thread]
-        record.scn = thread.last_redo_scn = scn
-        record.at = thread.last_redo_at = self._clock.second()
+        thread.last_redo_scn, thread.last_redo_at = max(thread.last_redo_scn, record.scn), self._clock.second()
         record.sequence = log.sequence
         record.block = 2 + log.used_bytes // (BLOCK - BLOCK_HEADER)
         record.offset = BLOCK_HEADER + log.used_bytes % (BLOCK - BLOCK_HEADER)
         log.used_bytes += size
         log.records.append(record)
-        return record.scn
 
     def switch(self, thread: RedoThreadState) -> OnlineLog:
         """Close the current log and open the next. Both sides of the cut are one fresh SCN, so no record can lie on the
         wrong side of it. A group is added where none is free."""
+        self._empty_all(thread)
         old = thread.current
         scn, at = self._clock.next_scn(), self._clock.second()
         new = self._free_group(thread)
@@ -97,6 +144,7 @@ class RedoWriter:
 
     def finish(self, thread: RedoThreadState, scn: int) -> None:
         """The thread's redo of this incarnation ends at `scn`; its current log is archived and no other follows."""
+        self._empty_all(thread)
         log = thread.current
         self._close(thread, log, scn)
         self._archiver.archive(log)

@@ -156,6 +156,8 @@ class Transactions:
         )
 
     def _write_end(self, tx: Transaction, op: Op) -> int:
+        for server in tx.servers.values():
+            self._database.redo.publish(server.thread, server.xid)
         told = tx.servers.values() if self._database.options.commits_of_servers else ()
         return self._database.redo.write_together([*(self._server_record(tx, s, op) for s in told), self.record(tx, op)])
 

@@ -67,9 +67,9 @@ def stored(database, scn):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.booleans(), STEP), max_size=40), st.sampled_from(["(ALL)", "(PRIMARY KEY)"]))
-def test_replaying_the_archived_redo_gives_the_committed_rows_at_every_log_end(steps, logging):
-    database = open_database(log_bytes=3000)
+@given(st.lists(st.tuples(st.booleans(), STEP), max_size=40), st.sampled_from(["(ALL)", "(PRIMARY KEY)"]), st.booleans())
+def test_replaying_the_archived_redo_gives_the_committed_rows_at_every_log_end(steps, logging, private_strands):
+    database = open_database(log_bytes=3000, private_strands=private_strands)
     sessions = [logon(database), logon(database)]
     run(sessions[0], "CREATE TABLE t (id NUMBER PRIMARY KEY, a NUMBER, b VARCHAR2(5))")
     run(sessions[0], f"ALTER TABLE t ADD SUPPLEMENTAL LOG DATA {logging} COLUMNS")

@@ -1,4 +1,4 @@
-"""Parallel DML and undo rows that come first, as LogMiner tells them to a client of the unmodified driver."""
+"""Forms that redo may take on some releases: parallel DML, undo rows that come first, rows that surface late."""
 
 from __future__ import annotations
 
@@ -180,3 +180,51 @@ def test_undo_rows_may_come_before_what_they_undo(undo_first):
     ]
     assert rows[1][5:] == rows[2][5:]
     assert rows[3][5:] == rows[4][5:]
+
+
+@pytest.fixture
+def private_strands():
+    with standin(private_strands=True) as running:
+        with running.connect("SHOP") as shop:
+            run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)")
+        yield running
+
+
+def inserted(miner, *names):
+    """What LogMiner shows of t in these logs, in its own order: SCN and key."""
+    add(miner, *names)
+    start(miner)
+    sql = "SELECT scn, sql_redo FROM v$logmnr_contents WHERE table_name = 'T' AND operation = 'INSERT'"
+    return [(scn, text.split("('")[1][0]) for scn, text in query(miner, sql)]
+
+
+def test_redo_of_an_open_transaction_surfaces_late_in_the_online_log(private_strands):
+    connect, miner_name = private_strands.connect, private_strands.capture_user
+    with connect("SHOP") as one, connect("SHOP") as two, connect(miner_name) as miner:
+        ((online,),) = query(
+            miner, "SELECT member FROM v$logfile f JOIN v$log l ON l.group# = f.group# WHERE l.status = 'CURRENT'"
+        )
+        run(one, "INSERT INTO t VALUES (1, 0)")
+        run(two, "INSERT INTO t VALUES (2, 0)")
+        two.commit()
+        early = inserted(miner, online)
+        one.commit()
+        late = inserted(miner, online)
+
+    assert [key for _, key in early] == ["2"]
+    assert [key for _, key in late] == ["2", "1"]
+    assert late[1][0] < late[0][0]
+
+
+def test_a_switched_log_holds_all_redo_of_its_range(private_strands):
+    with private_strands.connect("SHOP") as one, private_strands.connect("SHOP") as two:
+        run(one, "INSERT INTO t VALUES (1, 0)")
+        run(two, "INSERT INTO t VALUES (2, 0)")
+        two.commit()
+        names = logs_of(private_strands)
+        with private_strands.connect(private_strands.capture_user) as miner:
+            rows = inserted(miner, *names)
+            ((first, end),) = query(miner, "SELECT MIN(first_change#), MAX(next_change#) FROM v$archived_log")
+
+    assert [key for _, key in rows] == ["2", "1"]
+    assert all(first <= scn < end for scn, _ in rows)
