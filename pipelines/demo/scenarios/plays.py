@@ -8,6 +8,7 @@ from pipelines.demo.scenarios.stage import Stage
 
 Play = Callable[[Stage], None]
 SCENARIOS: dict[str, Play] = {}
+ONLINE_LOGS = 3  # of each redo thread of the stand-in
 
 
 def scenario(play: Play) -> Play:
@@ -70,9 +71,10 @@ def purged_behind_the_reader(stage: Stage) -> None:
 def aged_out_of_the_control_file(stage: Stage) -> None:
     """The control file has forgotten a log whose file is there: capture stops; catalogued, it goes on."""
     stage.begin()
-    stage.work()
-    stage.work()
-    lost = {"thread": 2, "from_sequence": stage.archived(2) - 1, "to_sequence": stage.archived(2) - 1}
+    sequence = stage.archived(2) + 1
+    while stage.archived(2) < sequence + ONLINE_LOGS:  # V$LOG has forgotten it too
+        stage.work()
+    lost = {"thread": 2, "from_sequence": sequence, "to_sequence": sequence}
     stage.pull("age-out-records", **lost)
     stage.stops()
     stage.pull("restore-logs", **lost)

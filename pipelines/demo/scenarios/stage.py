@@ -109,8 +109,7 @@ class Stage:
 
     def begin(self) -> None:
         """First contents, and a first stretch captured and applied."""
-        self.work()
-        self.go_on()
+        steps.snapshot(self.pipeline, source=self.source, spark=self.spark, report=self._told)
         self.work()
         self.go_on()
 

@@ -1,0 +1,36 @@
+"""Every named scenario, end to end: what goes wrong at the source ends in the typed error it should, and in right tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.demo.scenarios import SCENARIOS, stage
+
+pytestmark = pytest.mark.spark
+
+# name -> the errors that stop the pipeline, each with the redo thread it names; the others stop nothing
+STOPS: dict[str, list[tuple[str, int | None]]] = {
+    "purged-behind-the-reader": [("RedoLost", 1)],
+    "aged-out-of-the-control-file": [("RedoLost", 2)],
+    "deleted-but-listed": [("RedoLost", 2)],
+    "truncated": [("RedoLost", 1)],
+    "overwritten": [("RedoLost", 1)],
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_scenario_ends_in_the_error_it_should_and_in_right_tables(name: str, tmp_path: Path, spark: Any) -> None:
+    lines: list[str] = []
+    with stage(tmp_path, lines.append, spark) as set_up:
+        SCENARIOS[name](set_up)
+        ending = set_up.compare()
+
+    assert [(told.code, told.where.get("thread")) for told in ending.told] == STOPS.get(name, []), "\n".join(lines)
+    assert ending.is_right, (ending.tables, "\n".join(lines))
+
+
+def test_every_error_that_is_expected_belongs_to_a_scenario() -> None:
+    assert set(STOPS) <= set(SCENARIOS)
