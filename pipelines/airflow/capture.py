@@ -15,6 +15,7 @@ from pipelines.airflow.runway import runway_task
 from pipelines.airflow.schedule import capture_schedule
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import CAPTURE, TASKS, dag_text
+from pipelines.airflow.waiting import PlanWindow
 from pipelines.config import Pipeline
 
 log = logging.getLogger(__name__)
@@ -22,19 +23,6 @@ log = logging.getLogger(__name__)
 
 def capture_dag(pipeline: Pipeline) -> DAG:
     landing = landing_asset(pipeline)
-
-    @task.short_circuit(doc_md=TASKS["plan"])
-    def plan() -> list[dict[str, Any]]:
-        """The arguments of each `mine`; none ends the run."""
-        from pipelines import steps
-
-        with working(pipeline) as resolved:
-            found = steps.plan(resolved, source_of(pipeline))
-        log.info("%s: %s", found["outcome"], found["reason"])
-        if found["outcome"] == "window":
-            return [{"window": found["window"], "slice_number": number} for number in found["slices"]]
-        get_current_context()["ti"].xcom_push("outcome", {"outcome": found["outcome"], "reason": found["reason"]})
-        return []
 
     @task(
         doc_md=TASKS["mine"],
@@ -60,6 +48,6 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     settings = dag_settings(pipeline, "capture")
     with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:
         runway_task(pipeline)
-        planned = plan()
+        planned = PlanWindow(task_id="plan", pipeline=pipeline, doc_md=TASKS["plan"]).output
         land(planned, mine.expand_kwargs(planned))
     return dag

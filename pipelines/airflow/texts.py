@@ -6,8 +6,10 @@ from pipelines.config import Pipeline
 
 CAPTURE = """Reads the redo of **{name}** through LogMiner, one sealed SCN window per run, and lands it as Parquet.
 
-`plan` finds the next window and ends the run when no new archived log is there; `mine` reads its slices side by side, each in
-a LogMiner session of its own; `land` publishes the window with its manifest and wakes `{name}_apply`.
+`plan` finds the next window and ends the run when no new archived log is there; while a log that is due has not come it is
+*deferred* and holds no worker, and after {wait_warns_after_minutes:g} minutes it fails as overdue (the next run goes on
+waiting). `mine` reads the slices side by side, each in a LogMiner session of its own; `land` publishes the window with its
+manifest and wakes `{name}_apply`.
 
 `runway` looks beside them how long the redo that is still to be read will be there, and fails below the threshold; the run's
 own state tells about landing alone.
@@ -38,7 +40,8 @@ Airflow's own backfill works by dates, and redo knows none: this form takes SCNs
 """
 
 TASKS = {
-    "plan": "Chooses the next sealed SCN window. *Nothing new* and *waiting for a log* end the run; lost redo fails it.",
+    "plan": "Chooses the next sealed SCN window. *Nothing new* ends the run; a log that is due is awaited, deferred, without a "
+    "worker; one that is overdue fails the run, and the next goes on waiting; lost redo fails it at once.",
     "mine": "One slice: contiguous logs of one redo thread, read by one LogMiner session into Parquet.",
     "land": "Publishes the window's manifest; only from then on the window exists.",
     "runway": "Tells how much time is left before needed redo may be deleted; fails below `runway.warn_below_hours`. The run "
@@ -54,4 +57,5 @@ TASKS = {
 
 def dag_text(text: str, pipeline: Pipeline) -> str:
     rows = "".join(f"| `{t.id}` | `{pipeline.target(t.id)}` |\n" for t in pipeline.tables)
-    return f"{text.format(name=pipeline.name)}\n| table | Delta |\n|---|---|\n{rows}"
+    settings = {"name": pipeline.name, "wait_warns_after_minutes": pipeline.wait_warns_after_minutes}
+    return f"{text.format(**settings)}\n| table | Delta |\n|---|---|\n{rows}"

@@ -1,0 +1,63 @@
+"""Waiting for an archived log in Airflow's triggerer, where it costs no worker.
+
+A trigger only looks whether it is time to plan again. It knows numbers and the name of a connection, so a triggerer that starts
+anew, or another one, goes on with it; what comes of the look, an error too, is the task's business.
+"""
+
+# mypy: disallow-subclassing-any=False
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from pipelines.airflow.connections import connection_json
+from pipelines.errors import RedolakeError
+
+
+class ArchivedLogTrigger(BaseTrigger):
+    """Fires when the log shows, when looking fails, or at `until` (ISO 8601, UTC), whatever comes first."""
+
+    def __init__(self, pipeline: str, connection: str, awaited: dict[str, int], every_seconds: float, until: str) -> None:
+        super().__init__()
+        self.pipeline, self.connection, self.awaited = pipeline, connection, awaited
+        self.every_seconds, self.until = every_seconds, until
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        names = ("pipeline", "connection", "awaited", "every_seconds", "until")
+        return f"{__name__}.{type(self).__name__}", {name: getattr(self, name) for name in names}
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        thread, sequence, scn = (self.awaited[name] for name in ("thread", "sequence", "scn"))
+        log = f"the archived log with sequence {sequence} of redo thread {thread} (SCN {scn})"
+        self.log.info("%s: waiting for %s until %s", self.pipeline, log, self.until)
+        while True:
+            try:
+                # The driver's calls block, and the event loop belongs to every trigger.
+                waits = await asyncio.to_thread(self.look)
+            except RedolakeError as error:
+                yield self.event(f"looking for {log} failed: {error}")
+                return
+            if not waits:
+                yield self.event(f"{log} is awaited no more")
+                return
+            left = (datetime.fromisoformat(self.until) - datetime.now(UTC)).total_seconds()
+            if left <= 0:
+                yield self.event(f"{log} is overdue")
+                return
+            await asyncio.sleep(min(self.every_seconds, left))
+
+    def look(self) -> bool:
+        from pipelines import steps
+        from pipelines.source.connection import connection_from_json
+
+        source = connection_from_json(connection_json(self.connection), f"connection {self.connection}")
+        return bool(steps.still_awaited(self.awaited, source))
+
+    def event(self, because: str) -> TriggerEvent:
+        self.log.info("%s: %s", self.pipeline, because)
+        return TriggerEvent({"awaited": self.awaited, "until": self.until, "because": because})

@@ -1,0 +1,74 @@
+"""The first task of `<name>_capture`: it plans, ends the run where nothing is new, and holds no worker while a log is due.
+
+A run that waits keeps nobody from anything: the gate says *wait* only where the position stands at that very log, and another
+run could mine no more. Yet it must not stand for ever as deferred, which nobody looks at, and beside which no new run measures
+the runway. So it waits up to the deadline, then it fails, and the schedule starts the next, which goes on waiting: a log is
+awaited without a limit, and each deadline is an alarm.
+"""
+
+# mypy: disallow-subclassing-any=False
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow.sdk import BaseOperator
+from airflow.sdk.bases.skipmixin import SkipMixin
+from airflow.sdk.exceptions import AirflowFailException
+
+from pipelines.airflow.connections import source_of, working
+from pipelines.airflow.triggers import ArchivedLogTrigger
+from pipelines.config import Pipeline
+
+log = logging.getLogger(__name__)
+
+
+class PlanWindow(BaseOperator, SkipMixin):
+    """Returns the arguments of each `mine`; none ends the run as done. An overdue log fails it, and the next run waits on."""
+
+    inherits_from_skipmixin = True
+
+    def __init__(self, *, pipeline: Pipeline, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.pipeline = pipeline
+
+    def execute(self, context: Any) -> list[dict[str, Any]]:
+        return self.plan(context, {})
+
+    def look_again(self, context: Any, event: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Where Airflow goes on when the trigger has fired: plan decides anew, whatever the trigger saw."""
+        log.info("%s", (event or {}).get("because"))
+        return self.plan(context, event or {})
+
+    def plan(self, context: Any, event: Mapping[str, Any]) -> list[dict[str, Any]]:
+        from pipelines import steps
+
+        with working(self.pipeline) as resolved:
+            found = steps.plan(resolved, source_of(self.pipeline))
+        log.info("%s: %s", found["outcome"], found["reason"])
+        if found["outcome"] == "window":
+            return [{"window": found["window"], "slice_number": number} for number in found["slices"]]
+        context["ti"].xcom_push("outcome", {"outcome": found["outcome"], "reason": found["reason"]})
+        if found["outcome"] == "wait":
+            self.wait(found["awaited"], event)
+        self.skip(ti=context["ti"], tasks=context["task"].get_flat_relatives(upstream=False))
+        return []
+
+    def wait(self, awaited: dict[str, int], event: Mapping[str, Any]) -> None:
+        """Does not return. The deadline is that of the log: another one that is due has its own."""
+        now, deadline = datetime.now(UTC), timedelta(minutes=self.pipeline.wait_warns_after_minutes)
+        until = datetime.fromisoformat(event["until"]) if event.get("awaited") == awaited else now + deadline
+        if until <= now:
+            from pipelines import steps
+
+            error = steps.overdue(awaited, deadline.total_seconds() / 60)
+            log.error("%s", error)
+            raise AirflowFailException(str(error))
+        pipeline = self.pipeline
+        trigger = ArchivedLogTrigger(
+            pipeline.name, pipeline.source.connection, awaited, pipeline.wait_looks_every_seconds, until.isoformat()
+        )
+        self.defer(trigger=trigger, method_name="look_again")

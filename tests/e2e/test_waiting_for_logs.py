@@ -1,0 +1,110 @@
+"""An archiver that lags: the run waits without a worker and mines when the log comes; an overdue log is told, then mined."""
+
+import pytest
+import yaml
+
+from pipelines import steps
+from pipelines.steps import running
+from pipelines.steps.workplace import HANDOVER, workplace
+
+pytestmark = pytest.mark.airflow
+
+
+@pytest.fixture
+def pipeline(shop, monkeypatch, airflow_db):
+    """Its position stands behind the table's birth, as a snapshot would have left it."""
+    from pipelines.config import load_pipeline
+
+    shop.run_sql(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    )
+    shop.switch_logs()
+    settings = {
+        "source": {"connection": "waiting_oracle", "container": "FREEPDB1"},
+        "landing": str(shop.folder / "landing"),
+        "lake": str(shop.folder / "lake"),
+        "schedule": None,
+        "wait_looks_every_seconds": 0.05,
+        "retry": {"attempts": 3, "first_seconds": 0.1, "most_seconds": 0.1},
+        "tables": ["SHOP.PARTS"],
+    }
+    file = shop.folder / "pipelines.yml"
+    file.write_text(yaml.safe_dump({"pipelines": {"parts": settings}}))
+    oracle = shop.params.dsn.replace("//", "")
+    uri = f"oracle://{shop.params.user.replace('#', '%23')}:{shop.params.password}@{oracle}"
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(file))
+    monkeypatch.setenv("AIRFLOW_CONN_WAITING_ORACLE", uri)
+    made = load_pipeline("parts", file)
+    state = shop.oracle.database.state
+    with workplace(made) as work:
+        body = {"dbid": state.dbid, "resetlogs_id": state.incarnation.resetlogs_id, "scn": shop.oracle.database.clock.scn}
+        work.landing.write_json_once(HANDOVER, {**body, "tables": ["SHOP.PARTS"]})
+    return made
+
+
+@pytest.fixture
+def lagging(shop, pipeline):
+    """Rows on thread 1, and the archiver of thread 2 behind: nothing can be mined although thread 1 is archived."""
+    shop.oracle.misbehave.lag_archiver(thread=2)
+    shop.run_sql("INSERT INTO parts VALUES (1, 'shelf')", "INSERT INTO parts VALUES (2, 'floor')")
+    shop.switch_logs()
+    return shop
+
+
+def run_capture(pipeline, **changes):
+    from pipelines.airflow.capture import capture_dag
+
+    ran = capture_dag(pipeline.model_copy(update=changes)).test()
+    return str(ran.state), {t.task_id: str(t.state) for t in ran.get_task_instances()}
+
+
+@pytest.fixture
+def looks(monkeypatch, lagging):
+    """The answers of each look; the archiver catches up behind the second one."""
+    answers, look = [], steps.still_awaited
+
+    def counted(*args):
+        answers.append(look(*args))
+        if len(answers) == 2:
+            lagging.oracle.misbehave.catch_up_archiver(thread=2)
+        return answers[-1]
+
+    monkeypatch.setattr(steps, "still_awaited", counted)
+    monkeypatch.setattr("pipelines.steps.waiting.still_awaited", counted)
+    return answers
+
+
+def test_a_run_that_meets_a_lagging_archiver_waits_deferred_and_then_mines_and_lands(pipeline, looks):
+    state, tasks = run_capture(pipeline)
+
+    assert (state, tasks["plan"], tasks["land"]) == ("success", "success", "success")
+    assert looks == [True, True, False]
+    (window,) = steps.landed_windows(pipeline, 10)
+    assert (window["rows"] > 0, steps.plan(pipeline)["outcome"]) == (True, "nothing")
+
+
+def test_an_overdue_log_fails_the_run_and_the_next_one_mines_it(pipeline, lagging):
+    state, tasks = run_capture(pipeline, wait_warns_after_minutes=0.005)
+
+    assert (state, tasks["plan"], tasks["mine"], tasks["land"]) == ("failed", "failed", "upstream_failed", "upstream_failed")
+    assert steps.landed_windows(pipeline, 10) == []
+
+    lagging.oracle.misbehave.catch_up_archiver(thread=2)
+    assert run_capture(pipeline)[0] == "success"
+    assert len(steps.landed_windows(pipeline, 10)) == 1
+
+
+def test_a_terminal_waits_too_when_it_is_told_to(pipeline, looks, monkeypatch):
+    """`redolake run --wait`, without the Spark that first contents would need."""
+    monkeypatch.setattr(running, "first_contents", lambda *_: None)
+    monkeypatch.setattr(running, "apply", lambda *_: False)
+    told = []
+
+    once = steps.run(pipeline)
+    waited = steps.run(pipeline, wait=True, report=told.append)
+
+    assert (once["outcome"], once["windows"]) == ("wait", 0)
+    assert "redo thread 2" in once["reason"]
+    assert (waited["windows"], looks) == (1, [True, True, False])
+    assert any(line.startswith("waiting for the archived log with sequence") for line in told)

@@ -1,0 +1,188 @@
+"""A log that is due is awaited without a worker, told when it is overdue, and mined when it shows."""
+
+import asyncio
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pipelines.errors import SourceUnavailable
+from pipelines.steps.waiting import overdue
+
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
+
+AWAITED = {"dbid": 7, "resetlogs_id": 11, "position": 100, "thread": 2, "sequence": 57, "scn": 100}
+WAIT = {"outcome": "wait", "reason": "redo thread 2: log 57 is switched", "window": None, "slices": [], "awaited": AWAITED}
+PLANNED = {"outcome": "window", "reason": "2 logs", "window": "w1", "slices": [0], "run": "r"}
+LANDED = {"window": "w1", "start": 100, "end": 200, "manifest": "/l/manifest.json", "rows": 7}
+
+
+def in_minutes(minutes):
+    return (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()
+
+
+def waiting(until=60, every=0.001):
+    """The trigger as the triggerer makes it: from its serialised form, as after a restart."""
+    from airflow.sdk._shared.module_loading import import_string
+
+    from pipelines.airflow.triggers import ArchivedLogTrigger
+
+    made = ArchivedLogTrigger("shop", "shop_oracle", AWAITED, every, in_minutes(until))
+    path, kept = made.serialize()
+    return import_string(path)(**json.loads(json.dumps(kept)))
+
+
+def fired(trigger):
+    return asyncio.run(asyncio.wait_for(anext(trigger.run()), 20)).payload
+
+
+def in_turn(*answers):
+    """A step that gives these answers one after the other, the last one for good."""
+    left = list(answers)
+
+    def step(*_):
+        answer = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    return step
+
+
+def test_what_is_kept_of_a_trigger_are_numbers_and_names(steps):
+    path, kept = waiting().serialize()
+
+    assert path == "pipelines.airflow.triggers.ArchivedLogTrigger"
+    assert kept["awaited"] == AWAITED
+    assert "hidden-word" not in json.dumps(kept)
+
+
+def test_it_looks_until_the_log_is_there(steps):
+    steps.answers("still_awaited", in_turn(True, True, False))
+
+    assert "sequence 57 of redo thread 2 (SCN 100) is awaited no more" in fired(waiting())["because"]
+    assert len(steps.calls) == 3
+
+
+def test_it_looks_over_the_pipelines_connection(steps, monkeypatch):
+    asked = []
+    monkeypatch.setattr(steps, "still_awaited", lambda *args: asked.append(args) or False, raising=False)
+
+    fired(waiting())
+
+    ((awaited, source),) = asked
+    assert (awaited, source.user, source.dsn) == (AWAITED, "c##reader", "db.example:1521/FREE")
+
+
+def test_a_look_that_blocks_does_not_hold_up_other_triggers(steps, monkeypatch):
+    asked, go_on = threading.Event(), threading.Event()
+
+    def blocking(*_):
+        asked.set()
+        return not go_on.wait(20)
+
+    monkeypatch.setattr(steps, "still_awaited", blocking, raising=False)
+
+    async def both():
+        one = asyncio.ensure_future(anext(waiting().run()))
+        while not asked.is_set():
+            await asyncio.sleep(0.001)  # reached only while the look is blocking
+        go_on.set()
+        return (await asyncio.wait_for(one, 20)).payload
+
+    assert "awaited no more" in asyncio.run(both())["because"]
+
+
+def test_it_ends_at_the_deadline_and_looks_before(steps):
+    steps.answers("still_awaited", True)
+
+    assert "is overdue" in fired(waiting(until=0.0005, every=60))["because"]
+    assert len(steps.calls) == 2
+
+
+def test_a_log_that_came_in_a_restart_behind_the_deadline_is_not_overdue(steps):
+    steps.answers("still_awaited", False)
+
+    assert "awaited no more" in fired(waiting(until=-5))["because"]
+
+
+def test_a_source_that_fails_hands_over_to_the_task(steps):
+    steps.answers("still_awaited", SourceUnavailable("ORA-00257: Archiver error", ora_code=257))
+
+    assert "ORA-00257" in fired(waiting())["because"]
+
+
+@pytest.fixture
+def run(settings, steps, monkeypatch, tmp_path):
+    """`run(**changes)` runs the capture DAG with its trigger in line."""
+    from pipelines.airflow.capture import capture_dag
+
+    pipeline = settings()
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+
+    def go(**changes):
+        changes = {"wait_looks_every_seconds": 0.01, **changes}
+        ran = capture_dag(pipeline.model_copy(update=changes)).test()
+        return {t.task_id: str(t.state) for t in ran.get_task_instances()}, str(ran.state)
+
+    return go
+
+
+def counted(steps, name):
+    return [called for called, _, _ in steps.calls].count(name)
+
+
+def test_a_run_whose_log_comes_goes_on_to_mine_and_land(run, steps):
+    steps.answers("plan", in_turn(WAIT, WAIT, PLANNED))
+    steps.answers("still_awaited", in_turn(True, False))
+    steps.answers("mine", {"slice": 0})
+    steps.answers("land", LANDED)
+
+    states, state = run()
+
+    assert (state, states["plan"], states["land"]) == ("success", "success", "success")
+    assert (counted(steps, "plan"), counted(steps, "still_awaited")) == (3, 3)
+
+
+def test_an_overdue_log_fails_the_run_at_once_with_its_name_and_mines_nothing(run, steps):
+    steps.answers("plan", WAIT)
+    steps.answers("still_awaited", True)
+    steps.overdue = overdue
+
+    states, state = run(wait_warns_after_minutes=0.001)
+
+    assert (state, states["plan"], states["land"]) == ("failed", "failed", "upstream_failed")
+    assert counted(steps, "plan") == 2  # no retry, although two are left
+
+
+def test_the_overdue_message_names_thread_sequence_scn_and_where_to_look():
+    text = str(overdue(AWAITED, 30))
+
+    for part in ("Redo Thread 2: log 57", "30 minutes", "thread 2, sequence 57, scn 100", "V$ARCHIVE_DEST_STATUS", "runway"):
+        assert part in text
+
+
+def deferred(operator, awaited, event):
+    from airflow.sdk.exceptions import TaskDeferred
+
+    with pytest.raises(TaskDeferred) as caught:
+        operator.wait(awaited, event)
+    assert caught.value.method_name == "look_again"
+    return datetime.fromisoformat(caught.value.trigger.until)
+
+
+def test_a_deadline_is_kept_for_the_same_log_and_new_for_another(settings, steps):
+    from airflow.sdk.exceptions import AirflowFailException
+
+    from pipelines.airflow.waiting import PlanWindow
+
+    steps.overdue = overdue
+    operator = PlanWindow(task_id="plan", pipeline=settings().model_copy(update={"wait_warns_after_minutes": 30}))
+    soon = in_minutes(3)
+    other = {**AWAITED, "sequence": 58}
+
+    assert deferred(operator, AWAITED, {"awaited": AWAITED, "until": soon}) == datetime.fromisoformat(soon)
+    assert deferred(operator, other, {"awaited": AWAITED, "until": in_minutes(-1)}) > datetime.now(UTC) + timedelta(minutes=29)
+    with pytest.raises(AirflowFailException, match="log 57"):
+        operator.wait(AWAITED, {"awaited": AWAITED, "until": in_minutes(-1)})
