@@ -60,6 +60,7 @@ class LogFile:
     copies: tuple[LogCopy, ...] = ()
     bytes: int = 0
     first_at: datetime | None = None
+    is_archived: bool = False  # what V$LOG says; V$ARCHIVED_LOG, read later, must then have a row of it
 
     @property
     def claimed(self) -> tuple[LogCopy, ...]:

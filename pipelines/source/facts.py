@@ -121,6 +121,7 @@ def _online(row: Any, resetlogs_id: int) -> LogFile:
         next_scn=None if row.status.startswith("CURRENT") else _end(row.next_scn),
         bytes=int(row.bytes or 0),
         first_at=row.first_at,
+        is_archived=row.archived == "YES",
     )
 
 

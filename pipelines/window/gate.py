@@ -187,13 +187,18 @@ def link_of(known: ThreadLogs, sequence: int, scn: Scn, thread: RedoThread | Non
     if archived is not None:
         comes = _may_come(archived.copies, online is not None)
     else:
-        comes = online is not None or (read_too_early and not is_last)
+        comes = not online.is_archived if online is not None else read_too_early and not is_last
     if comes:
         return Wait(f"redo thread {known.thread}: log {sequence} is switched but not archived yet", known.thread, sequence, scn)
     if archived is not None:
         return Hole(sequence, scn, "; ".join(map(fate, archived.copies)) or "it has no copy")
-    trace = "V$LOG_HISTORY shows that it existed" if sequence in known.history else "no view shows it any more"
-    return Hole(sequence, scn, trace)
+    return Hole(sequence, scn, trace_of(known, sequence))
+
+
+def trace_of(known: ThreadLogs, sequence: int) -> str:
+    if sequence in known.online:
+        return "V$LOG says that it was archived, and V$ARCHIVED_LOG shows no copy"
+    return "V$LOG_HISTORY shows that it existed" if sequence in known.history else "no view shows it any more"
 
 
 def flaw_of(log: LogFile, known: ThreadLogs) -> str | None:

@@ -25,8 +25,8 @@ def log(thread, sequence, first, end, *copies, inc=INC, size=10):
     return LogFile(thread, sequence, inc, Scn(first), None if end is None else Scn(end), copies or (copy(),), size)
 
 
-def online(thread, sequence, first, end=None):
-    return LogFile(thread, sequence, INC, Scn(first), None if end is None else Scn(end))
+def online(thread, sequence, first, end=None, is_archived=False):
+    return LogFile(thread, sequence, INC, Scn(first), None if end is None else Scn(end), is_archived=is_archived)
 
 
 def trace(thread, sequence, first, end, inc=INC):

@@ -164,7 +164,7 @@ class History:
             log.copies[dest if dest in log.copies else LOCAL[0]] = ("D", "U", "X", "cleared")[n % 4]
 
     def hide(self, number, n):
-        log = self._chosen(number, n, lambda g: not g.is_pending and g not in self._groups(number))
+        log = self._chosen(number, n, lambda g: not g.is_pending)
         if log is not None:
             log.is_hidden = True
 
@@ -280,7 +280,7 @@ class History:
         return [g for g in own if g.is_pending or g in own[-3:]]
 
     def online(self):
-        return tuple(_log_file(g) for number in self.threads for g in self._groups(number))
+        return tuple(_log_file(g, is_archived=not g.is_pending) for number in self.threads for g in self._groups(number))
 
     def archived(self):
         return tuple(_log_file(g, 10) for g in self.logs if g.copies and not g.is_hidden)
@@ -296,9 +296,9 @@ def _never(scn):
     return Scn(scn) if scn else None
 
 
-def _log_file(log, size=0):
+def _log_file(log, size=0, is_archived=False):
     copies = tuple(_copy(dest, status) for dest, status in log.copies.items()) if size else ()
-    return LogFile(log.thread, log.sequence, log.inc, Scn(log.first), _never(log.next), copies, size)
+    return LogFile(log.thread, log.sequence, log.inc, Scn(log.first), _never(log.next), copies, size, is_archived=is_archived)
 
 
 def _copy(dest, status):

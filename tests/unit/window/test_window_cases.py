@@ -152,6 +152,12 @@ STANDS = {
         Lost,
         "was archived while the log was still open",
     ),
+    # online   1  ---1----|                      the row has aged out before its group was used again
+    "a row that aged out while V$LOG still shows the log": (
+        facts(ONE[1:], [online(1, 1, 50, 200, is_archived=True), ON_1]),
+        Lost,
+        "V$LOG says that it was archived, and V$ARCHIVED_LOG shows no copy",
+    ),
     "its destination went bad": (
         facts([log(1, 1, 50, 200, copy(1, "U")), *ONE[1:]], [ON_1]), Lost, "destination 1: /arch/x has status U"
     ),
@@ -238,6 +244,16 @@ def test_a_position_in_the_future_is_lost_before_its_scns_pass_a_second_time():
 
     assert isinstance(answer, Lost)
     assert "behind everything the database has written, up to SCN 450" in answer.error.what
+
+
+def test_the_logs_of_an_orphan_do_not_make_a_position_any_less_future():
+    line = (OLD, Incarnation(12, Scn(250), "ORPHAN", Scn(1)), Incarnation(13, Scn(250), "CURRENT", Scn(1)))
+    control_file = facts([log(1, 1, 250, 900, inc=12)], current=400, incarnations=line, history=[trace(1, 1, 250, 900, 12)])
+
+    answer = plan(control_file, start=500, inc=13)
+
+    assert isinstance(answer, Lost)
+    assert next_whole_scn(Position(DBID, 13, Scn(500)), control_file) is None
 
 
 def test_a_current_scn_that_lags_behind_the_shared_control_file_is_not_the_future():

@@ -25,7 +25,7 @@ class Limits:
 
 
 EXAMPLES = 400
-REDO = ["work", "work", "work", "write", "tick", "switch", "archive", "archive", "archive"]
+REDO = ["work", "work", "write", "tick", "switch", "switch", "switch", "archive", "archive", "archive"]
 THREADS = ["open", "open", "close", "close", "enable", "enable", "disable", "retire"]
 LOSSES = ["damage", "damage", "hide", "restore"]
 
