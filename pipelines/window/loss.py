@@ -9,10 +9,7 @@ from pipelines.redo import LogCopy
 from pipelines.scn import Scn
 from pipelines.window.known import ThreadLogs
 
-CATALOG = (
-    "if the file is still there, make it known again (RMAN: CATALOG ARCHIVELOG 'file', or ALTER DATABASE REGISTER PHYSICAL "
-    "LOGFILE 'file'), else "
-)
+CATALOG = "if the file is still there, make it known again (RMAN: CATALOG ARCHIVELOG 'file'), else "
 LOST_CURE = (
     "restore the archived log with RMAN (RESTORE ARCHIVELOG THREAD {thread} SEQUENCE {sequence}) and run again; or take new "
     "snapshots of the tables; or declare the gap (`redolake status` shows it): changes in it are then missing from the tables"
