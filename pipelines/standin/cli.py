@@ -83,6 +83,7 @@ def start(
     cdb: Annotated[bool, typer.Option(help="A container database with one PDB.")] = True,
     force_logging: Annotated[bool, typer.Option(help="FORCE LOGGING.")] = True,
     server_commits: Annotated[bool, typer.Option(help="Servers of parallel DML write a COMMIT of their own.")] = True,
+    forgets_sequences: Annotated[bool, typer.Option(help="XIDSQN 4294967295 on undo rows whose START was not read.")] = False,
     private_strands: Annotated[bool, typer.Option(help="Redo of open transactions reaches the log late.")] = False,
     undo_first: Annotated[bool, typer.Option(help="Undo rows in front of what they undo, as 19.13 may show them.")] = False,
 ) -> None:
@@ -100,6 +101,7 @@ def start(
             directory=data,
             scns_per_second=scn_speed,
             commits_of_servers=server_commits,
+            forgets_sequences=forgets_sequences,
             private_strands=private_strands,
             undo_first=undo_first,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),

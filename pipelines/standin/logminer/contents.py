@@ -61,6 +61,7 @@ OPERATIONS = {
     93: "32K_END",
     Op.UNSUPPORTED: "UNSUPPORTED",
 }
+UNKNOWN_SQN = 2**32 - 1
 _NO_ROW_ID = "AAAAAAAAAAAAAAAAAA"
 _XID = np.dtype([("usn", "<u2"), ("slt", "<u2"), ("sqn", "<u4")])  # as a little-endian host packs it
 
@@ -84,7 +85,7 @@ def read_contents(
         if kept.num_rows == 0:
             continue
         rows = RedoRows(kept, rendering, redo="SQL_REDO" in names, undo="SQL_UNDO" in names)
-        if wanted & _FROM_START or not wanted:
+        if wanted & _FROM_START or not wanted or rendering.forgets_sequences:
             _ = rows.begun
         yield pa.RecordBatch.from_arrays([_column(name, rows, viewpoint) for name in names], names)
 
@@ -126,10 +127,17 @@ def _in_range(batch: pa.RecordBatch, mined: MiningRange, only_container: int | N
     return mask
 
 
-def _packed_xid(rows: RedoRows, parts: tuple[str, str, str]) -> pa.Array:
+def _sqn(rows: RedoRows, part: str) -> pa.Array:
+    column = rows.batch.column(part)
+    return (
+        pc.if_else(rows.forgotten, pa.scalar(UNKNOWN_SQN, column.type), column) if rows.rendering.forgets_sequences else column
+    )
+
+
+def _packed_xid(rows: RedoRows, usn: str, slt: str, sqn: str) -> pa.Array:
     packed = np.empty(rows.batch.num_rows, _XID)
-    for name, part in zip(("usn", "slt", "sqn"), parts, strict=True):
-        packed[name] = rows.batch.column(part).to_numpy()
+    packed["usn"], packed["slt"] = rows.batch.column(usn).to_numpy(), rows.batch.column(slt).to_numpy()
+    packed["sqn"] = _sqn(rows, sqn).to_numpy()
     raw = pa.Array.from_buffers(pa.binary(8), len(packed), [None, pa.py_buffer(packed.tobytes())])
     return rows.take(raw.cast(pa.binary()))
 
@@ -190,12 +198,12 @@ _PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
     "TIMESTAMP": _recorded("at"),
     "XIDUSN": _recorded("usn", _INT),
     "XIDSLT": _recorded("slt", _INT),
-    "XIDSQN": _recorded("sqn"),
-    "XID": lambda rows: _packed_xid(rows, ("usn", "slt", "sqn")),
+    "XIDSQN": lambda rows: rows.take(_sqn(rows, "sqn")),
+    "XID": lambda rows: _packed_xid(rows, "usn", "slt", "sqn"),
     "PXIDUSN": _recorded("pusn", _INT),
     "PXIDSLT": _recorded("pslt", _INT),
-    "PXIDSQN": _recorded("psqn"),
-    "PXID": lambda rows: _packed_xid(rows, ("pusn", "pslt", "psqn")),
+    "PXIDSQN": lambda rows: rows.take(_sqn(rows, "psqn")),
+    "PXID": lambda rows: _packed_xid(rows, "pusn", "pslt", "psqn"),
     "OPERATION": lambda rows: rows.mapped(pa.string(), [OPERATIONS[op] for op in rows.ops]),
     "OPERATION_CODE": lambda rows: rows.mapped(_INT, rows.ops),
     "ROLLBACK": _recorded("rollback", _INT),

@@ -120,8 +120,9 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         "" if StartOption.NO_SQL_DELIMITER in mined.options else ";",
         StartOption.NO_ROWID_IN_STMT not in mined.options,
     )
+    rendering = Rendering(catalog, layout, forgets_sequences=session.database.options.forgets_sequences)
     viewpoint = contents.Viewpoint(session.container, None if _is_root(session) else session.container, names)
-    return _watched(mining, mined, contents.read_contents(mined, Rendering(catalog, layout), viewpoint, wanted))
+    return _watched(mining, mined, contents.read_contents(mined, rendering, viewpoint, wanted))
 
 
 def _watched(mining: Mining, mined: MiningRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -37,6 +37,7 @@ class Rendering:
     layout: Layout
     tables: dict[tuple[int, int, int], TableText] = field(default_factory=dict)
     started: set[tuple[int, int, int, int]] = field(default_factory=set)
+    forgets_sequences: bool = False
 
     def table(self, con_id: int, object_id: int, object_version: int) -> TableText:
         key = (con_id, object_id, object_version)
@@ -167,6 +168,12 @@ class RedoRows:
                 started.add(key)
             known.append(key in started)
         return known
+
+    @cached_property
+    def forgotten(self) -> pa.Array:
+        """Which rows' transactions LogMiner knows by undo segment and slot only."""
+        undone = pc.or_(self.batch.column("rollback"), pc.equal(self.batch.column("op"), int(Op.ROLLBACK)))
+        return pc.and_not(undone, pa.array(self.begun, pa.bool_()))
 
 
 _TABLE_OPS = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE, Op.SELECT_FOR_UPDATE, Op.UNSUPPORTED})

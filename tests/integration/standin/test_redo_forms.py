@@ -1,4 +1,4 @@
-"""Forms that redo may take on some releases: parallel DML, undo rows that come first, rows that surface late."""
+"""Forms that redo may take on some releases: parallel DML, undo rows first, rows that surface late, XIDs half known."""
 
 from __future__ import annotations
 
@@ -228,3 +228,32 @@ def test_a_switched_log_holds_all_redo_of_its_range(private_strands):
 
     assert [key for _, key in rows] == ["2", "1"]
     assert all(first <= scn < end for scn, _ in rows)
+
+
+def test_of_a_transaction_whose_start_was_not_read_the_sequence_may_be_unknown():
+    with standin(forgets_sequences=True) as oracle, oracle.connect("SHOP") as shop:
+        run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "INSERT INTO t VALUES (1, 0)", "SAVEPOINT s")
+        since = logs_of(oracle)
+        run(shop, "INSERT INTO t VALUES (2, 0)", "ROLLBACK TO SAVEPOINT s")
+        shop.rollback()
+        names = sorted(logs_of(oracle) - since)
+        with oracle.connect(oracle.capture_user) as miner:
+            sql = """SELECT operation, rollback, xidsqn, xid FROM v$logmnr_contents
+                WHERE src_con_name = 'FREEPDB1' AND (table_name = 'T' AND operation <> 'DDL' OR operation = 'ROLLBACK')"""
+            add(miner, *names)
+            start(miner)
+            cut = query(miner, sql)
+            add(miner, *sorted(since), *names)
+            start(miner)
+            whole = query(miner, sql)
+
+    unknown = 2**32 - 1
+    assert [(operation, rollback, sqn == unknown) for operation, rollback, sqn, _ in cut] == [
+        ("INSERT", 0, False),
+        ("DELETE", 1, True),
+        ("DELETE", 1, True),
+        ("ROLLBACK", 0, True),
+    ]
+    assert [xid.hex().endswith("ffffffff") for *_, xid in cut] == [False, True, True, True]
+    assert {xid[:4] for *_, xid in cut} == {cut[0][3][:4]}
+    assert unknown not in {sqn for _, _, sqn, _ in whole}

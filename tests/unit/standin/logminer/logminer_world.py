@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
+from pipelines.standin.engine.options import DatabaseOptions
 from pipelines.standin.logminer import package
 from pipelines.standin.model import PDB, DatabaseIncarnation, DatabaseState, SqlType, TableColumn, TableDef, User
 from pipelines.standin.redo_file import LogHeader, Op, RedoRecord, write_log
@@ -31,7 +32,7 @@ class World:
     state: DatabaseState = field(default_factory=database_state)
 
     def __post_init__(self) -> None:
-        database = SimpleNamespace(state=self.state, lock=nullcontext())
+        database = SimpleNamespace(state=self.state, lock=nullcontext(), options=DatabaseOptions())
         self.session = SimpleNamespace(
             state={}, nls={}, container=1, user="C##M", account=self.state.users["C##M"], database=database
         )
