@@ -117,11 +117,12 @@ def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Thre
     unseen = unseen_before(known, thread, reach)
     if unseen is not None:
         links.append(Hole(unseen, reach, "no view shows it any more, nor any older log of the thread", older_too=True))
-    for sequence in range(first_needed(known, reach), known.newest + 1):
+    newest = known.newest
+    for sequence in range(first_needed(known, reach), newest + 1):
         begins = known.first_scn(sequence)
         if end is not None and (reach >= end or (begins is not None and begins >= end)):
             return ThreadRedo(known, tuple(links), end)
-        link = link_of(known, sequence, max(reach, begins or reach), thread)
+        link = link_of(known, sequence, max(reach, begins or reach), thread, is_last=sequence == newest)
         links.append(link)
         if isinstance(link, Current):
             return ThreadRedo(known, tuple(links), end)
@@ -174,13 +175,12 @@ def unseen_before(known: ThreadLogs, thread: RedoThread | None, start: Scn) -> i
     return None if silent else oldest - 1
 
 
-def link_of(known: ThreadLogs, sequence: int, scn: Scn, thread: RedoThread | None) -> Link:
+def link_of(known: ThreadLogs, sequence: int, scn: Scn, thread: RedoThread | None, *, is_last: bool) -> Link:
     """The log if it can be mined, else why not."""
     archived, online = known.archived.get(sequence), known.online.get(sequence)
     if archived is not None and is_ready(archived):
         flaw = flaw_of(archived, known)
         return archived if flaw is None else Hole(sequence, scn, flaw)
-    is_last = sequence == known.newest
     if online is not None and is_last and known.next_scn(sequence) is None:
         return Current(known.thread, sequence, scn, thread is None or thread.is_open)
     read_too_early = bool(known.online) and sequence > max(known.online)  # V$LOG was read before that log began

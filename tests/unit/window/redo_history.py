@@ -70,7 +70,7 @@ class History:
         self.threads, self.logs, self.traces, self.dropped = {}, [], [], set()
         self.forgotten = 0  # that many of the oldest rows of V$LOG_HISTORY are gone
         for number in (1, 2):
-            self.threads[number] = Thread(number, 10, 10, self._log(number, 1, 10), True)
+            self.threads[number] = Thread(number, 10, 10, self._log(number, 1, 10), True, ("PUBLIC", "PRIVATE")[number - 1])
 
     # -- what happens
 
