@@ -119,14 +119,14 @@ def overlapping(manifests: Sequence[Manifest], scns: ScnRange) -> list[Manifest]
 def objections(
     work: Workplace, table: TableId, entry: TableEntry | None, scns: ScnRange, manifests: Sequence[Manifest]
 ) -> Iterator[Finding]:
-    """A table is known from its last snapshot on: its columns, and every change of what commits from there."""
-    known = known_versions(work, table) if entry is not None and entry.complete_to_scn is not None else []
-    if not known:
+    """A table is known from behind its last snapshot on: its columns, and every change of what commits from there."""
+    known = known_versions(work, table)
+    if entry is None or entry.complete_to_scn is None or not known:
         yield Finding(str(table), "the table has no contents yet", f"`redolake snapshot {table}`, or leave it out")
         return
-    first = known[0].from_scn
+    first = Scn(max(known[0].from_scn, (entry.snapshot_scn or 0) + 1))
     if scns.start < first:
-        what = f"its columns are known from SCN {first} on, the range begins at {scns.start}"
+        what = f"it is known from its last snapshot on, SCN {first}, and the range begins at {scns.start}"
         yield Finding(str(table), what, f"begin at SCN {first} or later, or leave the table out")
         return
     # From `first` and not from the range's start: a transaction that commits in the range may have begun before it.

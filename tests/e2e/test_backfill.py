@@ -205,7 +205,11 @@ def test_a_ddl_in_a_range_that_is_landed_only_is_followed_by_the_shadow(history:
         pytest.param("to", "from", ["SHOP.PARTS"], "give a from-SCN below the to-SCN", id="a range turned round"),
         pytest.param("from", "beyond", ["SHOP.PARTS"], r"landed is \[\d+, {end}\)", id="more than is landed"),
         pytest.param(
-            "first", "to", ["SHOP.PARTS"], r"known from SCN \d+ on.*\n.*begin at SCN \d+", id="older than the snapshot"
+            "first",
+            "to",
+            ["SHOP.PARTS"],
+            r"known from its last snapshot on, SCN \d+.*\n.*begin at SCN \d+",
+            id="older than the snapshot",
         ),
         pytest.param("from", "to", ["SHOP.NONE"], "SHOP.NONE: is no table of the pipeline.*\n.*SHOP.PARTS", id="no such table"),
         pytest.param("from", "to", ["parts"], "parts: is no table of the pipeline", id="a name without its owner"),

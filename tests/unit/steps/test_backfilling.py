@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pipelines.batch import HoldAt, TableTask
+from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
 from pipelines.manifest import Manifest
+from pipelines.schema import version_to_json
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.backfilling import covering, not_landed, stopped_in, unbroken
-from pipelines.table import TableId
+from pipelines.steps.backfilling import covering, not_landed, objections, stopped_in, unbroken
+from pipelines.steps.workplace import now, workplace
+from pipelines.table import TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")
 
@@ -74,3 +77,35 @@ def test_a_ddl_that_is_not_followed_counts_only_below_the_end_of_the_range(at_sc
     task = TableTask(ORDERS, "/lake", "app", (), hold=HoldAt(at_scn, {"code": "SchemaConflict", "what": "TRUNCATE"}))
 
     assert [finding.cure for finding in stopped_in(task, scns(200, 300))] == cures
+
+
+@pytest.fixture
+def objected(tmp_path):
+    """`objected(start, end)`: about ORDERS, which was read AS OF SCN 150, of a dictionary as of SCN 148."""
+    body = {"source": {"connection": "nowhere"}, "landing": str(tmp_path / "landing"), "lake": str(tmp_path / "lake")}
+    pipeline = Pipeline.model_validate({"name": "shop", "tables": ["SHOP.ORDERS"], **body})
+    version = TableVersion(ORDERS, Scn(148), 9, 9, (), (), 1)
+    with workplace(pipeline) as work:
+        work.ledger.add_table("shop", ORDERS, Scn(100), now())
+
+        def about(start: int, end: int, windows=WHOLE) -> list[str]:
+            entry = work.ledger.table("shop", ORDERS)
+            return [finding.what for finding in objections(work, ORDERS, entry, scns(start, end), windows)]
+
+        assert about(100, 200) == ["the table has no contents yet"]
+        work.ledger.move_table("shop", ORDERS, ("new",), "snapshotting", now=now(), snapshot_scn=Scn(150))
+        work.ledger.record_version("shop", ORDERS, version.from_scn, version_to_json(version), "baseline", now=now())
+        work.ledger.complete_as("shop", ORDERS, Scn(150), now())
+        yield about
+
+
+def test_what_committed_by_a_tables_snapshot_cannot_be_folded(objected):
+    assert objected(151, 400) == []
+    assert objected(150, 400) == ["it is known from its last snapshot on, SCN 151, and the range begins at 150"]
+
+
+def test_a_hole_between_the_snapshot_and_the_range_may_have_swallowed_part_of_a_transaction(objected):
+    left_out = [WHOLE[0], window(200, 300, tables=()), WHOLE[2]]
+
+    assert objected(350, 400, left_out) == ["SCN [200, 300) was landed without the table"]
+    assert objected(160, 200, left_out) == []
