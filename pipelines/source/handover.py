@@ -69,11 +69,14 @@ def _holds(log: LogFile, scn: Scn) -> bool:
 
 
 def _available(thread: int, resetlogs_id: int, facts: RedoFacts) -> list[LogFile]:
-    """The thread's logs by sequence: archived ones with a copy, and online ones."""
+    """The thread's logs by sequence: archived ones with a copy, and online ones that are still to be archived. One whose copies
+    are deleted is not read from the online log, however long its group is not written anew."""
 
     def own(logs: Iterable[LogFile]) -> dict[int, LogFile]:
         return {g.sequence: g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id}
 
-    archived = {s: g for s, g in own(facts.archived).items() if g.claimed}
-    both = {**own(facts.online), **archived}
+    listed = own(facts.archived)
+    gone = {s for s, g in listed.items() if not g.claimed and all(copy.archived for copy in g.copies)}
+    both = {**own(facts.online), **{s: g for s, g in listed.items() if g.claimed}}
+    both = {s: g for s, g in both.items() if s not in gone}
     return [both[s] for s in sorted(both)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,6 +120,18 @@ STARTS = {
 @pytest.mark.parametrize(("logs", "start_scn", "expected"), STARTS.values(), ids=STARTS)
 def test_the_first_window_begins_at(logs, start_scn, expected):
     assert first_window_start(facts(*logs), Scn(start_scn)) == expected
+
+
+def test_a_log_whose_archived_copy_is_deleted_is_not_read_from_its_online_group():
+    # |x1-200|-2-> with the group of 1 not written anew yet
+    known = facts(log(1, 1, 100, 200), log(1, 2, 200, None))
+    purged = replace(log(1, 1, 100, 200), copies=(LogCopy(1, None, "D", deleted=True),))
+    online = replace(log(1, 1, 100, 200), copies=())
+    known = replace(known, archived=(purged,), online=(online, *(g for g in known.online if g.sequence == 2)))
+
+    assert first_window_start(known, Scn(250)) == 200
+    archiving = replace(purged, copies=(LogCopy(1, "/a/1", "A", archived=False),))
+    assert first_window_start(replace(known, archived=(archiving,)), Scn(250)) == 100
 
 
 def test_mining_starts_before_the_oldest_open_transaction():
