@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -9,7 +10,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -217,6 +218,24 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
         if output is Output.table:
             rows = [(w["name"], w["state"], w["logs"], w["rows"]) for w in result["windows"]]
             console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows))
+            show_breaks(result["breaks"])
+            if result["lost"]:
+                console.print(
+                    f"LOST since {result['lost']['since']}: {result['lost']['what']}\n"
+                    f"  do this: redolake recover {result['pipeline']}",
+                    style="red", markup=False, highlight=False, soft_wrap=True,
+                )  # fmt: skip
+
+
+def show_breaks(breaks: Sequence[dict[str, Any]]) -> None:
+    """What a person decided not to read stays visible until the tables are read anew."""
+    if breaks:
+        columns = ("kind", "from SCN", "to SCN", "rows dropped", "tables", "reason", "by", "at")
+        rows = [
+            (b["kind"], b["from_scn"], b["to_scn"], b["dropped_rows"], ", ".join(b["tables"]), b["reason"], b["by"], b["at"])
+            for b in breaks
+        ]
+        console.print(grid("Changes that were never read", columns, rows))
 
 
 @app.command()
@@ -270,6 +289,8 @@ def verify(
         samples = [(t["table"], *s.values()) for t in result["tables"] for s in t["samples"]]
         if samples and output is Output.table:
             console.print(grid("First differences", ("table", "key", "column", "source", "Delta"), samples))
+        if output is Output.table:
+            show_breaks(result["breaks"])
         if not result["equal"]:
             raise typer.Exit(DIFFERS)
 
@@ -287,6 +308,68 @@ def resume(
     with told(output):
         result = steps.resume(chosen(pipeline, config), tables)
         show(output, result, lambda: "\n".join(f"{t}: goes on with the next run" for t in result["resumed"]))
+
+
+@app.command()
+def recover(
+    name: NameArgument = None,
+    restored: Annotated[bool, typer.Option("--restored", help="Look again, after logs were restored.")] = False,
+    snapshot: Annotated[bool, typer.Option("--snapshot", help="Go on from now, and read the tables anew.")] = False,
+    declare_gap: Annotated[bool, typer.Option("--declare-gap", help="Go on without what is lost; it stays visible.")] = False,
+    to_scn: Annotated[int | None, typer.Option("--to", help="End of the gap; default: where the redo is whole again.")] = None,
+    position: Annotated[int | None, typer.Option("--position", help="Go on from this SCN; it is checked.")] = None,
+    reason: Annotated[str, typer.Option(help="Kept with the decision.")] = "",
+    tables: Annotated[
+        list[str] | None, typer.Option("--table", help="With --snapshot: only these now; the others are held.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """When redo is lost: tell which, and the ways on with what each costs; with an option, go that way.
+
+    Nothing is chosen for you. Exits with 0 when the position can go on, 1 while a choice is open.
+    """
+    from pipelines import steps
+
+    with told(output):
+        pipeline = chosen(name, config)
+        asked: list[tuple[Literal["snapshot", "gap", "position"], int | None]] = []
+        asked += [("snapshot", None)] if snapshot else []
+        asked += [("gap", to_scn)] if declare_gap else []
+        asked += [("position", position)] if position is not None else []
+        if len(asked) + restored > 1 or (to_scn is not None and not declare_gap):
+            raise typer.BadParameter("choose one of --restored, --snapshot, --declare-gap [--to] and --position")
+        if asked:
+            confirm(pipeline, yes)
+            kind, scn = asked[0]
+            made = steps.lead_over(
+                pipeline, kind, scn=scn, reason=reason, by=getpass.getuser(), tables=tables or None, report=progress
+            )
+            show(output, made, lambda: led_over(made))
+            return
+        found = steps.look_again(pipeline) if restored else steps.recover(pipeline)
+        show(output, found, lambda: Text(steps.recovery_text(found)))
+        if found["lost"]:
+            raise typer.Exit(TERMINAL)
+
+
+def confirm(pipeline: Pipeline, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("this cannot be taken back: say --yes")
+    if typer.prompt(f"This cannot be taken back. Type {pipeline.name} to go on", err=True) != pipeline.name:
+        raise typer.Abort
+
+
+def led_over(made: dict[str, Any]) -> str:
+    lines = [f"{made['kind']}: SCN {made['from_scn']} to {made['to_scn']} is not read; the next run goes on behind it"]
+    lines += [
+        f"  transaction {t['xid']} (open since SCN {t['start_scn']}): {t['rows']} row(s) dropped" for t in made["dropped"]
+    ]
+    lines += [f"  {t['table']}: {t['rows']} rows AS OF SCN {t['scn']}" for t in made["snapshots"]]
+    return "\n".join(lines)
 
 
 @app.command()

@@ -120,21 +120,21 @@ class Landing:
         """Lead the chain over what is not read. Raises LandingConflict when the chain does not end at the break's start, or
         leads on by another way already."""
         self._mend(found.name)
-        there = self.read_break(found.start)
+        there = self.read_break(found.start.resetlogs_id, int(found.start.scn))
         if there is None:
             check_break(found, self.chain_end())
             self._files.create(layout.chain_file(found.name), as_bytes(found.to_json()))
             point("land.break")
             self._mend(found.name)
-            there = self.read_break(found.start)
+            there = self.read_break(found.start.resetlogs_id, int(found.start.scn))
         if there is None or (there.kind, there.end) != (found.kind, found.end):
             by = "a window" if there is None else f"a break ({there.kind} to SCN {there.end.scn})"
             raise LandingConflict(f"the chain leads on by {by}", cure="look at `redolake status`", scn=found.start.scn)
         return there
 
-    def read_break(self, start: Position) -> Break | None:
+    def read_break(self, resetlogs_id: int, scn: int) -> Break | None:
         """The break that leads on from there, or None."""
-        file = layout.break_file(place_name(start.resetlogs_id, int(start.scn)))
+        file = layout.break_file(place_name(resetlogs_id, scn))
         body = self._files.read_json(file)
         return None if body is None else Break.from_json(body, self._files.shown(file))
 

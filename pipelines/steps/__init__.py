@@ -7,8 +7,9 @@ from pipelines.steps.applying import prepare_apply, record_apply, resume
 from pipelines.steps.backfilling import backfill, backfill_prepare, backfill_record
 from pipelines.steps.capturing import land, mine, plan, remine
 from pipelines.steps.checking import doctor, setup_sql, validate
+from pipelines.steps.recovering import break_chain, look_again, recover, recovery_text
 from pipelines.steps.reporting import landed_windows, open_transactions, status
-from pipelines.steps.running import run, snapshot
+from pipelines.steps.running import lead_over, run, snapshot
 from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
 from pipelines.steps.sparking import job_elsewhere, job_failure, open_spark, run_spark
 from pipelines.steps.verifying import verify
@@ -19,11 +20,14 @@ __all__ = [
     "backfill",
     "backfill_prepare",
     "backfill_record",
+    "break_chain",
     "doctor",
     "job_elsewhere",
     "job_failure",
     "land",
     "landed_windows",
+    "lead_over",
+    "look_again",
     "mine",
     "open_spark",
     "open_transactions",
@@ -31,6 +35,8 @@ __all__ = [
     "plan",
     "prepare_apply",
     "record_apply",
+    "recover",
+    "recovery_text",
     "remine",
     "resume",
     "run",

@@ -19,9 +19,10 @@ from pipelines.batch import (
 )
 from pipelines.config import Pipeline
 from pipelines.errors import Finding, InvariantBroken, SchemaConflict, TableHeld, Terminal
+from pipelines.land import Break
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import NOT_LOADED, batch_name, correct_ledger, last_batch, write_down
+from pipelines.steps.correcting import NOT_LOADED, batch_name, correct_ledger, last_batch, not_read, write_down
 from pipelines.steps.leasing import renewed, take_apply_lease
 from pipelines.steps.versions import app_id, history, record_derived, table_task
 from pipelines.steps.workplace import HANDOVER, Workplace, now, owner, read_order, read_outcome, workplace
@@ -47,8 +48,8 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def next_batch(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
-    """All landed windows behind the last batch, of one incarnation."""
-    ahead = of_one_incarnation(work.landing.windows() if last is None else work.landing.windows(place_of(last)))
+    """All landed windows behind the last batch, up to the next break or RESETLOGS."""
+    ahead = of_one_stretch(work.landing.windows() if last is None else work.landing.windows(place_of(last)))
     tables = [entry for entry in work.ledger.tables(work.name) if is_configured(work, entry.table)]
     return batch_of(work, ahead, last, tables, None) if ahead else None
 
@@ -57,8 +58,14 @@ def place_of(batch: BatchResult) -> tuple[int, int]:
     return batch.resetlogs_id, batch.end
 
 
-def of_one_incarnation(windows: Sequence[Manifest]) -> list[Manifest]:
-    return [m for m in windows if m.resetlogs_id == windows[0].resetlogs_id]
+def of_one_stretch(windows: Sequence[Manifest]) -> list[Manifest]:
+    """The first ones, as far as they are of one incarnation and adjoin."""
+    found = list(windows[:1])
+    for window in windows[1:]:
+        if (window.resetlogs_id, window.start) != (found[-1].resetlogs_id, found[-1].end):
+            break
+        found.append(window)
+    return found
 
 
 def is_configured(work: Workplace, table: TableId) -> bool:
@@ -70,11 +77,11 @@ def catch_up(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
     if last is None:
         return None
     for entry in work.ledger.tables(work.name, "live"):
-        if not is_configured(work, entry.table) or entry.complete_to_scn is None or entry.complete_to_scn >= last.end - 1:
+        if not is_configured(work, entry.table) or entry.complete_to_scn is None or reaches(entry, last):
             continue
-        before = last_batch(work, entry.complete_to_scn + 1)
+        before = last_batch(work, (entry.place[0], entry.complete_to_scn + 1))
         windows = work.landing.windows() if before is None else work.landing.windows(place_of(before))
-        ahead = of_one_incarnation([m for m in windows if (m.resetlogs_id, m.end) <= place_of(last)])
+        ahead = of_one_stretch([m for m in windows if (m.resetlogs_id, m.end) <= place_of(last)])
         if ahead:
             return batch_of(work, ahead, before, [entry], entry.table)
     return None
@@ -88,14 +95,16 @@ def batch_of(
     only: TableId | None,
 ) -> BatchSpec:
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
-    check_chain(windows, before)
+    crossed = breaks_behind(work, before)
+    check_chain(windows, before, crossed)
+    carried = None if crossed else before  # what was open at a break cannot be completed
     tasks: list[TableTask] = []
     for entry in entries:
         past = history(work, entry.table, start, windows, end)
         if past is None:
             continue
         record_derived(work, past, end)
-        hold = hold_of(entry, start) or without_it(entry, windows) or behind(entry, start)
+        hold = hold_of(entry, start) or without_it(entry, windows) or behind(entry, before, start)
         if hold is None and past.complaint is not None:
             hold = HoldAt(start, past.complaint.as_dict())
         tasks.append(table_task(work, past, app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table), hold))
@@ -112,8 +121,8 @@ def batch_of(
         tables=tuple(tasks),
         carry_out=f"{folder}/carry-{token.rpartition(':')[2]}",
         manifest=f"{folder}/manifest.json",
-        carry_in=before.carry_files if before else (),
-        open_in=before.open_transactions if before else (),
+        carry_in=carried.carry_files if carried else (),
+        open_in=carried.open_transactions if carried else (),
         container=work.pipeline.source.container,
         character_set=character_set(work),
         spark=dict(work.pipeline.spark.conf),
@@ -135,7 +144,7 @@ def hold_of(entry: TableEntry, start: int) -> HoldAt | None:
 def without_it(entry: TableEntry, windows: Sequence[Manifest]) -> HoldAt | None:
     """A window mined while the table was not in pipelines.yml has no rows of it: nothing may be applied past it."""
     for window in windows:
-        if window.end - 1 > (entry.complete_to_scn or 0) and str(entry.table) not in window.tables:
+        if (window.resetlogs_id, window.end - 1) > entry.place and str(entry.table) not in window.tables:
             cure = f"`redolake snapshot {entry.table} --replace` reads the table anew"
             return HoldAt(
                 window.start, SchemaConflict("a window was landed without the table", cure=cure, window=window.name).as_dict()
@@ -143,9 +152,13 @@ def without_it(entry: TableEntry, windows: Sequence[Manifest]) -> HoldAt | None:
     return None
 
 
-def behind(entry: TableEntry, start: int) -> HoldAt | None:
+def reaches(entry: TableEntry, batch: BatchResult) -> bool:
+    return entry.place >= (batch.resetlogs_id, batch.end - 1)
+
+
+def behind(entry: TableEntry, before: BatchResult | None, start: int) -> HoldAt | None:
     """A live table never lacks what came before the batch; if it does, a catch-up is missing."""
-    if entry.complete_to_scn is None or entry.complete_to_scn >= start - 1:
+    if entry.complete_to_scn is None or (entry.complete_to_scn >= start - 1 if before is None else reaches(entry, before)):
         return None
     error = InvariantBroken(
         f"the table is complete to SCN {entry.complete_to_scn}, the batch begins at {start}",
@@ -155,14 +168,30 @@ def behind(entry: TableEntry, start: int) -> HoldAt | None:
     return HoldAt(start, error.as_dict())
 
 
-def check_chain(windows: Sequence[Manifest], before: BatchResult | None) -> None:
-    """Windows reach a table in order and without a hole; anything else is an error."""
-    end = windows[0].start if before is None or before.resetlogs_id != windows[0].resetlogs_id else before.end
+def breaks_behind(work: Workplace, before: BatchResult | None) -> list[Break]:
+    """The breaks that lead on from a batch's end. What it carried out must be what the first of them has dropped."""
+    found: list[Break] = []
+    place = None if before is None else place_of(before)
+    while place is not None and (next_one := work.landing.read_break(*place)) is not None:
+        found.append(next_one)
+        place = (next_one.end.resetlogs_id, int(next_one.end.scn))
+    carried = 0 if before is None else sum(transaction.rows for transaction in before.open_transactions)
+    if found and found[0].dropped_rows != carried:
+        raise InvariantBroken(
+            f"{carried} change rows were carried to the break at SCN {found[0].start.scn}, it names {found[0].dropped_rows}",
+            cure="nothing was merged; report it with the break's file and the batch's manifest",
+        )
+    return found
+
+
+def check_chain(windows: Sequence[Manifest], before: BatchResult | None, crossed: Sequence[Break]) -> None:
+    """Windows reach a table in order and without a hole but for breaks; anything else is an error."""
+    end = int(crossed[-1].end.scn) if crossed else windows[0].start if before is None else before.end
     for window in windows:
         if window.start != end:
             raise Terminal(
                 f"the landed windows have a hole: SCN {end} to {window.start}",
-                cure="restore the missing window's folder in the landing",
+                cure="restore the missing window's folder in the landing; a range across a break is two ranges",
                 window=window.name,
             )
         end = window.end
@@ -179,7 +208,7 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
             lease = renewed(work, spec)
             write_down(work, result, name)
             work.ledger.release_lease(lease)
-        newly = newly_held(result, last_batch(work, result.start))
+        newly = newly_held(result, last_batch(work, (result.resetlogs_id, result.start)))
         tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}
         held = [name for name, t in tables.items() if t["state"] == "held"]
         outcome = {"tables": tables, "held": held, "start": result.start, "end": result.end}
@@ -215,8 +244,17 @@ def resume(pipeline: Pipeline, tables: Sequence[str]) -> dict[str, Any]:
         resumed = []
         for text in tables:
             table = TableId.parse(text)
+            check_contents(work, table)
             if not work.ledger.release(work.name, table, now()):
                 raise Terminal("the table is not held", cure="`redolake status` shows which are", table=table)
             work.ledger.record_decision(work.name, "resume", {"table": str(table)}, owner(), now())
             resumed.append(str(table))
         return {"resumed": resumed}
+
+
+def check_contents(work: Workplace, table: TableId) -> None:
+    """Raises RedoLost for a table that was to be read anew at a break, and was not yet."""
+    entry = work.ledger.table(work.name, table)
+    for found in work.landing.breaks():
+        if found.kind == "snapshot" and entry is not None and found.concerns(table, entry.snapshot_scn):
+            raise not_read(found, table)

@@ -8,18 +8,19 @@ from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.crash import point
-from pipelines.errors import Terminal
+from pipelines.errors import RedoLost, Terminal
 from pipelines.land import SliceRecord, build_manifest
 from pipelines.mine import REDO_SCHEMA, Reading, mine_slice, mine_whole
 from pipelines.redo import LogFile, Window
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.correcting import correct_ledger
+from pipelines.steps.losing import keep_loss, missing_in, regain
 from pipelines.steps.plans import Plan, dictionary_to_json
 from pipelines.steps.versions import object_ids, record_baselines
 from pipelines.steps.waiting import awaited_by
 from pipelines.steps.workplace import Report, Workplace, now, opened_source, silent, take_lease, workplace
 from pipelines.table import DictionaryTable, TableId
-from pipelines.window import Lost, NothingNew, Wait, plan_window
+from pipelines.window import Lost, NothingNew, Wait, missing_logs, plan_window
 
 LEASE_SECONDS = 60.0
 
@@ -32,9 +33,12 @@ def plan(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, A
         if position is None:
             return nothing(f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`")
         with opened_source(pipeline, source) as oracle:
-            found = plan_window(position, read_redo_facts(oracle), pipeline.window)
+            facts = read_redo_facts(oracle)
+            found = plan_window(position, facts, pipeline.window)
             if isinstance(found, Lost):
+                keep_loss(work, found.error, "plan", position, missing_logs(position, facts))
                 raise found.error
+            regain(work, "plan")
             if isinstance(found, NothingNew):
                 return nothing(found.reason)
             if isinstance(found, Wait):
@@ -95,7 +99,14 @@ def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_nu
     with workplace(pipeline) as work:
         if work.landing.read_manifest(window) is not None:
             return {"landed": True, "slice": slice_number}
-        record = mined(work, source, plan_of(work, window), slice_number)
+        made = plan_of(work, window)
+        try:
+            record = mined(work, source, made, slice_number)
+        except RedoLost as error:
+            position = work.ledger.position(work.name)
+            if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
+                keep_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
+            raise
         point(f"mine.slice.{slice_number}")
         return record.to_json()
 
@@ -142,10 +153,11 @@ def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict
         if manifest is None or not any(record.get("landed") for record in records):
             made = plan_of(work, window)
             slices = [SliceRecord.from_json(record) for record in records]
-            last = work.landing.last_window()
-            manifest = work.landing.publish(made.window, made.tables, slices, last.end if last else None)
+            end = work.landing.chain_end()
+            manifest = work.landing.publish(made.window, made.tables, slices, None if end is None else int(end.scn))
         point("land.manifest")
         correct_ledger(work)
+        regain(work, "mine")
         rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
         path = work.landing.location(f"windows/{manifest.name}/manifest.json")
         return {"window": manifest.name, "start": manifest.start, "end": manifest.end, "manifest": path, "rows": rows}

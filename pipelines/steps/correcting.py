@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pipelines.batch import BatchResult, TableResult, batch_result_from_json
+from pipelines.errors import RedoLost
+from pipelines.land import Break
 from pipelines.ledger import OpenTransaction, TableEntry
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
@@ -25,15 +27,37 @@ def correct_ledger(work: Workplace) -> None:
     rebuild_tables(work)
     if correct_batches(work):
         rebuild_versions(work)
+    correct_breaks(work)  # last: a batch from before a break would let go of the tables it holds
 
 
 def proven_position(work: Workplace) -> Position | None:
-    """The end of the last landed window, or where the first one shall begin, or None before the first snapshot."""
-    last = work.landing.last_window()
-    if last is not None:
-        return Position(last.dbid, last.resetlogs_id, Scn(last.end))
+    """The end of the chain, or where its first window shall begin, or None before the first snapshot."""
+    end = work.landing.chain_end()
+    if end is not None:
+        return end
     start = work.landing.read_json(HANDOVER)
     return None if start is None else Position(start["dbid"], start["resetlogs_id"], Scn(start["scn"]))
+
+
+def correct_breaks(work: Workplace) -> None:
+    """Write down the breaks the ledger does not know. Where tables were to be read anew, those that were not are held."""
+    known = work.ledger.breaks(work.name)
+    for found in work.landing.breaks():
+        if found.name in known:
+            continue
+        for entry in work.ledger.tables(work.name):
+            if found.kind == "snapshot" and entry.state != "new" and found.concerns(entry.table, entry.snapshot_scn):
+                work.ledger.hold(work.name, entry.table, not_read(found, entry.table).as_dict(), now())
+        work.ledger.record_break(work.name, found.name, found.to_json(), now())
+
+
+def not_read(found: Break, table: TableId) -> RedoLost:
+    return RedoLost(
+        f"changes from SCN {found.start.scn} to {found.end.scn} were never read",
+        cure=f"`redolake snapshot {table} --replace` reads the table anew",
+        table=table,
+        reason=found.reason,
+    )
 
 
 def batch_result(work: Workplace, name: str) -> BatchResult | None:
@@ -53,10 +77,11 @@ def correct_batches(work: Workplace) -> int:
     return len(unknown)
 
 
-def last_batch(work: Workplace, until: int | None = None) -> BatchResult | None:
-    """The newest of the chain (catch-ups of single tables stand beside it), or the newest that ends by an SCN."""
+def last_batch(work: Workplace, until: tuple[int, int] | None = None) -> BatchResult | None:
+    """The newest of the chain (catch-ups of single tables stand beside it), or the newest that ends by a place in it:
+    incarnation and SCN."""
     for name in reversed(work.landing.names("batches")):
-        if is_of_the_chain(name) and (until is None or int(name.rpartition("-")[2]) <= until):
+        if is_of_the_chain(name) and (until is None or end_of(name) <= until):
             result = batch_result(work, name)
             if result is not None:
                 return result
@@ -79,6 +104,11 @@ def is_of_the_chain(name: str) -> bool:
     return name.count("-") == 2
 
 
+def end_of(name: str) -> tuple[int, int]:
+    resetlogs_id, _, end = name.split("-")
+    return int(resetlogs_id), int(end)
+
+
 def catch_up_of(result: BatchResult) -> TableId | None:
     """A catch-up says so in its token: `<table>:<random>`."""
     return TableId.parse(quoted(result.token.partition(":")[0])) if ":" in result.token else None
@@ -92,7 +122,7 @@ def quoted(table: str) -> str:
 def is_made_good(done: TableResult, entry: TableEntry, result: BatchResult) -> bool:
     """A batch written down late: the table had no contents then, or has passed the batch's end since, by a newer snapshot."""
     no_contents = (done.error or {}).get("code") == NOT_LOADED["code"]
-    return no_contents or (entry.complete_to_scn or 0) >= result.end - 1
+    return no_contents or entry.place >= (result.resetlogs_id, result.end - 1)
 
 
 def write_down(work: Workplace, result: BatchResult, name: str) -> None:
@@ -102,8 +132,8 @@ def write_down(work: Workplace, result: BatchResult, name: str) -> None:
         if entry is None:
             continue
         stands = entry.state == "new" or (done.state == "held" and entry.state == "held")
-        if done.complete_to is not None and not stands and done.complete_to >= (entry.complete_to_scn or 0):
-            work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now())
+        if done.complete_to is not None and not stands and (result.resetlogs_id, done.complete_to) >= entry.place:
+            work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now(), result.resetlogs_id)
         if done.state == "applied" and entry.state == "held":  # held once, resumed since: seen when a lost ledger is rebuilt
             work.ledger.release(work.name, done.table, now())
         if done.state == "held" and entry.state == "live" and not is_made_good(done, entry, result):

@@ -9,7 +9,7 @@ from pipelines.land import captured_since
 from pipelines.manifest import Manifest
 from pipelines.schema import derive, version_to_json
 from pipelines.scn import Scn
-from pipelines.steps.versions import concerns, known_versions
+from pipelines.steps.versions import concerns, incarnation_of, known_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now
 from pipelines.table import TableId
 
@@ -19,25 +19,38 @@ LOADS = "snapshots/loads"
 def rebuild_tables(work: Workplace) -> None:
     """The tables the ledger does not know although they are captured, and the snapshots it has not heard of. How far each is
     applied since, the batches tell."""
-    start = work.landing.read_json(HANDOVER)
-    if start is None:
+    if work.landing.read_json(HANDOVER) is None:
         return
     known = {entry.table for entry in work.ledger.tables(work.name)}
     missing = [table.id for table in work.pipeline.tables if table.id not in known]
     if missing:
-        windows = work.landing.windows()
         for table in missing:
-            since = captured_since(windows, table) if windows else start["scn"]
+            since = captured_from(work, table)
             if since is not None:
-                work.ledger.add_table(work.name, table, Scn(since), now())
+                work.ledger.add_table(work.name, table, since, now())
     for name in unknown_loads(work):
         take_up(work, name)
 
 
+def captured_from(work: Workplace, table: TableId) -> Scn | None:
+    """From where on the redo of a table is landed without a break, or will be; None when the newest window leaves it out, or
+    before the first snapshot. Behind a break every configured table is captured."""
+    windows, last_break = work.landing.windows(), work.landing.breaks()[-1:]
+    if last_break and last_break[0].end == work.landing.chain_end():
+        return last_break[0].end.scn
+    if not windows:
+        start = work.landing.read_json(HANDOVER)
+        return None if start is None else Scn(start["scn"])
+    since = captured_since(windows, table)
+    return None if since is None else Scn(since)
+
+
 def unknown_loads(work: Workplace) -> list[str]:
     """Loads of an SCN that some table is not complete to, by their names, oldest first."""
-    complete = [entry.complete_to_scn or -1 for entry in work.ledger.tables(work.name)]
-    return [name for name in work.landing.names(LOADS) if complete and int(name.partition("-")[0]) > min(complete)]
+    places = [entry.place for entry in work.ledger.tables(work.name)]
+    if len({resetlogs_id for resetlogs_id, _ in places}) > 1:  # SCNs of several incarnations do not compare
+        return work.landing.names(LOADS)
+    return [name for name in work.landing.names(LOADS) if places and int(name.partition("-")[0]) > min(places)[1]]
 
 
 def take_up(work: Workplace, name: str) -> None:
@@ -48,16 +61,16 @@ def take_up(work: Workplace, name: str) -> None:
     tasks = {task.table: task for task in load_tasks(work, name)}
     for loaded in result.tables:
         entry = work.ledger.table(work.name, loaded.table)
-        if entry is None or loaded.state != "applied" or (entry.complete_to_scn or -1) >= result.scn:
+        version, resetlogs_id = tasks[loaded.table].version, incarnation_of(tasks[loaded.table].app_id)
+        if entry is None or loaded.state != "applied" or entry.place >= (resetlogs_id, result.scn):
             continue
-        version = tasks[loaded.table].version
         record_ddl(work, loaded.table, work.landing.windows(), below=version.from_scn)
         body = version_to_json(version)
         work.ledger.record_version(work.name, loaded.table, version.from_scn, body, "baseline", now=now())
         if entry.state != "snapshotting":
             work.ledger.move_table(work.name, loaded.table, (entry.state,), "snapshotting", now=now())
         work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
-        work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now())
+        work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now(), resetlogs_id)
 
 
 def load_result(work: Workplace, name: str) -> SnapshotResult | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pipelines.config import Pipeline
+from pipelines.land import Break
+from pipelines.ledger import Loss
 from pipelines.manifest import Manifest
 from pipelines.steps.correcting import correct_ledger
-from pipelines.steps.workplace import workplace
+from pipelines.steps.workplace import Workplace, workplace
 
 
 def status(pipeline: Pipeline) -> dict[str, Any]:
@@ -32,8 +35,16 @@ def status(pipeline: Pipeline) -> dict[str, Any]:
             "landed_to": None if position is None else int(position.scn),
             "windows": windows,
             "tables": tables,
+            "lost": loss_to_json(work.ledger.loss(pipeline.name)),
+            "breaks": open_breaks(work),
             "open_transactions": len(work.ledger.open_transactions(pipeline.name)),
         }
+
+
+def loss_to_json(loss: Loss | None) -> dict[str, Any] | None:
+    if loss is None:
+        return None
+    return {**loss.error, "step": loss.step, "since": loss.since.isoformat(timespec="seconds"), "missing": len(loss.missing)}
 
 
 def rows_in(manifest: Manifest | None) -> int | None:
@@ -76,3 +87,34 @@ def open_transactions(pipeline: Pipeline) -> list[dict[str, Any]]:
             }
             for t in work.ledger.open_transactions(pipeline.name)
         ]
+
+
+def break_to_json(found: Break, tables: Sequence[str]) -> dict[str, Any]:
+    return {
+        "kind": found.kind,
+        "from_scn": int(found.start.scn),
+        "to_scn": int(found.end.scn),
+        "to_incarnation": found.end.resetlogs_id,
+        "reason": found.reason,
+        "by": found.by,
+        "at": found.at,
+        "lost": found.lost,
+        "tables": list(tables),
+        "dropped_rows": found.dropped_rows,
+        "dropped": [
+            {"con_id": t.con_id, "xid": t.xid, "thread": t.thread, "start_scn": t.start_scn, "rows": t.rows}
+            for t in found.dropped
+        ],
+    }
+
+
+def open_breaks(work: Workplace) -> list[dict[str, Any]]:
+    """The breaks that some table still has in it, each with those tables."""
+    entries = {str(entry.table): entry for entry in work.ledger.tables(work.name)}
+    told = []
+    for name, body in work.ledger.breaks(work.name).items():
+        found = Break.from_json(body, name)
+        tables = [text for text, entry in entries.items() if found.concerns(text, entry.snapshot_scn)]
+        if tables:
+            told.append(break_to_json(found, tables))
+    return told

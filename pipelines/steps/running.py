@@ -12,9 +12,11 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pipelines.config import Pipeline
 from pipelines.errors import SnapshotTooEarly, TableHeld, Transient
+from pipelines.land.breaks import Kind
 from pipelines.source import ConnectParams
 from pipelines.steps.applying import prepare_apply, record_apply
 from pipelines.steps.capturing import land, mine, plan
+from pipelines.steps.recovering import break_chain
 from pipelines.steps.reporting import status
 from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
 from pipelines.steps.sparking import open_spark, run_spark
@@ -158,3 +160,27 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report) -> bool:
     except TableHeld as held:
         report(str(held))
     return True
+
+
+def lead_over(
+    pipeline: Pipeline,
+    kind: Kind,
+    *,
+    scn: int | None = None,
+    reason: str = "",
+    by: str = "",
+    tables: Sequence[str] | None = None,
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+) -> dict[str, Any]:
+    """What a person chose about lost redo, to its end: apply what is landed, break the chain, take the snapshots."""
+    with spark_when_needed(pipeline, spark) as session:
+        while apply(pipeline, session, report):
+            pass
+        made = break_chain(pipeline, kind, source, scn=scn, reason=reason, by=by)
+        report(f"the chain goes on at SCN {made['to_scn']}")
+        snapshots: dict[str, Any] = {"scn": None, "tables": []}
+        if kind == "snapshot":
+            snapshots = take_snapshot(pipeline, tables or [str(t.id) for t in pipeline.tables], True, source, session, report)
+    return {**made, "snapshots": snapshots["tables"]}

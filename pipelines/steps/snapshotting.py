@@ -10,8 +10,7 @@ from pipelines.batch import SnapshotSpec, SnapshotTask, snapshot_result_from_jso
 from pipelines.config import Pipeline
 from pipelines.crash import point
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
-from pipelines.land import captured_since
-from pipelines.redo import Position
+from pipelines.redo import Position, RedoFacts
 from pipelines.schema import baseline, version_to_json
 from pipelines.scn import Scn
 from pipelines.source import (
@@ -29,7 +28,8 @@ from pipelines.steps.checking import source_findings
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.leasing import renewed, take_apply_lease
 from pipelines.steps.plans import dictionary_from_json, dictionary_to_json
-from pipelines.steps.versions import app_id, known_versions, rules
+from pipelines.steps.rebuilding import captured_from
+from pipelines.steps.versions import app_id, incarnation_of, known_versions, rules
 from pipelines.steps.workplace import (
     HANDOVER,
     Workplace,
@@ -95,33 +95,35 @@ def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
     """The first snapshot says where mining begins; what is captured from there is every configured table."""
     if work.ledger.position(work.name) is not None:
         return
-    facts = read_redo_facts(oracle)
-    start = first_window_start(facts, handover.start_scn)
+    position = first_position(work.pipeline, read_redo_facts(oracle), handover)
+    characters = read_database(oracle).character_set
+    at = {"dbid": position.dbid, "resetlogs_id": position.resetlogs_id, "scn": int(position.scn)}
+    body = {**at, "character_set": characters}
+    work.landing.write_json_once(HANDOVER, body)
+    point("snapshot.handover")
+    work.ledger.start_at(work.name, position, now())
+    for table in work.pipeline.tables:
+        work.ledger.add_table(work.name, table.id, position.scn, now())
+
+
+def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> Position:
+    """Where redo must be read from for a snapshot taken now. Raises SnapshotTooEarly where some of that is gone."""
     current = next(i for i in facts.incarnations if i.status == "CURRENT")
-    position = Position(facts.dbid, current.resetlogs_id, start)
-    lost = plan_window(position, facts, work.pipeline.window)
+    position = Position(facts.dbid, current.resetlogs_id, first_window_start(facts, handover.start_scn))
+    lost = plan_window(position, facts, pipeline.window)
     if isinstance(lost, Lost):
         raise SnapshotTooEarly(
             f"redo of a transaction that is open is gone: {lost.error.what}",
             cure="wait until it ends, or restore the log; then snapshot again",
             transaction_start_scn=int(handover.start_scn),
         )
-    characters = read_database(oracle).character_set
-    body = {"dbid": facts.dbid, "resetlogs_id": current.resetlogs_id, "scn": int(start), "character_set": characters}
-    work.landing.write_json_once(HANDOVER, body)
-    point("snapshot.handover")
-    work.ledger.start_at(work.name, position, now())
-    for table in work.pipeline.tables:
-        work.ledger.add_table(work.name, table.id, start, now())
+    return position
 
 
 def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> None:
     """A transaction open at the snapshot must have begun after the table's redo began to be landed, or its changes are lost."""
-    windows = work.landing.windows()
     for table in chosen:
-        entry = work.ledger.table(work.name, table)
-        known = None if entry is None else entry.captured_from_scn
-        since = captured_since(windows, table) if windows else known
+        since = captured_from(work, table)
         if since is None:
             raise SnapshotTooEarly(
                 "the table's redo is not landed yet",
@@ -228,10 +230,11 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
                 failed.append(finding_of(loaded.table, loaded.error))
                 continue
             # Only now: until its contents are there, the DDL of the old contents counts, and may hold them.
-            version = next(task.version for task in spec.tables if task.table == loaded.table)  # type: ignore[union-attr]
-            body = version_to_json(version)
-            work.ledger.record_version(work.name, loaded.table, version.from_scn, body, "baseline", now=now())
-            work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now())
+            task = next(task for task in spec.tables if task.table == loaded.table)
+            assert isinstance(task, SnapshotTask)
+            body = version_to_json(task.version)
+            work.ledger.record_version(work.name, loaded.table, task.version.from_scn, body, "baseline", now=now())
+            work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now(), incarnation_of(task.app_id))
             work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
         work.ledger.release_lease(lease)
         if failed:

@@ -13,6 +13,7 @@ from pipelines.errors import SchemaConflict, Terminal
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_snapshot, read_tables
+from pipelines.steps.reporting import open_breaks
 from pipelines.steps.sparking import open_spark
 from pipelines.steps.versions import known_versions, rules
 from pipelines.steps.workplace import Report, Workplace, opened_source, silent, workplace
@@ -26,7 +27,8 @@ def verify(
     spark: Any = None,
     report: Report = silent,
 ) -> dict[str, Any]:
-    """Per table the rows of both sides and the cells that differ. What was read from the source is removed again."""
+    """Per table the rows of both sides and the cells that differ, and the breaks these tables still have in them. What was read
+    from the source is removed again."""
     with workplace(pipeline) as work:
         token = uuid.uuid4().hex
         try:
@@ -37,7 +39,12 @@ def verify(
             result = compared(pipeline, spec, spark, report)
         finally:
             work.landing.discard(f"verify/{token}")
-        return {"equal": all(c.equal for c in result.tables), "tables": [row(c) for c in result.tables]}
+        compared_tables = {str(c.table) for c in result.tables}
+        return {
+            "equal": all(c.equal for c in result.tables),
+            "tables": [row(c) for c in result.tables],
+            "breaks": [found for found in open_breaks(work) if compared_tables & set(found["tables"])],
+        }
 
 
 def chosen(work: Workplace, tables: Sequence[str] | None) -> list[TableId]:

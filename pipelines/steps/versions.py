@@ -127,3 +127,8 @@ def rules(work: Workplace, table: TableId, versions: Sequence[TableVersion]) -> 
 
 def app_id(work: Workplace, table: TableId, resetlogs_id: int) -> str:
     return f"{work.name}/{table}/{resetlogs_id}"
+
+
+def incarnation_of(app: str) -> int:
+    """The other way round: an SCN that a table is complete to is one of that incarnation."""
+    return int(app.rpartition("/")[2])

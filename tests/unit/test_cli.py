@@ -113,3 +113,18 @@ def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
 
     assert code == expected
     assert ("waiting for a log: redo thread 2: log 57 is switched" in output) == (outcome == "wait")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        pytest.param(["--snapshot", "--declare-gap", "--yes"], "choose one of", id="two ways at once"),
+        pytest.param(["--restored", "--position", "5", "--yes"], "choose one of", id="looking and going"),
+        pytest.param(["--to", "5"], "choose one of", id="an end of no gap"),
+        pytest.param(["--declare-gap", "--reason", "lost"], "say --yes", id="nobody was asked"),
+    ],
+)
+def test_a_way_on_is_one_and_confirmed(settings: Path, options: list[str], told: str) -> None:
+    code, output = run("recover", "shop", *options, "--config", str(settings))
+
+    assert (code, told in output) == (2, True), output

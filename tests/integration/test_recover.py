@@ -1,0 +1,251 @@
+"""Lost redo: it is told and kept, and each way on ends in the state it promised. Stand-in, driver, Spark, Delta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import oracledb
+import pytest
+
+from pipelines import steps
+from pipelines.errors import RedoLost, Terminal
+from tests.fix_shop import Shop
+
+pytestmark = pytest.mark.spark
+
+
+class World:
+    """A table of three parts, loaded and caught up; then redo is lost: the UPDATE of part 1 and part 4, and a commit."""
+
+    def __init__(self, shop: Shop, spark: Any) -> None:
+        self.shop, self.spark = shop, spark
+        shop.run_sql(
+            "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
+            "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            "INSERT INTO parts (id, place, quantity) VALUES (1, 'A', 1)",
+            "INSERT INTO parts (id, place, quantity) VALUES (2, 'B', 2)",
+            "INSERT INTO parts (id, place, quantity) VALUES (3, 'C', 3)",
+        )
+        self.pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+        steps.snapshot(self.pipeline, source=shop.params, spark=spark)
+        self.change("UPDATE parts SET quantity = 20 WHERE id = 2")
+        self.caught_up()
+
+    def change(self, *statements: str) -> None:
+        self.shop.run_sql(*statements)
+
+    def caught_up(self) -> dict[str, Any]:
+        self.shop.switch_logs()
+        return steps.run(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
+
+    def lose(self) -> None:
+        """A transaction stays open over the start of what is lost and ends in it."""
+        open_one = self.shop.oracle.connect("SHOP")
+        open_one.cursor().execute("INSERT INTO parts (id, place, quantity) VALUES (10, 'open', 10)")
+        self.caught_up()
+        self.change(
+            "UPDATE parts SET quantity = 100 WHERE id = 1", "INSERT INTO parts (id, place, quantity) VALUES (4, 'D', 4)"
+        )
+        open_one.commit()
+        open_one.close()
+        self.shop.switch_logs()
+        self.shop.oracle.misbehave.purge_logs()
+        self.change("UPDATE parts SET quantity = 300 WHERE id = 3")
+        self.shop.switch_logs()
+
+    def plan(self) -> dict[str, Any]:
+        return steps.plan(self.pipeline, self.shop.params)
+
+    def recover(self) -> dict[str, Any]:
+        return steps.recover(self.pipeline, self.shop.params)
+
+    def lead_over(self, kind: Any, **choice: Any) -> dict[str, Any]:
+        return steps.lead_over(self.pipeline, kind, source=self.shop.params, spark=self.spark, by="test", **choice)
+
+    def status(self) -> dict[str, Any]:
+        return steps.status(self.pipeline)
+
+    def verify(self) -> dict[str, Any]:
+        return steps.verify(self.pipeline, source=self.shop.params, spark=self.spark)
+
+    def is_equal(self) -> bool:
+        found = self.verify()
+        return bool(found["equal"]) and found["tables"][0]["source_rows"] > 0
+
+    def delta(self) -> dict[int, int]:
+        rows = self.spark.read.format("delta").load(f"{self.shop.folder}/lake/shop/parts").collect()
+        return {int(row.ID): int(row.QUANTITY) for row in rows}
+
+
+@pytest.fixture
+def world(shop: Shop, spark: Any) -> World:
+    return World(shop, spark)
+
+
+def test_restored_logs_let_the_position_go_on(world: World) -> None:
+    world.lose()
+    with pytest.raises(RedoLost, match=r"Redo Thread \d is inconsistent"):
+        world.plan()
+    status = world.status()
+    assert status["lost"]["code"] == "RedoLost"
+    assert "redolake" in status["lost"]["cure"]
+    found = world.recover()
+    assert {log["thread"] for log in found["missing"]} == {1, 2}
+    assert all(log["files"][0]["destination"] for log in found["missing"])
+    assert [f"THREAD {thread};" in "".join(found["rman"]) for thread in (1, 2)] == [True, True]
+    assert [choice["name"] for choice in found["choices"]] == ["restore", "snapshot", "gap", "position"]
+
+    not_yet = steps.look_again(world.pipeline, world.shop.params)
+    assert (not_yet["lost"], not_yet["back"]) == (True, [])
+    world.shop.oracle.misbehave.restore_logs()
+    again = steps.look_again(world.pipeline, world.shop.params)
+
+    assert again["lost"] is False
+    assert [log["sequence"] for log in again["back"]] == [log["sequence"] for log in found["missing"]]
+    assert world.status()["lost"] is None
+    world.caught_up()
+    assert world.is_equal()
+    assert world.status()["breaks"] == []
+
+
+def test_new_snapshots_make_the_tables_whole(world: World) -> None:
+    world.lose()
+    made = world.lead_over("snapshot")
+
+    assert [t["table"] for t in made["snapshots"]] == ["SHOP.PARTS"]
+    assert made["dropped_rows"] == 1
+    world.change("UPDATE parts SET quantity = 301 WHERE id = 3")
+    world.caught_up()
+    assert world.is_equal()
+    assert (world.status()["lost"], world.status()["breaks"]) == (None, [])
+
+
+def test_a_table_that_was_to_be_read_anew_is_held_until_it_is(world: World) -> None:
+    world.lose()
+    steps.break_chain(world.pipeline, "snapshot", world.shop.params, by="test")
+    world.caught_up()
+
+    (table,) = world.status()["tables"]
+    assert (table["state"], "were never read" in table["error"]) == ("held", True)
+    with pytest.raises(RedoLost, match="were never read") as refused:
+        steps.resume(world.pipeline, ["SHOP.PARTS"])
+    assert "snapshot SHOP.PARTS --replace" in refused.value.cure
+    steps.snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
+    world.caught_up()
+    assert world.is_equal()
+
+
+def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_they_are_read_anew(world: World) -> None:
+    world.lose()
+    with pytest.raises(Terminal, match="a reason is wanted"):
+        world.lead_over("gap")
+    made = world.lead_over("gap", reason="the tapes are gone")
+    world.caught_up()
+
+    assert world.delta() == {1: 1, 2: 20, 3: 300}  # neither part 4, nor the update of part 1, nor the open transaction's part
+    (found,) = world.status()["breaks"]
+    assert (found["kind"], found["reason"], found["tables"]) == ("gap", "the tapes are gone", ["SHOP.PARTS"])
+    assert found["from_scn"] < found["to_scn"] == made["to_scn"]
+    assert [t["rows"] for t in found["dropped"]] == [1]
+    compared = world.verify()
+    assert compared["equal"] is False
+    assert (compared["tables"][0]["missing_rows"], compared["tables"][0]["differing_cells"]) == (2, 1)
+    assert compared["breaks"] == [found]
+
+    for file in (world.shop.folder / "landing").glob("redolake-ledger.db*"):
+        file.unlink()
+    assert world.status()["breaks"] == [found], "a lost ledger knows of the gap again"
+    world.change("UPDATE parts SET quantity = 21 WHERE id = 2")
+    world.caught_up()
+    assert world.delta()[2] == 21
+
+    steps.snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
+    assert world.status()["breaks"] == []
+    assert world.is_equal()
+
+
+def test_a_position_set_by_hand_is_checked(world: World) -> None:
+    world.lose()
+    found = world.recover()
+    landed = found["position"]["scn"]
+    whole = int(found["choices"][2]["what"].split(" to ")[1].split(":")[0])
+
+    for scn, error, why in (
+        (landed, Terminal, "lies in what is landed already"),
+        (landed + 1, RedoLost, "the redo is not whole"),
+        (10**12, Terminal, "lies in the future"),
+    ):
+        with pytest.raises(error, match=why):
+            world.lead_over("position", scn=scn, reason="known to be quiet")
+    assert world.status()["breaks"] == []
+    made = world.lead_over("position", scn=whole, reason="known to be quiet")
+    world.caught_up()
+
+    assert made["to_scn"] == whole
+    assert world.delta() == {1: 1, 2: 20, 3: 300}
+    assert [b["kind"] for b in world.status()["breaks"]] == ["position"]
+
+
+def test_nothing_is_broken_while_nothing_is_lost(world: World) -> None:
+    found = world.recover()
+
+    assert (found["lost"], found["choices"]) == (False, [])
+    with pytest.raises(Terminal, match="nothing is lost"):
+        world.lead_over("gap", reason="for fun")
+
+
+def test_a_file_that_is_gone_although_it_is_listed_is_lost_in_mining(world: World) -> None:
+    world.caught_up()
+    world.change("UPDATE parts SET quantity = 100 WHERE id = 1")
+    world.shop.switch_logs()
+    world.shop.oracle.misbehave.remove_files()
+    world.change("UPDATE parts SET quantity = 300 WHERE id = 3")
+    world.shop.switch_logs()
+    with pytest.raises(RedoLost):
+        world.caught_up()
+
+    assert world.status()["lost"]["step"] == "mine"
+    assert world.plan()["outcome"] == "window", "V$ARCHIVED_LOG claims the file"
+    assert world.status()["lost"]["step"] == "mine"
+    assert world.recover()["lost"] is True
+    while world.status()["lost"]:  # logs of the other thread may be gone as well, which shows when they are mined
+        world.lead_over("gap", reason="rm -rf")
+        try:
+            world.caught_up()
+        except RedoLost:
+            continue
+    assert world.delta() == {1: 1, 2: 20, 3: 300}
+
+
+@pytest.mark.parametrize("way", ["snapshot", "gap"])
+def test_a_database_that_was_set_back_goes_on_in_its_new_incarnation(world: World, way: str) -> None:
+    kept = scn_of(world.shop)
+    world.change("UPDATE parts SET quantity = 100 WHERE id = 1")
+    world.caught_up()
+    assert world.delta()[1] == 100
+    world.shop.oracle.misbehave.reset_logs(to_scn=kept)
+    world.change("UPDATE parts SET quantity = 300 WHERE id = 3")
+    world.shop.switch_logs()
+    with pytest.raises(RedoLost, match="rewound"):
+        world.plan()
+
+    world.lead_over(way, reason="point-in-time recovery")
+    world.caught_up()
+    world.change("UPDATE parts SET quantity = 201 WHERE id = 2")
+    world.caught_up()
+
+    if way == "snapshot":
+        assert world.is_equal()
+        assert world.status()["breaks"] == []
+    else:
+        assert world.delta() == {1: 100, 2: 201, 3: 300}, "part 1 keeps what the database has forgotten"
+        assert world.verify()["tables"][0]["differing_cells"] == 1
+        assert [b["kind"] for b in world.status()["breaks"]] == ["gap"]
+    (table,) = world.status()["tables"]
+    assert table["state"] == "live"
+
+
+def scn_of(shop: Shop) -> int:
+    with shop.oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT current_scn FROM v$database")
+        return int(cursor.fetchone()[0])

@@ -1,0 +1,269 @@
+"""What lies written is the truth: the ledger follows it over breaks and rewound SCNs, and apply begins anew behind them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.batch import (
+    BatchResult,
+    OpenTransaction,
+    SnapshotLoaded,
+    SnapshotResult,
+    SnapshotSpec,
+    SnapshotTask,
+    TableResult,
+    to_json,
+)
+from pipelines.config import Pipeline
+from pipelines.errors import InvariantBroken, RedoLost
+from pipelines.land import Break
+from pipelines.land.files import as_bytes
+from pipelines.manifest import Manifest, as_json
+from pipelines.redo import Position
+from pipelines.scn import Scn
+from pipelines.steps.applying import catch_up, next_batch, resume
+from pipelines.steps.correcting import correct_ledger, last_batch
+from pipelines.steps.rebuilding import captured_from
+from pipelines.steps.reporting import status
+from pipelines.steps.workplace import HANDOVER, Workplace, now, workplace
+from pipelines.table import Column, OracleType, TableId, TableVersion
+
+ORDERS = TableId("SHOP", "ORDERS")
+DBID, FIRST, SECOND = 7, 11, 12
+OPEN = OpenTransaction(3, "1.2.3", 1, 150, None, 4, 400, "SHOP")
+
+
+class Beside:
+    """Writes what steps would have left beside the data."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        body = {
+            "name": "shop",
+            "source": {"connection": "x", "container": "PDB"},
+            "landing": str(folder),
+            "lake": str(folder / "lake"),
+            "tables": ["SHOP.ORDERS"],
+        }
+        self.pipeline = Pipeline.model_validate(body)
+        self.write(HANDOVER, {"dbid": DBID, "resetlogs_id": FIRST, "scn": 100})
+
+    def write(self, path: str, body: Any) -> None:
+        file = self.folder / "shop" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body.encode() if isinstance(body, str) else as_bytes(body))
+
+    def window(self, start: int, end: int, resetlogs_id: int = FIRST, tables: tuple[str, ...] = ("SHOP.ORDERS",)) -> Manifest:
+        made = Manifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", (), (f"{start}.parquet",))
+        self.write(f"windows/{made.name}/manifest.json", as_json(made))
+        self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", as_json(made))
+        return made
+
+    def load(self, scn: int, resetlogs_id: int = FIRST) -> None:
+        column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False)
+        version = TableVersion(ORDERS, Scn(scn), 4711, 4711, (column,), (1,), 2)
+        task = SnapshotTask(ORDERS, "target", f"shop/{ORDERS}/{resetlogs_id}", version, ())
+        name = f"snapshots/loads/{scn:020d}-token{resetlogs_id}"
+        manifest = str(self.folder / "shop" / name / "manifest.json")
+        self.write(f"{name}/spec.json", to_json(SnapshotSpec("shop", scn, "token", (task,), manifest)))
+        result = SnapshotResult("shop", scn, (SnapshotLoaded(ORDERS, "applied", True, 3),))
+        self.write(f"{name}/manifest.json", to_json(result))
+
+    def batch(self, *windows: Manifest, state: Any = "applied", open_now: tuple[OpenTransaction, ...] = ()) -> None:
+        first, last = windows[0], windows[-1]
+        complete_to = last.end - 1 if state == "applied" else 199
+        error = None if state == "applied" else {"code": "Test", "what": "held", "where": {}, "cure": ""}
+        done = TableResult(ORDERS, state, complete_to, error)
+        carry = ("carry.parquet",) if open_now else ()
+        names = tuple(w.name for w in windows)
+        result = BatchResult("shop", first.resetlogs_id, first.start, last.end, "t", names, (done,), open_now, carry)
+        name = f"{first.resetlogs_id:010d}-{first.start:020d}-{last.end:020d}"
+        self.write(f"batches/{name}/manifest.json", to_json(result))
+
+    def break_(
+        self,
+        start: int,
+        end: int,
+        kind: Any = "gap",
+        end_in: int = FIRST,
+        dropped: tuple[OpenTransaction, ...] = (),
+        of: int = 90,
+    ) -> None:
+        with workplace(self.pipeline) as work:
+            work.landing.publish_break(
+                Break(
+                    kind,
+                    Position(DBID, FIRST, Scn(start)),
+                    Position(DBID, end_in, Scn(end)),
+                    "tapes are gone",
+                    "dba",
+                    "2026-05-01",
+                    "log 7",
+                    {"SHOP.ORDERS": of},
+                    dropped,
+                )
+            )
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Beside:
+    """Loaded at SCN 120; a window [100, 200), applied, with a transaction open at its end."""
+    made = Beside(tmp_path)
+    made.load(120)
+    made.batch(made.window(100, 200), open_now=(OPEN,))
+    return made
+
+
+@pytest.fixture
+def work(beside: Beside) -> Iterator[Workplace]:
+    """With a ledger that knows nothing yet."""
+    with workplace(beside.pipeline) as opened:
+        yield opened
+
+
+def table(work: Workplace) -> Any:
+    correct_ledger(work)
+    return work.ledger.table("shop", ORDERS)
+
+
+def test_a_lost_ledger_knows_the_table_again(work: Workplace) -> None:
+    entry = table(work)
+
+    assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 120, (FIRST, 199))
+    assert [v.source for v in work.ledger.versions("shop", ORDERS)] == ["baseline"]
+    assert work.ledger.position("shop") == Position(DBID, FIRST, Scn(200))
+
+
+def test_an_older_ledger_hears_of_a_newer_snapshot(beside: Beside, work: Workplace) -> None:
+    table(work)
+    beside.load(250)
+    entry = table(work)
+
+    assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 250, (FIRST, 250))
+    assert [int(v.from_scn) for v in work.ledger.versions("shop", ORDERS)] == [120, 250]
+
+
+def test_a_gap_moves_the_position_and_lets_the_table_live(beside: Beside, work: Workplace) -> None:
+    beside.break_(200, 300, dropped=(OPEN,), of=120)
+    entry = table(work)
+
+    assert work.ledger.position("shop") == Position(DBID, FIRST, Scn(300))
+    assert (entry.state, entry.place) == ("live", (FIRST, 199))
+    (told,) = status(beside.pipeline)["breaks"]
+    assert (told["from_scn"], told["to_scn"], told["tables"], told["dropped_rows"]) == (200, 300, ["SHOP.ORDERS"], 4)
+
+
+def test_a_gap_is_told_until_the_table_is_read_anew(beside: Beside, work: Workplace) -> None:
+    beside.break_(200, 300, dropped=(OPEN,), of=120)
+    beside.load(310)
+    table(work)
+
+    assert status(beside.pipeline)["breaks"] == []
+
+
+def test_a_table_to_be_read_anew_is_held_also_in_a_rebuilt_ledger_and_cannot_be_resumed(
+    beside: Beside, work: Workplace
+) -> None:
+    beside.break_(200, 300, "snapshot", dropped=(OPEN,), of=120)
+    beside.batch(beside.window(300, 400), state="held")
+    entry = table(work)
+
+    assert (entry.state, entry.place) == ("held", (FIRST, 199))
+    with pytest.raises(RedoLost, match="from SCN 200 to 300 were never read"):
+        resume(beside.pipeline, ["SHOP.ORDERS"])
+    beside.load(410)
+    entry = table(work)
+    assert (entry.state, entry.place) == ("live", (FIRST, 410))
+
+
+def test_scns_that_were_set_back_count_in_their_incarnation(beside: Beside, work: Workplace) -> None:
+    beside.break_(200, 130, end_in=SECOND, dropped=(OPEN,), of=120)
+    beside.batch(beside.window(130, 160, SECOND))
+    entry = table(work)
+
+    assert entry.place == (SECOND, 159)
+    assert work.ledger.position("shop") == Position(DBID, SECOND, Scn(160))
+    last = last_batch(work)
+    assert last is not None
+    assert last.end == 160
+
+
+def test_apply_begins_anew_behind_a_break(beside: Beside, work: Workplace) -> None:
+    beside.break_(200, 300, dropped=(OPEN,), of=120)
+    beside.window(300, 400)
+    table(work)
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    assert (spec.start, spec.end, spec.carry_in, spec.open_in) == (300, 400, (), ())
+    assert [task.hold for task in spec.tables] == [None]
+
+
+def test_without_a_break_the_open_transactions_are_carried_in(beside: Beside, work: Workplace) -> None:
+    beside.window(200, 300)
+    table(work)
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    assert (spec.carry_in, spec.open_in) == (("carry.parquet",), (OPEN,))
+
+
+def test_no_carried_row_vanishes_at_a_break(beside: Beside, work: Workplace) -> None:
+    beside.break_(200, 300, dropped=(), of=120)
+    beside.window(300, 400)
+    table(work)
+
+    with pytest.raises(InvariantBroken, match="4 change rows were carried to the break at SCN 200, it names 0"):
+        next_batch(work, last_batch(work))
+
+
+def test_one_batch_ends_where_the_chain_breaks(beside: Beside, work: Workplace) -> None:
+    beside.window(200, 250)
+    beside.break_(250, 300, of=120)
+    beside.window(300, 400)
+    table(work)
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    assert (spec.start, spec.end) == (200, 250)
+
+
+def test_a_resumed_table_catches_up_to_the_break_and_then_behind_it(beside: Beside, work: Workplace) -> None:
+    beside.batch(beside.window(200, 250), state="held")
+    beside.break_(250, 300, of=120)
+    beside.batch(beside.window(300, 400), state="held")
+    entry = table(work)
+    assert (entry.state, entry.place) == ("held", (FIRST, 199))
+    work.ledger.release("shop", ORDERS, now())
+
+    before = catch_up(work, last_batch(work))
+    assert before is not None
+    assert (before.start, before.end, before.carry_in) == (200, 250, ("carry.parquet",))
+    work.ledger.complete_as("shop", ORDERS, Scn(249), now())
+    behind = catch_up(work, last_batch(work))
+    assert behind is not None
+    assert (behind.start, behind.end, behind.carry_in, behind.tables[0].hold) == (300, 400, (), None)
+
+
+def test_behind_a_break_every_table_is_captured_from_its_end(beside: Beside, work: Workplace) -> None:
+    assert captured_from(work, ORDERS) == 100
+    beside.break_(200, 300, dropped=(OPEN,), of=120)
+    assert captured_from(work, ORDERS) == 300
+    assert captured_from(work, TableId("SHOP", "NEW")) == 300
+    beside.window(300, 400)
+    assert captured_from(work, ORDERS) == 300
+    assert captured_from(work, TableId("SHOP", "NEW")) is None
+
+
+def test_what_is_known_is_not_read_again(beside: Beside, work: Workplace) -> None:
+    table(work)
+    for file in (beside.folder / "shop").glob("batches/*/manifest.json"):
+        body = json.loads(file.read_text())
+        file.write_text(json.dumps({**body, "format": 99}))  # reading it would raise FormatTooNew
+
+    correct_ledger(work)
