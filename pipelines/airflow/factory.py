@@ -1,4 +1,4 @@
-"""From pipelines.yml to DAGs: four for each pipeline. A wrong file is one import error that lists all findings."""
+"""From pipelines.yml to DAGs: five for each pipeline. A wrong file is one import error that lists all findings."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from airflow.sdk import DAG
 from pipelines.airflow.apply import apply_dag
 from pipelines.airflow.backfill import backfill_dag
 from pipelines.airflow.capture import capture_dag
+from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.snapshot import snapshot_dag
 from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, load_configuration
 
-BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag)
+BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, recover_dag)
 
 
 def configuration_file(dag_file: Path) -> Path:

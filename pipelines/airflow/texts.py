@@ -39,6 +39,16 @@ Reads the landing, not the source. The live tables are not touched. `dry_run` en
 Airflow's own backfill works by dates, and redo knows none: this form takes SCNs, `from_scn` included and `to_scn` not.
 """
 
+RECOVER = """For lost redo of **{name}**: tells what is lost and which ways lead on, and goes the one you choose.
+
+*Look* changes nothing and fails while something is lost: it lists the missing logs, the commands that restore them, and what
+each way costs. *Restored* looks again. *Snapshot*, *gap* and *position* break the chain of windows: what lies between is never
+read. They cannot be taken back, so they want the pipeline's name in *Confirm*. Let `{name}_apply` finish what is landed
+before.
+
+A gap stays visible in `redolake status` and `redolake verify` until the tables are read anew.
+"""
+
 TASKS = {
     "plan": "Chooses the next sealed SCN window. *Nothing new* ends the run; a log that is due is awaited, deferred, without a "
     "worker; one that is overdue fails the run, and the next goes on waiting; lost redo fails it at once.",
@@ -52,6 +62,8 @@ TASKS = {
     "check": "Fails when a table was held, with what happened, where, and what to do.",
     "begin": "Fixes the SCN that all tables are read at.",
     "read": "Reads one table AS OF that SCN into Parquet.",
+    "recover": "Tells what is lost, or goes the way that was chosen; ends the run unless tables are to be read anew.",
+    "reload": "Starts the snapshot of the tables that are to be read anew.",
 }
 
 

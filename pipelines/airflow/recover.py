@@ -1,0 +1,90 @@
+"""`<name>_recover`: what a person chooses when redo is lost, by a form. Started by hand; nothing is chosen for anybody."""
+
+# mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
+
+from __future__ import annotations
+
+import logging
+
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
+from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from pipelines.airflow.connections import source_of, working
+from pipelines.airflow.settings import dag_settings
+from pipelines.airflow.snapshot import tables_param
+from pipelines.airflow.texts import RECOVER, TASKS, dag_text
+from pipelines.config import Pipeline
+
+log = logging.getLogger(__name__)
+
+CHOICES = {
+    "look": "look: tell what is lost and what each way costs; changes nothing",
+    "restored": "restored: the logs were restored, look again",
+    "snapshot": "snapshot: go on from now and read the tables anew",
+    "gap": "gap: go on without what is lost; it stays visible until the tables are read anew",
+    "position": "position: go on from the SCN below, which is checked",
+}
+KINDS = ("snapshot", "gap", "position")
+
+
+def recover_params(pipeline: Pipeline) -> dict[str, Param]:
+    confirm = f"Only for snapshot, gap and position, which cannot be taken back: write {pipeline.name} here."
+    return {
+        "choice": Param("look", type="string", enum=list(CHOICES), values_display=CHOICES, title="Choice"),
+        "scn": Param(
+            None,
+            type=["null", "integer"],
+            minimum=1,
+            title="SCN",
+            description="The position, or the end of the gap when given.",
+        ),
+        "reason": Param("", type="string", title="Reason", description="Kept with the decision; wanted for gap and position."),
+        "tables": tables_param(pipeline, [], "With snapshot: none chosen means all; those left out are held until read anew."),
+        "confirm": Param("", type="string", title="Confirm", description=confirm),
+    }
+
+
+def recover_dag(pipeline: Pipeline) -> DAG:
+    @task.short_circuit(doc_md=TASKS["recover"])
+    def decide() -> list[str]:
+        """The tables to read anew; none ends the run."""
+        from pipelines import steps
+
+        context = get_current_context()
+        chosen = context["params"]
+        with working(pipeline) as resolved:
+            if chosen["choice"] not in KINDS:
+                look = steps.look_again if chosen["choice"] == "restored" else steps.recover
+                found = look(resolved, source_of(pipeline))
+                log.info("%s", steps.recovery_text(found))
+                if found["lost"]:
+                    raise AirflowFailException(steps.recovery_text(found))
+                return []
+            check_confirmed(pipeline, chosen["confirm"])
+            by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
+            made = steps.break_chain(
+                resolved, chosen["choice"], source_of(pipeline), scn=chosen["scn"], reason=chosen["reason"], by=by
+            )
+        log.info("SCN %s to %s is not read; the next run goes on behind it", made["from_scn"], made["to_scn"])
+        for dropped in made["dropped"]:
+            log.warning("transaction %s: %s row(s) dropped", dropped["xid"], dropped["rows"])
+        if chosen["choice"] != "snapshot":
+            return []
+        return list(chosen["tables"]) or [str(table.id) for table in pipeline.tables]
+
+    params = recover_params(pipeline)
+    with DAG(**dag_settings(pipeline, "recover"), schedule=None, params=params, doc_md=dag_text(RECOVER, pipeline)) as dag:
+        TriggerDagRunOperator(
+            task_id="snapshot",
+            trigger_dag_id=f"{pipeline.name}_snapshot",
+            conf={"tables": decide(), "replace": True},
+            doc_md=TASKS["reload"],
+        )
+    return dag
+
+
+def check_confirmed(pipeline: Pipeline, written: str) -> None:
+    if written.strip() != pipeline.name:
+        what = f"not confirmed: {pipeline.name} is wanted in the field Confirm"
+        raise AirflowFailException(f"{what}\n  do this: trigger it again, and write {pipeline.name} there")

@@ -1,0 +1,81 @@
+"""`<name>_recover` as a user meets it: the form, what needs a confirmation, what a look ends as."""
+
+from __future__ import annotations
+
+import pytest
+from test_dag_runs import names, run
+
+pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
+
+__all__ = ["run"]
+
+MADE = {"from_scn": 10, "to_scn": 20, "dropped": [{"xid": "1.2.3", "rows": 4}]}
+
+
+def look(lost):
+    return {"lost": lost, "error": {"what": "log 7 is gone"} if lost else None}
+
+
+@pytest.fixture
+def recovery(steps):
+    steps.answers("recover", look(True))
+    steps.answers("look_again", look(False))
+    steps.answers("break_chain", MADE)
+    steps.recovery_text = lambda found: "log 7 is gone: choose" if found["lost"] else "nothing is lost"
+    return steps
+
+
+def test_a_look_fails_while_something_is_lost_and_changes_nothing(run, recovery):
+    from pipelines.airflow.recover import recover_dag
+
+    states, ran = run(recover_dag)
+
+    assert states["decide", -1] == "failed"
+    assert ran.state == "failed"
+    assert names(recovery) == ["recover"]
+
+
+def test_looking_again_ends_well_when_nothing_is_lost_any_more(run, recovery):
+    from pipelines.airflow.recover import recover_dag
+
+    states, _ = run(recover_dag, {"choice": "restored"})
+
+    assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
+    assert names(recovery) == ["look_again"]
+
+
+@pytest.mark.parametrize("choice", ["snapshot", "gap", "position"])
+@pytest.mark.parametrize("written", ["", "shopp", "yes"])
+def test_what_cannot_be_taken_back_wants_the_pipelines_name(run, recovery, choice, written):
+    from pipelines.airflow.recover import recover_dag
+
+    states, _ = run(recover_dag, {"choice": choice, "reason": "lost", "scn": 5, "confirm": written})
+
+    assert states["decide", -1] == "failed"
+    assert names(recovery) == []
+
+
+def test_a_confirmed_gap_is_declared_and_reads_no_table(run, recovery):
+    from pipelines.airflow.recover import recover_dag
+
+    states, _ = run(recover_dag, {"choice": "gap", "reason": "tapes are gone", "confirm": "shop"})
+
+    assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
+    ((_, (kind, _), how),) = recovery.calls
+    assert (kind, how["scn"], how["reason"]) == ("gap", None, "tapes are gone")
+
+
+def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, monkeypatch, tmp_path):
+    from airflow.sdk.definitions.xcom_arg import XComArg
+
+    from pipelines.airflow.recover import recover_dag
+
+    pipeline = settings()
+    monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
+    dag = recover_dag(pipeline)
+    trigger = dag.get_task("snapshot")
+
+    assert trigger.trigger_dag_id == "shop_snapshot"
+    assert trigger.conf["replace"] is True
+    assert isinstance(trigger.conf["tables"], XComArg)
+    assert dag.params["choice"] == "look"
