@@ -174,8 +174,10 @@ class History:
             log.is_hidden, log.copies[LOCAL[0]] = False, "A"
 
     def forget(self, n):
-        """The control file reuses its oldest records."""
+        """The control file reuses its oldest records, those of V$ARCHIVED_LOG as well."""
         self.forgotten = min(len(self.traces), self.forgotten + n)
+        for log in self.traces[: self.forgotten]:
+            log.is_hidden = not log.is_pending
 
     def resetlogs(self, n):
         current, failed = self.lines[-1], n % 3 == 1

@@ -83,8 +83,8 @@ REACHES = {
     ),
     # archived 2  ----3----|                     dropped: neither V$THREAD nor V$LOG shows it
     "a thread seen only in logs, up to the last of them": (facts([*ONE, log(2, 3, 50, 220)], [ON_1]), 400),
-    # online   2      |~~5...                    V$THREAD does not show it, V$LOG does
-    "a thread seen only in V$LOG, up to its open log": (facts([*ONE, log(2, 4, 50, 150)], [ON_1, online(2, 5, 150)]), 150),
+    # online   2       |1...                     V$THREAD does not show it, V$LOG does
+    "a thread seen only in V$LOG, up to its open log": (facts(ONE, [ON_1, online(2, 1, 150)]), 150),
     # archived 1  --1-----|  x2  |--3---|        the position stands behind the hole
     "a hole before the position": (
         facts([log(1, 1, 50, 80), log(1, 2, 80, 95, GONE), log(1, 3, 95, 400)], [ON_1]),

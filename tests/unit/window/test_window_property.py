@@ -158,7 +158,7 @@ def test_views_read_one_after_the_other_let_nothing_pass(events, between, share)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(LIVES, events_of(["forget"], REDO, THREADS, most=6), st.integers(0, 100))
+@given(LIVES, events_of(["forget"] * 12, REDO, THREADS, least=1, most=6), st.integers(0, 100))
 def test_views_that_have_forgotten_let_nothing_pass(events, later, share):
     history = History()
     history.play([*events, *later])
