@@ -20,6 +20,7 @@ from pipelines.errors import RedolakeError, RedoNotUnderstood, SchemaConflict
 from pipelines.table import TableVersion
 
 INSERT, DELETE, UPDATE = 1, 2, 3
+NO_ROWID = "A" * 18  # what LogMiner writes where a row has no place of its own
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "sql_redo")
 FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in (RedoNotUnderstood, SchemaConflict)}
 
@@ -34,7 +35,7 @@ def decode(
     translation: Translation,
 ) -> DataFrame:
     """Order columns, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and u<id>
-    for columns outside the key: whether the redo leaves the value open (see older_rows)."""
+    for columns outside the key: whether the redo leaves the value open (see left_open)."""
     parts = []
     for version, mine in by_version(versions):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *REDO)
@@ -76,8 +77,9 @@ def _after(column: TargetColumn, version: TableVersion, translation: Translation
 
 
 def _left_open(column_id: int, version: TableVersion, defaulted: Collection[int]) -> Expression:
-    """An UPDATE changes what it sets; the rest stays as it was. Absent from the redo is what a short row does not store (a
-    column added after it), and NULL may stand for a default that the row does not store either."""
+    """An UPDATE changes what it sets; the rest stays as it was. Absent from the redo is what is not logged (ALL COLUMN LOGGING
+    is not on) or what a short row does not store (a column added after it), and NULL may stand for a default that the row
+    does not store either."""
     if all(known.id != column_id for known in version.columns):
         return F.lit(False)
     untold = F.coalesce(F.array_contains("missing", F.lit(column_id)), F.lit(False))
@@ -95,14 +97,18 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     for column_id in key:
         no_key = no_key | (before & F.col(f"o{column_id}").isNull()) | (after & F.col(f"n{column_id}").isNull())
     absent = _absent(version, key)
+    # Without it nothing tells that two changes are of one row: which of them is to be kept would be a guess.
+    rowid = F.col("row_id")
+    nowhere = before & (rowid.isNull() | (rowid == NO_ROWID))
     text = F.concat(F.lit(": "), F.substring(F.coalesce("error_sql", F.lit("")), 1, 500))
     what = (
         F.when(F.col("error").isNotNull(), F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text))
         .when(F.col("unknown").isNotNull(), F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown")))
         .when(absent != "", F.concat(F.lit("the redo does not tell the key, so supplemental logging was not on: "), absent))
         .when(no_key, F.lit("a column of the primary key is NULL"))
+        .when(nowhere, F.lit("the redo does not tell the ROWID of the row"))
     )
-    kind = F.when(F.col("error").isNotNull() | no_key, RedoNotUnderstood.__name__).otherwise(SchemaConflict.__name__)
+    kind = F.when(F.col("error").isNotNull() | no_key | nowhere, RedoNotUnderstood.__name__).otherwise(SchemaConflict.__name__)
     return F.when(what.isNotNull(), F.struct("commit_scn", "scn", kind.alias("code"), what.alias("what")))
 
 

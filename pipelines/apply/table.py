@@ -17,9 +17,9 @@ from pipelines.apply.commit import Tag, tagged
 from pipelines.apply.decoded import FINDINGS, decode
 from pipelines.apply.delta_log import last_txn, latest_version
 from pipelines.apply.evolve import evolve
+from pipelines.apply.left_open import complete, open_columns
 from pipelines.apply.merge import Merged, merge, total
 from pipelines.apply.net import events, net_change
-from pipelines.apply.older_rows import complete, open_columns
 from pipelines.apply.pieces import Piece, plan_pieces
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
@@ -133,7 +133,7 @@ def merge_piece(
     decoded = decode(committed.frame, known, task.rules, columns, key, defaulted, translation).localCheckpoint()
     if left_open := open_columns(decoded, [c for c in columns if c.id not in key]):
         target = spark.read.format("delta").load(task.target)
-        decoded = complete(decoded, target, left_open, [have[column_id] for column_id in key])
+        decoded = complete(decoded, target, left_open, [have[column_id] for column_id in key], committed.count)
     net = net_change(events(decoded, key), key).localCheckpoint()
     check_net(task, net, committed.count)
     tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})

@@ -59,12 +59,12 @@ def contents(spark: Any, task: TableTask) -> dict[int, str]:
     return {int(row["ID"]): row["V"] for row in spark.read.format("delta").load(task.target).collect()}
 
 
-def with_sql(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The model's images as LogMiner writes them, with ALL supplemental logging."""
-    return [{**row, "sql_redo": None if row["sql_redo"] is None else redo_sql(row)} for row in rows]
+def with_sql(rows: Sequence[Mapping[str, Any]], key_only: bool = False) -> list[dict[str, Any]]:
+    """The model's images as LogMiner writes them, with supplemental logging of ALL columns or of the primary key."""
+    return [{**row, "sql_redo": None if row["sql_redo"] is None else redo_sql(row, key_only)} for row in rows]
 
 
-def redo_sql(row: Mapping[str, Any]) -> str:
+def redo_sql(row: Mapping[str, Any], key_only: bool = False) -> str:
     images = json.loads(row["sql_redo"])
     before, after = images.get("o"), images.get("n")
     name = f'"{row["seg_owner"]}"."{row["table_name"]}"'
@@ -76,7 +76,8 @@ def redo_sql(row: Mapping[str, Any]) -> str:
         }[row["operation_code"]]
     if before is None:
         return f'insert into {name}("ID","V") values ({literal(after["1"])},{literal(after["2"])});'
-    where = " and ".join(f'"{column}" = {literal(before[i])}' for i, column in (("1", "ID"), ("2", "V")))
+    shown = [(i, c) for i, c in (("1", "ID"), ("2", "V")) if not key_only or i == "1" or after is None or after[i] != before[i]]
+    where = " and ".join(f'"{column}" = {literal(before[i])}' for i, column in shown)
     if after is None:
         return f"delete from {name} where {where};"
     sets = ", ".join(f'"{column}" = {literal(after[i])}' for i, column in (("1", "ID"), ("2", "V")) if after[i] != before[i])

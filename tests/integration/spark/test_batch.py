@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import Phase, example, given, settings
+from hypothesis import strategies as st
 
 from pipelines import crash
 from pipelines.apply.create import create_table
@@ -54,13 +56,19 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
     monkeypatch.setattr(crash, "point", point)
 
 
-def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_nothing(spark, tmp_path: Path) -> None:
-    history = History(11, steps=90)
-    edges = [1040]
-    windows = [land(tmp_path / str(n), s, e, with_sql(rows)) for n, (s, e, rows) in enumerate(history.cut(edges))]
+@settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate])
+@given(seed=st.integers(0, 10**9), edge=st.integers(1015, 1080), at=st.integers(1000, 1060), key_only=st.booleans())
+@example(seed=11, edge=1040, at=1020, key_only=True)
+def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_nothing(
+    spark, tmp_path_factory: pytest.TempPathFactory, seed: int, edge: int, at: int, key_only: bool
+) -> None:
+    """A random history, snapshotted at `at`, as redo SQL with logging of ALL columns or of the key alone."""
+    tmp_path = tmp_path_factory.mktemp("batches")
+    history = History(seed, steps=90)
+    cut = enumerate(history.cut([edge]))
+    windows = [land(tmp_path / str(n), start, end, with_sql(rows, key_only)) for n, (start, end, rows) in cut]
     mine = task(tmp_path, TableId("SHOP", "T100"))
-    at_20 = [{"ID": key, "V": value} for key, value in history.truth(1020).items()]
-    run_snapshot(spark, snapshot(tmp_path, mine, 1020, at_20))
+    run_snapshot(spark, snapshot(tmp_path, mine, at, [{"ID": key, "V": value} for key, value in history.truth(at).items()]))
     carried: tuple[str, ...] = ()
 
     for window in windows:
@@ -68,9 +76,9 @@ def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_noth
         result = run_batch(spark, spec)
 
         assert [table.error for table in result.tables] == [None]
-        assert contents(spark, mine) == history.truth(window.end - 1)
-        assert result.tables[0].complete_to == window.end - 1
-        assert (result.tables[0].balance.before_position > 0) == (window is windows[0])
+        assert contents(spark, mine) == history.truth(max(at, window.end - 1))
+        assert result.tables[0].complete_to == max(at, window.end - 1)
+        assert result.tables[0].balance.difference == 0
         assert result == batch_result_from_json(Path(spec.manifest).read_text(), spec.manifest)
         carried = result.carry_files
 
@@ -104,6 +112,59 @@ def test_keys_may_be_swapped_chained_and_used_again(spark, tmp_path: Path) -> No
     assert result.tables[0].balance.applied == 12
 
 
+W = Column(3, "W", OracleType("VARCHAR2", length=100), 3)
+
+
+def partial(key: int, sets: str, **before: str) -> str:
+    """As LogMiner shows it with logging of the primary key: WHERE has the key, and the old values of what SET changes."""
+    told = "".join(f""" and "{name}" = '{value}'""" for name, value in before.items())
+    return f"""update "SHOP"."T" set {sets} where "ID" = '{key}'{told};"""
+
+
+def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> None:
+    """Supplemental logging of the primary key alone: an absent column is unknown, not NULL."""
+    mine = task(tmp_path, versions=(version(columns=(ID, V, W)),))
+    create_table(spark, mine.target, mine.versions[0], {}, TRANSLATION)
+    values = ", ".join(f"({n}, 'v{n}', 'w{n}', 5)" for n in range(1, 12))
+    spark.sql(f"INSERT INTO delta.`{mine.target}` VALUES {values}")
+    whole = """insert into "SHOP"."T"("ID","V","W") values ('{}','{}','{}');"""
+    gone = """delete from "SHOP"."T" where "ID" = '{}' and "V" = '{}' and "W" = '{}';"""
+    v, w, to_null = """"V" = 'x'""", """"W" = 'y'""", """"V" = NULL"""
+    rows = [
+        *committed(0, 20, (3, partial(1, v, V="v1"), "R1")),
+        *committed(10, 22, (3, partial(2, v, V="v2"), "R2"), (3, partial(2, w, W="w2"), "R2")),
+        *committed(20, 24, (3, partial(3, to_null, V="v3"), "R3")),
+        *committed(30, 26, (3, partial(4, """"ID" = '5'"""), "R4"), (3, partial(5, """"ID" = '4'"""), "R5")),
+        *committed(40, 28, (3, partial(4, v, V="v5"), "R5")),
+        *committed(
+            50, 30, (3, partial(6, """"ID" = '60'"""), "R6"), (3, partial(60, """"ID" = '61', "W" = 'y'""", W="w6"), "R6")
+        ),
+        *committed(60, 32, (2, gone.format(7, "v7", "w7"), "R7"), (1, whole.format(7, "new", "n"), "R7")),
+        *committed(70, 34, (3, partial(7, v, V="new"), "R7")),
+        *committed(80, 36, (2, gone.format(8, "v8", "w8"), "R8"), (1, whole.format(8, "v8", "w8"), "R80")),
+        *committed(90, 38, (3, partial(8, w, W="w8"), "R80")),
+        *committed(100, 40, (3, partial(9, v, V="v9"), "R9"), (2, gone.format(9, "x", "w9"), "R9")),
+        *committed(110, 42, (1, whole.format(20, "a", "b"), "R20"), (3, partial(20, """"ID" = '21'"""), "R20")),
+        *committed(120, 44, (3, partial(10, w, W="w10"), "R10")),
+    ]
+    undone = [
+        change(130, 46, 3, partial(11, v, V="v11"), "R11", xid="8.8.8"),
+        change(131, 46, 3, partial(11, w, W="w11"), "R11", xid="8.8.8"),
+        change(132, 47, 3, """update "SHOP"."T" set "W" = 'w11';""", "R11", xid="8.8.8", rollback=True),
+        control(133, 48, 7, "8.8.8"),
+    ]
+
+    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *undone])], [mine]))
+
+    assert result.tables[0].error is None
+    found = {int(row["ID"]): (row["V"], row["W"]) for row in spark.read.format("delta").load(mine.target).collect()}
+    assert found == {
+        1: ("x", "w1"), 2: ("x", "y"), 3: (None, "w3"), 5: ("v4", "w4"), 4: ("x", "w5"), 61: ("v6", "y"), 7: ("x", "n"),
+        8: ("v8", "y"), 21: ("a", "b"), 10: ("v10", "y"), 11: ("x", "w11"),
+    }  # fmt: skip
+
+
+MOVED = """update "SHOP"."T" set "ID" = '2' where "ID" = '1';"""
 NOT_UNDERSTOOD = {
     "A": (committed(0, 20, (1, insert(1, "a"), "R1"), (1, insert(1, "b"), "R2")), "two rows have the key 1"),
     "B": (
@@ -113,13 +174,21 @@ NOT_UNDERSTOOD = {
     "C": (committed(200, 20, (1, "merge into nothing", "R1")), "the redo cannot be decoded"),
     "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the primary key is NULL"),
     "E": (
-        committed(400, 20, (3, """update "SHOP"."T" set "ID" = '2' where "ID" = '1';""", "R1")),
+        committed(400, 20, (3, MOVED, "R1")),
         "an update leaves open the value of V, and the row is not in the target",
     ),
     "F": (committed(500, 20, (1, insert(1, "a").replace('"V"', '"W"'), "R1")), "the redo names unknown columns: W"),
     "H": (
         committed(700, 20, (3, """update "SHOP"."T" set "V" = 'b' where "V" = 'a';""", "R1")),
         "the redo does not tell the key, so supplemental logging was not on: ID",
+    ),
+    "I": (
+        committed(800, 20, (3, update(1, "a", "b"), "A" * 18)),
+        "the redo does not tell the ROWID of the row",
+    ),
+    "J": (
+        [*committed(840, 20, (1, insert(1, "a"), "R1"), (2, delete(1, "a"), "R1")), *committed(850, 30, (3, MOVED, "R1"))],
+        "an update leaves open the value of V, and the row is not in the target",
     ),
     "G": (committed(600, 20, (2, delete(1, "a"), "R1"), rollback=True), "an undo row finds no change to undo"),
 }
