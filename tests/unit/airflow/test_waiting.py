@@ -76,11 +76,12 @@ def test_it_looks_over_the_pipelines_connection(steps, monkeypatch):
 
 
 def test_a_look_that_blocks_does_not_hold_up_other_triggers(steps, monkeypatch):
-    asked, go_on = threading.Event(), threading.Event()
+    asked, go_on, went_on = threading.Event(), threading.Event(), []
 
     def blocking(*_):
         asked.set()
-        return not go_on.wait(20)
+        went_on.append(go_on.wait(5))
+        return False
 
     monkeypatch.setattr(steps, "still_awaited", blocking, raising=False)
 
@@ -92,6 +93,7 @@ def test_a_look_that_blocks_does_not_hold_up_other_triggers(steps, monkeypatch):
         return (await asyncio.wait_for(one, 20)).payload
 
     assert "awaited no more" in asyncio.run(both())["because"]
+    assert went_on == [True]
 
 
 def test_it_ends_at_the_deadline_and_looks_before(steps):
