@@ -18,6 +18,9 @@ STOPS: dict[str, list[tuple[str, int | None]]] = {
     "deleted-but-listed": [("RedoLost", 2)],
     "truncated": [("RedoLost", 1)],
     "overwritten": [("RedoLost", 1)],
+    "gone-for-good": [("RedoLost", 1)],
+    "rewound": [("RedoLost", None)],
+    "failover-with-a-lost-tail": [("RedoLost", None)],
 }
 
 

@@ -62,9 +62,9 @@ def purged_behind_the_reader(stage: Stage) -> None:
     stage.work()
     lost = last_logs(stage, 1)
     stage.pull("purge-logs", **lost)
-    stage.stops()
+    stage.stops_lost()
     stage.pull("restore-logs", **lost)
-    stage.go_on()
+    stage.restored()
 
 
 @scenario
@@ -76,9 +76,9 @@ def aged_out_of_the_control_file(stage: Stage) -> None:
         stage.work()
     lost = {"thread": 2, "from_sequence": sequence, "to_sequence": sequence}
     stage.pull("age-out-records", **lost)
-    stage.stops()
+    stage.stops_lost()
     stage.pull("restore-logs", **lost)
-    stage.go_on()
+    stage.restored()
 
 
 @scenario
@@ -88,9 +88,9 @@ def deleted_but_listed(stage: Stage) -> None:
     stage.work()
     lost = last_logs(stage, 2)
     stage.pull("remove-files", **lost)
-    stage.stops()
+    stage.stops_lost()
     stage.pull("restore-logs", **lost)
-    stage.go_on()
+    stage.restored()
 
 
 @scenario
@@ -100,9 +100,9 @@ def truncated(stage: Stage) -> None:
     stage.work()
     lost = last_logs(stage, 1)
     stage.pull("truncate-files", **lost)
-    stage.stops()
+    stage.stops_lost()
     stage.pull("restore-logs", **lost)
-    stage.go_on()
+    stage.restored()
 
 
 @scenario
@@ -112,9 +112,9 @@ def overwritten(stage: Stage) -> None:
     stage.work()
     lost = last_logs(stage, 1)
     stage.pull("overwrite-files", **lost)
-    stage.stops()
+    stage.stops_lost()
     stage.pull("restore-logs", **lost)
-    stage.go_on()
+    stage.restored()
 
 
 @scenario
@@ -125,6 +125,18 @@ def destination_unreadable(stage: Stage) -> None:
     stage.pull("hide-destination", dest_id=1)
     stage.go_on()
     stage.pull("show-destination", dest_id=1)
+    stage.work()
+    stage.go_on()
+
+
+@scenario
+def gone_for_good(stage: Stage) -> None:
+    """A log that is needed was deleted and no backup has it: a person has the tables read anew, and it goes on from there."""
+    stage.begin()
+    stage.work()
+    stage.pull("purge-logs", **last_logs(stage, 1))
+    stage.stops_lost()
+    stage.read_anew()
     stage.work()
     stage.go_on()
 
@@ -162,6 +174,35 @@ def resetlogs(stage: Stage) -> None:
     stage.begin()
     stage.work()
     stage.pull("reset-logs")
+    stage.work()
+    stage.go_on()
+
+
+@scenario
+def rewound(stage: Stage) -> None:
+    """Flashed back and opened with RESETLOGS before what is landed: capture stops; the tables are read anew."""
+    stage.begin()
+    back_to = stage.landed()
+    stage.work()
+    stage.go_on()
+    stage.pull("reset-logs", to_scn=back_to)
+    stage.work()
+    stage.stops_lost()
+    stage.read_anew()
+    stage.work()
+    stage.go_on()
+
+
+@scenario
+def failover_with_a_lost_tail(stage: Stage) -> None:
+    """The standby takes over without redo that was landed here already: capture stops; the tables are read anew."""
+    stage.begin()
+    stage.work()
+    stage.go_on()
+    stage.pull("fail-over", logs_behind=1)
+    stage.work()
+    stage.stops_lost()
+    stage.read_anew()
     stage.work()
     stage.go_on()
 

@@ -126,6 +126,26 @@ class Stage:
             return self.remember(error)
         raise Terminal(f"the scenario expected the pipeline to stop, and it said: {reason}", cure="this is a fault of Redolake")
 
+    def stops_lost(self) -> Told:
+        """As `stops`, and look at the ways on, as `redolake recover` shows them."""
+        told = self.stops()
+        for line in steps.recovery_text(steps.recover(self.pipeline, self.source)).splitlines():
+            self.say(f"  recover: {line}" if line else "")
+        return told
+
+    def restored(self) -> None:
+        """Look again after logs were put back, and go on."""
+        found = steps.look_again(self.pipeline, self.source)
+        if found["lost"]:
+            raise Terminal(f"the position cannot go on: {found['error']['what']}", cure="this is a fault of Redolake")
+        self.say("redolake recover --restored: nothing is lost any more")
+        self.go_on()
+
+    def read_anew(self) -> None:
+        """What a person chooses where the redo is gone for good."""
+        self.say("redolake recover --snapshot")
+        steps.lead_over(self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._told)
+
     def remember(self, error: RedolakeError) -> Told:
         told = Told(error.code, dict(error.where), str(error))
         self.told.append(told)
