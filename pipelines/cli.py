@@ -230,9 +230,19 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 def show_breaks(breaks: Sequence[dict[str, Any]]) -> None:
     """What a person decided not to read stays visible until the tables are read anew."""
     if breaks:
-        columns = ("kind", "from SCN", "to SCN", "rows dropped", "tables", "reason", "by", "at")
+        columns = ("kind", "from SCN", "to SCN", "rows dropped", "torn", "tables", "reason", "by", "at")
         rows = [
-            (b["kind"], b["from_scn"], b["to_scn"], b["dropped_rows"], ", ".join(b["tables"]), b["reason"], b["by"], b["at"])
+            (
+                b["kind"],
+                b["from_scn"],
+                b["to_scn"],
+                b["dropped_rows"],
+                None if b["torn"] is None else len(b["torn"]),
+                ", ".join(b["tables"]),
+                b["reason"],
+                b["by"],
+                b["at"],
+            )
             for b in breaks
         ]
         console.print(grid("Changes that were never read", columns, rows))

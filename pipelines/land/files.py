@@ -121,6 +121,15 @@ class Files:
                 return None
         return body
 
+    @contextmanager
+    def reading(self, relative: str) -> Iterator[IO[bytes]]:
+        try:
+            with self._fs.open(self.path(relative), "rb") as file:
+                yield file
+        except FileNotFoundError as error:
+            cure = "restore the file: a manifest names it"
+            raise LandingConflict("a landed file is not there", cure=cure, path=self.shown(relative)) from error
+
     def names(self, relative: str) -> list[str]:
         """Names of what lies in a folder, sorted; empty when there is none."""
         with self._told(relative):

@@ -17,9 +17,10 @@ from pipelines.land import layout
 from pipelines.land.breaks import Break, is_break, place_name
 from pipelines.land.chain import PLACE_CURE, build_manifest, check_break, check_place, check_same
 from pipelines.land.files import Files, as_bytes
-from pipelines.land.parquet import frames, write_parquet
+from pipelines.land.parquet import frames, read_columns, write_parquet
 from pipelines.land.record import SliceRecord
 from pipelines.land.tally import Tally
+from pipelines.land.torn import COLUMNS, torn_transactions
 from pipelines.manifest import Manifest, as_json, from_json
 from pipelines.redo import Position, Window
 from pipelines.scn import Scn
@@ -143,6 +144,24 @@ class Landing:
         self._mend_last()
         files = [f"{layout.BREAKS}/{name}" for name in self._files.names(layout.BREAKS)]
         return [Break.from_json(self._files.read_json(file) or {}, self._files.shown(file)) for file in files]
+
+    def torn(self, found: Break) -> list[dict[str, Any]] | None:
+        """Which transactions the first window behind the break holds without their beginning; None while there is none. Worked
+        out once, and kept."""
+        file = layout.torn_file(found.name)
+        body = self._files.read_json(file)
+        if body is None:
+            first = self._first_behind(found)
+            if first is None:
+                return None
+            paths = [f"{layout.WINDOWS}/{first.name}/{name}" for name in first.files]
+            body = {"window": first.name, "transactions": torn_transactions(read_columns(self._files, paths, COLUMNS))}
+            self.write_json_once(file, body)
+        return list(body["transactions"])
+
+    def _first_behind(self, found: Break) -> Manifest | None:
+        holder = self._files.read_json(layout.chain_file(place_name(found.end.resetlogs_id, int(found.end.scn))))
+        return None if holder is None or is_break(holder) else from_json(holder, "chain")
 
     def chain_end(self) -> Position | None:
         """Where the chain goes on: behind its last window, or where its last break leads. None when nothing is landed."""

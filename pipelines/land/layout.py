@@ -2,7 +2,7 @@
 
 windows/<resetlogs id>-<start>-<end>/redo-<token>-<slice>.parquet, manifest.json
 chain/<resetlogs id>-<start>.json                       the window or break that has the place
-breaks/<resetlogs id>-<start>.json
+breaks/<resetlogs id>-<start>.json, and torn/ beside it: the transactions that were under way across its end
 snapshots/<OWNER.NAME>/<scn>/part-<token>-<chunk>.parquet, snapshot.json
 batches/...
 """
@@ -32,6 +32,10 @@ def chain_file(place: str) -> str:
 
 def break_file(place: str) -> str:
     return f"{BREAKS}/{place}.json"
+
+
+def torn_file(place: str) -> str:
+    return f"torn/{place}.json"
 
 
 def ends_behind(window_name: str, resetlogs_id: int, scn: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -45,3 +45,10 @@ def _write(writer: pq.ParquetWriter, schema: pa.Schema, batches: list[pa.RecordB
     if group.num_rows:
         writer.write_table(group, row_group_size=group.num_rows)
     return int(group.num_rows)
+
+
+def read_columns(files: Files, paths: Sequence[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Some columns of several files, a row group at a time."""
+    for path in paths:
+        with files.reading(path) as file:
+            yield from pq.ParquetFile(file).iter_batches(columns=list(columns))

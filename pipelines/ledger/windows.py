@@ -82,7 +82,12 @@ class Windows(Door):
 
     def windows(self, pipeline: str, state: WindowState | None = None, limit: int | None = None) -> list[WindowEntry]:
         """Newest first, as status shows them."""
-        query = select(t.windows).where(W.pipeline == pipeline).order_by(W.start_scn.desc(), W.changed_at.desc()).limit(limit)
+        query = (
+            select(t.windows)
+            .where(W.pipeline == pipeline)
+            .order_by(W.resetlogs_id.desc(), W.start_scn.desc(), W.changed_at.desc())
+            .limit(limit)
+        )
         if state is not None:
             query = query.where(W.state == state)
         with self._read() as connection:
@@ -92,7 +97,7 @@ class Windows(Door):
         """Landed windows, applied ones too, with anything at or above `scn`, in the order of the chain."""
         query = select(t.windows).where(W.pipeline == pipeline, W.state.in_(LANDED), W.end_scn > scn)
         with self._read() as connection:
-            return [_entry(row) for row in connection.execute(query.order_by(W.start_scn, W.resetlogs_id).limit(limit))]
+            return [_entry(row) for row in connection.execute(query.order_by(W.resetlogs_id, W.start_scn).limit(limit))]
 
     def unlanded(self, pipeline: str) -> list[WindowEntry]:
         """Planned or mined: what a writer that died left behind."""

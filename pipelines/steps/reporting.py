@@ -116,5 +116,5 @@ def open_breaks(work: Workplace) -> list[dict[str, Any]]:
         found = Break.from_json(body, name)
         tables = [text for text, entry in entries.items() if found.concerns(text, entry.snapshot_scn)]
         if tables:
-            told.append(break_to_json(found, tables))
+            told.append({**break_to_json(found, tables), "torn": work.landing.torn(found)})
     return told

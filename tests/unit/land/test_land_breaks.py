@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from landing_world import ORDERS, THREE, window, write
+from landing_world import ORDERS, THREE, frame, row, window, write
 
 from pipelines.batch import OpenTransaction
 from pipelines.errors import FormatTooNew, LandingConflict
@@ -109,6 +109,26 @@ def test_a_break_survives_its_way_through_json():
     assert Break.from_json(json.loads(json.dumps(gap().to_json())), "x") == gap()
     with pytest.raises(FormatTooNew):
         Break.from_json(gap().to_json() | {"format": 99}, "x")
+
+
+def test_the_first_window_behind_a_break_tells_which_transactions_came_without_their_beginning(landing):
+    landing.publish_break(gap(300, 310))
+    rows = (
+        row(320, thread=2, sequence=7, xid="1.1.1"),  # began in the gap
+        row(321, 3, thread=2, sequence=7, xid="1.1.1"),
+        frame(322, 6, thread=2, sequence=7, xid="2.2.2"),
+        row(323, thread=2, sequence=7, xid="2.2.2"),
+        frame(324, 7, thread=2, sequence=7, xid="1.1.1"),
+        frame(325, 7, thread=2, sequence=7, xid="3.3.3"),  # ended, and changed nothing behind the gap
+    )
+    assert landing.torn(gap(300, 310)) is None
+
+    land(landing, window(310, 350, [(THREE,)]), 310, rows=(rows,))
+    land(landing, window(350, 400, [(THREE,)]), 350, rows=((),))
+
+    assert landing.torn(gap(300, 310)) == [{"con_id": None, "xid": "1.1.1", "rows": 2}]
+    Path(landing.location(f"windows/{window(310, 350).name}/redo-t1-00000.parquet")).unlink()
+    assert landing.torn(gap(300, 310)) == [{"con_id": None, "xid": "1.1.1", "rows": 2}], "it is kept"
 
 
 @pytest.mark.parametrize(

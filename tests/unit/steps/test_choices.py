@@ -189,7 +189,7 @@ def test_a_log_of_an_older_incarnation_is_asked_for_in_all_of_them() -> None:
 
     assert rman_commands(missing_logs(at(100), known), known) == ["RESTORE ARCHIVELOG SEQUENCE 2 THREAD 1 INCARNATION ALL;"]
     assert gap_end(at(100), known) == at(200, 2)
-    assert not is_rewound(at(100), known)
+    assert [is_rewound(at(scn), known) for scn in (100, 200, 201)] == [False, False, True]
 
 
 def test_a_listed_log_whose_file_failed_counts_as_lost() -> None:
