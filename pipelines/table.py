@@ -15,7 +15,9 @@ class TableId:
     name: str
 
     def __str__(self) -> str:
-        return f"{self.owner}.{self.name}"
+        """What `parse` takes back: a part that it would read otherwise stands in double quotes."""
+        parts = (self.owner, self.name)
+        return ".".join(p if p == p.strip().upper() and "." not in p else f'"{p}"' for p in parts)
 
     @classmethod
     def parse(cls, text: str) -> TableId:

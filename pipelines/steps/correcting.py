@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from pipelines.batch import BatchResult, TableResult, batch_result_from_json
 from pipelines.errors import RedoLost
 from pipelines.land import Break
@@ -97,7 +99,7 @@ def chain_of_batches(work: Workplace) -> list[BatchResult]:
 def batch_name(resetlogs_id: int, start: int, end: int, catch_up: str = "") -> str:
     """A catch-up has its token in its name: the same range may be caught up again after another hold."""
     name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
-    return f"{name}-{catch_up.replace(':', '-')}" if catch_up else name
+    return f"{name}-{quote(catch_up.replace(':', '-'), safe='$#')}" if catch_up else name
 
 
 def is_of_the_chain(name: str) -> bool:
@@ -111,12 +113,7 @@ def end_of(name: str) -> tuple[int, int]:
 
 def catch_up_of(result: BatchResult) -> TableId | None:
     """A catch-up says so in its token: `<table>:<random>`."""
-    return TableId.parse(quoted(result.token.partition(":")[0])) if ":" in result.token else None
-
-
-def quoted(table: str) -> str:
-    owner_, _, name = table.partition(".")
-    return f'"{owner_}"."{name}"'
+    return TableId.parse(result.token.rpartition(":")[0]) if ":" in result.token else None
 
 
 def is_made_good(done: TableResult, entry: TableEntry, result: BatchResult) -> bool:

@@ -255,3 +255,21 @@ def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any
     shadow = spark.read.format("delta").load(done["tables"][0]["target"])
     assert [(int(r.ID), int(r.QUANTITY)) for r in shadow.collect()] == [(900001, 1)]
     assert differences(shop, pipeline, spark) == {}
+
+
+def test_names_in_double_quotes_come_through(shop: Shop, spark: Any) -> None:
+    shop.run_sql(
+        'CREATE TABLE "Order Parts" ("Part No" NUMBER(9) PRIMARY KEY, "place" VARCHAR2(20), "select" NUMBER(9))',
+        'ALTER TABLE "Order Parts" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
+        """INSERT INTO "Order Parts" VALUES (1, 'shelf, "left"', 5)""",
+    )
+    pipeline = shop.pipeline(tables=['SHOP."Order Parts"'])
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql(
+        """INSERT INTO "Order Parts" VALUES (2, 'it''s here', 7)""",
+        """UPDATE "Order Parts" SET "select" = 6, "place" = NULL WHERE "Part No" = 1""",
+    )
+    caught_up(shop, pipeline, spark)
+
+    assert differences(shop, pipeline, spark) == {}
+    assert [t["table"] for t in steps.status(pipeline)["tables"]] == ['SHOP."Order Parts"']
