@@ -18,7 +18,7 @@ from pipelines.batch import (
     to_json,
 )
 from pipelines.config import Pipeline
-from pipelines.errors import Finding, InvariantBroken, SchemaConflict, TableHeld, Terminal
+from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict, TableHeld, Terminal
 from pipelines.land import Break
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
@@ -105,6 +105,7 @@ def batch_of(
             continue
         record_derived(work, past, end)
         hold = hold_of(entry, start) or without_it(entry, windows) or behind(entry, before, start)
+        hold = hold or (None if crossed else beyond(entry, windows[0]))
         if hold is None and past.complaint is not None:
             hold = HoldAt(start, past.complaint.as_dict())
         tasks.append(table_task(work, past, app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table), hold))
@@ -166,6 +167,19 @@ def behind(entry: TableEntry, before: BatchResult | None, start: int) -> HoldAt 
         table=entry.table,
     )
     return HoldAt(start, error.as_dict())
+
+
+def beyond(entry: TableEntry, first: Manifest) -> HoldAt | None:
+    """A snapshot may be of a later SCN than what is landed. Where a RESETLOGS lies between, and capture has followed it, the
+    table has contents that the database has forgotten."""
+    if (entry.resetlogs_id or 0) >= first.resetlogs_id or (entry.complete_to_scn or -1) < first.start:
+        return None
+    error = RedoLost(
+        f"the table was read AS OF SCN {entry.complete_to_scn}, and a RESETLOGS has set the database back to {first.start}",
+        cure=f"`redolake snapshot {entry.table} --replace` reads the table anew",
+        table=entry.table,
+    )
+    return HoldAt(first.start, error.as_dict())
 
 
 def breaks_behind(work: Workplace, before: BatchResult | None) -> list[Break]:

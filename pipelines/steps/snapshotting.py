@@ -61,6 +61,7 @@ def snapshot_begin(
             if missing:
                 raise ConfigurationError(missing)
             start_pipeline(work, oracle, handover)
+            check_followed(work, read_redo_facts(oracle))
             check_captured(work, chosen, handover)
         scn = int(handover.s1)
         for table, found in dictionary.items():
@@ -118,6 +119,18 @@ def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> 
             transaction_start_scn=int(handover.start_scn),
         )
     return position
+
+
+def check_followed(work: Workplace, facts: RedoFacts) -> None:
+    """The SCN is one of the current incarnation, and so must the position be, under whose incarnation the table is loaded."""
+    position = work.ledger.position(work.name)
+    current = next(i for i in facts.incarnations if i.status == "CURRENT")
+    if position is not None and position.resetlogs_id != current.resetlogs_id:
+        raise SnapshotTooEarly(
+            f"the database was opened with RESETLOGS at SCN {current.resetlogs_scn}, and capture has not gone past that yet",
+            cure=f"let {work.name}_capture land a window behind it; where redo is lost, `redolake recover {work.name}`",
+            position=int(position.scn),
+        )
 
 
 def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from pipelines import steps
-from pipelines.errors import ConfigurationError, SourceBusy
+from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from pipelines.source import handover
 from pipelines.steps.applying import character_set
 from pipelines.steps.plans import dictionary_from_json
+from pipelines.steps.running import capture
 from pipelines.steps.workplace import workplace
 from tests.fix_shop import Shop
 
@@ -123,3 +124,20 @@ def test_a_character_set_that_nobody_could_read_refuses_a_snapshot(shop: Shop) -
     with pytest.raises(ConfigurationError, match="WE8EBCDIC1047"):
         steps.snapshot_begin(shop.pipeline(tables=["SHOP.PARTS"]), shop.params)
     assert everything_written(shop) == set()
+
+
+def test_no_snapshot_is_taken_before_capture_has_followed_a_resetlogs(shop: Shop) -> None:
+    shop.run_sql(*PARTS)
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+    steps.snapshot_begin(pipeline, shop.params)
+    shop.switch_logs()
+    shop.oracle.misbehave.reset_logs()
+
+    with pytest.raises(SnapshotTooEarly, match="was opened with RESETLOGS"):
+        steps.snapshot_begin(pipeline, shop.params)
+
+    shop.run_sql("INSERT INTO parts VALUES (1, 'A')")
+    shop.switch_logs()
+    while capture(pipeline, shop.params)["outcome"] == "window":
+        pass
+    assert steps.snapshot_begin(pipeline, shop.params)["tables"] == ["SHOP.PARTS"]

@@ -74,9 +74,15 @@ class Beside:
         result = SnapshotResult("shop", scn, (SnapshotLoaded(ORDERS, "applied", True, 3),))
         self.write(f"{name}/manifest.json", to_json(result))
 
-    def batch(self, *windows: Manifest, state: Any = "applied", open_now: tuple[OpenTransaction, ...] = ()) -> None:
+    def batch(
+        self,
+        *windows: Manifest,
+        state: Any = "applied",
+        open_now: tuple[OpenTransaction, ...] = (),
+        complete_to: int | None = None,
+    ) -> None:
         first, last = windows[0], windows[-1]
-        complete_to = last.end - 1 if state == "applied" else 199
+        complete_to = complete_to or (last.end - 1 if state == "applied" else 199)
         error = None if state == "applied" else {"code": "Test", "what": "held", "where": {}, "cure": ""}
         done = TableResult(ORDERS, state, complete_to, error)
         carry = ("carry.parquet",) if open_now else ()
@@ -248,6 +254,29 @@ def test_a_resumed_table_catches_up_to_the_break_and_then_behind_it(beside: Besi
     behind = catch_up(work, last_batch(work))
     assert behind is not None
     assert (behind.start, behind.end, behind.carry_in, behind.tables[0].hold) == (300, 400, (), None)
+
+
+@pytest.mark.parametrize(
+    ("reset_at", "code"),
+    [
+        pytest.param(150, "RedoLost", id="set back to before the snapshot"),
+        pytest.param(200, None, id="where the window ended: followed"),
+    ],
+)
+def test_a_table_read_from_a_future_that_was_taken_back_is_held(
+    tmp_path: Path, reset_at: int, code: str | None
+) -> None:  # |100 window 1| reset_at | window 2 ..300|, the snapshot AS OF 180
+    beside = Beside(tmp_path)
+    beside.load(180)
+    beside.batch(beside.window(100, reset_at), complete_to=max(180, reset_at - 1))
+    beside.window(reset_at, 300, SECOND)
+    with workplace(beside.pipeline) as work:
+        table(work)
+        spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    hold = spec.tables[0].hold
+    assert (None if hold is None else hold.error["code"]) == code
 
 
 def test_behind_a_break_every_table_is_captured_from_its_end(beside: Beside, work: Workplace) -> None:
