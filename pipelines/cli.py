@@ -229,23 +229,24 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 
 def show_breaks(breaks: Sequence[dict[str, Any]]) -> None:
     """What a person decided not to read stays visible until the tables are read anew."""
-    if breaks:
-        columns = ("kind", "from SCN", "to SCN", "rows dropped", "torn", "tables", "reason", "by", "at")
-        rows = [
-            (
-                b["kind"],
-                b["from_scn"],
-                b["to_scn"],
-                b["dropped_rows"],
-                None if b["torn"] is None else len(b["torn"]),
-                ", ".join(b["tables"]),
-                b["reason"],
-                b["by"],
-                b["at"],
-            )
-            for b in breaks
-        ]
-        console.print(grid("Changes that were never read", columns, rows))
+    for found in breaks:
+        tables = ", ".join(found["tables"])
+        text = Text(
+            f"{found['kind']}: SCN {found['from_scn']} to {found['to_scn']} was never read, in {tables}\n", style="yellow"
+        )
+        text.append(f"  {found['reason']} ({found['by']}, {found['at']}); {found['lost']}\n", style="dim")
+        text.append(transactions_text("dropped, open at its start", found["dropped"]), style="dim")
+        text.append(transactions_text("torn, without what they did in it", found["torn"] or []), style="dim")
+        text.append("  until `redolake snapshot OWNER.TABLE --replace`", style="dim")
+        console.print(text, soft_wrap=True)
+
+
+def transactions_text(what: str, transactions: Sequence[dict[str, Any]], most: int = 5) -> str:
+    if not transactions:
+        return ""
+    named = ", ".join(f"{t['xid']} ({t['rows']} rows)" for t in transactions[:most])
+    more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
+    return f"  {what}: {named}{more}\n"
 
 
 @app.command()

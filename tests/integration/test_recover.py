@@ -39,7 +39,7 @@ class World:
         return steps.run(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
 
     def lose(self) -> None:
-        """A transaction stays open over the start of what is lost and ends in it."""
+        """A transaction is open at the start of what is lost and ends in it, another begins in it and ends behind it."""
         open_one = self.shop.oracle.connect("SHOP")
         open_one.cursor().execute("INSERT INTO parts (id, place, quantity) VALUES (10, 'open', 10)")
         self.caught_up()
@@ -48,8 +48,13 @@ class World:
         )
         open_one.commit()
         open_one.close()
+        across = self.shop.oracle.connect("SHOP")
+        across.cursor().execute("INSERT INTO parts (id, place, quantity) VALUES (20, 'torn', 20)")
         self.shop.switch_logs()
         self.shop.oracle.misbehave.purge_logs()
+        across.cursor().execute("INSERT INTO parts (id, place, quantity) VALUES (21, 'torn', 21)")
+        across.commit()
+        across.close()
         self.change("UPDATE parts SET quantity = 300 WHERE id = 3")
         self.shop.switch_logs()
 
@@ -142,14 +147,16 @@ def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_they_are_r
     made = world.lead_over("gap", reason="the tapes are gone")
     world.caught_up()
 
-    assert world.delta() == {1: 1, 2: 20, 3: 300}  # neither part 4, nor the update of part 1, nor the open transaction's part
+    # neither part 4, nor the update of part 1, nor the open transaction's part; of the torn one what lies behind the gap
+    assert world.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
     (found,) = world.status()["breaks"]
     assert (found["kind"], found["reason"], found["tables"]) == ("gap", "the tapes are gone", ["SHOP.PARTS"])
     assert found["from_scn"] < found["to_scn"] == made["to_scn"]
     assert [t["rows"] for t in found["dropped"]] == [1]
+    assert [t["rows"] for t in found["torn"]] == [1]
     compared = world.verify()
     assert compared["equal"] is False
-    assert (compared["tables"][0]["missing_rows"], compared["tables"][0]["differing_cells"]) == (2, 1)
+    assert (compared["tables"][0]["missing_rows"], compared["tables"][0]["differing_cells"]) == (3, 1)
     assert compared["breaks"] == [found]
 
     for file in (world.shop.folder / "landing").glob("redolake-ledger.db*"):
@@ -182,7 +189,7 @@ def test_a_position_set_by_hand_is_checked(world: World) -> None:
     world.caught_up()
 
     assert made["to_scn"] == whole
-    assert world.delta() == {1: 1, 2: 20, 3: 300}
+    assert world.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
     assert [b["kind"] for b in world.status()["breaks"]] == ["position"]
 
 

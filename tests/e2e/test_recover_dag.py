@@ -1,0 +1,45 @@
+"""`<name>_recover` as Airflow runs it, against a source whose redo is gone: it looks, and goes on only where it was told to."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines import steps
+from pipelines.config import Pipeline
+from tests.fix_airflow import configure, run_dag
+from tests.fix_shop import Shop
+
+pytestmark = pytest.mark.airflow
+
+
+@pytest.fixture
+def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipeline:
+    """Nothing is landed yet, and the redo behind the position is purged."""
+    spark = '{"conn_type": "spark", "host": "local[2]"}'
+    pipeline = configure(shop, monkeypatch, ["SHOP.PAYMENTS", "SHOP.STOCK"], {}, spark)
+    steps.snapshot_begin(pipeline, shop.params)
+    shop.work(10)
+    shop.switch_logs()
+    shop.oracle.misbehave.purge_logs()
+    shop.work(5, seed=2)
+    shop.switch_logs()
+    return pipeline
+
+
+def test_a_gap_is_declared_only_where_the_form_was_confirmed(shop: Shop, lost: Pipeline) -> None:
+    position = steps.status(lost)["landed_to"]
+    assert run_dag(lost, "capture")[0] == "failed"
+    assert run_dag(lost, "recover")[0] == "failed", "a look, while something is lost"
+    gap = {"choice": "gap", "reason": "tapes are gone"}
+    assert run_dag(lost, "recover", {**gap, "confirm": "yes"})[0] == "failed"
+    assert steps.status(lost)["landed_to"] == position
+    assert steps.status(lost)["lost"]["code"] == "RedoLost"
+
+    state, tasks = run_dag(lost, "recover", {**gap, "confirm": lost.name})
+
+    assert (state, tasks) == ("success", {"decide": "success", "snapshot": "skipped"})
+    status = steps.status(lost)
+    assert (status["lost"], status["landed_to"] > position) == (None, True)
+    assert run_dag(lost, "capture")[0] == "success"
+    assert steps.status(lost)["landed_to"] > status["landed_to"]
+    assert run_dag(lost, "recover", {"choice": "restored"})[0] == "success"
