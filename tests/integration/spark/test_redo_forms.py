@@ -1,0 +1,67 @@
+"""Redo in all the forms that some release gives it, from the stand-in over LogMiner and landing into Delta."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.standin.serve import standin
+from tests.fix_shop import Shop
+
+pytestmark = pytest.mark.spark
+
+FORMS = {"undo_first": True, "forgets_sequences": True}
+PARALLEL = "ALTER SESSION ENABLE PARALLEL DML"
+
+
+def test_parallel_dml_and_redo_out_of_order_end_as_oracle_shows_the_table(spark, tmp_path: Path) -> None:
+    """Two sessions over two redo threads; each batch is applied while one of them, or a coordinator, is open."""
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0, **FORMS) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, quantity NUMBER(9))",
+            "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            "CREATE TABLE source (id NUMBER(9))",
+            *(f"INSERT INTO source VALUES ({n})" for n in range(20)),
+        )
+        pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+        steps.snapshot(pipeline, source=shop.params, spark=spark)
+        first, second = (oracle.connect("SHOP", instance_name=name) for name in shop.instances)
+        with first as one, second as two, one.cursor() as a, two.cursor() as b:
+            a.execute(PARALLEL)
+            a.execute("INSERT /*+ PARALLEL(parts 3) */ INTO parts SELECT id, 0 FROM source")
+            opened = [caught_up(shop, pipeline, spark)]
+            for statement in (
+                "INSERT INTO parts VALUES (100, 1)",
+                "SAVEPOINT s",
+                "UPDATE parts SET quantity = 2 WHERE id = 100",
+                "UPDATE parts SET id = 101 WHERE id = 100",
+                "ROLLBACK TO SAVEPOINT s",
+            ):
+                b.execute(statement)
+            one.commit()
+            opened.append(caught_up(shop, pipeline, spark))
+            b.execute("UPDATE parts SET quantity = 3 WHERE id = 100")
+            two.commit()
+            a.execute("UPDATE /*+ PARALLEL(parts 3) */ parts SET quantity = quantity + id")
+            opened.append(caught_up(shop, pipeline, spark))
+            one.rollback()
+            b.execute(PARALLEL)
+            b.execute("DELETE /*+ PARALLEL(parts 2) */ FROM parts WHERE id < 5")
+            two.commit()
+            opened.append(caught_up(shop, pipeline, spark))
+        verified = steps.verify(pipeline, None, source=shop.params, spark=spark)["tables"]
+
+    assert opened == [[20], [5], [21], []]
+    assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified] == [(16, 16, 0)]
+
+
+def caught_up(shop: Shop, pipeline: Any, spark: Any) -> list[int]:
+    """How many rows the transactions have that are open then; a coordinator's servers count as his."""
+    shop.switch_logs()
+    steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    assert [table["error"] for table in steps.status(pipeline)["tables"]] == [None]
+    return [transaction["rows"] for transaction in steps.open_transactions(pipeline)]
