@@ -18,7 +18,7 @@ BAD_COPY = frozenset(
     {308, 310, 334, 353, 354, 368, 1284, 1285, 1286, 1287, 1289, 1291, 1324, 1336, 1343, 1346, 1368, 27037}
 )  # fmt: skip
 RESTORE = (
-    "restore it with RMAN (RESTORE ARCHIVELOG THREAD {thread} SEQUENCE {sequence}) and run again; or take new snapshots of "
+    "restore it with RMAN (RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread}) and run again; or take new snapshots of "
     "the tables; `redolake recover` lists the choices with what each of them loses"
 )
 

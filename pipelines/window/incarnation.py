@@ -12,8 +12,8 @@ from pipelines.redo import Incarnation, Position, RedoFacts
 from pipelines.scn import Scn
 
 SNAPSHOT_CURE = (
-    "take new snapshots of the tables (`redolake snapshot`), or declare the gap if you know that nothing in it matters; "
-    "changes between the position and the new snapshot that were deleted again are not seen"
+    "`redolake recover` tells the ways on, with what each costs: new snapshots of the tables are advised; a declared gap "
+    "leaves rows of the rewound future in them"
 )
 
 
@@ -57,7 +57,7 @@ def set_back(position: Scn, newest: Scn) -> RedoLost:
     what = f"the position {position} lies behind everything the database has written, up to SCN {newest}"
     cure = (
         "look where the connection leads: a standby that lags catches up, then run again; a database that was restored without "
-        "RESETLOGS, or a copy of it, has lost changes that were landed: take new snapshots of the tables (`redolake snapshot`)"
+        "RESETLOGS, or a copy of it, has lost changes that were landed: set a new pipeline up for it"
     )
     return RedoLost(what, cure=cure, scn=position, newest_scn=newest)
 

@@ -11,8 +11,8 @@ from pipelines.window.known import ThreadLogs
 
 CATALOG = "if the file is still there, make it known again (RMAN: CATALOG ARCHIVELOG 'file'), else "
 LOST_CURE = (
-    "restore the archived log with RMAN (RESTORE ARCHIVELOG THREAD {thread} SEQUENCE {sequence}) and run again; or take new "
-    "snapshots of the tables; or declare the gap (`redolake status` shows it): changes in it are then missing from the tables"
+    "restore the archived log with RMAN (RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread}) and run again; "
+    "`redolake recover` lists every missing log and the other ways on, with what each costs: new snapshots, or a declared gap"
 )
 
 

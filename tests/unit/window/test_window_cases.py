@@ -211,7 +211,7 @@ def test_a_deleted_log_has_no_name_any_more_and_its_neighbour_tells_the_folder()
 
     assert isinstance(lost, Lost)
     assert lost.error.where["last_file"] == "unknown; sequence 2 is /arch/1_2.arc in destination 1"
-    assert "RESTORE ARCHIVELOG THREAD 1 SEQUENCE 1" in lost.error.cure
+    assert "RESTORE ARCHIVELOG SEQUENCE 1 THREAD 1" in lost.error.cure
 
 
 def test_a_log_that_aged_out_of_the_control_file_may_only_need_to_be_catalogued():

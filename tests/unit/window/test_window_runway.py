@@ -187,7 +187,7 @@ def test_what_is_lost_is_told_with_its_cure():
     (finding, *_) = findings(found, Limits(), 300, "shop")
 
     assert "sequence 5 is not available" in headline(found)
-    assert (finding.severity, "RESTORE ARCHIVELOG THREAD 1 SEQUENCE 5" in finding.cure) == ("error", True)
+    assert (finding.severity, "RESTORE ARCHIVELOG SEQUENCE 5 THREAD 1" in finding.cure) == ("error", True)
 
 
 def test_of_every_thread_that_lost_a_log_the_log_is_told():
