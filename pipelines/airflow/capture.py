@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from airflow.sdk import DAG, get_current_context, task
@@ -21,19 +22,33 @@ from pipelines.config import Pipeline
 log = logging.getLogger(__name__)
 
 
+def slice_label(record: Mapping[str, Any]) -> str:
+    """What a mapped task is called in Airflow's lists: the logs it has read."""
+    logs = [tally["log"] for tally in record.get("logs", ())]
+    if not logs:
+        return f"slice {record.get('number', record.get('slice'))}"
+    first, last = logs[0]["sequence"], logs[-1]["sequence"]
+    return f"redo thread {logs[0]['thread']}, " + (f"log {first}" if first == last else f"logs {first}-{last}")
+
+
 def capture_dag(pipeline: Pipeline) -> DAG:
     landing = landing_asset(pipeline)
 
     @task(
         doc_md=TASKS["mine"],
         max_active_tis_per_dagrun=pipeline.mining_tasks,
-        map_index_template="slice {{ task.op_kwargs['slice_number'] }}",
+        map_index_template="{{ slice_label }}",
     )
     def mine(window: str, slice_number: int) -> dict[str, Any]:
         from pipelines import steps
 
+        context = get_current_context()
+        context["slice_label"] = f"slice {slice_number}"  # type: ignore[typeddict-unknown-key]
         with working(pipeline) as resolved:
-            return dict(steps.mine(resolved, source_of(pipeline), window, slice_number))
+            record = dict(steps.mine(resolved, source_of(pipeline), window, slice_number))
+        context["slice_label"] = label = slice_label(record)  # type: ignore[typeddict-unknown-key]
+        log.info("%s: %s rows", label, sum(tally["row_count"] for tally in record.get("logs", ())))
+        return record
 
     @task(doc_md=TASKS["land"], outlets=[landing])
     def land(planned: list[dict[str, Any]], mined: list[dict[str, Any]]) -> dict[str, Any]:

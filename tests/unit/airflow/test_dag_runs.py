@@ -66,6 +66,20 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
 
 
+def test_a_mapped_task_is_called_by_the_logs_it_has_read(run, steps):
+    from pipelines.airflow.capture import capture_dag
+
+    logs = [{"log": {"thread": 2, "sequence": sequence}, "row_count": 3} for sequence in (7, 8)]
+    steps.answers("plan", PLANNED)
+    steps.answers("mine", lambda source, window, number: {"number": number, "logs": logs[: 2 - number]})
+    steps.answers("land", LANDED)
+
+    _, ran = run(capture_dag)
+
+    called = {t.map_index: t.rendered_map_index for t in ran.get_task_instances() if t.task_id == "mine"}
+    assert called == {0: "redo thread 2, logs 7-8", 1: "redo thread 2, log 7"}
+
+
 def test_nothing_new_ends_the_run_well_and_mines_nothing(run, steps):
     from pipelines.airflow.capture import capture_dag
 
