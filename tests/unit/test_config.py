@@ -30,7 +30,7 @@ def test_a_good_file_gives_pipelines_with_defaults() -> None:
     pipeline = parse_configuration(GOOD, {"ROOT": "/data"}).pipelines["shop"]
 
     assert (pipeline.name, pipeline.landing, pipeline.window.max_bytes) == ("shop", "/data/landing", 512 * 2**20)
-    assert [str(table.id) for table in pipeline.tables] == ["SHOP.ORDERS", "Shop.Mixed Case"]
+    assert [str(table.id) for table in pipeline.tables] == ["SHOP.ORDERS", '"Shop"."Mixed Case"']
     assert [pipeline.target(table.id) for table in pipeline.tables] == ["/lake/shop/orders", "/lake/mixed"]
     assert pipeline.ledger_url == "sqlite:////data/landing/redolake-ledger.db"
 
