@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
+from sqlite3 import OperationalError
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text, update
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
 from pipelines.ledger import tables as t
@@ -96,7 +98,13 @@ def _engine(url: URL) -> Engine:
 
 def _on_sqlite_connect(connection: SqliteConnection, _record: object) -> None:
     connection.isolation_level = None  # the driver would begin transactions where it likes
-    connection.execute("PRAGMA journal_mode = WAL")
+    # Where two switch a new file at once, SQLite refuses one of them at once instead of letting it wait.
+    Retrying(
+        retry=retry_if_exception_type(OperationalError),
+        stop=stop_after_delay(BUSY_SECONDS),
+        wait=wait_random(0, 0.05),
+        reraise=True,
+    )(connection.execute, "PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")  # a planned window must survive a power cut
 
 
