@@ -13,6 +13,7 @@ pytestmark = pytest.mark.spark
 
 # name -> the errors that stop the pipeline, each with the redo thread it names; the others stop nothing
 STOPS: dict[str, list[tuple[str, int | None]]] = {
+    "archiver-stuck": [("SourceUnavailable", None)],
     "purged-behind-the-reader": [("RedoLost", 1)],
     "aged-out-of-the-control-file": [("RedoLost", 2)],
     "deleted-but-listed": [("RedoLost", 2)],

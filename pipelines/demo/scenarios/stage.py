@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +13,7 @@ from typing import Any
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.errors import RedolakeError, Terminal
+from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.source import ConnectParams
 from pipelines.standin.engine.options import DatabaseOptions
 from pipelines.standin.serve import StandIn, start_standin
@@ -20,6 +22,8 @@ from pipelines.standin.workload_shop import create_shop
 
 TABLES = ("SHOP.ORDERS", "SHOP.PAYMENTS")
 LOG_BYTES = 64 * 1024
+FAULT = "this is a fault of Redolake, or of the scenario"
+PATIENCE = 120.0
 # Short-lived and over few rows: planning costs more than working.
 QUICK_SPARK = {
     "spark.log.level": "ERROR",
@@ -87,6 +91,30 @@ class Stage:
             f"the shop has worked: {done.tally.commits} commits, {done.tally.rollbacks} rollbacks, up to SCN {done.last_scn}"
         )
 
+    @contextmanager
+    def writers_that_wait(self) -> Iterator[None]:
+        """Work that goes on until no online log is free: its sessions wait, and others are refused, until the block ends."""
+        pause, done = threading.Event(), threading.Event()
+
+        def write() -> None:
+            while not done.is_set():
+                self.work(400)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            until = time.monotonic() + PATIENCE
+            while self.oracle.database.archiver.condition != "FAILED":
+                if time.monotonic() > until:
+                    raise Terminal(f"the archiver was not stuck within {PATIENCE:.0f} s", cure=FAULT)
+                pause.wait(0.05)
+            done.set()
+            yield
+        finally:
+            done.set()
+            self.pull("free-archiver")
+            writer.join()
+
     def switch_logs(self) -> None:
         with self.oracle.connect("SYS") as connection, connection.cursor() as cursor:
             cursor.execute("ALTER SYSTEM ARCHIVE LOG CURRENT")
@@ -124,7 +152,7 @@ class Stage:
             reason = self.go_on()
         except Terminal as error:
             return self.remember(error)
-        raise Terminal(f"the scenario expected the pipeline to stop, and it said: {reason}", cure="this is a fault of Redolake")
+        raise Terminal(f"the scenario expected the pipeline to stop, and it said: {reason}", cure=FAULT)
 
     def stops_lost(self) -> Told:
         """As `stops`, and look at the ways on, as `redolake recover` shows them."""
@@ -137,7 +165,7 @@ class Stage:
         """Look again after logs were put back, and go on."""
         found = steps.look_again(self.pipeline, self.source)
         if found["lost"]:
-            raise Terminal(f"the position cannot go on: {found['error']['what']}", cure="this is a fault of Redolake")
+            raise Terminal(f"the position cannot go on: {found['error']['what']}", cure=FAULT)
         self.say("redolake recover --restored: nothing is lost any more")
         self.go_on()
 
@@ -145,6 +173,14 @@ class Stage:
         """What a person chooses where the redo is gone for good."""
         self.say("redolake recover --snapshot")
         steps.lead_over(self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._told)
+
+    def tries(self) -> Told:
+        """Go on, and give up for now after the configured attempts: Airflow would try again at the next run."""
+        try:
+            reason = self.go_on()
+        except Transient as error:
+            return self.remember(error)
+        raise Terminal(f"the scenario expected the source to refuse, and redolake said: {reason}", cure=FAULT)
 
     def remember(self, error: RedolakeError) -> Told:
         told = Told(error.code, dict(error.where), str(error))
