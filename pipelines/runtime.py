@@ -223,6 +223,13 @@ def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
     return env
 
 
+def prepare_this_process() -> None:
+    """For a Spark session in this process: its Java, its own pyspark and this Python for its workers, whatever PATH says."""
+    mine = environment()
+    for name in ("JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        os.environ[name] = mine[name]
+
+
 def main() -> int:
     console = Console(soft_wrap=True, highlight=False)
     try:

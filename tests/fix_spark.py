@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -31,15 +28,7 @@ QUIET = {
 
 @pytest.fixture(scope="module")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    place = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    before = {name: os.environ.get(name) for name in ("PATH", "PYSPARK_PYTHON")}
-    os.environ.update(PATH=place, PYSPARK_PYTHON=sys.executable)
     warehouse = tmp_path_factory.mktemp("warehouse")
     session = open_session("local", "local[2]", {**QUIET, "spark.sql.warehouse.dir": str(warehouse)})
     yield session
     session.stop()
-    for name, value in before.items():
-        if value is None:
-            os.environ.pop(name, None)
-        else:
-            os.environ[name] = value

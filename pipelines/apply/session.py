@@ -7,7 +7,7 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from pipelines.runtime import delta_jars
+from pipelines.runtime import delta_jars, prepare_this_process
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -43,6 +43,7 @@ def open_session(
     builder = SparkSession.builder.appName("redolake")
     settings = spark_conf(conf)
     if mode == "local":
+        prepare_this_process()
         builder = builder.master(master_or_remote or "local[2]")
         settings.setdefault("spark.jars", ",".join(delta_jars()))
     for key, value in settings.items():
