@@ -39,7 +39,7 @@ def play_scenario(name: str, folder: Path, console: Console) -> bool:
         SCENARIOS[name](set_up)
         ending = set_up.compare()
     console.print(comparison(ending.tables))
-    stops = ", ".join(told.code for told in ending.told) or "by nothing"
+    stops = "by " + (", ".join(told.code for told in ending.told) or "nothing")
     verdict = "Source and Delta are equal, cell by cell" if ending.is_right else "SOURCE AND DELTA DIFFER"
     console.print(f"Stopped {stops}; after the cure: {verdict}.", style="bold green" if ending.is_right else "bold red")
     return ending.is_right
