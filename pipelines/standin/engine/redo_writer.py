@@ -29,6 +29,7 @@ Xid = tuple[int, int, int]
 @dataclass(slots=True)
 class _Strand:
     records: list[RedoRecord] = field(default_factory=list)
+    in_front: dict[int, RedoRecord] = field(default_factory=dict)  # by id() of the record whose place they share
     size: int = 0
 
 
@@ -77,6 +78,9 @@ class RedoWriter:
         strand = self._strands.pop((thread, xid), None)  # the switch that made room has emptied all strands
         for record in strand.records if strand is not None else ():
             self._append(record, _size_of(record))
+            first = strand.in_front.get(id(record)) if strand is not None else None
+            if first is not None:
+                self._put_before(first, record, self._current[thread].records)
 
     def _empty_all(self, thread: RedoThreadState) -> None:
         for number, xid in list(self._strands):
@@ -99,7 +103,13 @@ class RedoWriter:
     def write_before(self, record: RedoRecord, other: RedoRecord) -> bool:
         """Put the record in front of `other`, under its SCN and address; False when that lies too far back."""
         strand = self._strands.get((other.thread, other.xid))
-        records = strand.records if strand is not None else self._current[other.thread].records
+        if strand is not None and any(kept is other for kept in strand.records):
+            strand.in_front[id(other)] = record  # the place in the log is given when the strand reaches it
+            record.scn = other.scn
+            return True
+        return self._put_before(record, other, self._current[other.thread].records)
+
+    def _put_before(self, record: RedoRecord, other: RedoRecord, records: list[RedoRecord]) -> bool:
         near = range(len(records) - 1, max(len(records) - _NEAR, 0) - 1, -1)
         at = next((i for i in near if records[i] is other), None)
         if at is None:

@@ -153,9 +153,9 @@ def test_servers_whose_coordinator_has_committed_outlive_a_failover(oracle):
         assert query(shop, "SELECT COUNT(*) FROM t") == [(20,)]
 
 
-@pytest.fixture
-def undo_first():
-    with standin(undo_first=True) as running:
+@pytest.fixture(params=[False, True], ids=["straight into the log", "private strands"])
+def undo_first(request):
+    with standin(undo_first=True, private_strands=request.param) as running:
         with running.connect("SHOP") as shop:
             run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "INSERT INTO t VALUES (1, 0)")
             shop.commit()
