@@ -52,7 +52,10 @@ def missing_to_json(log: MissingLog) -> dict[str, Any]:
 
 
 def missing_in(error: RedoLost, window: Window) -> tuple[MissingLog, ...]:
-    """The log a slice could not be mined without, which V$ARCHIVED_LOG still lists."""
+    """The log a slice could not be mined without, which V$ARCHIVED_LOG still lists. None where a log was read, and what stands
+    in it is the loss: the error then names it as the place of a row, and restoring it would change nothing."""
+    if error.ora_code is None and "tried" not in error.where:
+        return ()
     wanted = (error.where.get("thread"), error.where.get("sequence"))
     return tuple(
         MissingLog(log.thread, log.sequence, log.resetlogs_id, None, log.copies, str(error.where.get("tried", error.what)))

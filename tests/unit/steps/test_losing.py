@@ -1,0 +1,25 @@
+"""Which archived log a failed mining shows to be missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.errors import RedoLost
+from pipelines.redo import LogCopy, LogFile, Slice, Window
+from pipelines.scn import Scn, ScnRange
+from pipelines.steps.losing import missing_in
+
+LOG = LogFile(1, 5, 11, Scn(100), Scn(200), (LogCopy(1, "/arch/1_5", "A", False, False, True),), 10)
+WINDOW = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),))
+
+
+@pytest.mark.parametrize(
+    ("error", "sequences"),
+    [
+        pytest.param(RedoLost("not available", thread=1, sequence=5, tried="destination 1: gone"), [5], id="no copy is left"),
+        pytest.param(RedoLost("a hole", ora_code=1291, thread=1, sequence=5), [5], id="the redo stream has a hole"),
+        pytest.param(RedoLost("no supplemental log data found", thread=1, sequence=5), [], id="read, and without its data"),
+    ],
+)
+def test_a_log_is_to_be_restored_only_where_that_helps(error, sequences):
+    assert [log.sequence for log in missing_in(error, WINDOW)] == sequences
