@@ -27,6 +27,14 @@ LEASE_SECONDS = 60.0
 
 def plan(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
     """The next window, or why there is none: outcome is window, nothing or wait. Raises RedoLost."""
+    while True:
+        found = planned_next(pipeline, source)
+        if found["outcome"] != "window" or found["slices"]:
+            return found
+        land(pipeline, found["window"], [])  # no thread has redo in it, and without a slice no task would land it
+
+
+def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> dict[str, Any]:
     with workplace(pipeline) as work:
         correct_ledger(work)
         position = work.ledger.position(pipeline.name)
