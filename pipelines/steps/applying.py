@@ -103,8 +103,10 @@ def batch_of(
         past = history(work, entry.table, start, windows, end)
         if past is None:
             continue
-        record_derived(work, past, end)
-        hold = hold_of(entry, start) or without_it(entry, windows) or behind(entry, before, start)
+        later = of_later_incarnation(entry, resetlogs_id, start)
+        if later is None:
+            record_derived(work, past, end)
+        hold = hold_of(entry, start) or later or without_it(entry, windows) or behind(entry, goes_on_at(work, before), start)
         hold = hold or (None if crossed else beyond(entry, windows[0]))
         if hold is None and past.complaint is not None:
             hold = HoldAt(start, past.complaint.as_dict())
@@ -157,9 +159,17 @@ def reaches(entry: TableEntry, batch: BatchResult) -> bool:
     return entry.place >= (batch.resetlogs_id, batch.end - 1)
 
 
-def behind(entry: TableEntry, before: BatchResult | None, start: int) -> HoldAt | None:
-    """A live table never lacks what came before the batch; if it does, a catch-up is missing."""
-    if entry.complete_to_scn is None or (entry.complete_to_scn >= start - 1 if before is None else reaches(entry, before)):
+def of_later_incarnation(entry: TableEntry, resetlogs_id: int, start: int) -> HoldAt | None:
+    """A table that was read behind a RESETLOGS has all that counts of the windows before it; its position is none of theirs,
+    so they would be applied to contents that are newer."""
+    if (entry.resetlogs_id or 0) <= resetlogs_id:
+        return None
+    return HoldAt(start, {**NOT_LOADED, "what": "the table's contents are of a later incarnation", "cure": "nothing"})
+
+
+def behind(entry: TableEntry, chain: tuple[int, int], start: int) -> HoldAt | None:
+    """A live table never lacks what came before the batch, which goes on at `chain`; if it does, a catch-up is missing."""
+    if entry.complete_to_scn is None or entry.place >= (chain[0], chain[1] - 1):
         return None
     error = InvariantBroken(
         f"the table is complete to SCN {entry.complete_to_scn}, the batch begins at {start}",
@@ -183,10 +193,11 @@ def beyond(entry: TableEntry, first: Manifest) -> HoldAt | None:
 
 
 def breaks_behind(work: Workplace, before: BatchResult | None) -> list[Break]:
-    """The breaks that lead on from a batch's end. What it carried out must be what the first of them has dropped."""
+    """The breaks that lead on from a batch's end, or from where the first window should have begun. What the batch carried out
+    must be what the first of them has dropped."""
     found: list[Break] = []
-    place = None if before is None else place_of(before)
-    while place is not None and (next_one := work.landing.read_break(*place)) is not None:
+    place = goes_on_at(work, before)
+    while (next_one := work.landing.read_break(*place)) is not None:
         found.append(next_one)
         place = (next_one.end.resetlogs_id, int(next_one.end.scn))
     carried = 0 if before is None else sum(transaction.rows for transaction in before.open_transactions)
@@ -196,6 +207,15 @@ def breaks_behind(work: Workplace, before: BatchResult | None) -> list[Break]:
             cure="nothing was merged; report it with the break's file and the batch's manifest",
         )
     return found
+
+
+def goes_on_at(work: Workplace, before: BatchResult | None) -> tuple[int, int]:
+    """Where the chain goes on behind a batch; before the first one, where it begins."""
+    if before is not None:
+        return place_of(before)
+    start = work.landing.read_json(HANDOVER)
+    assert start is not None, "the first snapshot has left it"
+    return start["resetlogs_id"], start["scn"]
 
 
 def check_chain(windows: Sequence[Manifest], before: BatchResult | None, crossed: Sequence[Break]) -> None:

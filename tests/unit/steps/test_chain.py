@@ -58,8 +58,8 @@ class Beside:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(body.encode() if isinstance(body, str) else as_bytes(body))
 
-    def window(self, start: int, end: int, resetlogs_id: int = FIRST, tables: tuple[str, ...] = ("SHOP.ORDERS",)) -> Manifest:
-        made = Manifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", (), (f"{start}.parquet",))
+    def window(self, start: int, end: int, resetlogs_id: int = FIRST) -> Manifest:
+        made = Manifest(DBID, resetlogs_id, start, end, (), ("SHOP.ORDERS",), {}, "hash", (), (f"{start}.parquet",))
         self.write(f"windows/{made.name}/manifest.json", as_json(made))
         self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", as_json(made))
         return made
@@ -296,3 +296,33 @@ def test_what_is_known_is_not_read_again(beside: Beside, work: Workplace) -> Non
         file.write_text(json.dumps({**body, "format": 99}))  # reading it would raise FormatTooNew
 
     correct_ledger(work)
+
+
+def test_an_older_incarnations_windows_do_not_touch_a_table_read_in_a_later_one(beside: Beside, work: Workplace) -> None:
+    """|100 applied|200 landed|300 RESETLOGS, landed|400: the table was read AS OF 350, behind the RESETLOGS."""
+    beside.window(200, 300)
+    beside.window(300, 400, SECOND)
+    beside.load(350, SECOND)
+    assert table(work).place == (SECOND, 350)
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    assert (spec.start, spec.end) == (200, 300)
+    hold = spec.tables[0].hold
+    assert hold is not None
+    assert hold.at_scn <= 200
+
+
+def test_a_break_before_the_first_window_lets_the_tables_go_on(tmp_path: Path) -> None:
+    """The handover is at 100, the snapshot AS OF 120; the redo up to 200 is lost before any of it was landed."""
+    beside = Beside(tmp_path)
+    beside.load(120)
+    beside.break_(100, 200, of=120)
+    beside.window(200, 300)
+    with workplace(beside.pipeline) as work:
+        entry = table(work)
+        spec = next_batch(work, last_batch(work))
+
+    assert (entry.state, entry.place) == ("live", (FIRST, 120))
+    assert spec is not None
+    assert [task.hold for task in spec.tables] == [None]
