@@ -56,7 +56,7 @@ class TableVersions(Door):
             rows = connection.execute(query.order_by(V.from_scn)).all()
         return [VersionEntry(table, Scn(row.from_scn), row.source, row.body, row.ddl) for row in rows]
 
-    def forget_versions_above(self, pipeline: str, table: TableId, scn: Scn, lease: Lease) -> int:
+    def forget_versions_above(self, pipeline: str, table: TableId, scn: Scn, lease: Lease | None = None) -> int:
         """Take back versions above `scn`, for a table that starts anew there; how many there were."""
         found = and_(*(V[name] == value for name, value in key_of(pipeline, table).items()), V.from_scn > scn)
         with self._write(lease) as connection:

@@ -42,15 +42,15 @@ def proven_position(work: Workplace) -> Position | None:
 
 
 def correct_breaks(work: Workplace) -> None:
-    """Write down the breaks the ledger does not know. Where tables were to be read anew, those that were not are held."""
+    """Write down the breaks the ledger does not know. Where tables were to be read anew, those that were not are held: each
+    time, for a batch or a load from before the break may have ended since, and let go of them."""
     known = work.ledger.breaks(work.name)
     for found in work.landing.breaks():
-        if found.name in known:
-            continue
-        for entry in work.ledger.tables(work.name):
-            if found.kind == "snapshot" and entry.state != "new" and found.concerns(entry.table, entry.snapshot_scn):
+        for entry in work.ledger.tables(work.name) if found.kind == "snapshot" else ():
+            if entry.state not in ("new", "held") and found.concerns(entry.table, entry.snapshot_scn):
                 work.ledger.hold(work.name, entry.table, not_read(found, entry.table).as_dict(), now())
-        work.ledger.record_break(work.name, found.name, found.to_json(), now())
+        if found.name not in known:
+            work.ledger.record_break(work.name, found.name, found.to_json(), now())
 
 
 def not_read(found: Break, table: TableId) -> RedoLost:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.batch import SnapshotResult, SnapshotTask, snapshot_result_from_json, spec_from_json
-from pipelines.land import captured_since
+from pipelines.land import Break, captured_since
+from pipelines.ledger import Lease, TableEntry
 from pipelines.manifest import Manifest
 from pipelines.schema import derive, version_to_json
 from pipelines.scn import Scn
 from pipelines.steps.versions import concerns, incarnation_of, known_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now
-from pipelines.table import TableId
+from pipelines.table import TableId, TableVersion
 
 LOADS = "snapshots/loads"
 
@@ -35,9 +36,12 @@ def rebuild_tables(work: Workplace) -> None:
 def captured_from(work: Workplace, table: TableId) -> Scn | None:
     """From where on the redo of a table is landed without a break, or will be; None when the newest window leaves it out, or
     before the first snapshot. Behind a break every configured table is captured."""
-    windows, last_break = work.landing.windows(), work.landing.breaks()[-1:]
-    if last_break and last_break[0].end == work.landing.chain_end():
-        return last_break[0].end.scn
+    windows = work.landing.windows()
+    for last_break in work.landing.breaks()[-1:]:
+        end = last_break.end
+        if end == work.landing.chain_end():
+            return end.scn
+        windows = [w for w in windows if (w.resetlogs_id, w.start) >= (end.resetlogs_id, end.scn)]
     if not windows:
         start = work.landing.read_json(HANDOVER)
         return None if start is None else Scn(start["scn"])
@@ -47,8 +51,9 @@ def captured_from(work: Workplace, table: TableId) -> Scn | None:
 
 def unknown_loads(work: Workplace) -> list[str]:
     """Loads of an SCN that some table is not complete to, by their names, oldest first."""
-    places = [entry.place for entry in work.ledger.tables(work.name)]
-    if len({resetlogs_id for resetlogs_id, _ in places}) > 1:  # SCNs of several incarnations do not compare
+    places, position = [entry.place for entry in work.ledger.tables(work.name)], work.ledger.position(work.name)
+    incarnations = {resetlogs_id for resetlogs_id, _ in places} | ({position.resetlogs_id} if position else set())
+    if len(incarnations) > 1:  # SCNs of several incarnations do not compare
         return work.landing.names(LOADS)
     return [name for name in work.landing.names(LOADS) if places and int(name.partition("-")[0]) > min(places)[1]]
 
@@ -65,8 +70,7 @@ def take_up(work: Workplace, name: str) -> None:
         if entry is None or loaded.state != "applied" or entry.place >= (resetlogs_id, result.scn):
             continue
         record_ddl(work, loaded.table, work.landing.windows(), below=version.from_scn)
-        body = version_to_json(version)
-        work.ledger.record_version(work.name, loaded.table, version.from_scn, body, "baseline", now=now())
+        begin_anew(work, version)
         if entry.state != "snapshotting":
             work.ledger.move_table(work.name, loaded.table, (entry.state,), "snapshotting", now=now())
         work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
@@ -85,12 +89,26 @@ def load_tasks(work: Workplace, name: str) -> tuple[SnapshotTask, ...]:
     return spec.tables  # type: ignore[return-value]
 
 
+def begin_anew(work: Workplace, version: TableVersion, lease: Lease | None = None) -> None:
+    """The version under which a table was loaded. Later ones are those of a future that a RESETLOGS has taken back, or the redo
+    tells them again."""
+    work.ledger.forget_versions_above(work.name, version.table, version.from_scn, lease)
+    body = version_to_json(version)
+    work.ledger.record_version(work.name, version.table, version.from_scn, body, "baseline", now=now())
+
+
 def rebuild_versions(work: Workplace) -> None:
     """What the DDL in the redo has made of the tables, as far as it is applied; what lies behind that, apply derives itself."""
-    windows = work.landing.windows()
+    windows, breaks = work.landing.windows(), work.landing.breaks()
     for entry in work.ledger.tables(work.name):
         if entry.complete_to_scn is not None:
-            record_ddl(work, entry.table, windows, below=entry.complete_to_scn + 1)
+            record_ddl(work, entry.table, telling(windows, breaks, entry), below=entry.complete_to_scn + 1)
+
+
+def telling(windows: Sequence[Manifest], breaks: Sequence[Break], entry: TableEntry) -> list[Manifest]:
+    """Those whose DDL can be in the table's contents: none from before SCNs were set back, once the table is read anew."""
+    passed = [b.end for b in breaks if b.end.scn < b.start.scn and not b.concerns(entry.table, entry.snapshot_scn)]
+    return [m for m in windows if not passed or (m.resetlogs_id, m.start) >= (passed[-1].resetlogs_id, passed[-1].scn)]
 
 
 def record_ddl(work: Workplace, table: TableId, windows: Sequence[Manifest], below: int) -> None:

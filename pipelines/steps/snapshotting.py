@@ -11,7 +11,7 @@ from pipelines.config import Pipeline
 from pipelines.crash import point
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.redo import Position, RedoFacts
-from pipelines.schema import baseline, version_to_json
+from pipelines.schema import baseline
 from pipelines.scn import Scn
 from pipelines.source import (
     ConnectParams,
@@ -25,10 +25,10 @@ from pipelines.source import (
 )
 from pipelines.steps.applying import finding_of
 from pipelines.steps.checking import source_findings
-from pipelines.steps.correcting import correct_ledger
+from pipelines.steps.correcting import correct_ledger, proven_position
 from pipelines.steps.leasing import renewed, take_apply_lease
 from pipelines.steps.plans import dictionary_from_json, dictionary_to_json
-from pipelines.steps.rebuilding import captured_from
+from pipelines.steps.rebuilding import begin_anew, captured_from
 from pipelines.steps.versions import app_id, incarnation_of, known_versions, rules
 from pipelines.steps.workplace import (
     HANDOVER,
@@ -61,14 +61,38 @@ def snapshot_begin(
             if missing:
                 raise ConfigurationError(missing)
             start_pipeline(work, oracle, handover)
+            stretch = stretch_of(work)
             check_followed(work, read_redo_facts(oracle))
             check_captured(work, chosen, handover)
         scn = int(handover.s1)
         for table, found in dictionary.items():
+            work.landing.write_json_once(begun_file(work, table, scn, stretch), {"begun": True})
             work.landing.write_json_once(
                 f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", dictionary_to_json(found)
             )
         return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
+
+
+def stretch_of(work: Workplace) -> str:
+    """Names the part of the chain that capture is in: another one begins with each RESETLOGS and each break."""
+    position = proven_position(work)
+    assert position is not None, "the first snapshot has set it"
+    return f"{position.resetlogs_id:010d}-{len(work.landing.breaks())}"
+
+
+def begun_file(work: Workplace, table: TableId, scn: int, stretch: str) -> str:
+    return f"{work.landing.snapshot_folder(table, scn)}/begun-{stretch}.json"
+
+
+def check_stretch(work: Workplace, table: TableId, scn: int) -> None:
+    """What was checked as the snapshot began holds for that part of the chain only: behind a break, what was not read may lie
+    above the SCN, or belong to a transaction that was open at it; behind a RESETLOGS the SCN means another state."""
+    if work.landing.read_json(begun_file(work, table, scn, stretch_of(work))) is None:
+        raise Terminal(
+            f"the snapshot AS OF SCN {scn} was begun before a RESETLOGS or a break in the chain: changes could be lost",
+            cure="begin the snapshot anew: `redolake snapshot`, or trigger its DAG; nothing was changed",
+            table=table,
+        )
 
 
 def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) -> None:
@@ -183,8 +207,10 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
         if not tables:
             return {"batch": None}
         lease = take_apply_lease(work)
-        position = work.ledger.position(work.name)
+        position = proven_position(work)
         assert position is not None, "snapshot_begin has set it"
+        for table in tables:
+            check_stretch(work, TableId.parse(table), scn)
         tasks = [load_task(work, TableId.parse(table), scn, position.resetlogs_id) for table in tables]
         token = uuid.uuid4().hex
         base = f"snapshots/loads/{scn:020d}-{token}"
@@ -245,8 +271,7 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
             # Only now: until its contents are there, the DDL of the old contents counts, and may hold them.
             task = next(task for task in spec.tables if task.table == loaded.table)
             assert isinstance(task, SnapshotTask)
-            body = version_to_json(task.version)
-            work.ledger.record_version(work.name, loaded.table, task.version.from_scn, body, "baseline", now=now())
+            begin_anew(work, task.version, lease)
             work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now(), incarnation_of(task.app_id))
             work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
         work.ledger.release_lease(lease)

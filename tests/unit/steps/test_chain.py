@@ -20,16 +20,19 @@ from pipelines.batch import (
     to_json,
 )
 from pipelines.config import Pipeline
-from pipelines.errors import InvariantBroken, RedoLost
+from pipelines.errors import InvariantBroken, RedoLost, Terminal
 from pipelines.land import Break
 from pipelines.land.files import as_bytes
-from pipelines.manifest import Manifest, as_json
+from pipelines.manifest import DdlRow, Manifest, as_json
 from pipelines.redo import Position
+from pipelines.schema import version_to_json
 from pipelines.scn import Scn
 from pipelines.steps.applying import catch_up, next_batch, resume
 from pipelines.steps.correcting import correct_ledger, last_batch
 from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import status
+from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_prepare, stretch_of
+from pipelines.steps.versions import known_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now, workplace
 from pipelines.table import Column, OracleType, TableId, TableVersion
 
@@ -58,8 +61,8 @@ class Beside:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(body.encode() if isinstance(body, str) else as_bytes(body))
 
-    def window(self, start: int, end: int, resetlogs_id: int = FIRST) -> Manifest:
-        made = Manifest(DBID, resetlogs_id, start, end, (), ("SHOP.ORDERS",), {}, "hash", (), (f"{start}.parquet",))
+    def window(self, start: int, end: int, resetlogs_id: int = FIRST, ddl: tuple[DdlRow, ...] = ()) -> Manifest:
+        made = Manifest(DBID, resetlogs_id, start, end, (), ("SHOP.ORDERS",), {}, "hash", ddl, (f"{start}.parquet",))
         self.write(f"windows/{made.name}/manifest.json", as_json(made))
         self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", as_json(made))
         return made
@@ -326,3 +329,98 @@ def test_a_break_before_the_first_window_lets_the_tables_go_on(tmp_path: Path) -
     assert (entry.state, entry.place) == ("live", (FIRST, 120))
     assert spec is not None
     assert [task.hold for task in spec.tables] == [None]
+
+
+def test_a_catch_up_that_ends_late_does_not_let_go_of_a_table_to_be_read_anew(beside: Beside, work: Workplace) -> None:
+    beside.batch(beside.window(200, 250), state="held")
+    beside.break_(250, 300, "snapshot", of=120)
+    assert table(work).state == "held"
+    late = last_batch(work)
+    assert late is not None
+    done = TableResult(ORDERS, "applied", 249)
+    token = f"{ORDERS}:t"
+    result = BatchResult("shop", FIRST, 200, 250, token, late.windows, (done,), (), ())
+    beside.write(f"batches/{late.resetlogs_id:010d}-{200:020d}-{250:020d}-SHOP.ORDERS-t/manifest.json", to_json(result))
+
+    assert table(work).state == "held"
+
+
+def test_a_load_that_ends_late_does_not_let_go_of_a_table_to_be_read_anew(beside: Beside, work: Workplace) -> None:
+    """The load AS OF 210 was under way when the break, from 200 to 300, was made."""
+    beside.break_(200, 300, "snapshot", dropped=(OPEN,), of=210)
+    table(work)
+    beside.load(210)
+
+    assert table(work).state == "held"
+
+
+def test_an_older_ledger_hears_of_a_snapshot_at_an_scn_that_was_set_back(beside: Beside, work: Workplace) -> None:
+    table(work)
+    beside.break_(200, 130, "snapshot", end_in=SECOND, dropped=(OPEN,), of=120)
+    beside.load(140, SECOND)
+    entry = table(work)
+
+    assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 140, (SECOND, 140))
+
+
+def test_redo_is_captured_from_a_break_on_also_where_it_only_changes_the_incarnation(beside: Beside, work: Workplace) -> None:
+    beside.break_(200, 200, end_in=SECOND, dropped=(OPEN,), of=120)
+    beside.window(200, 300, SECOND)
+
+    assert captured_from(work, ORDERS) == 200
+
+
+def begun(work: Workplace, scn: int) -> None:
+    """As a snapshot's begin and read leave it."""
+    work.landing.write_json_once(begun_file(work, ORDERS, scn, stretch_of(work)), {"begun": True})
+
+
+@pytest.mark.parametrize("end_in", [FIRST, SECOND])
+def test_a_snapshot_begun_before_a_break_is_not_loaded_behind_it(beside: Beside, work: Workplace, end_in: int) -> None:
+    table(work)
+    begun(work, 250)
+    check_stretch(work, ORDERS, 250)
+    beside.break_(200, 300, end_in=end_in, dropped=(OPEN,), of=120)
+
+    with pytest.raises(Terminal, match="AS OF SCN 250 was begun before a RESETLOGS or a break"):
+        snapshot_prepare(beside.pipeline, 250, ["SHOP.ORDERS"], replace=True)
+    assert table(work).state == "live"
+
+
+def test_a_snapshot_begun_before_a_resetlogs_is_not_loaded_once_capture_has_followed(beside: Beside, work: Workplace) -> None:
+    table(work)
+    begun(work, 250)
+    beside.window(200, 230, SECOND)
+
+    with pytest.raises(Terminal, match="was begun before a RESETLOGS"):
+        snapshot_prepare(beside.pipeline, 250, ["SHOP.ORDERS"], replace=True)
+
+
+def test_a_table_read_anew_forgets_the_versions_of_a_future_that_was_taken_back(beside: Beside, work: Workplace) -> None:
+    """A DDL at 180, then the database is set back to 130 and the table read AS OF 140: at 190 it has not the DDL's columns."""
+    table(work)
+    (first,) = known_versions(work, ORDERS)
+    work.ledger.record_version("shop", ORDERS, Scn(180), version_to_json(first.since(Scn(180))), "ddl", now=now())
+    beside.break_(200, 130, "snapshot", end_in=SECOND, dropped=(OPEN,), of=120)
+    beside.load(140, SECOND)
+    table(work)
+
+    assert [version.from_scn for version in known_versions(work, ORDERS)] == [140]
+
+
+def test_a_lost_ledger_learns_no_ddl_of_a_future_that_was_taken_back(tmp_path: Path) -> None:
+    beside = Beside(tmp_path)
+    beside.load(120)
+    added = DdlRow(180, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "ALTER TABLE shop.orders ADD (note VARCHAR2(9))")
+    beside.batch(beside.window(100, 200, ddl=(added,)))
+    with workplace(beside.pipeline) as work:
+        table(work)
+        assert [version.from_scn for version in known_versions(work, ORDERS)] == [120, 180]
+    beside.break_(200, 130, "snapshot", end_in=SECOND, of=120)
+    beside.load(140, SECOND)
+    beside.batch(beside.window(130, 250, SECOND))
+    for file in tmp_path.glob("redolake-ledger.db*"):
+        file.unlink()
+    with workplace(beside.pipeline) as work:
+        assert table(work).place == (SECOND, 249)
+        assert [version.from_scn for version in known_versions(work, ORDERS)] == [140]
