@@ -107,7 +107,7 @@ def batch_of(
         if later is None:
             record_derived(work, past, end)
         hold = hold_of(entry, start) or later or without_it(entry, windows) or behind(entry, goes_on_at(work, before), start)
-        hold = hold or (None if crossed else beyond(entry, windows[0]))
+        hold = hold or beyond(entry, windows[0], goes_on_at(work, before) if crossed else None)
         if hold is None and past.complaint is not None:
             hold = HoldAt(start, past.complaint.as_dict())
         tasks.append(table_task(work, past, app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table), hold))
@@ -179,13 +179,17 @@ def behind(entry: TableEntry, chain: tuple[int, int], start: int) -> HoldAt | No
     return HoldAt(start, error.as_dict())
 
 
-def beyond(entry: TableEntry, first: Manifest) -> HoldAt | None:
+def beyond(entry: TableEntry, first: Manifest, broken_at: tuple[int, int] | None) -> HoldAt | None:
     """A snapshot may be of a later SCN than what is landed. Where a RESETLOGS lies between, and capture has followed it, the
-    table has contents that the database has forgotten."""
-    if (entry.resetlogs_id or 0) >= first.resetlogs_id or (entry.complete_to_scn or -1) < first.start:
+    table has contents that the database has forgotten. If it lies in a break, nothing here tells its SCN: then what was read
+    behind the break's start may be forgotten."""
+    if (entry.resetlogs_id or 0) >= first.resetlogs_id or entry.complete_to_scn is None:
         return None
+    if entry.complete_to_scn < first.start if broken_at is None else entry.place < broken_at:
+        return None
+    since = f"has set the database back to {first.start}" if broken_at is None else f"came behind SCN {broken_at[1]}"
     error = RedoLost(
-        f"the table was read AS OF SCN {entry.complete_to_scn}, and a RESETLOGS has set the database back to {first.start}",
+        f"the table was read AS OF SCN {entry.complete_to_scn}, and a RESETLOGS {since}",
         cure=f"`redolake snapshot {entry.table} --replace` reads the table anew",
         table=entry.table,
     )

@@ -424,3 +424,20 @@ def test_a_lost_ledger_learns_no_ddl_of_a_future_that_was_taken_back(tmp_path: P
     with workplace(beside.pipeline) as work:
         assert table(work).place == (SECOND, 249)
         assert [version.from_scn for version in known_versions(work, ORDERS)] == [140]
+
+
+@pytest.mark.parametrize(("read_at", "code"), [(250, "RedoLost"), (None, None)])
+def test_a_gap_over_a_resetlogs_holds_a_table_that_was_read_behind_its_start(
+    beside: Beside, work: Workplace, read_at: int | None, code: str | None
+) -> None:
+    """|100 applied|200 gap, a RESETLOGS in it|300: what was read AS OF 250 may be of the future that was taken back."""
+    if read_at is not None:
+        beside.load(read_at)
+    beside.break_(200, 300, end_in=SECOND, dropped=(OPEN,), of=read_at or 120)
+    beside.window(300, 400, SECOND)
+    table(work)
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    hold = spec.tables[0].hold
+    assert (None if hold is None else hold.error["code"]) == code
