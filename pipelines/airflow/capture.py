@@ -56,7 +56,10 @@ def capture_dag(pipeline: Pipeline) -> DAG:
 
         with working(pipeline) as resolved:
             landed = dict(steps.land(resolved, planned[0]["window"], list(mined)))
-        log.info("window %s: %s rows in %s", landed["window"], landed["rows"], landed["manifest"])
+        if landed.get("overtaken"):
+            log.info("window %s: the chain has gone on past its start, there is nothing to land", landed["window"])
+        else:
+            log.info("window %s: %s rows in %s", landed["window"], landed["rows"], landed["manifest"])
         get_current_context()["outlet_events"][landing].extra = {k: landed[k] for k in ("window", "start", "end")}
         return landed
 

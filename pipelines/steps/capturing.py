@@ -102,12 +102,20 @@ def plan_of(work: Workplace, window: str) -> Plan:
     return Plan.from_json(dict(entry.plan))
 
 
+def is_overtaken(work: Workplace, window: Window) -> bool:
+    """Whether the chain has gone on from the window's start, or past it: what a cleared old run would land is read already."""
+    end = work.landing.chain_end()
+    return end is not None and (end.resetlogs_id, end.scn) > (window.resetlogs_id, window.scns.start)
+
+
 def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int) -> dict[str, Any]:
     """Mine one slice into files of this attempt's own; what is returned names them. A window that has landed is left alone."""
     with workplace(pipeline) as work:
         if work.landing.read_manifest(window) is not None:
             return {"landed": True, "slice": slice_number}
         made = plan_of(work, window)
+        if is_overtaken(work, made.window):
+            return {"landed": True, "slice": slice_number}
         try:
             record = mined(work, source, made, slice_number)
         except RedoLost as error:
@@ -155,11 +163,19 @@ def mined_once(work: Workplace, source: ConnectParams | None, made: Plan, readin
 
 
 def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict[str, Any]:
-    """Publish the manifest, then advance the position. A window whose place is taken by itself is done already."""
+    """Publish the manifest, then advance the position. A window that has landed is done; so is one whose place the chain has
+    passed by another way, and `overtaken` says so."""
     with workplace(pipeline) as work:
         manifest = work.landing.read_manifest(window)
         if manifest is None or not any(record.get("landed") for record in records):
             made = plan_of(work, window)
+            if manifest is None and is_overtaken(work, made.window):
+                return {
+                    "window": window,
+                    "start": int(made.window.scns.start),
+                    "end": int(made.window.scns.end),
+                    "overtaken": True,
+                }
             slices = [SliceRecord.from_json(record) for record in records]
             end = work.landing.chain_end()
             manifest = work.landing.publish(made.window, made.tables, slices, None if end is None else int(end.scn))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
-from pipelines.scn import Scn
+from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
+from pipelines.scn import Scn, ScnRange
 from pipelines.steps import capturing
-from pipelines.steps.workplace import HANDOVER, workplace
+from pipelines.steps.workplace import HANDOVER, now, take_lease, workplace
 
 COPY = LogCopy(1, "/arch/x", "A", False, False, True)
 FACTS = RedoFacts(
@@ -25,14 +25,18 @@ FACTS = RedoFacts(
 )
 
 
-def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """|5 100..200| the instance was down |6 210.. current: nothing would be mined, so no task would land [200, 210)."""
-    body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(tmp_path), "lake": "/lake"}
-    pipeline = Pipeline.model_validate({**body, "tables": ["SHOP.ORDERS"]})
+def capturing_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
     monkeypatch.setattr(capturing, "opened_source", lambda *_: nullcontext())
     monkeypatch.setattr(capturing, "read_redo_facts", lambda _: FACTS)
     monkeypatch.setattr(capturing, "read_tables", lambda *_: {})
     monkeypatch.setattr(capturing, "require_all", lambda *_: None)
+    return Pipeline.model_validate({**body, "tables": ["SHOP.ORDERS"]})
+
+
+def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """|5 100..200| the instance was down |6 210.. current: nothing would be mined, so no task would land [200, 210)."""
+    pipeline = capturing_into(tmp_path, monkeypatch)
     with workplace(pipeline) as work:
         work.landing.write_json_once(HANDOVER, {"dbid": 7, "resetlogs_id": 11, "scn": 200})
 
@@ -42,3 +46,23 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
     with workplace(pipeline) as work:
         assert [(w.start, w.end, w.logs) for w in work.landing.windows()] == [(200, 210, ())]
         assert work.ledger.position("shop") == Position(7, 11, Scn(210))
+
+
+def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had planned [100, 200) and died; the next one landed [100, 150). Now its tasks `mine` and `land` are cleared."""
+    pipeline = capturing_into(tmp_path, monkeypatch)
+    monkeypatch.setattr(capturing, "opened_source", lambda *_: pytest.fail("it must not mine again: its logs may be gone"))
+    window = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, FACTS.archived),))
+    with workplace(pipeline) as work:
+        work.ledger.start_at("shop", Position(7, 11, Scn(100)), now())
+        lease = take_lease(work, "capture", 60)
+        plan = capturing.Plan(window, (), {}, 300).to_json()
+        work.ledger.plan_window("shop", window.name, 11, window.scns, plan, lease, now())
+        work.landing.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
+
+    mined = capturing.mine(pipeline, None, window.name, 0)
+    landed = capturing.land(pipeline, window.name, [mined])
+
+    assert (mined["landed"], landed["overtaken"]) == (True, True)
+    with workplace(pipeline) as work:
+        assert [(w.start, w.end) for w in work.landing.windows()] == [(100, 150)]
