@@ -174,6 +174,7 @@ def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict
                     "window": window,
                     "start": int(made.window.scns.start),
                     "end": int(made.window.scns.end),
+                    "rows": 0,
                     "overtaken": True,
                 }
             slices = [SliceRecord.from_json(record) for record in records]
