@@ -1,0 +1,387 @@
+"""Histories of client work on an Oracle: what several sessions do to two tables, drawn by hypothesis, played over the driver's
+own connections to a stand-in, together with when redo is captured and applied, and where that is cut off and repeated.
+
+A history is data, so hypothesis can shrink it. One thread plays it: a statement that would have to wait for another session is
+left out, which keeps each history the same on every run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import oracledb
+from hypothesis import HealthCheck, note, settings
+from hypothesis import strategies as st
+
+from pipelines.standin.serve import StandIn, standin
+
+TABLES = ("PARTS", "SPARES")
+KEYS = range(1, 11)
+THERE = range(1, 7)  # rows both tables begin with
+SESSIONS = range(4)
+DEGREE = 2
+
+# Statements may fail: duplicate keys, tables changed in parallel already, savepoints that are gone.
+FAILURES = {1, 1086, 12838, 12839}
+
+
+@dataclass(frozen=True)
+class Source:
+    """What kind of Oracle it is, and how large its logs are."""
+
+    threads: int
+    log_bytes: int
+    private_strands: bool
+    undo_first: bool
+    forgets_sequences: bool
+    commits_of_servers: bool
+
+
+@dataclass(frozen=True)
+class Write:
+    session: int
+    table: int
+    kind: str
+    keys: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    session: int
+    name: str
+
+
+@dataclass(frozen=True)
+class RollbackTo:
+    session: int
+    name: str
+
+
+@dataclass(frozen=True)
+class End:
+    """COMMIT or ROLLBACK."""
+
+    session: int
+    word: str
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A log switch: of one session's redo thread, or of all of them (None)."""
+
+    session: int | None
+
+
+@dataclass(frozen=True)
+class Capture:
+    """Land windows: one at most, or all that are sealed. `killed` is where the first attempt ends, `again` mines them anew."""
+
+    all: bool
+    max_bytes: int
+    slice_bytes: int
+    killed: str | None
+    again: bool
+
+
+@dataclass(frozen=True)
+class Apply:
+    """One batch over what is landed; `killed` as above, `again` applies the same batch once more."""
+
+    killed: str | None
+    again: bool
+
+
+Step = Write | Savepoint | RollbackTo | End | Switch | Capture | Apply
+
+
+class Copy(Protocol):
+    """The pipeline's side of a history."""
+
+    def begin(self) -> None: ...
+    def capture(self, step: Capture) -> None: ...
+    def apply(self, step: Apply) -> None: ...
+
+
+# --- Drawing --------------------------------------------------------------------------------------------------------
+
+
+def binds(session: Session, key: int) -> list[Any]:
+    session.written += 1
+    return [key, None if session.written % 5 == 0 else f"{session.name} it's {session.written}", session.written]
+
+
+def listed(keys: tuple[int, ...]) -> str:
+    return f"id IN ({', '.join(map(str, keys))})"
+
+
+def rotated(keys: tuple[int, ...]) -> str:
+    cases = " ".join(f"WHEN {a} THEN {b}" for a, b in zip(keys, keys[1:] + keys[:1], strict=True))
+    return f"CASE id {cases} ELSE id END"
+
+
+PARALLEL = f"/*+ PARALLEL({DEGREE}) */"
+INSERT = "INSERT INTO {t} (id, place, quantity) VALUES (:1, :2, :3)"
+COPY = "INSERT {hint} INTO {t} (id, place, quantity) SELECT id + 3, place, quantity FROM {t} WHERE {where}"
+# Several rows of one statement, of which a later one may have a key that is taken: the statement is undone as a whole.
+STATEMENTS: dict[str, str] = {
+    "update": "UPDATE {t} SET quantity = {n}, place = place || '.' WHERE {where}",
+    "touch": "UPDATE {t} SET quantity = {n} WHERE {where}",
+    "rotate keys": "UPDATE {t} SET id = {rotated} WHERE {where}",
+    "shift keys": "UPDATE {t} SET id = id + 1 WHERE {where}",
+    "delete": "DELETE FROM {t} WHERE {where}",
+    "copy": COPY.replace(" {hint}", ""),
+    "parallel copy": COPY.replace("{hint}", PARALLEL),
+    "parallel update": f"UPDATE {PARALLEL} {{t}} SET quantity = quantity + 1 WHERE {{where}}",
+    "parallel shift": f"UPDATE {PARALLEL} {{t}} SET id = id + 4 WHERE {{where}}",
+    "parallel delete": f"DELETE {PARALLEL} FROM {{t}} WHERE {{where}}",
+}
+REACH = {"copy": 3, "parallel copy": 3, "shift keys": 1, "parallel shift": 4}  # how much higher the new keys are
+WRITES = ("insert", "insert", "insert many", "churn", "storm", *STATEMENTS)
+
+sessions = st.sampled_from(SESSIONS)
+names = st.sampled_from("ab")
+ends = st.builds(End, sessions, st.sampled_from(["COMMIT", "COMMIT", "COMMIT", "ROLLBACK"]))
+switches = st.builds(Switch, st.sampled_from([None, *SESSIONS]))
+
+
+def writes(session: st.SearchStrategy[int]) -> st.SearchStrategy[Step]:
+    keys = st.lists(st.sampled_from(KEYS), min_size=1, max_size=3, unique=True).map(tuple)
+    return st.builds(Write, session, st.integers(0, 1), st.sampled_from(WRITES), keys)
+
+
+@st.composite
+def taken_back(draw: st.DrawFn) -> list[Step]:
+    """One session changes a few rows, changes them again behind a savepoint, and goes back: to there, to an older one, or no
+    further than a newer one. Then it may commit what is left."""
+    session, table, kinds = draw(sessions), draw(st.integers(0, 1)), st.sampled_from(WRITES)
+    keys = draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=2, unique=True).map(tuple))
+    work = st.lists(kinds.map(lambda kind: Write(session, table, kind, keys)), min_size=1, max_size=3)
+    name = draw(names)
+    back = [Savepoint(session, name), *draw(work), RollbackTo(session, draw(st.sampled_from([name, name, "a", "b"])))]
+    end = draw(st.sampled_from([[End(session, "COMMIT")], []]))
+    return [*draw(work), *back, *draw(st.one_of(st.just([]), work)), *end]
+
+
+def one(step: st.SearchStrategy[Step]) -> st.SearchStrategy[list[Step]]:
+    return step.map(lambda drawn: [drawn])
+
+
+WORK: tuple[st.SearchStrategy[list[Step]], ...] = (
+    st.lists(writes(sessions), min_size=1, max_size=5),
+    st.lists(writes(sessions), min_size=1, max_size=5),
+    taken_back(),
+    taken_back(),
+    one(st.builds(Savepoint, sessions, names)),
+    one(st.builds(RollbackTo, sessions, names)),
+    one(ends),
+    one(ends),
+)
+
+
+def captures(killed: tuple[str, ...]) -> st.SearchStrategy[Step]:
+    sizes = st.sampled_from([1, 2048, 16 * 1024, 2**30])
+    cut = st.sampled_from([None, None, *killed])
+    return st.builds(Capture, st.booleans(), sizes, sizes, cut, st.sampled_from([False, False, True]))
+
+
+def applies(killed: tuple[str, ...]) -> st.SearchStrategy[Step]:
+    return st.builds(Apply, st.sampled_from([None, None, *killed]), st.booleans())
+
+
+@dataclass(frozen=True)
+class History:
+    """`before` happens before the tables' first contents are read; transactions may be open then."""
+
+    source: Source
+    before: list[Step]
+    steps: list[Step]
+
+    def __repr__(self) -> str:
+        lines = [f"    {step}," for step in self.steps]
+        return "\n".join([f"History({self.source},", f"  {self.before},", "  [", *lines, "  ])"])
+
+
+def histories(
+    capture_killed: tuple[str, ...] = (), apply_killed: tuple[str, ...] = (), rounds: int = 4, most: int = 20
+) -> st.SearchStrategy[History]:
+    sources = st.builds(
+        Source,
+        threads=st.integers(1, 3),
+        log_bytes=st.sampled_from([2048, 8 * 1024, 64 * 1024]),
+        private_strands=st.booleans(),
+        undo_first=st.booleans(),
+        forgets_sequences=st.booleans(),
+        commits_of_servers=st.booleans(),
+    )
+    capture, apply = captures(capture_killed), applies(apply_killed)
+    copying = st.one_of(
+        st.just([]),
+        one(switches),
+        st.tuples(switches, capture).map(list),
+        st.tuples(switches, capture, apply).map(list),
+        st.tuples(switches, capture, apply).map(list),
+    )
+    work = st.lists(st.one_of(*WORK), max_size=most).map(flat)
+    before = st.tuples(work, one(switches), work).map(flat)
+    steps = st.tuples(*(part for _ in range(rounds) for part in (work, copying))).map(flat)
+    return st.builds(History, sources, before, steps)
+
+
+def flat(parts: Iterable[list[Step]]) -> list[Step]:
+    return [step for part in parts for step in part]
+
+
+# --- Playing --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Session:
+    name: str
+    instance: str
+    connection: Any
+    held: set[tuple[str, int]] = field(default_factory=set)  # keys it may hold locks of
+    touched: set[str] = field(default_factory=set)  # tables its transaction has changed
+    written: int = 0
+
+    def execute(self, sql: str, rows: list[list[Any]] | None = None) -> bool:
+        """False when the statement failed in one of the expected ways."""
+        shown = f"{self.name}@{self.instance}: {sql}" + (f"  {rows}" if rows else "")
+        with self.connection.cursor() as cursor:
+            try:
+                cursor.executemany(sql, rows) if rows else cursor.execute(sql)
+            except oracledb.DatabaseError as error:
+                code = error.args[0].code
+                note(f"{shown}  -- ORA-{code:05d}")
+                if code not in FAILURES:
+                    raise
+                return False
+        note(shown)
+        return True
+
+
+class Players:
+    """The sessions of a history, spread over the instances, and a DBA's, on one stand-in."""
+
+    def __init__(self, oracle: StandIn) -> None:
+        self.oracle = oracle
+        instances = [thread.instance for thread in oracle.database.state.threads.values()]
+        self.sessions = [
+            Session(f"s{n}", instance, oracle.connect("SHOP", instance_name=instance))
+            for n, instance in ((n, instances[n % len(instances)]) for n in SESSIONS)
+        ]
+        for session in self.sessions:
+            session.connection.call_timeout = 20_000  # a statement that waits for ever is a fault of this module
+            session.execute("ALTER SESSION ENABLE PARALLEL DML")
+
+    def close(self) -> None:
+        for session in self.sessions:
+            session.connection.close()
+
+    def play(self, step: Step) -> None:
+        match step:
+            case Write():
+                self.write(self.sessions[step.session], TABLES[step.table], step.kind, step.keys)
+            case Savepoint():
+                self.sessions[step.session].execute(f"SAVEPOINT {step.name}")
+            case RollbackTo():
+                self.sessions[step.session].execute(f"ROLLBACK TO SAVEPOINT {step.name}")
+            case End():
+                self.end(self.sessions[step.session], step.word)
+            case Switch(None):
+                self.switch()
+            case Switch():
+                self.switch(self.sessions[step.session or 0].instance)
+
+    def write(self, session: Session, table: str, kind: str, keys: tuple[int, ...]) -> None:
+        wanted = {(table, key + reach) for key in keys for reach in (0, REACH.get(kind, 0))}
+        if any(wanted & other.held for other in self.sessions if other is not session):
+            return
+        if kind.startswith("parallel") and table in session.touched:
+            return  # ORA-12839; after a savepoint Oracle would do it, and Redolake stop (two threads, one ROWID)
+        session.held |= wanted
+        session.touched.add(table)
+        insert = INSERT.format(t=table)
+        if kind == "insert":
+            session.execute(insert, [binds(session, keys[0])])
+        elif kind == "insert many":  # the rows before one that fails stay
+            session.execute(insert, [binds(session, key) for key in keys])
+        elif kind == "storm":
+            for _ in range(3):
+                session.execute(insert, [binds(session, keys[0])])
+        elif kind == "churn":
+            for one in ("delete", "insert", "touch", "update", "delete", "insert"):
+                self.write(session, table, one, keys[:1])
+        else:
+            session.written += 1
+            where, turned = listed(keys), rotated(keys)
+            session.execute(STATEMENTS[kind].format(t=table, n=session.written, where=where, rotated=turned))
+
+    def end(self, session: Session, word: str) -> None:
+        session.execute(word)
+        session.held.clear()
+        session.touched.clear()
+
+    def switch(self, instance: str | None = None) -> None:
+        """As a DBA does it, over a connection of its own."""
+        note(f"log switch of {instance or 'all threads'}")
+        where = {} if instance is None else {"instance_name": instance}
+        what = "ARCHIVE LOG CURRENT" if instance is None else "SWITCH LOGFILE"
+        with self.oracle.connect("SYS", **where) as connection, connection.cursor() as cursor:
+            cursor.execute(f"ALTER SYSTEM {what}")
+
+    def rows(self, table: str, scn: int | None = None) -> dict[int, tuple[Any, ...]]:
+        """The table's committed rows, as Oracle shows them AS OF an SCN or now."""
+        with self.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute(f"SELECT id, place, quantity FROM {table}" + (f" AS OF SCN {scn}" if scn else ""))
+            return {int(key): (int(key), place, int(quantity)) for key, place, quantity in cursor}
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[Players]:
+    """A fresh stand-in of that kind with the two tables."""
+    options = {name: getattr(source, name) for name in Source.__dataclass_fields__}
+    with standin(background=False, archive_lag_target=0, **options) as oracle:
+        with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            for table in TABLES:
+                cursor.execute(f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(200), quantity NUMBER(9))")
+                cursor.execute(f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+                cursor.executemany(INSERT.format(t=table), [[key, "first", 0] for key in THERE])
+            connection.commit()
+        players = Players(oracle)
+        try:
+            yield players
+        finally:
+            players.close()
+
+
+def play(history: History, players: Players, copy: Copy) -> None:
+    """The whole history. In its end every transaction is ended, all redo sealed, landed and applied."""
+    for step in history.before:
+        players.play(step)
+    copy.begin()
+    for step in history.steps:
+        if isinstance(step, Capture):
+            copy.capture(step)
+        elif isinstance(step, Apply):
+            copy.apply(step)
+        else:
+            players.play(step)
+    for number, session in enumerate(players.sessions):
+        players.end(session, "ROLLBACK" if number == 1 else "COMMIT")
+    players.switch()
+    copy.capture(Capture(all=True, max_bytes=2**30, slice_bytes=2**30, killed=None, again=False))
+    copy.apply(Apply(killed=None, again=False))
+
+
+# --- How many -------------------------------------------------------------------------------------------------------
+
+
+def examples(usual: int) -> Callable[[Any], Any]:
+    """REDOLAKE_EXAMPLES sets their number for a longer hunt."""
+    number = int(os.environ.get("REDOLAKE_EXAMPLES", usual))
+    slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+    return settings(max_examples=number, deadline=None, suppress_health_check=slow, print_blob=True)
