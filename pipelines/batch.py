@@ -84,6 +84,29 @@ class OpenTransaction:
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """A transaction that a person has dropped. An xid comes again once its slot wraps; `start_scn` tells which one is meant.
+    `servers` are the xids of its parallel servers, as far as they are known."""
+
+    con_id: int
+    xid: str
+    start_scn: int
+    servers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedRows:
+    """What a batch met of a dropped transaction: change rows by table, and its end once it is seen."""
+
+    con_id: int
+    xid: str
+    start_scn: int
+    rows: Mapping[str, int] = field(default_factory=dict)
+    end_scn: int | None = None
+    committed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class BatchSpec:
     """Decides the transactions that commit in [start, end); `carry_in` holds the rows of those open at `start`."""
 
@@ -98,6 +121,7 @@ class BatchSpec:
     manifest: str  # file, written last
     carry_in: tuple[str, ...] = ()
     open_in: tuple[OpenTransaction, ...] = ()
+    dropped: tuple[Dropped, ...] = ()  # those that have not ended before `start`
     container: str | None = None  # con_name of the rows, None for a non-CDB
     spark: Mapping[str, str] = field(default_factory=dict)
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
@@ -122,11 +146,15 @@ class Balance:
     carried_out: int = 0
     before_position: int = 0  # the table already is complete to their commit: snapshot or an earlier attempt
     held: int = 0
+    dropped: int = 0  # of transactions that a person has dropped, whatever has become of them
 
     @property
     def difference(self) -> int:
-        right = self.applied + self.undone + self.rolled_back + self.carried_out + self.before_position + self.held
-        return self.landed + self.carried_in - right
+        ended = self.applied + self.undone + self.rolled_back + self.before_position
+        return self.landed + self.carried_in - (ended + self.carried_out + self.held + self.dropped)
+
+
+CARRIED_IN = "carried in"  # among a batch's accounts: the rows that come from before its windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,18 +186,24 @@ class BatchResult:
     open_transactions: tuple[OpenTransaction, ...]
     carry_files: tuple[str, ...]
     foreign_rows: int = 0  # change rows of objects that are not captured
+    dropped: tuple[DroppedRows, ...] = ()
+    accounts: Mapping[str, Balance] = field(default_factory=dict)  # per window, by its name, and for what was carried in
+    read_to: str | None = None  # the time of the newest redo row, by the database host's clock
     format: int = FORMAT
     kind: Literal["batch"] = "batch"
 
     def is_of(self, spec: BatchSpec) -> bool:
         """Whether this is the outcome of that order, whoever ran it."""
-        return (self.pipeline, self.resetlogs_id, self.start, self.end, self.windows, {t.table for t in self.tables}) == (
+        dropped = {(d.con_id, d.xid, d.start_scn) for d in self.dropped}
+        mine = (self.pipeline, self.resetlogs_id, self.start, self.end, self.windows, {t.table for t in self.tables}, dropped)
+        return mine == (
             spec.pipeline,
             spec.resetlogs_id,
             spec.start,
             spec.end,
             tuple(w.name for w in spec.windows),
             {t.table for t in spec.tables},
+            {(d.con_id, d.xid, d.start_scn) for d in spec.dropped},
         )
 
 
@@ -307,7 +341,12 @@ def spec_from_json(text: str, file: str) -> Spec:
     tables = body["tables"]
     if body["kind"] == "batch":
         windows = tuple(LandedWindow(**{**w, "files": tuple(w["files"])}) for w in body["windows"])
-        carried = {"carry_in": tuple(body["carry_in"]), "open_in": tuple(OpenTransaction(**t) for t in body["open_in"])}
+        dropped = tuple(Dropped(**{**d, "servers": tuple(d["servers"])}) for d in body.get("dropped", ()))
+        carried = {
+            "carry_in": tuple(body["carry_in"]),
+            "open_in": tuple(OpenTransaction(**t) for t in body["open_in"]),
+            "dropped": dropped,
+        }
         return BatchSpec(**{**body, **carried, "windows": windows, "tables": tuple(_table_task(t) for t in tables)})
     if body["kind"] == "snapshot":
         return SnapshotSpec(**{**body, "tables": tuple(SnapshotTask(**_source_task(t)) for t in tables)})
@@ -328,6 +367,8 @@ def batch_result_from_json(text: str, file: str) -> BatchResult:
             "windows": tuple(body["windows"]),
             "open_transactions": tuple(OpenTransaction(**t) for t in body["open_transactions"]),
             "carry_files": tuple(body["carry_files"]),
+            "dropped": tuple(DroppedRows(**d) for d in body.get("dropped", ())),
+            "accounts": {name: Balance(**account) for name, account in body.get("accounts", {}).items()},
         }
     )
 

@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +30,8 @@ SEVERITIES = {"error": "red", "warning": "yellow"}
 app = typer.Typer(
     name="redolake", help="Oracle tables into Delta Lake, and kept right.", epilog=EXIT_CODES, no_args_is_help=True
 )
+tx = typer.Typer(no_args_is_help=True)
+app.add_typer(tx, name="tx", help="Open transactions, and dropping one on purpose.")
 console = Console()
 notes = Console(stderr=True)
 
@@ -219,6 +222,7 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
             rows = [(w["name"], w["state"], w["logs"], w["rows"]) for w in result["windows"]]
             console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows))
             show_breaks(result["breaks"])
+            show_dropped(result["dropped"])
             if result["lost"]:
                 console.print(
                     f"LOST since {result['lost']['since']}: {result['lost']['what']}\n"
@@ -302,6 +306,7 @@ def verify(
             console.print(grid("First differences", ("table", "key", "column", "source", "Delta"), samples))
         if output is Output.table:
             show_breaks(result["breaks"])
+            show_dropped(result["dropped"])
         if not result["equal"]:
             raise typer.Exit(DIFFERS)
 
@@ -390,13 +395,26 @@ def windows(
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
-    """The landed windows: SCN range, logs, rows, hash."""
+    """The landed windows: SCN range, logs, hash, and what became of their change rows in the batch that applied them."""
     from pipelines import steps
 
     with told(output):
         result = steps.landed_windows(chosen(name, config), limit)
-        rows = [(w["start"], w["end"], w["logs"], w["rows"], w["hash"][:16]) for w in result]
-        show(output, result, lambda: grid("Landed windows", ("start SCN", "end SCN", "logs", "rows", "row hash"), rows))
+        columns = ("start SCN", "end SCN", "logs", "rows", *ACCOUNT, "row hash")
+        rows = [(w["start"], w["end"], w["logs"], w["rows"], *account_row(w["account"]), w["hash"][:8]) for w in result]
+        show(output, result, lambda: grid("Landed windows", columns, rows))
+
+
+ACCOUNT = ("applied", "undone", "still open", "before snapshot", "held", "dropped")
+
+
+def account_row(account: dict[str, int] | None) -> tuple[int | None, ...]:
+    """The terms of the invariant, as they add up to the window's change rows; nothing before the window is applied."""
+    if account is None:
+        return (None,) * len(ACCOUNT)
+    undone = account.get("undone", 0) + account.get("rolled_back", 0)
+    rest = ("carried_out", "before_position", "held", "dropped")
+    return (account.get("applied", 0), undone, *(account.get(term, 0) for term in rest))
 
 
 @app.command()
@@ -443,16 +461,91 @@ def backfill(
         show(output, result, lambda: grid(f"Commits of SCN [{from_scn}, {to_scn})", columns, rows))
 
 
-@app.command()
-def transactions(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
-    """Transactions that were open at the end of the last batch, with what is carried over for them."""
+@tx.command(name="list")
+def tx_list(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Transactions that were open at the end of the last batch, with what is carried for them, and those that were dropped."""
     from pipelines import steps
 
     with told(output):
-        result = steps.open_transactions(chosen(name, config))
-        columns = ("container", "xid", "thread", "start SCN", "rows", "bytes", "user")
-        rows = [(t["con_id"], t["xid"], t["thread"], t["start_scn"], t["rows"], t["bytes"], t["username"]) for t in result]
-        show(output, result, lambda: grid("Open transactions", columns, rows))
+        result = steps.list_transactions(chosen(name, config))
+        columns = ("xid", "container", "thread", "start SCN", "first change at", "age", "rows", "bytes", "user")
+        rows = [
+            (
+                t["xid"],
+                t["con_id"],
+                t["thread"],
+                t["start_scn"],
+                t["first_at"],
+                age_text(t),
+                t["rows"],
+                t["bytes"],
+                t["username"],
+            )
+            for t in result["open"]
+        ]
+        until = "" if result["read_to"] is None else f", redo read to {result['read_to']}"
+        show(output, result, lambda: grid(f"Open transactions{until}", columns, rows))
+        if output is Output.table:
+            show_dropped(result["dropped"])
+
+
+def age_text(transaction: dict[str, Any]) -> str:
+    seconds = transaction["age_seconds"]
+    return "" if seconds is None else str(timedelta(seconds=seconds))
+
+
+@tx.command(name="drop")
+def tx_drop(
+    xid: Annotated[str, typer.Argument(help="As `tx list` shows it.")],
+    reason: Annotated[str, typer.Option(help="Kept with the decision.")],
+    container: Annotated[int | None, typer.Option(help="Needed only where the xid is open in several.")] = None,
+    pipeline: PipelineOption = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Never apply an open transaction, however it ends. Tells what that costs, and asks."""
+    from pipelines import steps
+
+    with told(output):
+        of = chosen(pipeline, config)
+        found = steps.look_up_transaction(of, xid, container)
+        progress(drop_text(found))
+        confirm(of, yes)
+        made = steps.drop_transaction(of, xid, found["con_id"], reason=reason, by=getpass.getuser())
+        show(output, made, lambda: f"Transaction {xid} is dropped; the next batch goes by it.")
+
+
+def drop_text(found: dict[str, Any]) -> str:
+    rows = "".join(f"\n  {table}: {count} row(s)" for table, count in found["tables"].items())
+    return (
+        f"Transaction {found['xid']} of container {found['con_id']}, open since SCN {found['start_scn']} "
+        f"({found['first_at']}, thread {found['thread']}, user {found['username'] or 'unknown'}), has so far changed{rows}\n"
+        "None of that, and nothing it still does, will be applied. If it commits, or has committed meanwhile, these tables "
+        "lack it until `redolake snapshot OWNER.TABLE --replace`, and a later change to one of its rows may hold its table."
+    )
+
+
+def show_dropped(dropped: Sequence[dict[str, Any]]) -> None:
+    """What a person has dropped stays visible while a table lacks it."""
+    for found in dropped:
+        text = Text(f"dropped: transaction {found['xid']} of container {found['con_id']}, ", style="yellow")
+        text.append(f"start SCN {found['start_scn']}; {found['rows']} row(s); {FATES[found['state']]}")
+        text.append("" if found["end_scn"] is None else f" SCN {found['end_scn']}")
+        text.append(f"\n  {found['reason']} ({found['by']}, {found['at']})\n", style="dim")
+        if found["lacking"]:
+            text.append(
+                f"  lacking in {', '.join(found['lacking'])} until `redolake snapshot OWNER.TABLE --replace`\n", style="dim"
+            )
+        console.print(text, soft_wrap=True, end="")
+
+
+FATES = {
+    "open": "not ended yet",
+    "committed": "committed at",
+    "rolled back": "rolled back, so nothing lacks, at",
+    "unknown": "its end may lie in redo that was never read, before",
+}
 
 
 @app.command(name="setup-sql")

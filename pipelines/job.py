@@ -91,10 +91,13 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
         )
         for number, (task, position) in enumerate(zip(spec.tables, positions, strict=True))
     ]
-    batch = assembled(spark, spec.scns, spec.windows, spec.carry_in, subjects, spec.container)
+    batch = assembled(spark, spec.scns, spec.windows, spec.carry_in, subjects, spec.container, spec.dropped)
     balances = [batch.census.balance(subject.number, batch.survey) for subject in subjects]
     for subject, balance in zip(subjects, balances, strict=True):
-        check_balance(subject.table, balance)
+        check_balance(balance, table=subject.table)
+    accounts = batch.census.accounts(spec.windows, batch.survey)
+    for name, account in accounts.items():
+        check_balance(account, window=name)
     report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
     carried, open_transactions = carry_over(spark, spec, batch)
     tables = [
@@ -111,6 +114,9 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
         open_transactions=open_transactions,
         carry_files=carried,
         foreign_rows=batch.survey.foreign,
+        dropped=batch.dropped,
+        accounts=accounts,
+        read_to=batch.survey.read_to,
     )
     crash.point("before manifest")
     return publish_batch(spec, result)

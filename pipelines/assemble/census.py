@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.survey import Survey
-from pipelines.assemble.transactions import APPLIED, BEFORE_POSITION, CARRIED_OUT, HELD, ROLLED_BACK, UNDONE
-from pipelines.batch import Balance
+from pipelines.assemble.transactions import APPLIED, BEFORE_POSITION, CARRIED_OUT, DROPPED, HELD, ROLLED_BACK, UNDONE
+from pipelines.batch import CARRIED_IN, Balance, LandedWindow
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.table import TableId
 
@@ -34,9 +34,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Rows by (subject, piece, disposition), and the first problem of each (subject, piece)."""
+    """Rows by (subject, piece, disposition), and by window and disposition, and the first problem of each (subject, piece). The
+    window is that in which a row was landed, by its start; None for rows that were carried in."""
 
     rows: Mapping[tuple[int, int, str], int]
+    by_window: Mapping[int | None, Mapping[str, int]]
     problems: Mapping[tuple[int, int], Problem]
 
     def count(self, subject: int, disposition: str, piece: int | None = None) -> int:
@@ -52,27 +54,37 @@ class Census:
             carried_out=self.count(subject, CARRIED_OUT),
             before_position=self.count(subject, BEFORE_POSITION),
             held=self.count(subject, HELD),
+            dropped=self.count(subject, DROPPED),
         )
+
+    def accounts(self, windows: Sequence[LandedWindow], survey: Survey) -> dict[str, Balance]:
+        """What has become of the rows of each window, and of those that were carried in."""
+        ends = self.by_window
+        told = {w.name: Balance(landed=survey.per_window.get(w.start, 0), **ends.get(w.start, {})) for w in windows}
+        return {**told, CARRIED_IN: Balance(carried_in=sum(survey.carried.values()), **ends.get(None, {}))}
 
 
 def take_census(changes: DataFrame) -> Census:
     wanted = F.col("disposition").isin(APPLIED, UNDONE, CARRIED_OUT) & F.col("problem").isNotNull()
-    counted = changes.groupBy("subject", "piece", "disposition").agg(
+    window = F.when(~F.col("carried"), F.col("window_start")).alias("window")
+    counted = changes.groupBy("subject", "piece", "disposition", window).agg(
         F.count("*").alias("rows"),
         F.min(F.when(wanted, F.struct("stop_scn", "problem"))).alias("first"),
     )
     rows: Counter[tuple[int, int, str]] = Counter()
+    by_window: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
     problems: dict[tuple[int, int], Problem] = {}
     for row in counted.collect():
         rows[row["subject"], row["piece"], row["disposition"]] += row["rows"]
+        by_window[row["window"]][row["disposition"]] += row["rows"]
         if row["first"] is not None:
             place, problem = (row["subject"], row["piece"]), Problem(row["first"]["stop_scn"], row["first"]["problem"])
             if place not in problems or problem.scn < problems[place].scn:
                 problems[place] = problem
-    return Census(rows, problems)
+    return Census(rows, by_window, problems)
 
 
-def check_balance(table: TableId, balance: Balance) -> None:
+def check_balance(balance: Balance, *, table: TableId | None = None, window: str | None = None) -> None:
     """Raises InvariantBroken with all figures."""
     if balance.difference:
         terms = ", ".join(f"{name} {getattr(balance, name)}" for name in Balance.__dataclass_fields__)
@@ -80,4 +92,5 @@ def check_balance(table: TableId, balance: Balance) -> None:
             f"change rows do not add up, {balance.difference:+d}: {terms}",
             cure="nothing was merged; report it with the batch file and the landed windows",
             table=table,
+            window=window,
         )

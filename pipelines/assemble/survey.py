@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -17,15 +19,18 @@ from pipelines.scn import ScnRange
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """`landed` and `carried` count change rows per subject; `ends` commits and rollbacks."""
+    """`landed` and `carried` count change rows per subject, `per_window` those landed in a window, by its start; `ends` commits
+    and rollbacks. `read_to` is the time of the newest row."""
 
     landed: Mapping[int, int]
     carried: Mapping[int, int]
+    per_window: Mapping[int, int]
     foreign: int
     ends: int
     undo_rows: int
     unknown_xids: int
     parallel_rows: int
+    read_to: str | None
 
 
 def survey(rows: DataFrame, scns: ScnRange) -> Survey:
@@ -44,8 +49,10 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
         F.count_if(~code.isin(*CONTROL) & ~captured).alias("foreign"),
         F.count_if(~code.isin(*CONTROL) & F.col("object_id").isNull() & F.col("table_name").isNull()).alias("nameless"),
         F.count_if(F.col("window_start").isNull()).alias("astray"),
+        F.max("at").alias("at"),
     )
-    found = per_bucket.groupBy("subject", "carried").agg(
+    found = per_bucket.groupBy("subject", "carried", "window_start").agg(
+        F.date_format(F.max("at"), "yyyy-MM-dd HH:mm:ss").alias("at"),
         *(F.sum(name).alias(name) for name in ("rows", "distinct_rows", "ends", "undo_rows", "unknown_xids")),
         *(F.sum(name).alias(name) for name in ("parallel_rows", "foreign", "nameless", "astray")),
     )
@@ -71,12 +78,22 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
             scns=scns,
         )
     per_subject = [group for group in groups if group["subject"] is not None]
+    landed = [group for group in per_subject if not group["carried"]]
     return Survey(
-        landed={g["subject"]: g["rows"] for g in per_subject if not g["carried"]},
-        carried={g["subject"]: g["rows"] for g in per_subject if g["carried"]},
+        landed=_sum_by("subject", landed),
+        carried=_sum_by("subject", [group for group in per_subject if group["carried"]]),
+        per_window=_sum_by("window_start", landed),
         foreign=total("foreign"),
         ends=total("ends"),
         undo_rows=total("undo_rows"),
         unknown_xids=total("unknown_xids"),
         parallel_rows=total("parallel_rows"),
+        read_to=max((group["at"] for group in groups if group["at"] is not None), default=None),
     )
+
+
+def _sum_by(key: str, groups: Iterable[Mapping[str, Any]]) -> dict[int, int]:
+    sums: Counter[int] = Counter()
+    for group in groups:
+        sums[group[key]] += int(group["rows"])
+    return dict(sums)

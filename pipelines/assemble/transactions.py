@@ -24,8 +24,8 @@ TRANSACTION = ("con_id", "xid")
 # Beyond this many, commits and rollbacks are joined by a shuffle instead of being sent to every worker.
 MOST_ENDS_TO_BROADCAST = 500_000
 
-APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD = (
-    "applied", "undone", "rolled_back", "carried_out", "before_position", "held",
+APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD, DROPPED = (
+    "applied", "undone", "rolled_back", "carried_out", "before_position", "held", "dropped",
 )  # fmt: skip
 
 
@@ -99,7 +99,9 @@ def dispose(changes: DataFrame, subjects: Sequence[Subject]) -> DataFrame:
     until = number_of(subjects, lambda subject: subject.until)
     is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
     disposition = (
-        F.when(F.col("rolled_back"), ROLLED_BACK)
+        # First, so that its count is a function of the windows alone: how far a table is already does not change it.
+        F.when(F.col("dropped").isNotNull(), DROPPED)
+        .when(F.col("rolled_back"), ROLLED_BACK)
         .when(is_open, CARRIED_OUT)
         .when(F.col("settled_scn") <= position, BEFORE_POSITION)
         .when(F.col("commit_scn") >= until, HELD)

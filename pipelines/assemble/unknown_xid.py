@@ -6,11 +6,14 @@ began there, unless that one had ended before. A row for which there is none sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.landed import COMMIT, PLACE, ROLLBACK
+from pipelines.batch import Dropped
 
 UNKNOWN = ".4294967295"
 
@@ -19,13 +22,18 @@ def has_unknown_sequence(xid: Expression) -> Expression:
     return xid.endswith(UNKNOWN)
 
 
-def resolve(rows: DataFrame) -> DataFrame:
+def resolve(rows: DataFrame, dropped: Sequence[Dropped] = ()) -> DataFrame:
+    """`dropped` transactions hold their slots too, though none of their rows may be carried any more."""
     unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *PLACE)
     # A coordinator of parallel DML may be known by its servers' rows alone: its own START is not carried over.
     coordinators = rows.filter(F.col("pxid").isNotNull()).withColumns({"xid": F.col("pxid"), "operation_code": F.lit(None)})
+    known = rows.unionByName(coordinators)
+    if dropped:
+        told = [(d.con_id, xid, d.start_scn) for d in dropped for xid in (d.xid, *d.servers)]
+        told_rows = rows.sparkSession.createDataFrame(told, "con_id INT, xid STRING, scn BIGINT")
+        known = known.unionByName(told_rows, allowMissingColumns=True)
     holders = (
-        rows.unionByName(coordinators)
-        .filter(~has_unknown_sequence(F.col("xid")))
+        known.filter(~has_unknown_sequence(F.col("xid")))
         .groupBy("con_id", "xid")
         .agg(
             F.min("scn").alias("first_scn"),

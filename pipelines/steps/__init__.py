@@ -8,10 +8,11 @@ from pipelines.steps.backfilling import backfill, backfill_prepare, backfill_rec
 from pipelines.steps.capturing import land, mine, plan, remine
 from pipelines.steps.checking import doctor, setup_sql, validate
 from pipelines.steps.recovering import break_chain, look_again, recover, recovery_text
-from pipelines.steps.reporting import landed_windows, open_transactions, status
+from pipelines.steps.reporting import landed_windows, status
 from pipelines.steps.running import lead_over, run, snapshot
 from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
 from pipelines.steps.sparking import job_elsewhere, job_failure, open_spark, run_spark
+from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.verifying import verify
 from pipelines.steps.waiting import overdue, still_awaited
 from pipelines.steps.watching import runway
@@ -22,15 +23,17 @@ __all__ = [
     "backfill_record",
     "break_chain",
     "doctor",
+    "drop_transaction",
     "job_elsewhere",
     "job_failure",
     "land",
     "landed_windows",
     "lead_over",
+    "list_transactions",
     "look_again",
+    "look_up_transaction",
     "mine",
     "open_spark",
-    "open_transactions",
     "overdue",
     "plan",
     "prepare_apply",

@@ -22,8 +22,9 @@ from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict,
 from pipelines.land import Break
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import NOT_LOADED, batch_name, correct_ledger, last_batch, not_read, write_down
+from pipelines.steps.correcting import NOT_LOADED, batch_name, correct_ledger, drops, last_batch, not_read, write_down
 from pipelines.steps.leasing import renewed, take_apply_lease
+from pipelines.steps.transactions import in_force
 from pipelines.steps.versions import app_id, history, record_derived, table_task
 from pipelines.steps.workplace import HANDOVER, Workplace, now, owner, read_order, read_outcome, workplace
 from pipelines.table import TableId
@@ -126,6 +127,7 @@ def batch_of(
         manifest=f"{folder}/manifest.json",
         carry_in=carried.carry_files if carried else (),
         open_in=carried.open_transactions if carried else (),
+        dropped=in_force(drops(work), work.landing.breaks(), before, (resetlogs_id, start), end),
         container=work.pipeline.source.container,
         character_set=character_set(work),
         spark=dict(work.pipeline.spark.conf),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from datetime import datetime
 from urllib.parse import quote
 
-from pipelines.batch import BatchResult, TableResult, batch_result_from_json
+from pipelines.batch import Balance, BatchResult, TableResult, batch_result_from_json
 from pipelines.errors import RedoLost
 from pipelines.land import Break
+from pipelines.land.drops import Drop
 from pipelines.ledger import OpenTransaction, TableEntry
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
@@ -14,6 +17,7 @@ from pipelines.steps.rebuilding import rebuild_tables, rebuild_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now
 from pipelines.table import TableId
 
+DROP, DROPS = "drop transaction", "drops"
 NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 
 
@@ -29,7 +33,8 @@ def correct_ledger(work: Workplace) -> None:
     rebuild_tables(work)
     if correct_batches(work):
         rebuild_versions(work)
-    correct_breaks(work)  # last: a batch from before a break would let go of the tables it holds
+    correct_breaks(work)  # after the batches: one from before a break would let go of the tables it holds
+    correct_drops(work)
 
 
 def proven_position(work: Workplace) -> Position | None:
@@ -51,6 +56,24 @@ def correct_breaks(work: Workplace) -> None:
                 work.ledger.hold(work.name, entry.table, not_read(found, entry.table).as_dict(), now())
         if found.name not in known:
             work.ledger.record_break(work.name, found.name, found.to_json(), now())
+
+
+def correct_drops(work: Workplace) -> None:
+    known = {decision.body["name"] for decision in work.ledger.decisions(work.name, DROP)}
+    for found in drops(work):
+        if found.name not in known:
+            body = {"name": found.name, **found.to_json()}
+            work.ledger.record_decision(work.name, DROP, body, found.by, datetime.fromisoformat(found.at))
+
+
+def drops(work: Workplace) -> list[Drop]:
+    """The transactions that people have dropped."""
+    files = [f"{DROPS}/{name}" for name in work.landing.names(DROPS) if name.endswith(".json")]
+    return [Drop.from_json(work.landing.read_json(file) or {}, work.landing.location(file)) for file in files]
+
+
+def drop_file(name: str) -> str:
+    return f"{DROPS}/{name}.json"
 
 
 def not_read(found: Break, table: TableId) -> RedoLost:
@@ -144,5 +167,15 @@ def write_down(work: Workplace, result: BatchResult, name: str) -> None:
         ]
         work.ledger.replace_open_transactions(work.name, name, open_now)
     scns = ScnRange(Scn(result.start), Scn(result.end))
-    summary = {"tables": {str(t.table): t.complete_to for t in result.tables}}
+    summary = {
+        "tables": {str(t.table): t.complete_to for t in result.tables},
+        "balances": {str(t.table): account_to_json(t.balance) for t in result.tables},
+        "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
+        "dropped": [asdict(met) for met in result.dropped],
+    }
     work.ledger.applied_as(work.name, name, scns, work.landing.location(f"batches/{name}"), summary, now())
+
+
+def account_to_json(account: Balance) -> dict[str, int]:
+    """The invariant's terms, without those that are 0."""
+    return {term: rows for term, rows in asdict(account).items() if rows}

@@ -9,7 +9,8 @@ from pipelines.config import Pipeline
 from pipelines.land import Break
 from pipelines.ledger import Loss
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import correct_ledger
+from pipelines.steps.correcting import correct_ledger, is_of_the_chain
+from pipelines.steps.transactions import open_drops
 from pipelines.steps.workplace import Workplace, workplace
 
 
@@ -37,6 +38,7 @@ def status(pipeline: Pipeline) -> dict[str, Any]:
             "tables": tables,
             "lost": loss_to_json(work.ledger.loss(pipeline.name)),
             "breaks": open_breaks(work),
+            "dropped": open_drops(work),
             "open_transactions": len(work.ledger.open_transactions(pipeline.name)),
         }
 
@@ -58,7 +60,10 @@ def logs_in(manifest: Manifest | None) -> int | None:
 
 
 def landed_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
+    """`account` says what the batch that applied the window made of its change rows (see batch.Balance); None before that."""
     with workplace(pipeline) as work:
+        correct_ledger(work)
+        accounts = accounts_of_windows(work)
         return [
             {
                 "name": m.name,
@@ -68,25 +73,15 @@ def landed_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
                 "threads": len({log.thread for log in m.logs}),
                 "rows": rows_in(m),
                 "hash": m.row_hash,
+                "account": accounts.get(m.name),
             }
             for m in work.landing.windows()[-limit:]
         ]
 
 
-def open_transactions(pipeline: Pipeline) -> list[dict[str, Any]]:
-    with workplace(pipeline) as work:
-        return [
-            {
-                "con_id": t.con_id,
-                "xid": t.xid,
-                "thread": t.thread,
-                "start_scn": t.start_scn,
-                "rows": t.row_count,
-                "bytes": t.bytes,
-                "username": t.username,
-            }
-            for t in work.ledger.open_transactions(pipeline.name)
-        ]
+def accounts_of_windows(work: Workplace) -> dict[str, dict[str, int]]:
+    chain = (entry for entry in work.ledger.batches(work.name, "applied") if is_of_the_chain(entry.name))
+    return {name: account for entry in chain for name, account in ((entry.result or {}).get("accounts") or {}).items()}
 
 
 def break_to_json(found: Break, tables: Sequence[str]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_snapshot, read_tables
 from pipelines.steps.reporting import open_breaks
 from pipelines.steps.sparking import open_spark
+from pipelines.steps.transactions import open_drops
 from pipelines.steps.versions import known_versions, rules
 from pipelines.steps.workplace import Report, Workplace, opened_source, silent, workplace
 from pipelines.table import DictionaryTable, TableId, TableVersion
@@ -27,8 +28,8 @@ def verify(
     spark: Any = None,
     report: Report = silent,
 ) -> dict[str, Any]:
-    """Per table the rows of both sides and the cells that differ, and the breaks these tables still have in them. What was read
-    from the source is removed again."""
+    """Per table the rows of both sides and the cells that differ, and the breaks and dropped transactions these tables have in
+    them. What was read from the source is removed again."""
     with workplace(pipeline) as work:
         token = uuid.uuid4().hex
         try:
@@ -44,6 +45,7 @@ def verify(
             "equal": all(c.equal for c in result.tables),
             "tables": [row(c) for c in result.tables],
             "breaks": [found for found in open_breaks(work) if compared_tables & set(found["tables"])],
+            "dropped": [found for found in open_drops(work) if compared_tables & set(found["lacking"])],
         }
 
 

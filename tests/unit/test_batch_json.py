@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,8 @@ from pipelines.batch import (
     BatchSpec,
     CompareSpec,
     CompareTask,
+    Dropped,
+    DroppedRows,
     HoldAt,
     LandedWindow,
     OpenTransaction,
@@ -32,6 +35,7 @@ T = TableId("SHOP", "Odd \"name'")
 N = Column(2, "N", OracleType("NUMBER"), 2)
 VERSION = TableVersion(T, Scn(5), 7, 8, (Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False), N), (1,), 3)
 OPEN = OpenTransaction(3, "1.2.3", 1, 40, "2026-01-02 03:04:05", 9, 700, None)
+DROPPED = Dropped(3, "4.5.6", 33, ("7.8.9",))
 TASK = TableTask(
     T,
     "s3://lake/t",
@@ -43,7 +47,7 @@ TASK = TableTask(
     (2,),
 )
 BATCH = BatchSpec(
-    "p", 1, 10, 100, "token", (LandedWindow("w", 10, 100, ("a", "b")),), (TASK,), "c", "m", ("x",), (OPEN,), "PDB"
+    "p", 1, 10, 100, "token", (LandedWindow("w", 10, 100, ("a", "b")),), (TASK,), "c", "m", ("x",), (OPEN,), (DROPPED,), "PDB"
 )
 SPECS = [
     BATCH,
@@ -60,6 +64,8 @@ RESULT = BatchResult(
     (TableResult(T, "held", 59, {"code": "X"}, balance=Balance(3, 0, 1, held=2)),),
     (OPEN,),
     (),
+    dropped=(DroppedRows(3, "4.5.6", 33, {"SHOP.T": 4}, 60, True),),
+    accounts={"w": Balance(3, 0, 1, held=2)},
 )
 
 
@@ -71,6 +77,7 @@ def test_an_order_survives_json(spec: BatchSpec) -> None:
 def test_an_outcome_survives_json_and_knows_its_order() -> None:
     assert batch_result_from_json(to_json(RESULT), "file") == RESULT
     assert RESULT.is_of(BATCH)
+    assert not RESULT.is_of(replace(BATCH, dropped=())), "one that dropped nothing would have applied it"
     assert not RESULT.is_of(spec_from_json(to_json(BATCH).replace('"end": 100', '"end": 101'), "file"))  # type: ignore[arg-type]
 
 
@@ -83,3 +90,4 @@ def test_an_order_of_a_newer_redolake_is_refused() -> None:
 
 def test_rows_that_vanish_show_in_the_balance() -> None:
     assert Balance(landed=5, carried_in=2, applied=3, undone=2, carried_out=1).difference == 1
+    assert Balance(landed=5, applied=3, dropped=2).difference == 0

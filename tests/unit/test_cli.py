@@ -128,3 +128,29 @@ def test_a_way_on_is_one_and_confirmed(settings: Path, options: list[str], told:
     code, output = run("recover", "shop", *options, "--config", str(settings))
 
     assert (code, told in output) == (2, True), output
+
+
+def test_a_transaction_is_dropped_only_after_its_cost_was_told_and_confirmed(
+    settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pipelines import steps
+
+    found = {"xid": "3.12.45", "con_id": 3, "start_scn": 150, "first_at": None, "thread": 2, "username": None}
+    monkeypatch.setattr(steps, "look_up_transaction", lambda *_: {**found, "tables": {"SHOP.ORDERS": 7}})
+    dropped: list[object] = []
+    monkeypatch.setattr(steps, "drop_transaction", lambda *_, **how: dropped.append(how["reason"]) or {})
+    order = ("tx", "drop", "3.12.45", "--reason", "forgotten", "--config", str(settings))
+
+    code, output = run(*order)
+    assert (code, dropped) == (2, [])
+    assert "SHOP.ORDERS: 7 row(s)" in output
+    assert "say --yes" in output
+    assert (run(*order, "--yes")[0], dropped) == (0, ["forgotten"])
+
+
+def test_dropping_what_is_not_open_is_a_clear_error(settings: Path) -> None:
+    code, output = run("tx", "drop", "3.12.45", "--reason", "x", "--yes", "--config", str(settings))
+
+    assert code == 1
+    assert "no transaction 3.12.45 is open" in output
+    assert "redolake tx list" in output

@@ -1,0 +1,88 @@
+"""Transactions that a person has dropped: which rows of a batch are theirs, and whether their end has come.
+
+A transaction is named by container and xid, and an xid comes again once its slot has wrapped. Between the ends of an xid lie
+its lives; the one that is meant holds the start SCN.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.assemble.landed import COMMIT, ROLLBACK
+from pipelines.assemble.parallel_dml import deciding_xid
+from pipelines.assemble.subjects import Subject
+from pipelines.batch import Dropped, DroppedRows
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    con_id: int
+    xid: str
+    scn: int
+    committed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """The rows of `of` have SCNs above `after` and up to its end; None where the batch has no such edge."""
+
+    of: Dropped
+    after: int | None
+    end: End | None
+
+    def holds(self) -> Expression:
+        xid = deciding_xid()
+        mine = (F.col("con_id") == self.of.con_id) & ((xid == self.of.xid) | F.col("xid").isin(*self.of.servers))
+        mine = mine if self.after is None else mine & (F.col("scn") > self.after)
+        return mine if self.end is None else mine & (F.col("scn") <= self.end.scn)
+
+
+def read_lives(rows: DataFrame, dropped: Sequence[Dropped]) -> tuple[Life, ...]:
+    if not dropped:
+        return ()
+    ended = rows.filter(F.col("operation_code").isin(COMMIT, ROLLBACK) & F.col("xid").isin(*{d.xid for d in dropped}))
+    found = ended.select("con_id", "xid", "scn", (F.col("operation_code") == COMMIT).alias("committed")).distinct().collect()
+    return lives(dropped, [End(**row.asDict()) for row in found])
+
+
+def lives(dropped: Sequence[Dropped], ends: Iterable[End]) -> tuple[Life, ...]:
+    found: list[Life] = []
+    for one in dropped:
+        own = sorted((e for e in ends if (e.con_id, e.xid) == (one.con_id, one.xid)), key=lambda e: e.scn)
+        after = max((e.scn for e in own if e.scn < one.start_scn), default=None)
+        found.append(Life(one, after, next((e for e in own if e.scn >= one.start_scn), None)))
+    return tuple(found)
+
+
+def mark_dropped(changes: DataFrame, found: Sequence[Life]) -> DataFrame:
+    """Adds `dropped`: the number of the life a row belongs to, NULL for the others."""
+    which = F.lit(None).cast("int")
+    for number, life in enumerate(found):
+        which = F.when(life.holds(), number).otherwise(which)
+    return changes.withColumn("dropped", which)
+
+
+def count_dropped(changes: DataFrame, found: Sequence[Life], subjects: Sequence[Subject]) -> tuple[DroppedRows, ...]:
+    if not found:
+        return ()
+    tables = {subject.number: str(subject.table) for subject in subjects}
+    rows: dict[int, dict[str, int]] = defaultdict(dict)
+    for row in changes.filter(F.col("dropped").isNotNull()).groupBy("dropped", "subject").count().collect():
+        rows[row["dropped"]][tables[row["subject"]]] = row["count"]
+    return tuple(
+        DroppedRows(
+            con_id=life.of.con_id,
+            xid=life.of.xid,
+            start_scn=life.of.start_scn,
+            rows=dict(sorted(rows[number].items())),
+            end_scn=None if life.end is None else life.end.scn,
+            committed=None if life.end is None else life.end.committed,
+        )
+        for number, life in enumerate(found)
+    )

@@ -1,0 +1,42 @@
+"""What is carried over for one open transaction, read from a batch's carry-over: few columns, a row group at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.land.files import Files
+from pipelines.land.parquet import read_columns
+
+COLUMNS = ("con_id", "xid", "pxid", "operation_code", "seg_owner", "table_name", "object_id")
+CONTROL = pa.array([5, 6, 7, 36])
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedRows:
+    """`rows` are change rows by (owner, name, object id) as LogMiner told them; `servers` the xids of its parallel servers."""
+
+    rows: Counter[tuple[str | None, str | None, int | None]] = field(default_factory=Counter)
+    servers: set[str] = field(default_factory=set)
+
+    def add(self, batch: pa.RecordBatch, con_id: int, xid: str) -> None:
+        is_server = pc.fill_null(pc.equal(batch["pxid"], xid), False)
+        mine = pc.and_(pc.equal(batch["con_id"], con_id), pc.or_(pc.fill_null(pc.equal(batch["xid"], xid), False), is_server))
+        change = pc.invert(pc.is_in(batch["operation_code"], value_set=CONTROL.cast(batch["operation_code"].type)))
+        found = batch.filter(pc.fill_null(pc.and_(mine, change), False))
+        self.rows.update(zip(*(found[name].to_pylist() for name in ("seg_owner", "table_name", "object_id")), strict=True))
+        self.servers.update(pc.unique(found["xid"]).to_pylist())
+        self.servers.discard(xid)
+
+
+def read_carried(paths: Sequence[str], con_id: int, xid: str) -> CarriedRows:
+    found = CarriedRows()
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        for batch in read_columns(Files(folder), [name], COLUMNS):
+            found.add(batch, con_id, xid)
+    return found

@@ -1,0 +1,172 @@
+"""Open transactions and dropping one of them, from the stand-in's redo into Delta."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.errors import Terminal
+from pipelines.steps.workplace import workplace
+from tests.fix_shop import Shop
+
+pytestmark = pytest.mark.spark
+
+
+class World:
+    """Two tables, loaded; then two transactions that stay open over a batch: one to be dropped, one to be kept."""
+
+    def __init__(self, shop: Shop, spark: Any) -> None:
+        self.shop, self.spark = shop, spark
+        for table in ("parts", "bins"):
+            shop.run_sql(
+                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, quantity NUMBER(9))",
+                f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+                f"INSERT INTO {table} (id, quantity) VALUES (1, 1)",
+                f"INSERT INTO {table} (id, quantity) VALUES (2, 2)",
+            )
+        self.pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.BINS"])
+        steps.snapshot(self.pipeline, source=shop.params, spark=spark)
+        self.unwanted = self.session(
+            "INSERT INTO parts (id, quantity) VALUES (10, 10)", "UPDATE parts SET quantity = 100 WHERE id = 1"
+        )
+        self.wanted = self.session("INSERT INTO parts (id, quantity) VALUES (20, 20)")
+        self.caught_up()
+        self.listed = {transaction["rows"]: transaction for transaction in self.open()}
+
+    def session(self, *statements: str) -> Any:
+        opened = self.shop.oracle.connect("SHOP")
+        self.go_on(opened, *statements)
+        return opened
+
+    def go_on(self, session: Any, *statements: str) -> None:
+        for statement in statements:
+            session.cursor().execute(statement)
+
+    def caught_up(self) -> None:
+        self.shop.switch_logs()
+        steps.run(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
+
+    def open(self) -> list[dict[str, Any]]:
+        return list(steps.list_transactions(self.pipeline)["open"])
+
+    def drop(self, xid: str, con_id: int | None = None) -> dict[str, Any]:
+        return steps.drop_transaction(self.pipeline, xid, con_id, reason="a forgotten session", by="test")
+
+    def dropped(self) -> list[dict[str, Any]]:
+        return list(steps.status(self.pipeline)["dropped"])
+
+    def delta(self, table: str) -> dict[int, int]:
+        rows = self.spark.read.format("delta").load(f"{self.shop.folder}/lake/shop/{table}").collect()
+        return {int(row.ID): int(row.QUANTITY) for row in rows}
+
+    def contents(self) -> tuple[dict[int, int], dict[int, int]]:
+        return self.delta("parts"), self.delta("bins")
+
+    def lose_ledger(self) -> None:
+        for file in (self.shop.folder / "landing").glob("redolake-ledger.db*"):
+            file.unlink()
+
+    def last_manifest(self) -> Path:
+        return max((self.shop.folder / "landing" / "shop" / "batches").glob("*/manifest.json"))
+
+    def use_again(self, xid: str, con_id: int) -> None:
+        """The next transaction of the container gets this xid, as if its slot's sequence had wrapped."""
+        segment, slot, sequence = map(int, xid.split("."))
+        allocator = self.shop.oracle.database.transactions._xids
+        allocator._free[con_id].remove((segment, slot))
+        allocator._free[con_id].appendleft((segment, slot))
+        allocator._sequence[segment, slot] = sequence - 1
+
+
+@pytest.fixture
+def world(shop: Shop, spark: Any) -> World:
+    return World(shop, spark)
+
+
+def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: World) -> None:
+    unwanted, wanted = world.listed[2], world.listed[1]
+    assert unwanted["username"] == "SHOP"
+    assert unwanted["bytes"] > 0
+    assert unwanted["age_seconds"] is not None
+    xid, con_id = unwanted["xid"], unwanted["con_id"]
+    for no_such, container in ((f"{xid}0", None), (xid, con_id + 1)):
+        with pytest.raises(Terminal, match="is open at the end of the last batch"):
+            world.drop(no_such, container)
+    with pytest.raises(Terminal, match="a reason is wanted"):
+        steps.drop_transaction(world.pipeline, xid, reason=" ", by="test")
+    assert steps.look_up_transaction(world.pipeline, xid)["tables"] == {"SHOP.PARTS": 2}
+
+    world.drop(xid)
+    with pytest.raises(Terminal, match=r"was dropped by test at .*: a forgotten session"):
+        world.drop(xid)
+    assert [t["xid"] for t in world.open()] == [wanted["xid"]]
+    world.go_on(world.unwanted, "INSERT INTO bins (id, quantity) VALUES (11, 11)")
+    world.go_on(world.wanted, "UPDATE parts SET quantity = 200 WHERE id = 2")
+    world.caught_up()
+    (told,) = world.dropped()
+    assert (told["state"], told["tables"], told["lacking"]) == ("open", {"SHOP.BINS": 1, "SHOP.PARTS": 2}, [])
+    assert [t["rows"] for t in world.open()] == [2]
+
+    world.lose_ledger()
+    world.go_on(world.unwanted, "UPDATE bins SET quantity = 22 WHERE id = 2")
+    world.unwanted.commit()
+    world.wanted.commit()
+    world.caught_up()
+    expected = {1: 1, 2: 200, 20: 20}, {1: 1, 2: 2}
+    assert world.contents() == expected
+    (told,) = world.dropped()
+    assert (told["state"], told["by"], told["reason"]) == ("committed", "test", "a forgotten session")
+    assert (told["tables"], told["lacking"]) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ["SHOP.BINS", "SHOP.PARTS"])
+    windows = steps.landed_windows(world.pipeline)
+    assert sum(w["account"].get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
+    assert sum(w["account"].get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
+    with workplace(world.pipeline) as work:
+        (decision,) = work.ledger.decisions("shop", "drop transaction")
+        assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
+    compared = steps.verify(world.pipeline, source=world.shop.params, spark=world.spark)
+    assert compared["equal"] is False
+    assert compared["dropped"] == [told]
+
+    # as if it had been killed before the batch's manifest, and the ledger lost: the same once more
+    manifest = world.last_manifest()
+    first = json.loads(manifest.read_text())
+    manifest.unlink()
+    world.lose_ledger()
+    with pytest.raises(Terminal, match="applied in part"):
+        world.drop(wanted["xid"])
+    order = steps.prepare_apply(world.pipeline)["batch"]
+    steps.run_spark(world.pipeline, order, world.spark)
+    steps.record_apply(world.pipeline, order)
+    assert json.loads(manifest.read_text())["dropped"] == first["dropped"]
+    assert (world.contents(), world.dropped()) == (expected, [told])
+
+    world.use_again(xid, con_id)
+    again = world.session("INSERT INTO parts (id, quantity) VALUES (30, 30)")
+    world.caught_up()
+    assert [t["xid"] for t in world.open()] == [xid]
+    again.commit()
+    world.caught_up()
+    assert world.delta("parts") == {**expected[0], 30: 30}, "another transaction of the same xid"
+
+    steps.snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
+    assert [told["lacking"] for told in world.dropped()] == [["SHOP.BINS"]]
+    steps.snapshot(world.pipeline, ["SHOP.BINS"], replace=True, source=world.shop.params, spark=world.spark)
+    assert world.dropped() == []
+    assert steps.list_transactions(world.pipeline)["dropped"][0]["state"] == "committed", "it stays on record"
+    world.caught_up()
+    assert steps.verify(world.pipeline, source=world.shop.params, spark=world.spark)["equal"]
+
+
+def test_a_dropped_transaction_that_rolls_back_lacks_nowhere(world: World) -> None:
+    world.drop(world.listed[2]["xid"])
+    world.unwanted.rollback()
+    world.wanted.commit()
+    world.caught_up()
+
+    assert world.dropped() == []
+    assert [(t["state"], t["lacking"]) for t in steps.list_transactions(world.pipeline)["dropped"]] == [("rolled back", [])]
+    assert steps.verify(world.pipeline, source=world.shop.params, spark=world.spark)["equal"]
