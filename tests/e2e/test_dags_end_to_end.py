@@ -137,7 +137,7 @@ def another_batch(shop: Shop, pipeline: Pipeline, story: Story, seed: int) -> No
     shop.switch_logs()
     passed(pipeline, "capture", last="land")
     passed(pipeline, "apply", last="record")
-    story.open_after_batch.append(steps.open_transactions(pipeline))
+    story.open_after_batch.append(steps.list_transactions(pipeline)["open"])
 
 
 def passed(pipeline: Pipeline, part: str, last: str) -> None:
