@@ -183,7 +183,7 @@ WORK: tuple[st.SearchStrategy[list[Step]], ...] = (
 
 
 def captures(killed: tuple[str, ...]) -> st.SearchStrategy[Step]:
-    sizes = st.sampled_from([1, 2048, 16 * 1024, 2**30])
+    sizes = st.sampled_from([4096, 16 * 1024, 2**30])
     cut = st.sampled_from([None, None, *killed])
     return st.builds(Capture, st.booleans(), sizes, sizes, cut, st.sampled_from([False, False, True]))
 
@@ -211,7 +211,7 @@ def histories(
     sources = st.builds(
         Source,
         threads=st.integers(1, 3),
-        log_bytes=st.sampled_from([2048, 8 * 1024, 64 * 1024]),
+        log_bytes=st.sampled_from([4096, 16 * 1024, 64 * 1024]),
         private_strands=st.booleans(),
         undo_first=st.booleans(),
         forgets_sequences=st.booleans(),
@@ -245,6 +245,7 @@ class Session:
     connection: Any
     held: set[tuple[str, int]] = field(default_factory=set)  # keys it may hold locks of
     touched: set[str] = field(default_factory=set)  # tables its transaction has changed
+    parallel: set[str] = field(default_factory=set)  # tables its transaction has changed by parallel DML
     written: int = 0
 
     def execute(self, sql: str, rows: list[list[Any]] | None = None) -> bool:
@@ -301,8 +302,12 @@ class Players:
         if any(wanted & other.held for other in self.sessions if other is not session):
             return
         if kind.startswith("parallel") and table in session.touched:
-            return  # ORA-12839; after a savepoint Oracle would do it, and Redolake stop (two threads, one ROWID)
+            return  # ORA-12839, unless all of it was taken back: then as below
+        if table in session.parallel:
+            return  # ORA-12838, unless the parallel statement failed: then Redolake stops the table (two threads, one ROWID)
         session.held |= wanted
+        if kind.startswith("parallel"):
+            session.parallel.add(table)
         session.touched.add(table)
         insert = INSERT.format(t=table)
         if kind == "insert":
@@ -324,6 +329,7 @@ class Players:
         session.execute(word)
         session.held.clear()
         session.touched.clear()
+        session.parallel.clear()
 
     def switch(self, instance: str | None = None) -> None:
         """As a DBA does it, over a connection of its own."""
