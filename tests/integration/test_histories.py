@@ -229,7 +229,7 @@ def cut_off(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def test_any_history_is_folded_to_what_oracle_shows() -> None:
     told: Counter[str] = Counter()
 
-    @examples(20)
+    @examples(12)
     @given(history=histories(Reference.KILLED))
     def check(history: History) -> None:
         with opened(history.source) as players:
@@ -325,7 +325,7 @@ def kill_at(killed: str, name: str) -> None:
 
 @pytest.mark.spark
 def test_any_history_ends_in_delta_as_oracle_shows_it(spark: Any) -> None:
-    @examples(8)
+    @examples(3)
     @given(history=histories(Delta.CAPTURE_KILLED, Delta.APPLY_KILLED, rounds=2))
     def check(history: History) -> None:
         with tempfile.TemporaryDirectory() as folder, opened(history.source) as players:

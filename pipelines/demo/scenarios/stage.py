@@ -1,4 +1,4 @@
-"""Where a scenario plays: a stand-in in this process, a pipeline over two of its tables, and what an operator would do."""
+"""Where a scenario plays: a stand-in in this process, a pipeline over one of its tables, and what an operator would do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from pipelines.standin.serve import StandIn, start_standin
 from pipelines.standin.workload import Workload, run_workload
 from pipelines.standin.workload_shop import create_shop
 
-TABLES = ("SHOP.ORDERS", "SHOP.PAYMENTS")
 LOG_BYTES = 64 * 1024
 FAULT = "this is a fault of Redolake, or of the scenario"
 PATIENCE = 120.0
@@ -216,7 +215,7 @@ def stage(folder: Path, say: Callable[[str], None], spark: Any = None) -> Iterat
 
 def pipeline_of(folder: Path) -> Pipeline:
     # NUMBER without precision holds up to 40 digits with any scale: as text nothing is lost.
-    tables = [{"table": "SHOP.ORDERS", "columns": {"TOTAL": "string"}}, "SHOP.PAYMENTS"]
+    tables = [{"table": "SHOP.ORDERS", "columns": {"TOTAL": "string"}}]
     body = {
         "name": "shop",
         "source": {"connection": "scenario", "container": "FREEPDB1"},
