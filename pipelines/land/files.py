@@ -16,6 +16,7 @@ from typing import IO, Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
+from pipelines.crash import point
 from pipelines.errors import LandingConflict, LandingUnwritable
 
 CURES = {
@@ -92,6 +93,7 @@ class Files:
                     yield out
                     out.flush()
                     os.fsync(out.fileno())
+                point("landing.part")
                 os.rename(part, final)
                 sync_folder(final)
             except BaseException:
@@ -173,6 +175,7 @@ def create_local(path: str, body: bytes) -> None:
             out.write(body)
             out.flush()
             os.fsync(out.fileno())
+        point("landing.part")
         os.link(part, path)
         sync_folder(path)
     finally:

@@ -157,6 +157,7 @@ class Landing:
             paths = [f"{layout.WINDOWS}/{first.name}/{name}" for name in first.files]
             body = {"window": first.name, "transactions": torn_transactions(read_columns(self._files, paths, COLUMNS))}
             self.write_json_once(file, body)
+            point("land.torn")
         return list(body["transactions"])
 
     def _first_behind(self, found: Break) -> Manifest | None:

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, Engine, Executable, Table, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
+from pipelines.crash import ledger_point
 from pipelines.errors import LeaseHeld, LedgerUnavailable, Terminal
 from pipelines.ledger import tables as t
 from pipelines.ledger.entries import Lease
@@ -34,6 +35,7 @@ class Door:
             if lease is not None:
                 check_lease(connection, lease)
             yield connection
+        ledger_point()
 
 
 @contextmanager

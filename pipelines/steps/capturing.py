@@ -71,6 +71,7 @@ def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
     file = f"baselines/{read_at:020d}.json"
     if work.landing.read_json(file) is None:  # two plans at one SCN read the same dictionary
         work.landing.write_json_once(file, body)
+        point("plan.dictionary")
     made = Plan(window, ids, object_ids(work, dictionary), read_at)
     lease = take_lease(work, "capture", LEASE_SECONDS)
     try:
@@ -123,7 +124,7 @@ def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_nu
             if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
                 keep_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise
-        point(f"mine.slice.{slice_number}")
+        point("mine.slice")
         return record.to_json()
 
 

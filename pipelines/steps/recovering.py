@@ -78,9 +78,9 @@ def break_chain(
         raise Terminal("a reason is wanted: it is kept with the break", cure="say --reason TEXT")
     with looking(pipeline, source) as (work, oracle, case):
         if case.error is None:
-            raise Terminal(
-                f"nothing is lost: the redo from SCN {case.position.scn} on is there", cure=f"redolake run {pipeline.name}"
-            )
+            made = led_already(work, case.position, kind)
+            work.ledger.regain(work.name)
+            return break_to_json(made, list(made.tables))
         end = end_of_break(work, oracle, case, kind, scn)
         capture, applying = take_lease(work, "capture", CAPTURE_SECONDS), take_apply_lease(work)
         try:
@@ -149,6 +149,14 @@ def told(pipeline: Pipeline, case: Case) -> dict[str, Any]:
         "choices": [{"name": c.name, "what": c.what, "costs": c.costs, "command": c.command} for c in offered],
         "back": [],
     }
+
+
+def led_already(work: Workplace, position: Position, kind: Kind) -> Break:
+    """The break of an attempt that was killed behind it, so that the repeat goes on. Raises Terminal where there is none."""
+    for found in work.landing.breaks()[-1:]:
+        if (found.kind, found.end) == (kind, position):
+            return found
+    raise Terminal(f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"redolake run {work.name}")
 
 
 def end_of_break(work: Workplace, oracle: Source, case: Case, kind: Kind, scn: int | None) -> Position:

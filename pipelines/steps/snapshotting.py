@@ -67,9 +67,11 @@ def snapshot_begin(
         scn = int(handover.s1)
         for table, found in dictionary.items():
             work.landing.write_json_once(begun_file(work, table, scn, stretch), {"begun": True})
+            point("snapshot.begun")
             work.landing.write_json_once(
                 f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", dictionary_to_json(found)
             )
+            point("snapshot.dictionary")
         return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
 
 
@@ -189,8 +191,9 @@ def snapshot_read(pipeline: Pipeline, source: ConnectParams | None, scn: int, ta
                     oracle, found, Scn(scn), pipeline.source.fetch_rows, container=pipeline.source.container
                 )
                 chunk = work.landing.write_snapshot_chunk(wanted, scn, 0, answers, uuid.uuid4().hex)
-            point(f"snapshot.chunk.{wanted}")
+            point("snapshot.chunk")
             there = work.landing.publish_snapshot(wanted, scn, [chunk])
+            point("snapshot.published")
         return {"table": str(wanted), "scn": scn, "rows": there["row_count"]}
 
 
@@ -228,7 +231,9 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
             work.ledger.move_table(
                 work.name, task.table, tuple(begun_from(work, task.table)), "snapshotting", now=now(), snapshot_scn=Scn(scn)
             )
-        return {"batch": work.landing.write_text(f"{base}/spec.json", to_json(spec))}
+        order = work.landing.write_text(f"{base}/spec.json", to_json(spec))
+        point("snapshot.order")
+        return {"batch": order}
 
 
 def begun_from(work: Workplace, table: TableId) -> tuple[Any, ...]:
@@ -261,6 +266,7 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         result = snapshot_result_from_json(read_outcome(work, spec), spec.manifest)
+        point("snapshot.manifest")
         lease = renewed(work, spec)
         failed = []
         for loaded in result.tables:

@@ -1,0 +1,285 @@
+"""What the kills need: a source that works on, copies of it that processes of their own make, and what must hold afterwards.
+
+The processes are `redolake` as the terminal has it, forked from one that has imported everything: they start at once, and
+nothing but the process differs from a start by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import count, pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow.parquet as pq
+import yaml
+
+from pipelines.config import Pipeline, load_configuration
+from pipelines.crash import VARIABLE
+from tests.fix_shop import Shop
+
+TABLES = ["SHOP.PARTS", "SHOP.BINS"]
+SECONDS = 180.0
+
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["pipelines.cli", "pipelines.steps", "pipelines.job", "pyspark.sql.connect.session", __name__])
+
+
+# --- What the processes do -------------------------------------------------------------------------------------------
+
+
+def begin(work: Callable[..., Any], arguments: tuple[Any, ...], env: dict[str, str], log: str) -> None:
+    os.environ.update(env)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    work(*arguments)
+
+
+def redolake(*arguments: str) -> None:
+    from pipelines.cli import app
+
+    app(list(arguments))
+
+
+def capture_all(name: str) -> None:
+    """What the capture DAG does while apply lies still."""
+    from pipelines import steps
+
+    pipeline = the_pipeline(name)
+    while (found := steps.plan(pipeline))["outcome"] == "window":
+        window = found["window"]
+        steps.land(pipeline, window, [steps.mine(pipeline, None, window, n) for n in found["slices"]])
+
+
+def read_anew(name: str, table: str, answer: str) -> None:
+    """The first half of the snapshot DAG with `replace`: its SCN is left in the file `answer`."""
+    from pipelines import steps
+
+    begun = steps.snapshot_begin(the_pipeline(name), None, [table], replace=True)
+    steps.snapshot_read(the_pipeline(name), None, begun["scn"], table)
+    Path(answer).write_text(str(begun["scn"]))
+
+
+def load(name: str, table: str, scn: int) -> None:
+    """Its second half."""
+    from pipelines import steps
+
+    pipeline = the_pipeline(name)
+    batch = steps.snapshot_prepare(pipeline, scn, [table], replace=True)["batch"]
+    steps.run_spark(pipeline, batch, steps.open_spark(pipeline))
+    steps.snapshot_record(pipeline, batch)
+
+
+def prepare(name: str, answer: str) -> None:
+    from pipelines import steps
+
+    Path(answer).write_text(steps.prepare_apply(the_pipeline(name))["batch"])
+
+
+def the_pipeline(name: str) -> Pipeline:
+    return load_configuration(Path(os.environ["REDOLAKE_CONFIG"])).pipelines[name]
+
+
+# --- The source ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Source:
+    """Two tables in two redo threads. `work` leaves a transaction open, with rows in both, which `finish` commits."""
+
+    shop: Shop
+    steps: Iterable[int] = field(default_factory=lambda: count(1))
+    open_one: Any = None
+    to_drop: list[str] = field(default_factory=lambda: ["spare"])
+
+    def __post_init__(self) -> None:
+        for table in ("parts", "bins"):
+            self.shop.run_sql(
+                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9), spare NUMBER(5))",
+                f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+                *(f"INSERT INTO {table} (id, place, quantity) VALUES ({n}, 'first', {n})" for n in range(1, 10)),
+            )
+        self.shop.switch_logs()
+
+    def change(self, base: int, instance: int) -> None:
+        """Every kind of change, a partial rollback and a moved key, in one transaction of one redo thread."""
+        with self.shop.oracle.connect("SHOP", instance_name=self.shop.instances[instance]) as connection:
+            cursor = connection.cursor()
+            for table in ("parts", "bins"):
+                for n in range(1, 6):
+                    cursor.execute(f"INSERT INTO {table} (id, place, quantity) VALUES ({base + n}, 'it''s {n}', {n})")
+                cursor.execute(f"UPDATE {table} SET quantity = quantity + {base} WHERE id IN (1, {base + 1})")
+                cursor.execute(f"DELETE FROM {table} WHERE id = {base + 2}")
+                cursor.execute(f"UPDATE {table} SET id = {base + 90}, place = NULL WHERE id = {base + 3}")
+                cursor.execute("SAVEPOINT doubt")
+                cursor.execute(f"DELETE FROM {table} WHERE id = {base + 4}")
+                cursor.execute(f"UPDATE {table} SET quantity = -1 WHERE id = 2")
+                cursor.execute("ROLLBACK TO SAVEPOINT doubt")
+            connection.commit()
+
+    def rows(self, table: str) -> list[dict[str, Any]]:
+        with self.shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute(f"SELECT * FROM {table}")
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def work(self, ddl: bool = False) -> None:
+        base = next(self.steps) * 1000
+        self.change(base, 0)
+        self.open_one = self.shop.oracle.connect("SHOP")
+        for table in ("parts", "bins"):
+            self.open_one.cursor().execute(f"INSERT INTO {table} (id, place, quantity) VALUES ({base + 500}, 'open', 1)")
+            self.open_one.cursor().execute(f"UPDATE {table} SET place = 'open' WHERE id = {base + 5}")
+        self.shop.switch_logs()
+        self.change(base + 100, 1)
+        if ddl:
+            self.finish_open()
+            self.shop.run_sql(*(f"ALTER TABLE parts DROP COLUMN {name}" for name in self.to_drop))
+            self.to_drop = [f"note_{base}", f"mark_{base}"]
+            self.shop.run_sql(
+                f"ALTER TABLE parts ADD (note_{base} VARCHAR2(10) DEFAULT 'none', mark_{base} NUMBER(5))",
+                f"UPDATE parts SET note_{base} = 'told', mark_{base} = 7 WHERE id IN (1, {base + 90})",
+            )
+        self.shop.switch_logs()
+
+    def finish_open(self) -> None:
+        if self.open_one is not None:
+            self.open_one.commit()
+            self.open_one.close()
+            self.open_one = None
+
+    def more(self) -> None:
+        self.change(next(self.steps) * 1000, 1)
+        self.shop.switch_logs()
+
+    def finish(self) -> None:
+        self.finish_open()
+        self.more()
+
+
+# --- A copy of it ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Copy:
+    """A pipeline with a landing, a ledger and a lake of its own."""
+
+    name: str
+    source: Source
+    folder: Path
+    remote: str
+    logs: Iterable[int] = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True)
+        settings = self.source.shop.pipeline(
+            self.name,
+            tables=TABLES,
+            landing=str(self.folder / "landing"),
+            lake=str(self.folder / "lake"),
+            spark={"mode": "connect"},
+            window={"max_bytes": "48KiB", "slice_bytes": "24KiB"},
+        )
+        body = {"pipelines": {self.name: settings.model_dump(exclude={"name"})}}
+        self.settings.write_text(yaml.safe_dump(body))
+
+    @property
+    def settings(self) -> Path:
+        return self.folder / "pipelines.yml"
+
+    @property
+    def pipeline(self) -> Pipeline:
+        return load_configuration(self.settings).pipelines[self.name]
+
+    def environment(self) -> dict[str, str]:
+        oracle = self.source.shop.oracle
+        user = oracle.capture_user
+        return {
+            "AIRFLOW_CONN_ORACLE_SHOP": f"oracle://{quote(user)}:{oracle.passwords[user]}@{oracle.root_dsn}",
+            "REDOLAKE_CONFIG": str(self.settings),
+            "REDOLAKE_SPARK_REMOTE": self.remote,
+        }
+
+    def start(self, work: Callable[..., Any], *arguments: Any, crash_at: str = "") -> tuple[Any, Path]:
+        log = self.folder / f"{next(self.logs):03d}.log"
+        env = self.environment() | ({VARIABLE: crash_at} if crash_at else {})
+        process = processes.Process(target=begin, args=(work, arguments, env, str(log)))
+        process.start()
+        return process, log
+
+    def do(self, work: Callable[..., Any], *arguments: Any, crash_at: str = "") -> tuple[int, str]:
+        """A process of its own to its end: its exit code, and what it said."""
+        process, log = self.start(work, *arguments, crash_at=crash_at)
+        process.join(SECONDS)
+        assert process.exitcode is not None, f"{work.__name__} does not end: {log.read_text()[-2000:]}"
+        return process.exitcode, log.read_text()
+
+    def kill_at(self, point: str, work: Callable[..., Any], *arguments: Any) -> None:
+        code, said = self.do(work, *arguments, crash_at=point)
+        assert code == -signal.SIGKILL, f"{point} was not reached, exit {code}: {said[-1500:]}"
+
+    def good(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> str:
+        code, said = self.do(work, *arguments)
+        assert code in codes, f"exit {code}: {said[-1500:]}"
+        return said
+
+    def run(self, codes: tuple[int, ...] = (0,)) -> str:
+        return self.good(redolake, "run", "--until-caught-up", codes=codes)
+
+    # --- its ledger ---
+
+    def ledger_files(self) -> list[Path]:
+        return sorted((self.folder / "landing").glob("redolake-ledger.db*"))
+
+    def keep_ledger(self) -> None:
+        kept = self.folder / "kept"
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir()
+        for file in self.ledger_files():
+            shutil.copy(file, kept)
+
+    def lose_ledger(self) -> None:
+        for file in self.ledger_files():
+            file.unlink()
+
+    def put_back_ledger(self) -> None:
+        self.lose_ledger()
+        for file in (self.folder / "kept").iterdir():
+            shutil.copy(file, self.folder / "landing")
+
+    def data_files(self) -> set[Path]:
+        return set((self.folder / "lake").rglob("*.parquet"))
+
+    # --- what must hold ---
+
+    def check_landing(self) -> None:
+        """The windows and breaks form one chain, and each file that a manifest names is there with its rows."""
+        landing = self.folder / "landing" / self.name
+        places = [json.loads(file.read_text()) for file in sorted((landing / "chain").iterdir())]
+        windows = {(body["start"], body["end"]): body for body in places if "is" not in body}
+        for file in (landing / "windows").glob("*/manifest.json"):
+            body = json.loads(file.read_text())
+            assert windows.pop((body["start"], body["end"])) == body
+            rows = sum(pq.read_metadata(file.parent / name).num_rows for name in body["files"])
+            assert rows == sum(part["landed_rows"] for part in body["circumstance"]["slices"].values())
+        assert windows == {}, "they have a place in the chain, and no manifest"
+        ends = [(b["start"]["scn"], b["end"]["scn"]) if "is" in b else (b["start"], b["end"]) for b in places]
+        assert all(before[1] == after[0] for before, after in pairwise(ends)), ends
+
+    def check_batches(self) -> None:
+        """They follow the chain to its end."""
+        landing = self.folder / "landing" / self.name
+        places = [json.loads(file.read_text()) for file in sorted((landing / "chain").iterdir())]
+        breaks = {body["start"]["scn"]: body["end"]["scn"] for body in places if "is" in body}
+        manifests = sorted(f for f in (landing / "batches").glob("*/manifest.json") if f.parent.name.count("-") == 2)
+        batches = [(body["start"], body["end"]) for body in (json.loads(file.read_text()) for file in manifests)]
+        assert all(breaks.get(before[1], before[1]) == after[0] for before, after in pairwise(batches)), batches
+        assert batches[-1][1] == places[-1]["end"], "what is landed is not all applied"
