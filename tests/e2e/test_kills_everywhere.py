@@ -356,9 +356,11 @@ def test_a_spark_job_killed_while_it_merges(world: World) -> None:
     settings = [f"--conf={key}={value}" for key, value in spark_conf(QUIET).items()]
     jars = ",".join(delta_jars())
     job = ["spark-submit", "--master", "local[2]", "--jars", jars, *settings, str(PIPELINES / "job.py"), order.read_text()]
+    env = {name: value for name, value in environment().items() if name != "SPARK_CONNECT_MODE_ENABLED"}  # ours, not its
     with (copy.folder / "submit.log").open("w") as log:
-        submitted = subprocess.Popen(job, env=environment(), stdout=log, stderr=log, start_new_session=True)
+        submitted = subprocess.Popen(job, env=env, stdout=log, stderr=log, start_new_session=True)
     wait_until(lambda: copy.data_files() != before or submitted.poll() is not None)
+    assert submitted.poll() is None, (copy.folder / "submit.log").read_text()[-2000:]
     os.killpg(submitted.pid, signal.SIGKILL)
     assert submitted.wait() == -signal.SIGKILL, (copy.folder / "submit.log").read_text()[-2000:]
     assert not Path(order.read_text()).with_name("manifest.json").exists()

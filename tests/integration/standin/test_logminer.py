@@ -8,9 +8,9 @@ from datetime import datetime
 import oracledb
 import pyarrow as pa
 import pytest
-from mining_client import ADD, END, PIN, add, archived, failure, query, run, start
 
 from pipelines.standin.serve import standin
+from tests.integration.standin.mining_client import ADD, END, PIN, add, archived, failure, query, run, start
 
 CHANGES = """SELECT operation, rollback, sql_redo FROM v$logmnr_contents
     WHERE seg_owner = 'SHOP' AND table_name = '{}' AND operation <> 'DDL'"""

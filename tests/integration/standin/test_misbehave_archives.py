@@ -8,10 +8,10 @@ from time import monotonic
 
 import oracledb
 import pytest
-from mining_client import add, failure, query, run, start
 
 from pipelines.standin.interface import OraError
 from pipelines.standin.serve import standin
+from tests.integration.standin.mining_client import add, failure, query, run, start
 
 DEADLINE = 20.0
 CONTENTS = "SELECT COUNT(*) FROM v$logmnr_contents"

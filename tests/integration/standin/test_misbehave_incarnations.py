@@ -6,10 +6,10 @@ from itertools import pairwise
 
 import oracledb
 import pytest
-from mining_client import PIN, add, failure, query, run, start
 
 from pipelines.standin.interface import OraError
 from pipelines.standin.serve import standin
+from tests.integration.standin.mining_client import PIN, add, failure, query, run, start
 
 INCARNATIONS = "SELECT status, resetlogs_change#, prior_resetlogs_change#, resetlogs_id FROM v$database_incarnation ORDER BY 2"
 LOGS = """SELECT thread#, sequence#, first_change#, next_change# FROM v$archived_log

@@ -14,11 +14,11 @@ from time import monotonic, sleep
 
 import oracledb
 import pytest
-from mining_client import add, archived, failure, query, run, start
 
 from pipelines.standin.control import LeverFailed, pull_lever
 from pipelines.standin.misbehave import levers
 from pipelines.standin.serve import standin
+from tests.integration.standin.mining_client import add, archived, failure, query, run, start
 
 DEADLINE = 30.0
 CONTENTS = "SELECT scn FROM v$logmnr_contents"

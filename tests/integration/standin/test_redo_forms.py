@@ -6,9 +6,9 @@ from collections import Counter
 
 import oracledb
 import pytest
-from mining_client import add, archived, failure, query, run, start
 
 from pipelines.standin.serve import standin
+from tests.integration.standin.mining_client import add, archived, failure, query, run, start
 
 ROWS = """SELECT thread#, xid, pxid, operation, rollback, scn, row_id, rs_id, ssn FROM v$logmnr_contents
     WHERE src_con_name = 'FREEPDB1'

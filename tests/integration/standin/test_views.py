@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import oracledb
 import pytest
-from mining_client import failure, query, run
 
 from pipelines.standin.serve import standin
+from tests.integration.standin.mining_client import failure, query, run
 
 
 @pytest.fixture(scope="module")

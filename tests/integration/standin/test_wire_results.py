@@ -9,10 +9,10 @@ from decimal import Decimal
 import oracledb
 import pyarrow as pa
 import pytest
-from wire_fake import PASSWORD, SERVICE, USER, FakeInstance, batch, number, rows, text
 
 from pipelines.standin.interface import ColumnInfo, OraError
 from pipelines.standin.wire.server import Listener
+from tests.integration.standin.wire_fake import PASSWORD, SERVICE, USER, FakeInstance, batch, number, rows, text
 
 SQL = "select * from t"
 

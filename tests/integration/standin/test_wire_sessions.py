@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import oracledb
 import pyarrow as pa
 import pytest
-from wire_fake import PASSWORD, SERVICE, FakeInstance, batch, number, rows
 
 from pipelines.standin.interface import Done, OraError
 from pipelines.standin.wire.server import Listener
+from tests.integration.standin.wire_fake import PASSWORD, SERVICE, FakeInstance, batch, number, rows
 
 
 @pytest.fixture

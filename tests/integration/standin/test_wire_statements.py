@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from wire_fake import PASSWORD, SERVICE, USER, FakeInstance, batch, number, rows, text
 
 from pipelines.standin.binds import scan_binds, statement_kind
 from pipelines.standin.interface import Called, Done, OraError
 from pipelines.standin.wire.server import Listener
+from tests.integration.standin.wire_fake import PASSWORD, SERVICE, USER, FakeInstance, batch, number, rows, text
 
 
 @pytest.fixture(scope="module")

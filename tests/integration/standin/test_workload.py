@@ -10,12 +10,12 @@ import sys
 
 import oracledb
 import pytest
-from mining_client import PIN, add, archived, query, run, start
 from typer.testing import CliRunner
 
 from pipelines.standin.cli import app
 from pipelines.standin.serve import standin
 from pipelines.standin.workload import Workload, run_workload
+from tests.integration.standin.mining_client import PIN, add, archived, query, run, start
 
 
 @pytest.fixture(scope="module")

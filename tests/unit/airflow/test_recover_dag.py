@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_dag_runs import names, run
+
+from tests.unit.airflow.test_dag_runs import names, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 

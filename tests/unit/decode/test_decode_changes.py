@@ -7,7 +7,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from redo_text import (
+
+from pipelines.decode.changes import changes_schema, decode_changes
+from pipelines.errors import SchemaConflict
+from pipelines.table import Column, OracleType
+from tests.unit.decode.redo_text import (
     TYPES,
     conditions,
     delete,
@@ -20,10 +24,6 @@ from redo_text import (
     update,
     version,
 )
-
-from pipelines.decode.changes import changes_schema, decode_changes
-from pipelines.errors import SchemaConflict
-from pipelines.table import Column, OracleType
 
 ORDERS = table(ID="NUMBER(10,2)", NAME="VARCHAR2", DAY="DATE")  # ids 11, 12, 13
 

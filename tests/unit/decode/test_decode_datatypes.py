@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from redo_text import TYPES, datetime_bytes, number, number_bytes
 
 from pipelines.decode.datatypes import FAMILIES, family_of, spark_ddl_type, target_type
 from pipelines.decode.datatypes.datetime import datetime_text
 from pipelines.decode.datatypes.number import number_text
 from pipelines.errors import ConfigurationError, SchemaConflict
 from pipelines.table import OracleType
+from tests.unit.decode.redo_text import TYPES, datetime_bytes, number, number_bytes
 
 TARGETS = {
     "NUMBER(10,2)": (OracleType("NUMBER", 22, 10, 2), None, "decimal(10,2)"),

@@ -8,9 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from redo_text import redo_batch, table
 
 from pipelines.decode.changes import decode_changes
+from tests.unit.decode.redo_text import redo_batch, table
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "redo"
 TABLE = table(ID="NUMBER(10,2)", NAME="VARCHAR2", CODE="CHAR", DAY="DATE", AT="TIMESTAMP", TOKEN="RAW", RATE="NUMBER")

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from landing_world import ORDERS, THREE, frame, row, window, write
 
 from pipelines.batch import OpenTransaction
 from pipelines.errors import FormatTooNew, LandingConflict
@@ -15,6 +14,7 @@ from pipelines.land.breaks import Break
 from pipelines.land.landing import Landing
 from pipelines.redo import Position
 from pipelines.scn import Scn
+from tests.unit.land.landing_world import ORDERS, THREE, frame, row, window, write
 
 OPEN = OpenTransaction(3, "1.2.3", 1, 250, None, 4, 400, "SHOP")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from landing_world import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
 from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, LandingUnwritable
 from pipelines.land.chain import captured_since
@@ -18,6 +17,7 @@ from pipelines.land.record import SliceRecord
 from pipelines.manifest import Manifest
 from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.table import TableId
+from tests.unit.land.landing_world import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
 
 @pytest.fixture(params=["local", "memory"])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from mining_world import ORDERS, ORDERS_ID, FakeSession, batch, log, redo, window
 
 from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable, Terminal
 from pipelines.mine.copies import BadCopy, EdgeCut, Reading, mine_whole, with_neighbours
 from pipelines.mine.mining import mine_slice
 from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import LogCopy, Slice
+from tests.unit.mine.mining_world import ORDERS, ORDERS_ID, FakeSession, batch, log, redo, window
 
 
 def two_copies(sequence, first, end):

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mining_world import batch, redo
 
 from pipelines.errors import MiningIncomplete
 from pipelines.mine.mining import lower_case
 from pipelines.mine.pieces import PieceJoiner, bounded
+from tests.unit.mine.mining_world import batch, redo
 
 TEXTS = st.lists(st.one_of(st.none(), st.lists(st.text(max_size=5), min_size=1, max_size=5)), max_size=12)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, frame, log, redo, window
 
 from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
 from pipelines.mine.mining import mine_slice
 from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import LogCopy, Slice
+from tests.unit.mine.mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, frame, log, redo, window
 
 
 def mining(session, logs=LOGS, of=None, **other):

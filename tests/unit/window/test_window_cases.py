@@ -10,11 +10,26 @@ The SCN axis is written above each drawing in hundreds: `1` is SCN 100.
 from __future__ import annotations
 
 import pytest
-from drawn import CURRENT, DBID, GONE, INC, STANDBY, Limits, closed, copy, facts, log, online, opened, plan, trace
 
 from pipelines.redo import Incarnation, Position, RedoThread
 from pipelines.scn import Scn, ScnRange
 from pipelines.window import Lost, NothingNew, Sealed, Wait, incarnation_at, missing_logs, next_whole_scn, plan_window
+from tests.unit.window.drawn import (
+    CURRENT,
+    DBID,
+    GONE,
+    INC,
+    STANDBY,
+    Limits,
+    closed,
+    copy,
+    facts,
+    log,
+    online,
+    opened,
+    plan,
+    trace,
+)
 
 ONE = [log(1, 1, 50, 200), log(1, 2, 200, 300), log(1, 3, 300, 400)]
 ON_1 = online(1, 4, 400)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from drawn import GONE, INC, Limits, closed, copy, disabled, facts, log, online, opened, plan, trace
 
 from pipelines.redo import Incarnation, LogFile
 from pipelines.scn import Scn
 from pipelines.window.plan import Lost, NothingNew, Sealed, Wait
+from tests.unit.window.drawn import GONE, INC, Limits, closed, copy, disabled, facts, log, online, opened, plan, trace
 
 ONE = [log(1, 1, 100, 200), log(1, 2, 200, 300)]
 TWO = [log(2, 1, 100, 150), log(2, 2, 150, 250)]

@@ -11,11 +11,11 @@ from itertools import pairwise
 
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
-from redo_history import DBID, History, read
 
 from pipelines.redo import Position
 from pipelines.scn import Scn
 from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, next_whole_scn, plan_window
+from tests.unit.window.redo_history import DBID, History, read
 
 
 @dataclass(frozen=True)

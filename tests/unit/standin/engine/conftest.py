@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from engine_world import logon, open_database
+
+from tests.unit.standin.engine.engine_world import logon, open_database
 
 
 @pytest.fixture

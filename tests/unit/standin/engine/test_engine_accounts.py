@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from engine_world import code_of, logon, open_database, run
 
 from pipelines.standin.engine import catalog
 from pipelines.standin.engine.catalog import register_view
 from pipelines.standin.interface import ColumnInfo, OraError
+from tests.unit.standin.engine.engine_world import code_of, logon, open_database, run
 
 
 @pytest.fixture

@@ -4,11 +4,10 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from engine_world import archived_redo, logon, open_database, run
-
 from pipelines.standin.engine.instance import Database
 from pipelines.standin.engine.options import DatabaseOptions
 from pipelines.standin.redo_file import Op, read_header
+from tests.unit.standin.engine.engine_world import archived_redo, logon, open_database, run
 
 
 def busy(database, count=300):

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from engine_world import code_of, logon, run
 
 from pipelines.standin.engine import plsql
 from pipelines.standin.engine.plsql import Parameter, Procedures
 from pipelines.standin.interface import OraError
+from tests.unit.standin.engine.engine_world import code_of, logon, run
 
 
 @pytest.fixture

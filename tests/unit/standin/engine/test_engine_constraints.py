@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from engine_world import code_of, run
+
+from tests.unit.standin.engine.engine_world import code_of, run
 
 REFUSED = {
     "primary key": ("INSERT INTO c (id, code) VALUES (1, 'z')", 1),

@@ -5,10 +5,10 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from engine_world import changes, code_of, logon, run
 
 from pipelines.standin.interface import OraError
 from pipelines.standin.redo_file import Op
+from tests.unit.standin.engine.engine_world import changes, code_of, logon, run
 
 
 @pytest.fixture

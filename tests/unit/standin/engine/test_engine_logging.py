@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from engine_world import changes, logon, open_database, redo, run
 
 from pipelines.standin.redo_file import Op
+from tests.unit.standin.engine.engine_world import changes, logon, open_database, redo, run
 
 TABLE = "CREATE TABLE t (id NUMBER PRIMARY KEY, a NUMBER, b VARCHAR2(9), u NUMBER UNIQUE)"
 UPDATE = "UPDATE t SET a = 2 WHERE id = 1"

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from engine_world import code_of, fetched, logon, open_database, run
+
+from tests.unit.standin.engine.engine_world import code_of, fetched, logon, open_database, run
 
 
 @pytest.fixture

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from engine_world import changes, code_of, redo, run
 
 from pipelines.standin.interface import OraError
 from pipelines.standin.redo_file import Op
+from tests.unit.standin.engine.engine_world import changes, code_of, redo, run
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from datetime import datetime
 from decimal import Decimal
 
 import pytest
-from engine_world import changes, run
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.standin.engine.rowids import row_of, rowid_text
 from pipelines.standin.engine.values import encode_number, number_text, plain
 from pipelines.standin.logminer import literals
+from tests.unit.standin.engine.engine_world import changes, run
 
 # facts/LOGMINER.md 5.4
 NUMBERS = {

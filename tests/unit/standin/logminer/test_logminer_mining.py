@@ -1,12 +1,12 @@
 import os
 
 import pytest
-from logminer_world import PDB, World, frame, insert
 
 from pipelines.standin.interface import OraError
 from pipelines.standin.logminer import listing, package
 from pipelines.standin.model import ArchivedCopy, OnlineLog, RedoThreadState
 from pipelines.standin.redo_file import Op
+from tests.unit.standin.logminer.logminer_world import PDB, World, frame, insert
 
 
 @pytest.fixture
