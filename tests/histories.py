@@ -244,8 +244,6 @@ class Session:
     instance: str
     connection: Any
     held: set[tuple[str, int]] = field(default_factory=set)  # keys it may hold locks of
-    touched: set[str] = field(default_factory=set)  # tables its transaction has changed
-    parallel: set[str] = field(default_factory=set)  # tables its transaction has changed by parallel DML
     written: int = 0
 
     def execute(self, sql: str, rows: list[list[Any]] | None = None) -> bool:
@@ -301,14 +299,7 @@ class Players:
         wanted = {(table, key + reach) for key in keys for reach in (0, REACH.get(kind, 0))}
         if any(wanted & other.held for other in self.sessions if other is not session):
             return
-        if kind.startswith("parallel") and table in session.touched:
-            return  # ORA-12839, unless all of it was taken back: then as below
-        if table in session.parallel:
-            return  # ORA-12838, unless the parallel statement failed: then Redolake stops the table (two threads, one ROWID)
         session.held |= wanted
-        if kind.startswith("parallel"):
-            session.parallel.add(table)
-        session.touched.add(table)
         insert = INSERT.format(t=table)
         if kind == "insert":
             session.execute(insert, [binds(session, keys[0])])
@@ -328,8 +319,6 @@ class Players:
     def end(self, session: Session, word: str) -> None:
         session.execute(word)
         session.held.clear()
-        session.touched.clear()
-        session.parallel.clear()
 
     def switch(self, instance: str | None = None) -> None:
         """As a DBA does it, over a connection of its own."""

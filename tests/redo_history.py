@@ -146,15 +146,21 @@ class History:
         for by in servers:
             if self.random.random() < 0.7:
                 self.write(writer, 1, self.new_row_id(writer, fresh=True), None, (self.new_key(writer), self.text()), by)
-        if self.random.random() < 0.2:  # it fails, and the servers' transactions end for themselves
+        if self.random.random() < 0.3:  # it fails: what it has changed may be changed again
+            writer.shared -= {done.row_id for done in writer.undo[mark:]}
             self.undo_to(writer, mark)
-            self.tick()
-            for by in servers:
-                if by.begun:
-                    self.row(by, 36)
-            self.settle(writer.numbers[first:], ROLLED_BACK)
-            del writer.numbers[first:]
-            writer.servers = [by for by in writer.servers if by not in servers]
+            if self.random.random() < 0.7:
+                self.end_servers(writer, servers, first)
+
+    def end_servers(self, writer: Open, servers: list[Server], first: int) -> None:
+        """The transactions of a failed statement's servers end for themselves."""
+        self.tick()
+        for by in servers:
+            if by.begun:
+                self.row(by, 36)
+        self.settle(writer.numbers[first:], ROLLED_BACK)
+        del writer.numbers[first:]
+        writer.servers = [by for by in writer.servers if by not in servers]
 
     def commit(self, writer: Open) -> None:
         scn, thread = self.last_commit

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from pipelines.assemble.census import Census, take_census
 from pipelines.assemble.dropped import count_dropped, mark_dropped, read_lives
 from pipelines.assemble.landed import read_rows
-from pipelines.assemble.parallel_dml import tell_coordinators
+from pipelines.assemble.parallel_dml import stop_unordered, tell_coordinators
 from pipelines.assemble.subjects import Subject, attribute
 from pipelines.assemble.survey import Survey, survey
 from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends
@@ -54,6 +54,9 @@ def assembled(
     if found.parallel_rows:
         rows = tell_coordinators(rows)
     joined = join_ends(rows, found.ends, parallel=found.parallel_rows > 0)
-    marked = mark_dropped(cancel_undone(joined) if found.undo_rows else joined, lives := read_lives(rows, dropped))
+    matched = cancel_undone(joined) if found.undo_rows else joined
+    if found.parallel_rows:
+        matched = stop_unordered(matched)
+    marked = mark_dropped(matched, lives := read_lives(rows, dropped))
     changes = dispose(marked, subjects).localCheckpoint()
     return Assembled(rows, changes, found, take_census(changes), count_dropped(changes, lives, subjects))

@@ -50,7 +50,7 @@ def join_own_ends(changes: DataFrame, ended: DataFrame) -> DataFrame:
     decided = contradicted & rolled_back.isNotNull()
     return told.withColumns(
         {
-            "problem": F.coalesce("problem", F.when(contradicted, _contradiction()), _two_threads()),
+            "problem": F.coalesce("problem", F.when(contradicted, _contradiction())),
             "settled_scn": F.greatest(commit_scn, own_scn),
             "commit_scn": F.when(~undone, F.when(decided, F.least(commit_scn, own_scn)).otherwise(commit_scn)),
             "rolled_back": F.when(undone, True).when(decided, False).otherwise(rolled_back),
@@ -70,13 +70,13 @@ def _contradiction() -> Expression:
     )  # fmt: skip
 
 
-def _two_threads() -> Expression:
-    """Within one transaction rows of two redo threads have no order but their SCN, which two of them may share."""
+def stop_unordered(changes: DataFrame) -> DataFrame:
+    """Sets `problem` on changes of one row that stand on two redo threads: within one transaction these have no order but
+    their SCN, which two of them may share. What a statement that failed has undone needs none."""
     same_row = Window.partitionBy("subject", "con_id", deciding_xid(), "object_id", "row_id")
-    several = F.min("thread").over(same_row) != F.max("thread").over(same_row)
-    what = F.concat(
-        F.lit("parallel DML: servers on two redo threads change the row with ROWID "), F.coalesce("row_id", F.lit("none"))
-    )
-    return F.when(
-        several & F.coalesce(~F.col("rolled_back"), F.lit(False)), F.concat(what, F.lit(", transaction "), deciding_xid())
-    )
+    stands = ~F.col("undone") & F.coalesce(~F.col("rolled_back"), F.lit(False))
+    thread = F.when(stands, F.col("thread"))
+    several = stands & (F.min(thread).over(same_row) != F.max(thread).over(same_row))
+    row = F.concat(F.coalesce("row_id", F.lit("none")), F.lit(", transaction "), deciding_xid())
+    what = F.concat(F.lit("parallel DML: servers on two redo threads change the row with ROWID "), row)
+    return changes.withColumn("problem", F.coalesce("problem", F.when(several, what)))

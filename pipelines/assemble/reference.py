@@ -57,7 +57,6 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
             committed = row["operation_code"] == COMMIT
             ends[row["con_id"], row["xid"]] = End((row["scn"], row["thread"], row["rs_id"]) if committed else None)
     changes = sorted((r for r in resolved if r["operation_code"] in INVERSE), key=place)
-    spread = rows_on_several_threads(changes)
     by_transaction: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
     for row in changes:
         by_transaction[row["con_id"], row["xid"], deciding_xid(row)].append(row)
@@ -65,7 +64,8 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
     for (con_id, xid, decider), mine in by_transaction.items():
         own = ends.get((con_id, xid)) if decider != xid else None
         fates += fates_of_transaction(mine, decider, ends.get((con_id, decider)), own)
-    told = [replace(f, problem=True) if f.commit is not None and row_name(f.row) in spread else f for f in fates]
+    spread = rows_on_several_threads(fate.row for fate in fates if fate.disposition == "applied")
+    told = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in fates]
     placed = [placed_fate(fate, position, until) for fate in told]
     return sorted(placed, key=lambda fate: (fate.commit or (0, 0, ""), place(fate.row)))
 

@@ -269,6 +269,30 @@ def test_parallel_dml_that_contradicts_itself_stops_its_table(spark, tmp_path: P
     assert found.census.balance(0, found.survey).difference == 0
 
 
+@pytest.mark.parametrize("ends", [[], [36]], ids=["undone", "undone, and the servers roll back"])
+def test_what_servers_on_two_threads_undid_says_nothing_of_the_rows_order(spark, tmp_path: Path, ends: list[int]) -> None:
+    """Two statements over servers on two threads fail; then the session changes the row by itself."""
+    failed = [
+        row
+        for n, xid in enumerate(("5.1.1", "6.1.1"))
+        for row in (
+            server_row(3 * n, 20 + 3 * n, 3, xid, row_id="R", thread=1 + n),
+            server_row(3 * n + 1, 21 + 3 * n, 3, xid, row_id="R", thread=1 + n, rollback=True),
+            *(server_row(3 * n + 2, 22 + 3 * n, code, xid, thread=1 + n) for code in ends),
+        )
+    ]
+    stands = [a_row(8, 40, 3, xid=COORDINATOR, row_id="R"), a_row(9, 41, 7, xid=COORDINATOR)]
+
+    found = assembled_rows(spark, tmp_path, [*failed, *stands])
+
+    what = "rolled_back" if ends else "undone"
+    assert fates(found) == {(row["xid"], row["ordinal"]): what for row in failed if row["operation_code"] == 3} | {
+        (COORDINATOR, 8): "applied"
+    }
+    assert not found.census.problems
+    assert found.census.balance(0, found.survey).difference == 0
+
+
 def test_a_snapshot_lets_go_of_a_contradiction_only_above_every_end(spark, tmp_path: Path) -> None:
     rows = [server_row(0, 20, 1, "5.1.1"), server_row(1, 30, 7, "5.1.1"), a_row(2, 32, 7, xid=COORDINATOR)]
 

@@ -34,6 +34,12 @@ def test_the_histories_hold_what_they_promise() -> None:
     assert any(rs_id != f"0x{number:06x}.00000001.0010" for rs_id, number in undo), "no undo row before its change"
     assert any(a["scn"] > b["scn"] for history in histories for a, b in itertools.pairwise(history)), "no late row"
     assert any(count > 1 for counted in commits for count in counted.values()), "no commits at one SCN"
+    assert any(map(changed_on_two_threads, histories)), "no row changed on a second thread after a parallel statement failed"
+
+
+def changed_on_two_threads(rows: list[dict[str, Any]]) -> bool:
+    changes = [(row["thread"], row["pxid"] or row["xid"], row["row_id"]) for row in rows if row["operation_code"] in (1, 2, 3)]
+    return len({change[1:] for change in changes}) < len(set(changes))
 
 
 @settings(max_examples=1000, deadline=None)
