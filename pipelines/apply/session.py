@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Literal
 
 from pyspark.sql import SparkSession
@@ -23,6 +24,7 @@ SESSION = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+LOGGING = Path(__file__).with_name("log4j2.properties")
 SERVER = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 
 
@@ -46,6 +48,7 @@ def open_session(
         prepare_this_process()
         builder = builder.master(master_or_remote or "local[2]")
         settings.setdefault("spark.jars", ",".join(delta_jars()))
+        settings.setdefault("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
