@@ -85,6 +85,7 @@ def start(
     server_commits: Annotated[bool, typer.Option(help="Servers of parallel DML write a COMMIT of their own.")] = True,
     forgets_sequences: Annotated[bool, typer.Option(help="XIDSQN 4294967295 on undo rows whose START was not read.")] = False,
     private_strands: Annotated[bool, typer.Option(help="Redo of open transactions reaches the log late.")] = False,
+    reuses_rowids: Annotated[bool, typer.Option(help="A new row may take the ROWID of one that is gone.")] = False,
     undo_first: Annotated[bool, typer.Option(help="Undo rows in front of what they undo, as 19.13 may show them.")] = False,
 ) -> None:
     """Start a stand-in and serve until SIGTERM or Ctrl-C."""
@@ -103,6 +104,7 @@ def start(
             commits_of_servers=server_commits,
             forgets_sequences=forgets_sequences,
             private_strands=private_strands,
+            reuses_rowids=reuses_rowids,
             undo_first=undo_first,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),

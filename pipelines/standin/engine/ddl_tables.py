@@ -247,6 +247,7 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
         raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
     store.rows.clear()
     store.next_row = 0
+    store.freed.clear()
     for index in store.indexes:
         index.entries.clear()
     table = store.definition

@@ -26,5 +26,6 @@ class DatabaseOptions:
     commits_of_servers: bool = True  # parallel servers write a COMMIT of their own, at the coordinator's SCN; or only he does
     forgets_sequences: bool = False  # XIDSQN 4294967295 on undo and ROLLBACK rows whose START LogMiner has not read
     private_strands: bool = False  # redo reaches the log late, with lower SCNs than what is there already
+    reuses_rowids: bool = False  # an insert takes the place of a row that is gone, the last one freed first
     undo_first: bool = False  # as 19.13 may: an undo row in front of the row it undoes, under the same SCN, RS_ID and SSN
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time

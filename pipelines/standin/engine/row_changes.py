@@ -25,14 +25,10 @@ class RowChanges:
         self._author: Undo | None = None  # the change that is being made or taken back
 
     def insert(self, tx: Transaction, store: TableStore, values: Row) -> int:
-        row = store.next_row
-        store.next_row = row + 1
-        version = Version(UNCOMMITTED, values, tx)
-        store.rows[row] = [version]
-        tx.versions.append(version)
+        row, version, is_new = self._place(tx, store, values)
         for index in store.indexes:
             index.add(values, row)
-        self._undoable(tx, Undo(store, row, Op.INSERT, None, version, True))
+        self._undoable(tx, Undo(store, row, Op.INSERT, None, version, is_new))
         layout = store.layout
         if not layout.lobs:
             self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
@@ -43,6 +39,17 @@ class RowChanges:
         for segment_id, content in contents.items():
             self._write_lob(tx, store, row, segment_id, content)
         return row
+
+    def _place(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
+        row = store.take_freed(tx) if self._database.options.reuses_rowids else None
+        if row is not None and row in store.rows:
+            return row, *self._put(tx, store, row, values)
+        if row is None:
+            row, store.next_row = store.next_row, store.next_row + 1
+        version = Version(UNCOMMITTED, values, tx)
+        store.rows[row] = [version]
+        tx.versions.append(version)
+        return row, version, True
 
     def _write_lob(
         self, tx: Transaction, store: TableStore, row: int, segment_id: int, content: bytes | None, *, rollback: bool = False
@@ -75,6 +82,7 @@ class RowChanges:
     def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
         version, is_new = self._put(tx, store, row, None)
         self._undoable(tx, Undo(store, row, Op.DELETE, old, version, is_new))
+        self._free(store, row)
         layout = store.layout
         positions = tuple(i for i in range(len(old)) if i not in layout.lobs)
         self._write(tx, store, row, Op.DELETE, before=layout.encode(old, positions))
@@ -113,10 +121,7 @@ class RowChanges:
             for i in sorted(layout.lobs, reverse=True):
                 if present is not None and i < len(present) and present[i] is not None:
                     self._write_lob(tx, store, row, layout.segment_ids[i], b"", rollback=True)
-            del store.rows[row]
-            if present is not None:
-                for index in store.indexes:
-                    index.remove(store.padded(present), row)
+            self._take_back_insert(undo, present)
             self._write(tx, store, row, Op.DELETE, rollback=True)
             return
         assert undo.old is not None
@@ -130,6 +135,25 @@ class RowChanges:
             self._write(tx, store, row, Op.INSERT, rollback=True, after=layout.encode(undo.old, positions))
         else:
             self._take_back_update(tx, undo, store.padded(undo.old))
+
+    def _take_back_insert(self, undo: Undo, present: Row | None) -> None:
+        store, row = undo.store, undo.row
+        self._free(store, row)
+        if not undo.new_version:
+            undo.version.values = None
+            return
+        undo.version.tx = None
+        store.rows[row].pop()
+        if store.rows[row]:  # it had taken the place of a deleted row
+            return
+        del store.rows[row]
+        if present is not None:
+            for index in store.indexes:
+                index.remove(store.padded(present), row)
+
+    def _free(self, store: TableStore, row: int) -> None:
+        if self._database.options.reuses_rowids:
+            store.freed.append(row)
 
     def _take_back_update(self, tx: Transaction, undo: Undo, old: Row) -> None:
         """One undo row for each row that the update had written, the last of them first."""

@@ -61,6 +61,7 @@ class TableStore:
         self.definition = definition
         self.rows: dict[int, list[Version]] = {}
         self.next_row = 0
+        self.freed: list[int] = []  # rows that were deleted, or whose insert was undone, if they are to be used again
         self.indexes: list[Index] = []
         self.locks: dict[int, Transaction] = {}  # SELECT .. FOR UPDATE
         self.created_scn = scn
@@ -112,6 +113,16 @@ class TableStore:
             values = version.values
             if values is not None:
                 yield row, values if len(values) == width else values + pad[len(values) :]
+
+    def take_freed(self, tx: Transaction) -> int | None:
+        """The row freed last whose place `tx` may take: gone for good, or by its own hand."""
+        for at in range(len(self.freed) - 1, -1, -1):
+            row = self.freed[at]
+            version = self.rows[row][-1] if row in self.rows else None
+            if self.owner_of(row) in (None, tx) and (version is None or version.values is None):
+                del self.freed[at]
+                return row
+        return None
 
     def owner_of(self, row: int) -> Transaction | None:
         """The open transaction that holds the row's lock."""

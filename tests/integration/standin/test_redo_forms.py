@@ -182,6 +182,44 @@ def test_undo_rows_may_come_before_what_they_undo(undo_first):
     assert rows[3][5:] == rows[4][5:]
 
 
+def test_a_rowid_may_be_used_again_before_its_transaction_ends():
+    with standin(reuses_rowids=True) as oracle, oracle.connect("SHOP") as shop, oracle.connect("SHOP") as other:
+        run(
+            shop,
+            "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)",
+            "INSERT INTO t VALUES (1, 0)",
+            "INSERT INTO t VALUES (2, 0)",
+        )
+        shop.commit()
+        begun = query(shop, "SELECT id, n FROM t")
+        since = logs_of(oracle)
+        for _ in range(2):
+            with pytest.raises(oracledb.IntegrityError):
+                run(shop, "INSERT INTO t VALUES (1, 1)")
+        run(shop, "INSERT INTO t VALUES (3, 0)", "DELETE FROM t WHERE id = 1", "SAVEPOINT s", "INSERT INTO t VALUES (1, 1)")
+        run(shop, "UPDATE t SET n = 2 WHERE id = 1")
+        assert query(other, "SELECT id, n FROM t") == begun
+        run(shop, "ROLLBACK TO SAVEPOINT s")
+        assert query(shop, "SELECT id FROM t ORDER BY id") == [(2,), (3,)]
+        run(shop, "INSERT INTO t VALUES (4, 0)")
+        shop.commit()
+        assert query(other, "SELECT id, n FROM t ORDER BY id") == [(2, 0), (3, 0), (4, 0)]
+        rows = [(operation, rollback, row_id) for _, _, _, operation, rollback, _, row_id, *_ in Redo(oracle, since).rows]
+    third, first = rows[1][2], rows[6][2]
+
+    assert rows[1:-1] == [
+        *[("INSERT", 0, third), ("DELETE", 1, third)] * 2,
+        ("INSERT", 0, third),
+        ("DELETE", 0, first),
+        ("INSERT", 0, first),
+        ("UPDATE", 0, first),
+        ("UPDATE", 1, first),
+        ("DELETE", 1, first),
+        ("INSERT", 0, first),
+    ]
+    assert third != first
+
+
 @pytest.fixture
 def private_strands():
     with standin(private_strands=True) as running:
