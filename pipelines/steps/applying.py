@@ -283,6 +283,7 @@ def changes(table: TableResult) -> dict[str, int]:
 def resume(pipeline: Pipeline, tables: Sequence[str]) -> dict[str, Any]:
     """Release held tables; the next apply catches them up from their own position."""
     with workplace(pipeline) as work:
+        correct_ledger(work)
         resumed = []
         for text in tables:
             table = TableId.parse(text)

@@ -190,6 +190,14 @@ def test_a_table_to_be_read_anew_is_held_also_in_a_rebuilt_ledger_and_cannot_be_
     assert (entry.state, entry.place) == ("live", (FIRST, 410))
 
 
+def test_a_held_table_is_resumed_also_where_the_ledger_was_lost(beside: Beside) -> None:
+    beside.load(120)
+    beside.batch(beside.window(100, 200))
+    beside.batch(beside.window(200, 300), state="held")
+
+    assert resume(beside.pipeline, ["SHOP.ORDERS"]) == {"resumed": ["SHOP.ORDERS"]}
+
+
 def test_scns_that_were_set_back_count_in_their_incarnation(beside: Beside, work: Workplace) -> None:
     beside.break_(200, 130, end_in=SECOND, dropped=(OPEN,), of=120)
     beside.batch(beside.window(130, 160, SECOND))
