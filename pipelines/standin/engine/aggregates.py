@@ -38,11 +38,15 @@ class Aggregate:
     info: ColumnInfo
     counts: bool
 
-    def of(self, rows: Sequence[Any], frame: Frame) -> Any:
-        run = self.value
+    def of(self, rows: Sequence[tuple[int | None, Any]], frame: Frame, address: Callable[[int | None, Frame], None]) -> Any:
+        """`rows` are numbered; `address` tells the frame where one of them lies, for ROWID."""
+        run, values = self.value, []
         if run is None:
             return len(rows)
-        values = [v for row in rows if (v := run(row, frame)) is not None]
+        for number, row in rows:
+            address(number, frame)
+            if (value := run(row, frame)) is not None:
+                values.append(value)
         if self.distinct:
             values = list(dict.fromkeys(values))
         return self.fold(values) if values or self.counts else None

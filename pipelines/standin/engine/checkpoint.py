@@ -13,7 +13,7 @@ from pipelines.standin.model import DatabaseState
 if TYPE_CHECKING:
     from pipelines.standin.engine.instance import Database
 
-FORMAT = 2
+FORMAT = 3
 _FILE = "database.checkpoint"
 
 StoreKey = tuple[int, str, str]
@@ -48,7 +48,7 @@ def _rows_of(store: TableStore) -> dict[str, Any]:
         "created_scn": store.created_scn,
         "structure_scn": store.structure_scn,
         "pad": store.pad,
-        "indexes": [(i.name, i.columns, i.unique) for i in store.indexes],
+        "indexes": [(i.name, i.columns, i.unique, i.object_id) for i in store.indexes],
     }
 
 

@@ -137,6 +137,7 @@ def _referenced_key(session: EngineSession, store: TableStore, clause: Constrain
 
 
 def add_index(session: EngineSession, store: TableStore, index: Index, duplicate_code: int = 1452) -> None:
+    index.object_id = session.database.next_object_id()
     store.indexes.append(index)
     store.refresh(frozenset(session.database.state.supplemental))
     store.reindex(index)

@@ -218,6 +218,7 @@ FUNCTIONS: dict[str, Function] = {
     "ADD_MONTHS": Function(_add_months, datatypes.DATE),
     "LAST_DAY": Function(lambda frame, v: v.replace(day=calendar.monthrange(v.year, v.month)[1]), datatypes.DATE),
     "HEXTORAW": Function(lambda frame, v: bytes.fromhex(v), datatypes.RAW),
+    "ROWIDTOCHAR": Function(lambda frame, v: v, datatypes.text_info(18)),
     "RAWTOHEX": Function(lambda frame, v: v.hex().upper(), _TEXT),
     "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: v.encode(), datatypes.RAW),
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),

@@ -302,8 +302,8 @@ class SelectPlan:
         if limit is not None:
             found = islice(found, limit)
         if self.aggregates:
-            rows = [values for _, values in found]
-            return iter([tuple(a.of(rows, frame) for a in self.aggregates)])
+            rows = list(found)
+            return iter([tuple(a.of(rows, frame, self._address) for a in self.aggregates)])
         if self.order:
             found = iter(self._sorted(list(found), frame))
         answers: Tuples = self._projected(found, frame)

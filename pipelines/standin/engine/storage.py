@@ -27,8 +27,8 @@ class Version:
 class Index:
     """Key values to the rows that have or had them; whoever looks up checks the row itself."""
 
-    def __init__(self, name: str, columns: tuple[str, ...], unique: bool) -> None:
-        self.name, self.columns, self.unique = name, columns, unique
+    def __init__(self, name: str, columns: tuple[str, ...], unique: bool, object_id: int = 0) -> None:
+        self.name, self.columns, self.unique, self.object_id = name, columns, unique, object_id
         self.positions: tuple[int, ...] = ()
         self.entries: dict[tuple[Any, ...], set[int]] = {}
 

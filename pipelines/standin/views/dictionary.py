@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pipelines.standin.logminer.dictionary import recycled_name
 from pipelines.standin.model import SqlType, TableColumn, TableDef
 from pipelines.standin.views.family import Entry, family, yes
+from pipelines.standin.views.keys import listed_indexes
 
 if TYPE_CHECKING:
     from pipelines.standin.engine.instance import Database
@@ -76,15 +77,19 @@ def user_columns(database: Database) -> Iterator[Entry]:
 
 def objects(database: Database) -> Iterator[Entry]:
     for t in database.state.tables.values():
-        changed = t.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
-        yield Entry(
-            t.con_id, t.owner, t,
-            (
-                t.owner, t.name, None, t.object_id, t.data_object_id, "TABLE", t.created, t.last_ddl, changed, "VALID", "N",
-                "N",
-                "N", "N",
-            ),
-        )  # fmt: skip
+        yield _object(t, t.name, "TABLE", t.object_id, t.data_object_id)
+    for t, index in listed_indexes(database):
+        yield _object(t, index.name, "INDEX", index.object_id, index.object_id)
+
+
+def _object(table: TableDef, name: str, kind: str, object_id: int, data_object_id: int) -> Entry:
+    """An index has no dates of its own here: those of its table."""
+    changed = table.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
+    values = (
+        table.owner, name, None, object_id, data_object_id, kind, table.created, table.last_ddl, changed, "VALID",
+        "N", "N", "N", "N",
+    )  # fmt: skip
+    return Entry(table.con_id, table.owner, table, values)
 
 
 def recycle_bin(database: Database) -> Iterator[Entry]:

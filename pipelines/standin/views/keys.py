@@ -52,7 +52,7 @@ def constraint_columns(database: Database) -> Iterator[Entry]:
                 yield Entry(t.con_id, t.owner, t, (t.owner, c.name, t.name, column, None if c.kind == "C" else position))
 
 
-def _indexes(database: Database) -> Iterator[tuple[TableDef, Index]]:
+def listed_indexes(database: Database) -> Iterator[tuple[TableDef, Index]]:
     """Those of keys and those made by CREATE INDEX; the engine's own for foreign keys are none of Oracle's."""
     for store in database.stores.values():
         table = store.definition
@@ -63,7 +63,7 @@ def _indexes(database: Database) -> Iterator[tuple[TableDef, Index]]:
 
 
 def indexes(database: Database) -> Iterator[Entry]:
-    for t, index in _indexes(database):
+    for t, index in listed_indexes(database):
         unique = "UNIQUE" if index.unique else "NONUNIQUE"
         values = (
             t.owner, index.name, "NORMAL", t.owner, t.name, "TABLE", unique, "DISABLED", "USERS", "VALID", "NO", "N", "VISIBLE",
@@ -72,7 +72,7 @@ def indexes(database: Database) -> Iterator[Entry]:
 
 
 def index_columns(database: Database) -> Iterator[Entry]:
-    for t, index in _indexes(database):
+    for t, index in listed_indexes(database):
         lengths = {c.name: (c.type.length, c.type.chars) for c in t.columns}
         for position, column in enumerate(index.columns, 1):
             length, chars = lengths.get(column, (22, 0))

@@ -53,6 +53,36 @@ def test_truncate_empties_the_segment_and_gives_it_a_new_id(database, shop):
     assert run(shop, "SELECT id, b FROM t") == [(1, 3)]
 
 
+def test_a_move_gives_every_row_another_rowid_and_leaves_a_ddl_alone_in_the_redo(database, shop):
+    run(shop, "CREATE TABLE heap (a NUMBER)")
+    for value in (1, 1, 2):
+        run(shop, f"INSERT INTO heap VALUES ({value})")
+    shop.commit()
+    run(shop, "DELETE FROM heap WHERE ROWID = (SELECT MIN(ROWID) FROM heap)")
+    shop.commit()
+    before = run(shop, "SELECT ROWID, a FROM heap")
+    written = len(redo(database))
+    run(shop, "ALTER TABLE heap MOVE")
+    after = run(shop, "SELECT ROWIDTOCHAR(ROWID), a FROM heap")
+
+    assert [a for _, a in before] == [a for _, a in after] == [1, 2]
+    assert len({rowid for rowid, _ in (*before, *after)}) == 4
+    assert [r.op for r in redo(database)[written:] if r.op not in (Op.START, Op.COMMIT)] == [Op.DDL]
+    assert code_of(shop, "ALTER TABLE heap MOVE ONLINE") == 933
+
+
+@pytest.mark.usefixtures("t")
+def test_an_index_that_is_made_anew_is_another_object(shop):
+    ids = []
+    for _ in range(2):
+        run(shop, "CREATE UNIQUE INDEX by_a ON t (a)")
+        ids += run(shop, "SELECT object_id FROM all_objects WHERE object_name = 'BY_A' AND object_type = 'INDEX'")
+        run(shop, "DROP INDEX by_a")
+
+    assert len(set(ids)) == 2
+    assert run(shop, "SELECT object_id FROM all_objects WHERE object_name = 'BY_A'") == []
+
+
 @pytest.mark.usefixtures("t")
 def test_a_dropped_table_goes_to_the_recycle_bin_as_two_ddls(database, shop):
     object_id = database.state.tables[KEY].object_id
