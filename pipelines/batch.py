@@ -436,6 +436,6 @@ def _version(body: dict[str, Any]) -> TableVersion:
             **body,
             "table": TableId(**body["table"]),
             "columns": tuple(_column(c) for c in body["columns"]),
-            "key": tuple(body["key"]),
+            "key": tuple(body["key"]),  # without a kind, of which older Redolakes knew one only, it is the primary key
         }
     )

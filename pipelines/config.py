@@ -16,7 +16,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import TableId
+from pipelines.table import KeyPolicy, TableId
 
 CONFIG_VARIABLE = "REDOLAKE_CONFIG"
 DEFAULT_FILE = "pipelines.yml"
@@ -33,8 +33,20 @@ def parse_bytes(value: object) -> object:
     return value
 
 
+def parse_key(value: object) -> object:
+    """`primary`, `rowid`, `append`, or column names, upper-cased unless they stand in double quotes."""
+    if isinstance(value, str) and value in ("primary", "rowid", "append"):
+        return value
+    if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
+        names = [name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name.upper() for name in value]
+        if len(set(names)) == len(names):
+            return tuple(names)
+    raise ValueError("not a key: write primary, rowid, append, or the columns of a unique index as a list, e.g. [CODE, DAY]")
+
+
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
 ColumnRule = Literal["string"] | int
+Key = Annotated[Literal["primary", "rowid", "append"] | tuple[str, ...], BeforeValidator(parse_key)]
 
 
 class Settings(BaseModel):
@@ -87,6 +99,11 @@ class Table(Settings):
 
     table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
     target: str | None = Field(None, description="path under the lake; default: owner/name in lower case")
+    key: Key = Field(
+        "primary",
+        description="what tells its rows apart: `primary`; columns of a unique index that are NOT NULL, e.g. `[CODE, DAY]`; "
+        "`rowid`, which the Delta table then has as `_rowid`; `append` for a table that only gets INSERTs",
+    )
     columns: dict[str, ColumnRule] = Field(
         default_factory=dict, description="NUMBER without precision: a scale for DECIMAL(38, scale), or `string`"
     )
@@ -113,6 +130,10 @@ class Table(Settings):
     @property
     def id(self) -> TableId:
         return TableId.parse(self.table)
+
+    @property
+    def key_policy(self) -> KeyPolicy:
+        return KeyPolicy(self.key) if isinstance(self.key, str) else KeyPolicy("columns", self.key)
 
     @property
     def path(self) -> str:

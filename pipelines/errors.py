@@ -17,6 +17,7 @@ RedolakeError
     ├── LandingConflict      what lies at a path is not what should lie there
     ├── LandingUnwritable    the landing refuses what is written: permission, full disk
     ├── ValueDoesNotFit      a value the target type cannot hold
+    ├── KeyNeeded            a row of a table that was declared append-only was changed, and nothing tells which one
     ├── SchemaConflict       a DDL or dictionary state that is not followed
     ├── TableHeld            tables were held; the others went on
     ├── InvariantBroken      counts that must be equal are not
@@ -118,6 +119,10 @@ class LandingUnwritable(Terminal):
 
 
 class ValueDoesNotFit(Terminal):
+    pass
+
+
+class KeyNeeded(Terminal):
     pass
 
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from pipelines.scn import Scn
+
+KeyKind = Literal["primary", "columns", "rowid", "append"]
+ROWID_COLUMN = 0  # the column id of ROWID, which is no column of the segment; those of columns begin at 1
+ROWID_NAME = "_rowid"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,8 +82,33 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class KeyPolicy:
+    """What tells the rows of a table apart, as a person declared it; `columns` only where they are what does."""
+
+    kind: KeyKind = "primary"
+    columns: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"[{', '.join(self.columns)}]" if self.kind == "columns" else self.kind
+
+
+PRIMARY = KeyPolicy()
+
+
+@dataclass(frozen=True, slots=True)
+class UniqueIndex:
+    """A valid unique index on plain columns; a unique constraint is its index. `object_id` is new whenever it is made anew,
+    and None where this user may not see it."""
+
+    name: str
+    object_id: int | None
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TableVersion:
-    """The columns a table has from `from_scn` to its next DDL. `key` holds column ids, in key order."""
+    """The columns a table has from `from_scn` to its next DDL. `key` holds column ids, in key order: of the primary key, of
+    the declared columns (`key_index` is the OBJECT_ID of the unique index on them), ROWID's, or none for a table of appends."""
 
     table: TableId
     from_scn: Scn
@@ -87,6 +117,8 @@ class TableVersion:
     columns: tuple[Column, ...]
     key: tuple[int, ...]
     next_column_id: int  # the id the next new column gets; higher than any ever used
+    key_kind: KeyKind = "primary"
+    key_index: int | None = None
 
     def column(self, column_id: int) -> Column:
         return next(c for c in self.columns if c.id == column_id)
@@ -98,8 +130,9 @@ class TableVersion:
         return replace(self, from_scn=scn)
 
     @property
-    def key_columns(self) -> tuple[Column, ...]:
-        return tuple(self.column(i) for i in self.key)
+    def policy(self) -> KeyPolicy:
+        named = self.key_kind == "columns"
+        return KeyPolicy(self.key_kind, tuple(self.column(i).name for i in self.key) if named else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +164,10 @@ class DictionaryTable:
     partitioned: bool = False
     iot: bool = False
     temporary: bool = False
+    unique: tuple[UniqueIndex, ...] = ()
+
+    @property
+    def key_candidates(self) -> tuple[UniqueIndex, ...]:
+        """Those that find every row: Oracle has no entry for a row whose columns are all NULL, and lets NULLs be twice."""
+        certain = {c.name for c in self.columns if not c.nullable and not c.virtual and not c.hidden}
+        return tuple(index for index in self.unique if certain.issuperset(index.columns))

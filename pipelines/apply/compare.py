@@ -1,4 +1,5 @@
-"""Compare a Delta table with its rows in Oracle AS OF the SCN it is complete to: by key, cell by cell."""
+"""Compare a Delta table with its rows in Oracle AS OF the SCN it is complete to: by key, cell by cell; rows without a key by
+how often each is there."""
 
 from __future__ import annotations
 
@@ -10,11 +11,11 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.quoting import quoted
 from pipelines.apply.source_rows import check_values, read_source
-from pipelines.apply.target import COMMIT_SCN, check_columns, read_columns
+from pipelines.apply.target import COMMIT_SCN, check_columns, read_columns, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Comparison, Difference, Rules
 from pipelines.errors import InvariantBroken
-from pipelines.table import TableVersion
+from pipelines.table import Column, TableVersion
 
 MOST_SAMPLES = 10
 
@@ -33,9 +34,12 @@ def compare(
     source = read_source(spark, source_parquet_files, version, rules, translation)
     check_values(source, version)
     delta = spark.read.format("delta").load(target)
-    both = side_by_side(source.frame, delta, version)
+    if version.key_kind == "append":
+        return counted(source.frame, delta, version, complete_to)
+    columns = target_columns(version)
+    both = side_by_side(source.frame, delta, columns, version.key)
     missing, extra = F.col("in_delta").isNull(), F.col("in_source").isNull()
-    differing = {c.id: ~missing & ~extra & ~F.col(f"s{c.id}").eqNullSafe(F.col(f"d{c.id}")) for c in version.columns}
+    differing = {c.id: ~missing & ~extra & ~F.col(f"s{c.id}").eqNullSafe(F.col(f"d{c.id}")) for c in columns}
     cells = sum((F.count_if(d) for d in differing.values()), F.lit(0))
     counts = both.agg(
         F.count_if(~extra).alias("source_rows"),
@@ -45,34 +49,74 @@ def compare(
         cells.alias("differing_cells"),
         F.max("commit_scn").alias("last_commit"),
     ).collect()[0].asDict()  # fmt: skip
-    last_commit = counts.pop("last_commit")
+    check_not_beyond(counts.pop("last_commit"), complete_to)
+    samples: tuple[Difference, ...] = ()
+    if counts["missing_rows"] or counts["extra_rows"] or counts["differing_cells"]:
+        samples = sample(both, columns, version.key, missing, extra, differing)
+    return Comparison(version.table, complete_to, **counts, samples=samples)
+
+
+def check_not_beyond(last_commit: int | None, complete_to: int) -> None:
     if last_commit is not None and last_commit > complete_to:
         raise InvariantBroken(
             f"the table holds a commit of SCN {last_commit}", cure="compare again at its new position", complete_to=complete_to
         )
-    samples: tuple[Difference, ...] = ()
-    if counts["missing_rows"] or counts["extra_rows"] or counts["differing_cells"]:
-        samples = sample(both, version, missing, extra, differing)
-    return Comparison(version.table, complete_to, **counts, samples=samples)
 
 
-def side_by_side(source: DataFrame, delta: DataFrame, version: TableVersion) -> DataFrame:
-    ours = source.select(*(F.col(quoted(c.name)).alias(f"s{c.id}") for c in version.columns), F.lit(1).alias("in_source"))
+def counted(source: DataFrame, delta: DataFrame, version: TableVersion, complete_to: int) -> Comparison:
+    """Both sides as multisets: a row that differs in one cell is missing once and extra once."""
+    names = [quoted(c.name) for c in version.columns]
+    values = [F.col(name).alias(f"c{c.id}") for name, c in zip(names, version.columns, strict=True)]
+    ours = source.select(
+        *values, F.lit(1).alias("here"), F.lit(0).alias("there"), F.lit(None).cast("bigint").alias("commit_scn")
+    )
+    theirs = delta.select(*values, F.lit(0).alias("here"), F.lit(1).alias("there"), F.col(COMMIT_SCN).alias("commit_scn"))
+    rows = ours.unionByName(theirs).groupBy(*(f"c{c.id}" for c in version.columns))
+    both = rows.agg(F.sum("here").alias("here"), F.sum("there").alias("there"), F.max("commit_scn").alias("commit_scn"))
+    counts = both.agg(
+        *(F.coalesce(F.sum(what), F.lit(0)).alias(name) for name, what in (
+            ("source_rows", F.col("here")),
+            ("delta_rows", F.col("there")),
+            ("missing_rows", F.greatest(F.col("here") - F.col("there"), F.lit(0))),
+            ("extra_rows", F.greatest(F.col("there") - F.col("here"), F.lit(0))),
+        )),
+        F.max("commit_scn").alias("last_commit"),
+    ).collect()[0].asDict()  # fmt: skip
+    check_not_beyond(counts.pop("last_commit"), complete_to)
+    row = F.concat_ws(", ", *(F.coalesce(F.col(f"c{c.id}").cast("string"), F.lit("NULL")) for c in version.columns))
+    times = [
+        F.concat(F.col(side).cast("string"), F.lit(" rows")).alias(name)
+        for side, name in (("here", "source"), ("there", "delta"))
+    ]
+    differing = both.filter("here != there").select(row.alias("key"), F.lit("*").alias("column"), *times)
+    found = differing.orderBy("key").limit(MOST_SAMPLES).collect() if counts["missing_rows"] or counts["extra_rows"] else []
+    return Comparison(
+        version.table, complete_to, **counts, differing_cells=0, samples=tuple(Difference(**row.asDict()) for row in found)
+    )
+
+
+def side_by_side(source: DataFrame, delta: DataFrame, columns: Sequence[Column], key: Sequence[int]) -> DataFrame:
+    ours = source.select(*(F.col(quoted(c.name)).alias(f"s{c.id}") for c in columns), F.lit(1).alias("in_source"))
     theirs = delta.select(
-        *(F.col(quoted(c.name)).alias(f"d{c.id}") for c in version.columns),
+        *(F.col(quoted(c.name)).alias(f"d{c.id}") for c in columns),
         F.col(COMMIT_SCN).alias("commit_scn"),
         F.lit(1).alias("in_delta"),
     )
     same_key = F.lit(True)
-    for column_id in version.key:
+    for column_id in key:
         same_key = same_key & (F.col(f"s{column_id}") == F.col(f"d{column_id}"))
     return ours.join(theirs, same_key, "full_outer")
 
 
 def sample(
-    both: DataFrame, version: TableVersion, missing: Expression, extra: Expression, differing: dict[int, Expression]
+    both: DataFrame,
+    columns: Sequence[Column],
+    key_ids: Sequence[int],
+    missing: Expression,
+    extra: Expression,
+    differing: dict[int, Expression],
 ) -> tuple[Difference, ...]:
-    key = F.concat_ws(", ", *(F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")).cast("string") for i in version.key))
+    key = F.concat_ws(", ", *(F.coalesce(F.col(f"s{i}"), F.col(f"d{i}")).cast("string") for i in key_ids))
     nothing = F.lit(None).cast("string")
     found = [
         F.when(missing, F.struct(F.lit("*").alias("column"), F.lit("row").alias("source"), nothing.alias("delta"))),
@@ -86,7 +130,7 @@ def sample(
                     F.col(f"d{c.id}").cast("string").alias("delta"),
                 ),
             )
-            for c in version.columns
+            for c in columns
         ),
     ]
     cells = both.select(key.alias("key"), F.explode(F.array_compact(F.array(*found))).alias("cell"))

@@ -16,13 +16,13 @@ from pyspark.sql import functions as F
 from pipelines.apply.target import TargetColumn
 from pipelines.apply.translation import Translation
 from pipelines.batch import CHANGE_ORDER, Rules
-from pipelines.errors import RedolakeError, RedoNotUnderstood, SchemaConflict
-from pipelines.table import TableVersion
+from pipelines.errors import KeyNeeded, RedolakeError, RedoNotUnderstood, SchemaConflict
+from pipelines.table import ROWID_COLUMN, TableVersion
 
 INSERT, DELETE, UPDATE = 1, 2, 3
 NO_ROWID = "A" * 18  # what LogMiner writes where a row has no place of its own
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "sql_redo")
-FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in (RedoNotUnderstood, SchemaConflict)}
+FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in (KeyNeeded, RedoNotUnderstood, SchemaConflict)}
 
 
 def decode(
@@ -39,7 +39,7 @@ def decode(
     parts = []
     for version, mine in by_version(versions):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *REDO)
-        decoded = translation.decode(rows, version, rules)
+        decoded = with_rowid(translation.decode(rows, version, rules))
         parts.append(
             decoded.select(
                 *CHANGE_ORDER,
@@ -53,6 +53,14 @@ def decode(
             )
         )
     return reduce(DataFrame.unionByName, parts)
+
+
+def with_rowid(decoded: DataFrame) -> DataFrame:
+    """ROWID as a column like the others: a row keeps it as long as it lives, and a later row may get it."""
+    code, rowid = F.col("operation_code"), F.col("row_id")
+    return decoded.withColumns(
+        {f"o{ROWID_COLUMN}": F.when(code != INSERT, rowid), f"n{ROWID_COLUMN}": F.when(code != DELETE, rowid)}
+    )
 
 
 def by_version(versions: Sequence[TableVersion]) -> list[tuple[TableVersion, Expression]]:
@@ -71,7 +79,7 @@ def by_version(versions: Sequence[TableVersion]) -> list[tuple[TableVersion, Exp
 
 def _after(column: TargetColumn, version: TableVersion, translation: Translation) -> Expression:
     """A column younger than the change shows its default, as it does in the rows that were there before it."""
-    if any(known.id == column.id for known in version.columns):
+    if column.id == ROWID_COLUMN or any(known.id == column.id for known in version.columns):
         return F.col(f"n{column.id}")
     return F.expr(translation.literal(column.default, column.type))
 
@@ -94,21 +102,25 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     code = F.col("operation_code")
     before, after = code.isin(DELETE, UPDATE), code.isin(INSERT, UPDATE)
     no_key = F.lit(False)
-    for column_id in key:
+    for column_id in set(key) - {ROWID_COLUMN}:
         no_key = no_key | (before & F.col(f"o{column_id}").isNull()) | (after & F.col(f"n{column_id}").isNull())
     absent = _absent(version, key)
     # Without it nothing tells that two changes are of one row: which of them is to be kept would be a guess.
-    rowid = F.col("row_id")
-    nowhere = before & (rowid.isNull() | (rowid == NO_ROWID))
+    rowid, needed = F.col("row_id"), (before | after) if ROWID_COLUMN in key else before
+    nowhere = needed & (rowid.isNull() | (rowid == NO_ROWID))
+    lasting = F.lit(version.key_kind == "append") & before
     text = F.concat(F.lit(": "), F.substring(F.coalesce("error_sql", F.lit("")), 1, 500))
     what = (
-        F.when(F.col("error").isNotNull(), F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text))
+        F.when(lasting & (code == UPDATE), F.lit("an UPDATE committed, and the table is declared to get INSERTs only"))
+        .when(lasting, F.lit("a DELETE committed, and the table is declared to get INSERTs only"))
+        .when(F.col("error").isNotNull(), F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text))
         .when(F.col("unknown").isNotNull(), F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown")))
         .when(absent != "", F.concat(F.lit("the redo does not tell the key, so supplemental logging was not on: "), absent))
-        .when(no_key, F.lit("a column of the primary key is NULL"))
+        .when(no_key, F.lit("a column of the key is NULL"))
         .when(nowhere, F.lit("the redo does not tell the ROWID of the row"))
     )
-    kind = F.when(F.col("error").isNotNull() | no_key | nowhere, RedoNotUnderstood.__name__).otherwise(SchemaConflict.__name__)
+    misread = F.col("error").isNotNull() | no_key | nowhere
+    kind = F.when(lasting, KeyNeeded.__name__).when(misread, RedoNotUnderstood.__name__).otherwise(SchemaConflict.__name__)
     return F.when(what.isNotNull(), F.struct("commit_scn", "scn", kind.alias("code"), what.alias("what")))
 
 

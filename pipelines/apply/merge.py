@@ -1,13 +1,15 @@
-"""MERGE of net changes into the target, and its text."""
+"""MERGE of net changes into the target, and its text; for a table of INSERTs only an append of the changes as they are."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.apply.commit import Tag
 from pipelines.apply.net import REMOVE, UPSERT
 from pipelines.apply.quoting import quoted, table_at
 from pipelines.apply.target import COMMIT_SCN, TargetColumn
@@ -51,7 +53,21 @@ def merge_sql(path: str, source: str, columns: Sequence[TargetColumn], key: Sequ
     )
 
 
-def total(net: DataFrame) -> tuple[int, object]:
+def append(path: str, changes: DataFrame, columns: Sequence[TargetColumn], tag: Tag, count: int) -> Merged:
+    rows = changes.select(
+        *(F.col(f"a{c.id}").cast(c.type).alias(c.name) for c in columns), F.col("commit_scn").alias(COMMIT_SCN)
+    )
+    rows.write.format("delta").mode("append").options(**tag.options()).save(path)
+    return Merged(inserted=count)
+
+
+def count_all(changes: DataFrame) -> tuple[int, Any]:
+    """How many changes there are, and the first finding."""
+    row = changes.agg(F.count("*").alias("changes"), F.min("finding").alias("finding")).collect()[0]
+    return int(row["changes"]), row["finding"]
+
+
+def total(net: DataFrame) -> tuple[int, Any]:
     """How many changes the net change stands for, and the first finding."""
     row = net.agg(F.coalesce(F.sum("changes"), F.lit(0)).alias("changes"), F.min("finding").alias("finding")).collect()[0]
     return int(row["changes"]), row["finding"]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.quoting import quoted
-from pipelines.apply.target import field_of
+from pipelines.apply.target import field_of, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Rules
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
@@ -19,7 +19,7 @@ from pipelines.table import Column, TableVersion
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:
-    """`frame` has the version's columns in its order, with our metadata; `raw` the same rows as read."""
+    """`frame` has the target's columns in the version's order, with our metadata; `raw` the same rows as read."""
 
     raw: DataFrame
     frame: DataFrame
@@ -33,7 +33,8 @@ def read_source(
     if not files:
         raise SchemaConflict("the snapshot names no file", cure="read it once more", table=version.table)
     raw = spark.read.parquet(*files)
-    absent = [column.name for column in version.columns if column.name not in raw.columns]
+    columns = target_columns(version)
+    absent = [column.name for column in columns if column.name not in raw.columns]
     if absent:
         raise SchemaConflict(
             f"columns are absent from the rows that were read: {', '.join(absent)}",
@@ -42,7 +43,7 @@ def read_source(
         )
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
     cast, misfits = [], []
-    for column in version.columns:
+    for column in columns:
         field = field_of(column, version, translation.spark_type(column.type, rules.get(column.id)))
         value = F.col(quoted(column.name))
         is_number = field.dataType.typeName() == "decimal" and column.name in texts

@@ -18,13 +18,13 @@ from pipelines.apply.decoded import FINDINGS, decode
 from pipelines.apply.delta_log import last_txn, latest_version
 from pipelines.apply.evolve import evolve
 from pipelines.apply.left_open import complete, open_columns
-from pipelines.apply.merge import Merged, merge, total
+from pipelines.apply.merge import Merged, append, count_all, merge, total
 from pipelines.apply.net import events, net_change
 from pipelines.apply.pieces import Piece, plan_pieces
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Balance, TableResult, TableTask
-from pipelines.errors import InvariantBroken, RedolakeError, SchemaConflict, Transient
+from pipelines.errors import InvariantBroken, KeyNeeded, RedolakeError, SchemaConflict, Transient
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
 
@@ -134,31 +134,35 @@ def merge_piece(
     if left_open := open_columns(decoded, [c for c in columns if c.id not in key]):
         target = spark.read.format("delta").load(task.target)
         decoded = complete(decoded, target, left_open, [have[column_id] for column_id in key], committed.count)
-    net = net_change(events(decoded, key), key).localCheckpoint()
-    check_net(task, net, committed.count)
     tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})
-    with tagged(spark, tag):
-        merged = merge(spark, task.target, net, columns, key)
+    if piece.version.key_kind == "append":
+        check_all(task, count_all(decoded), committed.count)
+        merged = append(task.target, decoded, columns, tag, committed.count)
+    else:
+        net = net_change(events(decoded, key), key).localCheckpoint()
+        check_all(task, total(net), committed.count)
+        with tagged(spark, tag):
+            merged = merge(spark, task.target, net, columns, key)
     crash.point("merge")
     if merged != Merged() and last_txn(task.target, task.app_id) != piece.last_scn:
         raise InvariantBroken(
-            "the MERGE left no position in the Delta log", cure="report it", table=task.table, scns=tag.metadata
+            "the commit left no position in the Delta log", cure="report it", table=task.table, scns=tag.metadata
         )
     return merged
 
 
-def check_net(task: TableTask, net: DataFrame, expected: int) -> None:
+def check_all(task: TableTask, told: tuple[int, Any], expected: int) -> None:
     """Nothing is merged unless every change is understood and every change is in."""
-    counted, found = total(net)
+    counted, found = told
     if found is not None:
-        kind = FINDINGS[found["code"]]  # type: ignore[index]
-        raise kind(
-            found["what"],  # type: ignore[index]
-            cure=f"`redolake snapshot {task.table} --replace` takes the table anew; the landed redo is kept, please report it",
-            table=task.table,
-            scn=found["scn"],  # type: ignore[index]
-            commit_scn=found["commit_scn"],  # type: ignore[index]
-        )
+        kind, anew = FINDINGS[found["code"]], f"`redolake snapshot {task.table} --replace` takes the table anew"
+        cure = f"{anew}; the landed redo is kept, please report it"
+        if kind is KeyNeeded:
+            cure = (
+                f"declare `key: rowid`, or the columns of a unique index, for {task.table} in pipelines.yml, and then {anew}; "
+                "that alone is enough where this was the only change"
+            )
+        raise kind(found["what"], cure=cure, table=task.table, scn=found["scn"], commit_scn=found["commit_scn"])
     if counted != expected:
         raise InvariantBroken(
             f"{expected} changes were to be applied, {counted} came out of decoding",

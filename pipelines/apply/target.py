@@ -16,11 +16,11 @@ from pyspark.sql import types as T
 from pipelines.apply.translation import Translation
 from pipelines.batch import Rules
 from pipelines.errors import SchemaConflict
-from pipelines.table import Column, TableVersion
+from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
 
 COMMIT_SCN = "_commit_scn"
 COLUMN_ID = "redolake.column_id"
-KEY_PLACE = "redolake.key"  # 1 for the first column of the primary key
+KEY_PLACE = "redolake.key"  # 1 for the first column of the key
 DEFAULT = "redolake.default"  # what rows older than the column show, in neutral text
 
 PROPERTIES = {
@@ -54,6 +54,15 @@ def parse_type(text: str) -> T.DataType:
     return T.DecimalType(int(decimal[1]), int(decimal[2])) if decimal else _SIMPLE[text]
 
 
+# As text: what it is made of is Oracle's own matter.
+ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0, nullable=False)
+
+
+def target_columns(version: TableVersion) -> tuple[Column, ...]:
+    """The version's columns, and ROWID where it is what tells the rows apart."""
+    return (*version.columns, ROWID) if version.key_kind == "rowid" else version.columns
+
+
 def field_of(column: Column, version: TableVersion, type_: str, default: str | None = None) -> T.StructField:
     """Always nullable: Delta could not drop a column's NOT NULL in one step with the change that needs it."""
     metadata: dict[str, Any] = {COLUMN_ID: column.id}
@@ -66,7 +75,8 @@ def field_of(column: Column, version: TableVersion, type_: str, default: str | N
 
 def target_schema(version: TableVersion, rules: Rules, translation: Translation) -> T.StructType:
     """Raises SchemaConflict for names that Delta cannot tell apart."""
-    names = Counter([COMMIT_SCN, *(column.name.lower() for column in version.columns)])
+    columns = target_columns(version)
+    names = Counter([COMMIT_SCN, *(column.name.lower() for column in columns)])
     twice = [name for name, count in names.items() if count > 1]
     if twice:
         raise SchemaConflict(
@@ -74,9 +84,10 @@ def target_schema(version: TableVersion, rules: Rules, translation: Translation)
             cure="leave the table out, or rename the column in Oracle",
             table=version.table,
         )
-    if not version.key:
-        raise SchemaConflict("the table has no primary key", cure="give it one, or leave it out", table=version.table)
-    fields = [field_of(c, version, translation.spark_type(c.type, rules.get(c.id))) for c in version.columns]
+    if not version.key and version.key_kind != "append":
+        cure = "give it one, declare another `key` for it in pipelines.yml, or leave it out"
+        raise SchemaConflict("the table has no primary key", cure=cure, table=version.table)
+    fields = [field_of(c, version, translation.spark_type(c.type, rules.get(c.id))) for c in columns]
     return T.StructType([*fields, T.StructField(COMMIT_SCN, T.LongType(), True)])
 
 
@@ -94,7 +105,7 @@ def read_columns(spark: SparkSession, path: str) -> dict[int, TargetColumn]:
 
 def check_columns(version: TableVersion, rules: Rules, have: dict[int, TargetColumn], translation: Translation) -> None:
     """Raises SchemaConflict unless the target has just the version's columns, by id, name and type."""
-    want = {c.id: (c.name, translation.spark_type(c.type, rules.get(c.id))) for c in version.columns}
+    want = {c.id: (c.name, translation.spark_type(c.type, rules.get(c.id))) for c in target_columns(version)}
     found = {c.id: (c.name, c.type) for c in have.values()}
     if want != found:
         differing = sorted(set(want.items()) ^ set(found.items()))

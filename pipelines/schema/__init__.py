@@ -1,6 +1,6 @@
 """Table versions: which columns a table has from one SCN to the next DDL."""
 
-from pipelines.schema.agree import agree
+from pipelines.schema.agree import agree, key_difference
 from pipelines.schema.derive import Derived, derive
 from pipelines.schema.versions import baseline, valid_at, version_from_json, version_to_json, versions_before
 
@@ -9,6 +9,7 @@ __all__ = [
     "agree",
     "baseline",
     "derive",
+    "key_difference",
     "valid_at",
     "version_from_json",
     "version_to_json",

@@ -6,7 +6,7 @@ Left out: column ids, which are ours, lengths of texts, and NOT NULL of columns 
 from __future__ import annotations
 
 from pipelines.errors import SchemaConflict
-from pipelines.schema.versions import same_type, stored_columns
+from pipelines.schema.versions import key_indexes, same_type, stored_columns
 from pipelines.table import DictionaryTable, TableVersion
 
 
@@ -40,11 +40,27 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
             return f"column {name} is {column.type}, in the dictionary {other.type}"
         if column.segment_id != other.segment_id:
             return f"column {name} has SEGMENT_COLUMN_ID {column.segment_id}, in the dictionary {other.segment_id}"
-    key = tuple(column.name for column in derived.key_columns)
-    if key != dictionary.key:
-        return f"the primary key is ({', '.join(key)}), in the dictionary ({', '.join(dictionary.key)})"
     ids = (
         ("OBJECT_ID", derived.object_id, dictionary.object_id),
         ("DATA_OBJECT_ID", derived.data_object_id, dictionary.data_object_id),
     )
-    return next((f"{what} is {old}, in the dictionary {new}" for what, old, new in ids if old != new), None)
+    changed = next((f"{what} is {old}, in the dictionary {new}" for what, old, new in ids if old != new), None)
+    return key_difference(derived, dictionary) or changed
+
+
+def key_difference(version: TableVersion, dictionary: DictionaryTable) -> str | None:
+    """Why the dictionary no longer vouches for the version's key. What tells rows apart by ROWID is DATA_OBJECT_ID."""
+    if version.key_kind in ("rowid", "append"):
+        return None
+    key = tuple(version.column(i).name for i in version.key)
+    names = ", ".join(key)
+    if version.key_kind == "primary":
+        return (
+            None if key == dictionary.key else f"the primary key is ({names}), in the dictionary ({', '.join(dictionary.key)})"
+        )
+    ids = {index.object_id for index in key_indexes(dictionary, key)}
+    if not ids:
+        return f"no valid unique index on ({names}), all NOT NULL, is in the dictionary any more"
+    if version.key_index is not None and ids.isdisjoint((version.key_index, None)):
+        return f"the unique index on ({names}) was made anew: in between, two rows may have had the same key"
+    return None

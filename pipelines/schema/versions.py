@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from pipelines.errors import FormatTooNew, SchemaConflict
 from pipelines.scn import Scn
-from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
+from pipelines.table import (
+    PRIMARY,
+    ROWID_COLUMN,
+    Column,
+    DictionaryColumn,
+    DictionaryTable,
+    KeyPolicy,
+    OracleType,
+    TableId,
+    TableVersion,
+    UniqueIndex,
+)
 
 FORMAT = 1
 
@@ -18,7 +29,9 @@ FORMAT = 1
 SYSTEM_COLUMN = re.compile(r"SYS_\w.*\$|SYS_ST\w+|ORA_ARCHIVE_STATE|M_ROW\$\$")
 
 
-def baseline(table: DictionaryTable, scn: Scn, previous: TableVersion | None = None) -> TableVersion:
+def baseline(
+    table: DictionaryTable, scn: Scn, previous: TableVersion | None = None, policy: KeyPolicy = PRIMARY
+) -> TableVersion:
     """The version that the dictionary tells, valid from `scn`. With `previous`, columns of the same name and type keep their
     ids and new ones get ids never used before. Raises SchemaConflict for what a version cannot say."""
     stored = stored_columns(table)
@@ -31,23 +44,36 @@ def baseline(table: DictionaryTable, scn: Scn, previous: TableVersion | None = N
         else:
             id_, next_id = next_id, next_id + 1
         columns.append(Column(id_, column.name, column.type, column.segment_id or 0, column.nullable, column.has_default))
-    ids = {column.name: column.id for column in columns}
-    missing = [name for name in table.key if name not in ids]
-    if missing:
-        raise SchemaConflict(
-            f"the primary key holds a column that is not stored: {', '.join(missing)}",
-            cure="leave the table out, or give it a key of stored columns",
-            table=table.table,
-        )
     return TableVersion(
         table=table.table,
         from_scn=scn,
         object_id=table.object_id,
         data_object_id=table.data_object_id,
         columns=tuple(columns),
-        key=tuple(ids[name] for name in table.key),
+        key=_key(table, {column.name: column.id for column in columns}, policy),
         next_column_id=next_id,
+        key_kind=policy.kind,
+        key_index=next((index.object_id for index in key_indexes(table, policy.columns)), None),
     )
+
+
+def _key(table: DictionaryTable, ids: Mapping[str, int], policy: KeyPolicy) -> tuple[int, ...]:
+    if policy.kind == "rowid":
+        return (ROWID_COLUMN,)
+    names = {"primary": table.key, "columns": policy.columns, "append": ()}[policy.kind]
+    missing = [name for name in names if name not in ids]
+    if missing:
+        raise SchemaConflict(
+            f"the key ({policy}) holds a column that is not stored: {', '.join(missing)}",
+            cure="leave the table out, or give it a key of stored columns",
+            table=table.table,
+        )
+    return tuple(ids[name] for name in names)
+
+
+def key_indexes(table: DictionaryTable, columns: Sequence[str]) -> list[UniqueIndex]:
+    """The unique indexes on just these columns, in whatever order, of which none may be NULL."""
+    return [index for index in table.key_candidates if set(index.columns) == set(columns)]
 
 
 def stored_columns(table: DictionaryTable) -> list[DictionaryColumn]:
@@ -123,4 +149,6 @@ def version_from_json(body: dict[str, Any]) -> TableVersion:
         columns=columns,
         key=tuple(body["key"]),
         next_column_id=body["next_column_id"],
+        key_kind=body.get("key_kind", "primary"),
+        key_index=body.get("key_index"),
     )

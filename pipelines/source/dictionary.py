@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any, TypeVar
 
 from pipelines.errors import SourceBusy
 from pipelines.scn import Scn
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 READINGS = 5
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})
 SIZED = re.compile(r"\((\d+)\)")
 
-_Reading = tuple[Any, Any, list[Any], list[Any], list[Any]]
+_Reading = tuple[Any, Any, list[Any], list[Any], list[Any], list[Any]]
 _Readings = dict[TableId, _Reading | None]
 Moment = TypeVar("Moment")
 
@@ -72,12 +73,13 @@ def _read(source: Source, table: TableId) -> _Reading | None:
     objects, kinds = source.query("table_object", **binds), source.query("table_kind", **binds)
     if not objects or not kinds:
         return None
-    columns = source.query("table_columns", **binds)
-    return objects[0], kinds[0], columns, source.query("table_key", **binds), source.query("table_log_groups", **binds)
+    columns, indexes = source.query("table_columns", **binds), source.query("table_unique_indexes", **binds)
+    key, groups = source.query("table_key", **binds), source.query("table_log_groups", **binds)
+    return objects[0], kinds[0], columns, key, groups, indexes
 
 
 def _table(table: TableId, reading: _Reading, before: Scn, after: Scn) -> DictionaryTable:
-    about, kind, columns, key, groups = reading
+    about, kind, columns, key, groups, indexes = reading
     return DictionaryTable(
         table=table,
         object_id=int(about.object_id),
@@ -91,6 +93,15 @@ def _table(table: TableId, reading: _Reading, before: Scn, after: Scn) -> Dictio
         partitioned=kind.partitioned == "YES",
         iot=kind.iot_type is not None,
         temporary=kind.temporary == "Y",
+        unique=_unique(indexes),
+    )
+
+
+def _unique(rows: list[Any]) -> tuple[UniqueIndex, ...]:
+    """One row per column, those of an index beside each other."""
+    return tuple(
+        UniqueIndex(name, _number(object_id), tuple(row.column_name for row in columns))
+        for (name, object_id), columns in groupby(rows, key=lambda row: (row.index_name, row.object_id))
     )
 
 

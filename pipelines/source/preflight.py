@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pipelines.errors import Finding
 from pipelines.redo import RedoFacts
 from pipelines.source.facts import DatabaseFacts
-from pipelines.table import DictionaryTable, OracleType, TableId
+from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
 
 ColumnRule = str | int | None
 Supported = Callable[[OracleType, ColumnRule], str | None]  # the reason why not, or None
@@ -52,10 +52,11 @@ class Probed:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A table of the configuration, with its column rules."""
+    """A table of the configuration, with its column rules and what is to tell its rows apart."""
 
     table: TableId
     rules: Mapping[str, str | int] = field(default_factory=dict)
+    key: KeyPolicy = PRIMARY
 
 
 def check(probed: Probed, wanted: tuple[Wanted, ...], supported: Supported) -> tuple[Finding, ...]:
@@ -168,6 +169,7 @@ def table_findings(wanted: Wanted, probed: Probed, supported: Supported) -> Iter
             yield _unknown(wanted.table, probed)
         return
     yield from kind_findings(table)
+    yield from key_findings(table, wanted.key)
     yield from logging_findings(table, probed.database)
     yield from column_findings(table, wanted.rules, supported)
 
@@ -193,14 +195,24 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
         yield Finding(name, "is partitioned", not_yet)
     if table.iot:
         yield Finding(name, "is index-organized", not_yet)
-    if not table.key:
-        cure = f"ALTER TABLE {table.table} ADD PRIMARY KEY (...), or take it out of `tables`"
-        yield Finding(name, "has no enabled primary key, and rows without a key are not captured yet", cure)
     too_long = [n for n in (table.table.name, *(c.name for c in table.columns)) if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
         what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, which LogMiner does not support on every release: "
         cure = "watch for a stop with UNSUPPORTED; shorter names are safe"
         yield Finding(name, what + ", ".join(too_long), cure, "warning")
+
+
+def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
+    """Whether what was declared tells rows apart, and if not what would."""
+    name, candidates = str(table.table), [index.columns for index in table.key_candidates]
+    listed = " or ".join(f"`key: [{', '.join(columns)}]`" for columns in candidates)
+    without = (f"{listed}, " if listed else "") + "`key: rowid`, or `key: append` where rows are only inserted"
+    if key.kind == "primary" and not table.key:
+        cure = f"declare for it in `tables`: {without}; or ALTER TABLE {name} ADD PRIMARY KEY (...)"
+        yield Finding(name, "has no enabled primary key", cure)
+    if key.kind == "columns" and not any(set(columns) == set(key.columns) for columns in candidates):
+        what = f"`key: {key}`: no valid unique index on just these columns, all of them NOT NULL"
+        yield Finding(name, what, f"create one, or declare {'`key: primary`, ' if table.key else ''}{without}")
 
 
 def logging_findings(table: DictionaryTable, database: DatabaseFacts | None) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType
+from pipelines.table import ROWID_NAME, DictionaryColumn, DictionaryTable, OracleType
 
 NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"
 TIMESTAMP_TEXT = "TO_CHAR({0}, 'YYYY-MM-DD HH24:MI:SS.FF9')"
@@ -42,9 +42,12 @@ def _as_text(kind: OracleType) -> str | None:
     return None
 
 
-def snapshot_sql(table: DictionaryTable, *, ordered: bool = False) -> str:
+def snapshot_sql(table: DictionaryTable, *, ordered: bool = False, rowid: bool = False) -> str:
     """One SELECT AS OF SCN :scn; by key when `ordered`, for a comparison row by row."""
-    columns = ",\n       ".join(fetched(c) for c in snapshot_columns(table))
+    wanted = [fetched(c) for c in snapshot_columns(table)]
+    if rowid:
+        wanted.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
+    columns = ",\n       ".join(wanted)
     source = f"{quoted(table.table.owner)}.{quoted(table.table.name)}"
     sql = f"SELECT {columns}\n  FROM {source} AS OF SCN :scn"
     if ordered and table.key:
@@ -54,9 +57,16 @@ def snapshot_sql(table: DictionaryTable, *, ordered: bool = False) -> str:
 
 
 def read_snapshot(
-    source: Source, table: DictionaryTable, scn: Scn, fetch_rows: int, *, container: str | None = None, ordered: bool = False
+    source: Source,
+    table: DictionaryTable,
+    scn: Scn,
+    fetch_rows: int,
+    *,
+    container: str | None = None,
+    ordered: bool = False,
+    rowid: bool = False,
 ) -> Iterator[Any]:
     """Objects that offer the Arrow PyCapsule stream. The first comes even for an empty table and tells the columns."""
     source.use_container(container)
-    sql = snapshot_sql(table, ordered=ordered)
+    sql = snapshot_sql(table, ordered=ordered, rowid=rowid)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")

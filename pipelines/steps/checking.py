@@ -76,7 +76,7 @@ def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId
 
 
 def findings_of(pipeline: Pipeline, probed: Probed, tables: Sequence[TableId]) -> tuple[Finding, ...]:
-    wanted = tuple(Wanted(table, pipeline.table(table).columns) for table in tables)
+    wanted = tuple(Wanted(table, pipeline.table(table).columns, pipeline.table(table).key_policy) for table in tables)
     found = check(probed, wanted, why_not)
     if probed.database is None or probed.database.character_set in CODECS:
         return found

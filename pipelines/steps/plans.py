@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.redo import LogCopy, LogFile, Slice, Window
 from pipelines.scn import Scn, ScnRange
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +61,6 @@ def dictionary_to_json(table: DictionaryTable) -> dict[str, Any]:
 
 def dictionary_from_json(body: dict[str, Any]) -> DictionaryTable:
     columns = tuple(DictionaryColumn(**{**c, "type": OracleType(**c["type"])}) for c in body["columns"])
-    fixed = {"table": TableId(**body["table"]), "columns": columns, "key": tuple(body["key"])}
+    unique = tuple(UniqueIndex(**{**index, "columns": tuple(index["columns"])}) for index in body.get("unique", ()))
+    fixed = {"table": TableId(**body["table"]), "columns": columns, "key": tuple(body["key"]), "unique": unique}
     return DictionaryTable(**{**body, **fixed, "log_groups": frozenset(body["log_groups"])})

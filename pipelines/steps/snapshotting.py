@@ -188,7 +188,12 @@ def snapshot_read(pipeline: Pipeline, source: ConnectParams | None, scn: int, ta
             found = dictionary_of(work, wanted, scn)
             with opened_source(pipeline, source) as oracle:
                 answers = read_snapshot(
-                    oracle, found, Scn(scn), pipeline.source.fetch_rows, container=pipeline.source.container
+                    oracle,
+                    found,
+                    Scn(scn),
+                    pipeline.source.fetch_rows,
+                    container=pipeline.source.container,
+                    rowid=pipeline.table(wanted).key == "rowid",
                 )
                 chunk = work.landing.write_snapshot_chunk(wanted, scn, 0, answers, uuid.uuid4().hex)
             point("snapshot.chunk")
@@ -249,7 +254,7 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int) -> S
     path = work.landing.location(work.landing.snapshot_folder(table, scn))
     found = dictionary_of(work, table, scn)
     known = known_versions(work, table)
-    version = baseline(found, found.scn_before, known[-1] if known else None)
+    version = baseline(found, found.scn_before, known[-1] if known else None, work.pipeline.table(table).key_policy)
     return SnapshotTask(
         table=table,
         target=work.pipeline.target(table),

@@ -70,7 +70,8 @@ def read_side(work: Workplace, oracle: Source, table: TableId, token: str, repor
     if found is None:
         raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
     report(f"reading {table} AS OF SCN {scn}")
-    answers = read_snapshot(oracle, columns_of(found, version), scn, work.pipeline.source.fetch_rows, container=container)
+    columns, rows, rowid = columns_of(found, version), work.pipeline.source.fetch_rows, version.key_kind == "rowid"
+    answers = read_snapshot(oracle, columns, scn, rows, container=container, rowid=rowid)
     file = f"verify/{token}/{table}.parquet"
     work.landing.write_rows(file, answers)
     path = work.landing.location(file)

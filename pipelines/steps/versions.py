@@ -13,6 +13,7 @@ from pipelines.schema import (
     agree,
     baseline,
     derive,
+    key_difference,
     valid_at,
     version_from_json,
     version_to_json,
@@ -30,7 +31,7 @@ def record_baselines(work: Workplace, dictionary: Mapping[TableId, DictionaryTab
     """What the dictionary says now becomes the table's version from now on; columns that stay keep their ids."""
     for table, found in dictionary.items():
         known = known_versions(work, table)
-        version = baseline(found, found.scn_before, known[-1] if known else None)
+        version = baseline(found, found.scn_before, known[-1] if known else None, work.pipeline.table(table).key_policy)
         work.ledger.record_version(work.name, table, version.from_scn, version_to_json(version), "baseline", now=now())
 
 
@@ -71,7 +72,49 @@ def history(work: Workplace, table: TableId, start: int, windows: Sequence[Manif
     ids = {version.object_id for version in known}
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     derived = derive(versions_before(known, start), rows)
-    return History(table, derived, None if derived.hold else disagreement(work, table, derived, start, end))
+    complaint = None if derived.hold else disagreement(work, table, derived, start, end)
+    return History(table, derived, complaint or declared_otherwise(work, known[-1]) or key_lost(work, known[-1], start))
+
+
+def declared_otherwise(work: Workplace, version: TableVersion) -> SchemaConflict | None:
+    """What tells the rows of the contents apart is what was declared when they were read."""
+    wanted = work.pipeline.table(version.table).key_policy
+    if wanted == version.policy:
+        return None
+    return SchemaConflict(
+        f"pipelines.yml says `key: {wanted}`, and the table was read with `key: {version.policy}`",
+        cure=f"`redolake snapshot {version.table} --replace` reads it anew with the key that is declared now; or declare the "
+        f"old one and `redolake resume {version.table}`",
+        table=version.table,
+    )
+
+
+def key_lost(work: Workplace, version: TableVersion, start: int) -> SchemaConflict | None:
+    """Declared columns are a key while a unique index stands. No DDL of the table tells that it was dropped, but the dictionary
+    that was read after a window's redo does: before the first row is merged that the index did not guard."""
+    if version.key_kind != "columns":
+        return None
+    for file in reversed(work.landing.names("baselines")):
+        scn = int(file.removesuffix(".json"))
+        if scn < start:
+            return None
+        body = work.landing.read_json(f"baselines/{scn:020d}.json") or {"tables": []}
+        here = next((d for d in map(dictionary_from_json, body["tables"]) if d.table == version.table), None)
+        if here is not None:
+            lost = key_difference(version, here)
+            return None if lost is None else lost_key(version, lost, here.scn_before)
+    return None
+
+
+def lost_key(version: TableVersion, why: str, scn: Scn) -> SchemaConflict:
+    table = version.table
+    return SchemaConflict(
+        f"the declared key no longer tells rows apart: {why}",
+        cure=f"make the unique index, or declare another `key` for {table} in pipelines.yml; then `redolake snapshot {table} "
+        "--replace` reads the table anew",
+        table=table,
+        scn=scn,
+    )
 
 
 def concerns(row: DdlRow, table: TableId, ids: set[int]) -> bool:

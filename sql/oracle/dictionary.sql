@@ -26,6 +26,18 @@ SELECT k.column_name
  WHERE c.owner = :owner AND c.table_name = :name AND c.constraint_type = 'P' AND c.status = 'ENABLED'
  ORDER BY k.position
 
+-- name: table_unique_indexes
+-- Those that find every row by plain columns. A constraint that may be deferred has none: it holds at commits only.
+SELECT i.index_name, o.object_id, k.column_name
+  FROM all_indexes i
+  JOIN all_ind_columns k
+    ON k.index_owner = i.owner AND k.index_name = i.index_name
+  LEFT JOIN all_objects o
+    ON o.owner = i.owner AND o.object_name = i.index_name AND o.object_type = 'INDEX'
+ WHERE i.table_owner = :owner AND i.table_name = :name
+   AND i.uniqueness = 'UNIQUE' AND i.status = 'VALID' AND i.index_type IN ('NORMAL', 'NORMAL/REV')
+ ORDER BY i.index_name, k.column_position
+
 -- name: table_log_groups
 SELECT log_group_type FROM all_log_groups WHERE owner = :owner AND table_name = :name
 

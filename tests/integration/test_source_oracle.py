@@ -22,7 +22,7 @@ from pipelines.standin.serve import standin
 from pipelines.table import OracleType, TableId
 
 PDB = "FREEPDB1"
-ITEMS = TableId("SHOP", "ITEMS")
+ITEMS, KEYLESS = TableId("SHOP", "ITEMS"), TableId("SHOP", "KEYLESS")
 LONG_NUMBER = "12345678901234567890123456789012345678"
 ONCE = RetryRule(0.01, 0.01, 1)
 VIEWS = (
@@ -46,6 +46,12 @@ def oracle(tmp_path_factory):
             f"INSERT INTO items VALUES (1, {LONG_NUMBER}, 0.10, 'a', TIMESTAMP '2026-02-28 13:45:59.123456')",
             "INSERT INTO items VALUES (2, 0.1, -99.99, NULL, NULL)",
             "CREATE TABLE bare (x NUMBER, note CLOB)",
+            "CREATE TABLE keyless (code VARCHAR2(9) NOT NULL UNIQUE, day DATE NOT NULL, n NUMBER(5), m NUMBER(5) NOT NULL)",
+            "CREATE UNIQUE INDEX by_day ON keyless (m, day)",
+            "CREATE UNIQUE INDEX by_n ON keyless (n)",
+            "CREATE INDEX slow ON keyless (m)",
+            "INSERT INTO keyless VALUES ('a', DATE '2026-01-01', NULL, 1)",
+            "INSERT INTO keyless VALUES ('b', DATE '2026-01-01', NULL, 2)",
         )
         yield running
 
@@ -182,6 +188,28 @@ def test_a_snapshot_is_that_of_its_scn(oracle, source):
 
     assert (snapshot(source, before).num_rows, snapshot(source, after).num_rows) == (2, 3)
     run(oracle, "DELETE FROM items WHERE id = 3")
+
+
+def test_the_dictionary_tells_what_finds_every_row_of_a_table_without_a_primary_key(source):
+    table = read_tables(source, [KEYLESS], PDB)[KEYLESS]
+
+    assert table.key == ()
+    assert {index.columns for index in table.unique} == {("CODE",), ("M", "DAY"), ("N",)}
+    assert {index.columns for index in table.key_candidates} == {("CODE",), ("M", "DAY")}
+    assert len({index.object_id for index in table.unique} - {None}) == 3
+
+
+def test_rowids_are_read_as_of_the_scn_and_find_their_rows(oracle, source):
+    table, scn = read_tables(source, [KEYLESS], PDB)[KEYLESS], read_current_scn(source)
+    with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT ROWIDTOCHAR(ROWID), code FROM keyless")
+        there = {rowid: code for rowid, code in cursor}
+        cursor.execute("DELETE FROM keyless")
+        rows = pa.concat_tables([pa.table(f) for f in read_snapshot(source, table, scn, 100, container=PDB, rowid=True)])
+        connection.rollback()
+
+    assert dict(zip(rows["_rowid"].to_pylist(), rows["CODE"].to_pylist(), strict=True)) == there
+    assert len(there) == 2
 
 
 def supported(kind, rule):

@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.config import parse_configuration
 from pipelines.errors import ConfigurationError
+from pipelines.table import KeyPolicy
 
 GOOD = """
 pipelines:
@@ -59,6 +60,24 @@ pipelines:
     } <= set(found)
 
 
+KEYS = {
+    "": KeyPolicy("primary"),
+    ", key: primary": KeyPolicy("primary"),
+    ", key: rowid": KeyPolicy("rowid"),
+    ", key: append": KeyPolicy("append"),
+    """, key: [code, '"Day"']""": KeyPolicy("columns", ("CODE", "Day")),
+}
+
+
+@pytest.mark.parametrize(("text", "policy"), KEYS.items(), ids=KEYS)
+def test_a_table_says_what_tells_its_rows_apart(text: str, policy: KeyPolicy) -> None:
+    pipeline = parse_configuration(GOOD.replace(", target: mixed", f", target: mixed{text}"), {"ROOT": "/data"}).pipelines[
+        "shop"
+    ]
+
+    assert pipeline.tables[1].key_policy == policy
+
+
 WRONG = {
     "no YAML": ("pipelines: [", "is not YAML"),
     "no mapping": ("- 1", "holds no settings"),
@@ -66,6 +85,9 @@ WRONG = {
     "a target twice": (GOOD.replace("target: mixed", "target: shop/orders"), "named twice"),
     "a name that is no DAG id": (GOOD.replace("shop:", "my-shop:"), "letters, digits"),
     "a scale beyond 38": (GOOD.replace("RATE: 4", "RATE: 39"), "between 0 and 38"),
+    "a key of one word": (GOOD.replace("target: mixed", "target: mixed, key: code"), "write primary, rowid, append, or"),
+    "a key of nothing": (GOOD.replace("target: mixed", "target: mixed, key: []"), "not a key"),
+    "a key with a column twice": (GOOD.replace("target: mixed", "target: mixed, key: [a, A]"), "not a key"),
     "two ledgers": (GOOD + "    ledger: {url: 'sqlite:///x', connection: y}\n", "not both"),
 }
 

@@ -172,7 +172,7 @@ NOT_UNDERSTOOD = {
         "another row left, in a later transaction, the key 1",
     ),
     "C": (committed(200, 20, (1, "merge into nothing", "R1")), "the redo cannot be decoded"),
-    "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the primary key is NULL"),
+    "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the key is NULL"),
     "E": (
         committed(400, 20, (3, MOVED, "R1")),
         "an update leaves open the value of V, and the row is not in the target",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -195,7 +196,15 @@ def test_the_cut_into_windows_does_not_matter(life):
     assert (versions, steps) == (whole.versions, whole.steps)
 
 
+@pytest.mark.parametrize(("kind", "named"), [("primary", "of the primary key"), ("columns", "of the key")])
+def test_a_column_that_tells_rows_apart_cannot_go(kind, named):
+    derived = derive([replace(ORDERS, key=(3,), key_kind=kind)], [row("alter table orders drop column amount")])
+
+    assert derived.hold is not None
+    assert derived.hold.error.what.startswith(f"DDL drops column AMOUNT {named}")
+
+
 def test_a_version_keeps_its_key_through_additions():
     last = derive([replace(ORDERS, key=(3, 1))], [row("alter table orders add a number")]).versions[-1]
 
-    assert [column.name for column in last.key_columns] == ["AMOUNT", "ID"]
+    assert [last.column(i).name for i in last.key] == ["AMOUNT", "ID"]

@@ -11,7 +11,7 @@ from pipelines.errors import FormatTooNew, SchemaConflict
 from pipelines.schema.agree import agree
 from pipelines.schema.versions import baseline, same_type, valid_at, version_from_json, version_to_json, versions_before
 from pipelines.scn import Scn
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+from pipelines.table import ROWID_COLUMN, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 from tests.unit.schema.ddl_golden import ORDERS
 
 NUMBER, TEXT = OracleType("NUMBER"), OracleType("VARCHAR2", length=40)
@@ -133,6 +133,47 @@ def test_the_first_difference_is_told_with_its_cure(told, dictionary):
     assert error is not None
     assert error.what.endswith(told) or told in error.what
     assert "redolake snapshot SHOP.ORDERS" in error.cure
+
+
+BY_COLUMNS = KeyPolicy("columns", ("DAY", "CODE"))
+CODE, DAY = column("CODE", 2, TEXT, nullable=False), column("DAY", 3, nullable=False)
+UNIQUE = UniqueIndex("BY_CODE", 55, ("CODE", "DAY"))
+KEYLESS = table(column("N", 1), CODE, DAY, key=(), unique=(UniqueIndex("OTHER", 54, ("CODE", "N")), UNIQUE))
+
+
+def test_the_key_of_a_version_is_what_was_declared():
+    versions = [baseline(KEYLESS, Scn(400), None, KeyPolicy(kind)) for kind in ("primary", "rowid", "append")]
+    by_columns = baseline(KEYLESS, Scn(400), None, BY_COLUMNS)
+
+    assert [v.key for v in versions] == [(), (ROWID_COLUMN,), ()]
+    assert (by_columns.key, by_columns.key_index, by_columns.policy) == ((3, 2), 55, BY_COLUMNS)
+    for version in (*versions, by_columns):
+        assert version_from_json(json.loads(json.dumps(version_to_json(version)))) == version
+
+
+LOST = {
+    "the index is gone": (replace(KEYLESS, unique=()), "no valid unique index on (DAY, CODE)"),
+    "a column may be NULL": (replace(KEYLESS, columns=(column("N", 1), replace(CODE, nullable=True), DAY)), "all NOT NULL"),
+    "the index was made anew": (replace(KEYLESS, unique=(replace(UNIQUE, object_id=56),)), "made anew"),
+    "another one is there too": (replace(KEYLESS, unique=(UniqueIndex("ANEW", 56, ("DAY", "CODE")), UNIQUE)), None),
+    "the index cannot be told from its successor": (replace(KEYLESS, unique=(replace(UNIQUE, object_id=None),)), None),
+    "nothing changed but a primary key came": (replace(KEYLESS, key=("N",)), None),
+}
+
+
+@pytest.mark.parametrize(("dictionary", "told"), LOST.values(), ids=LOST)
+def test_declared_columns_are_a_key_while_their_index_stands(dictionary, told):
+    error = agree(baseline(KEYLESS, Scn(400), None, BY_COLUMNS), dictionary)
+
+    assert told is None if error is None else told in error.what
+
+
+@pytest.mark.parametrize("kind", ["rowid", "append"])
+def test_rows_that_have_new_places_are_a_disagreement(kind):
+    version = baseline(KEYLESS, Scn(400), None, KeyPolicy(kind))
+
+    assert agree(version, KEYLESS) is None
+    assert "DATA_OBJECT_ID" in str(agree(version, replace(KEYLESS, data_object_id=9000)))
 
 
 @pytest.mark.parametrize(

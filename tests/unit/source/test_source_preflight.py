@@ -12,7 +12,7 @@ from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.preflight import OpenedLog, Probed, Wanted, check, notes
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+from pipelines.table import PRIMARY, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 DATABASE = DatabaseFacts(
@@ -92,6 +92,32 @@ def test_preflight_finds(probed, cure, severity):
     assert len(found) == 1, found
     assert cure in found[0].cure
     assert found[0].severity == severity
+
+
+CODE, DAY = (DictionaryColumn(n, OracleType("VARCHAR2", 9), i, i, False) for i, n in ((2, "CODE"), (3, "DAY")))
+MAYBE = replace(DAY, name="MAYBE", nullable=True)
+BY_CODE_AND_DAY = UniqueIndex("BY_CODE", 9, ("CODE", "DAY"))
+KEYLESS = with_table(
+    columns=(*TABLE.columns, CODE, DAY, MAYBE), key=(), unique=(BY_CODE_AND_DAY, UniqueIndex("BY_MAYBE", 10, ("CODE", "MAYBE")))
+)
+KEYS = {
+    "none declared, and the table has none": (PRIMARY, ["`key: [CODE, DAY]`", "`key: rowid`", "`key: append`"]),
+    "columns of which one may be NULL": (KeyPolicy("columns", ("CODE", "MAYBE")), ["`key: [CODE, DAY]`"]),
+    "part of an index": (KeyPolicy("columns", ("CODE",)), ["`key: [CODE, DAY]`"]),
+    "a column that is not there": (KeyPolicy("columns", ("CODE", "DAX")), ["`key: [CODE, DAY]`"]),
+    "columns of a unique index, in another order": (KeyPolicy("columns", ("DAY", "CODE")), []),
+    "ROWID": (KeyPolicy("rowid"), []),
+    "only appends": (KeyPolicy("append"), []),
+}
+
+
+@pytest.mark.parametrize(("key", "named"), KEYS.values(), ids=KEYS)
+def test_a_key_that_is_none_is_found_and_what_would_be_one_is_named(key, named):
+    found = findings(KEYLESS, Wanted(ORDERS, key=key))
+
+    assert len(found) == bool(named), found
+    assert all(part in found[0].cure for part in named)
+    assert not any("MAYBE" in f.cure for f in found)
 
 
 def test_logging_of_all_columns_for_the_whole_database_is_enough():

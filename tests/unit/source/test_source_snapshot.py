@@ -78,6 +78,12 @@ def test_what_arrow_cannot_hold_is_fetched_as_text():
     )
 
 
+def test_rowids_are_read_as_text_beside_the_columns():
+    sql = snapshot_sql(table(column("N", "NUMBER", precision=5, scale=0), key=()), rowid=True)
+
+    assert sql == 'SELECT "N",\n       ROWIDTOCHAR(ROWID) AS "_rowid"\n  FROM "SHOP"."Odd Name" AS OF SCN :scn'
+
+
 @given(st.text(max_size=140))
 def test_no_name_gets_out_of_its_quotes(name):
     try:

@@ -1,4 +1,4 @@
-"""Which reading of the dictionary a range of SCNs is compared with."""
+"""Which reading of the dictionary a range of SCNs is compared with, and what is declared of the table."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import pytest
 
+from pipelines.config import Pipeline
 from pipelines.land import Landing
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
 from pipelines.steps.plans import dictionary_to_json
-from pipelines.steps.versions import disagreement
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+from pipelines.steps.versions import declared_otherwise, disagreement, key_lost
+from pipelines.table import DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 ID = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)
@@ -40,3 +41,48 @@ def test_a_column_that_no_redo_has_told_of_is_a_disagreement(complaint):
 
 def test_a_table_read_behind_the_range_tells_nothing_of_it_though_others_were_read_inside(complaint):
     assert complaint(199, 200) is None
+
+
+BY_ID = KeyPolicy("columns", ("ID",))
+INDEX = UniqueIndex("BY_ID", 40, ("ID",))
+KEYLESS = replace(TABLE, key=(), unique=(INDEX,))
+
+
+@pytest.mark.parametrize(
+    ("readings", "told"),
+    [
+        ({150: (INDEX,)}, None),
+        ({150: ()}, "no valid unique index on (ID)"),
+        # dropped in the window [100, 200), read behind it
+        ({150: (INDEX,), 210: ()}, "no valid unique index on (ID)"),
+        # dropped and made again: the reading behind it tells
+        ({150: (INDEX,), 210: (replace(INDEX, object_id=41),)}, "made anew"),
+        # older than the range: a new snapshot has been taken since
+        ({90: ()}, None),
+    ],
+    ids=["it stands", "gone", "gone behind the range", "made anew", "before the range"],
+)
+def test_a_key_of_columns_lasts_as_long_as_every_dictionary_shows_its_index(tmp_path, readings, told):
+    work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
+    for scn, unique in readings.items():
+        read = replace(KEYLESS, unique=unique, scn_before=Scn(scn), scn_after=Scn(scn))
+        work.landing.write_json_once(f"baselines/{scn:020d}.json", {"scn": scn, "tables": [dictionary_to_json(read)]})
+
+    error = key_lost(work, baseline(KEYLESS, Scn(100), None, BY_ID), 100)
+
+    assert told is None if error is None else told in error.what
+    assert error is None or "redolake snapshot SHOP.ORDERS --replace" in error.cure
+
+
+@pytest.mark.parametrize("declared", ["primary", "rowid", "append", ["ID"]])
+def test_contents_are_those_of_the_key_they_were_read_with(declared):
+    body = {"source": {"connection": "x"}, "landing": "/l", "lake": "/d", "tables": [{"table": "SHOP.ORDERS", "key": declared}]}
+    work = cast(Any, SimpleNamespace(pipeline=Pipeline.model_validate({"name": "shop", **body})))
+    policies = {"primary": KeyPolicy(), "rowid": KeyPolicy("rowid"), "append": KeyPolicy("append"), "[ID]": BY_ID}
+
+    same = {
+        name: declared_otherwise(work, baseline(replace(KEYLESS, key=("ID",)), Scn(100), None, p)) is None
+        for name, p in policies.items()
+    }
+
+    assert [name for name, agrees in same.items() if agrees] == [declared if isinstance(declared, str) else "[ID]"]

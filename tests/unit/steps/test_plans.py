@@ -7,7 +7,7 @@ import json
 from pipelines.redo import LogCopy, LogFile, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.plans import Plan, dictionary_from_json, dictionary_to_json
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 
@@ -29,6 +29,7 @@ def test_a_dictionary_reading_is_read_as_it_was_written() -> None:
         log_groups=frozenset({"ALL COLUMN LOGGING"}),
         scn_before=Scn(5),
         scn_after=Scn(6),
+        unique=(UniqueIndex("BY_CODE", 79, ("CODE", "DAY")),),
     )
 
     assert dictionary_from_json(json.loads(json.dumps(dictionary_to_json(table)))) == table

@@ -1,0 +1,165 @@
+"""Tables that no primary key tells apart: by ROWID, and as appends, from landed Parquet to Delta and its comparison."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines import crash
+from pipelines.apply.delta_log import last_txn
+from pipelines.batch import BatchSpec, CompareSpec, CompareTask, Comparison, SnapshotSpec, Step, TableTask
+from pipelines.job import run_batch, run_compare, run_snapshot
+from pipelines.table import ROWID_COLUMN, Column, OracleType
+from tests.integration.spark.landing import land
+from tests.integration.spark.orders import ID, V, committed, order, snapshot, task, version
+from tests.integration.spark.test_batch import Killed, delete, insert, kill_at, update
+
+pytestmark = pytest.mark.spark
+
+BY_ROWID = replace(version(), key=(ROWID_COLUMN,), key_kind="rowid")
+APPEND = replace(version(), key=(), key_kind="append")
+NO_PLACE = "A" * 18
+
+
+def loaded(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn: int = 5) -> SnapshotSpec:
+    """As `snapshot`, with the ROWIDs beside the columns where rows have them."""
+    spec = snapshot(folder, mine, scn)
+    (one,) = spec.tables
+    fields = [("ID", pa.decimal128(10, 0)), ("V", pa.string()), ("_rowid", pa.string())]
+    pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(fields)), one.files[0])
+    return replace(spec, tables=(replace(one, rows=len(rows)),))
+
+
+def there(spark: Any, mine: TableTask, *names: str) -> Counter[tuple[Any, ...]]:
+    rows = spark.read.format("delta").load(mine.target).collect()
+    return Counter(tuple(int(r[n]) if n == "ID" else r[n] for n in names) for r in rows)
+
+
+def compared(spark: Any, folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn: int) -> Comparison:
+    files = loaded(folder, mine, rows, scn).tables[0].files
+    spec = CompareSpec("p", (CompareTask(mine.table, mine.target, mine.versions[-1], files, scn),), str(folder / "c.json"))
+    return run_compare(spark, spec).tables[0]
+
+
+def batch(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], start: int = 10, end: int = 100) -> BatchSpec:
+    return order(folder, [land(folder / f"w{start}", start, end, rows)], [mine])
+
+
+def test_rowids_tell_equal_rows_apart_and_may_be_used_again(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path, versions=(BY_ROWID,))
+    start = [{"ID": n // 2, "V": "same", "_rowid": f"R{n}"} for n in range(2, 14)]  # each row twice
+    assert run_snapshot(spark, loaded(tmp_path, mine, start)).tables[0].error is None
+    rows = [
+        *committed(0, 20, (2, delete(1, "same"), "R2")),
+        *committed(10, 22, (3, update(2, "same", "other"), "R5")),
+        # deleted and another row in its place: in one transaction, in two, and gone again
+        *committed(20, 24, (2, delete(3, "same"), "R6"), (1, insert(30, "new"), "R6")),
+        *committed(30, 26, (2, delete(4, "same"), "R8")),
+        *committed(40, 28, (1, insert(40, "new"), "R8"), (3, update(40, "new", "newer"), "R8")),
+        *committed(50, 30, (2, delete(5, "same"), "R10"), (1, insert(50, "x"), "R10"), (2, delete(50, "x"), "R10")),
+        # row movement: the same row at another place
+        *committed(60, 32, (2, delete(6, "same"), "R12"), (1, insert(6, "same"), "R99")),
+    ]
+
+    result = run_batch(spark, batch(tmp_path, mine, rows))
+
+    expected = [r for r in start if r["_rowid"] not in ("R2", "R5", "R6", "R8", "R10", "R12")] + [
+        {"ID": 2, "V": "other", "_rowid": "R5"},
+        {"ID": 30, "V": "new", "_rowid": "R6"},
+        {"ID": 40, "V": "newer", "_rowid": "R8"},
+        {"ID": 6, "V": "same", "_rowid": "R99"},
+    ]
+    assert result.tables[0].error is None
+    assert there(spark, mine, "_rowid", "ID", "V") == Counter((r["_rowid"], r["ID"], r["V"]) for r in expected)
+    assert result.tables[0].balance.applied == 12
+    assert compared(spark, tmp_path, mine, expected, 99).equal
+
+    wrong = [*expected[1:], {"ID": 7, "V": "same", "_rowid": "R98"}]
+    found = compared(spark, tmp_path, mine, wrong, 99)
+    assert (found.missing_rows, found.extra_rows, found.differing_cells) == (1, 1, 0)
+    assert {s.key for s in found.samples} == {"R98", str(expected[0]["_rowid"])}
+
+
+@pytest.mark.parametrize(
+    "change", [(1, insert(1, "a"), NO_PLACE), (2, delete(1, "a"), NO_PLACE)], ids=["an insert", "a delete"]
+)
+def test_a_row_without_a_place_stops_a_table_by_rowid(spark, tmp_path: Path, change: tuple[int, str, str]) -> None:
+    mine = task(tmp_path, versions=(BY_ROWID,))
+    run_snapshot(spark, loaded(tmp_path, mine, []))
+
+    done = run_batch(spark, batch(tmp_path, mine, committed(0, 20, change))).tables[0]
+
+    assert (done.state, done.error["code"]) == ("held", "RedoNotUnderstood")
+    assert "ROWID" in done.error["what"]
+
+
+def test_appends_keep_equal_rows_once_for_each_insert_whatever_is_repeated(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Column(3, "SHELF", OracleType("VARCHAR2", length=9), 3)
+    wider = replace(APPEND, columns=(ID, V, shelf), from_scn=40, next_column_id=4)
+    mine = task(tmp_path, versions=(APPEND, wider), ddl=(Step(40, "add_column", shelf, "top"),))
+    run_snapshot(spark, loaded(tmp_path, mine, [{"ID": 1, "V": "a"}, {"ID": 1, "V": "a"}]))
+    rows = [
+        *committed(0, 20, (1, insert(1, "a")), (1, insert(1, "a"), NO_PLACE), (1, insert(2, "b"))),
+        *committed(10, 50, (1, """insert into "SHOP"."T"("ID","V","SHELF") values ('2','b','low');""")),
+    ]
+    spec = batch(tmp_path, mine, rows)
+    kill_at(monkeypatch, "merge#2")
+    with pytest.raises(Killed):
+        run_batch(spark, spec)
+    monkeypatch.setattr(crash, "point", lambda name: None)
+    half = there(spark, mine, "ID", "V")
+
+    done = run_batch(spark, spec).tables[0]
+    Path(spec.manifest).unlink()
+    run_batch(spark, spec)
+
+    expected = Counter({(1, "a", "top"): 4, (2, "b", "top"): 1, (2, "b", "low"): 1})
+    assert half.total() == 6
+    assert (done.error, done.balance.applied) == (None, 0)
+    assert there(spark, mine, "ID", "V", "SHELF") == expected
+    assert last_txn(mine.target, mine.app_id) == 99
+
+
+def test_appends_are_compared_by_how_often_each_row_is_there(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path, versions=(APPEND,))
+    rows = [{"ID": 1, "V": "a"}, {"ID": 1, "V": "a"}, {"ID": 2, "V": None}]
+    run_snapshot(spark, loaded(tmp_path, mine, rows))
+
+    assert compared(spark, tmp_path, mine, rows, 60).equal
+    found = compared(spark, tmp_path, mine, [rows[0], rows[2], rows[2], {"ID": 3, "V": "c"}], 60)
+    assert (found.source_rows, found.delta_rows, found.missing_rows, found.extra_rows) == (4, 3, 2, 1)
+    assert [(s.key, s.source, s.delta) for s in found.samples] == [
+        ("1, a", "1 rows", "2 rows"),
+        ("2, NULL", "2 rows", "1 rows"),
+        ("3, c", "1 rows", "0 rows"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"), [((3, update(1, "a", "b"), "R1"), "UPDATE"), ((2, delete(1, "a"), "R1"), "DELETE")]
+)
+def test_a_change_that_is_no_insert_holds_a_table_of_appends_with_its_cure(
+    spark, tmp_path: Path, change: tuple[int, str, str], told: str
+) -> None:
+    mine = task(tmp_path, versions=(APPEND,))
+    run_snapshot(spark, loaded(tmp_path, mine, [{"ID": 1, "V": "a"}]))
+    undone = [(1, insert(9, "z"), "R9"), (2, delete(9, "z"), "R9")]
+    failed = [{**row, "rollback": row["operation_code"] == 2} for row in committed(0, 20, *undone)]
+    good = run_batch(spark, batch(tmp_path, mine, [*failed, *committed(5, 22, (1, insert(2, "b")))])).tables[0]
+
+    held = run_batch(spark, batch(tmp_path, mine, committed(10, 120, (1, insert(3, "c")), change), 100, 200)).tables[0]
+
+    assert (good.state, good.inserted) == ("applied", 1)
+    assert (held.state, held.error["code"], held.complete_to) == ("held", "KeyNeeded", 99)
+    assert told in held.error["what"]
+    assert "key: rowid" in held.error["cure"]
+    assert there(spark, mine, "ID") == Counter({(1,): 1, (2,): 1})
