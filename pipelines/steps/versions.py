@@ -73,7 +73,7 @@ def history(work: Workplace, table: TableId, start: int, windows: Sequence[Manif
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     derived = derive(versions_before(known, start), rows)
     complaint = None if derived.hold else disagreement(work, table, derived, start, end)
-    return History(table, derived, complaint or declared_otherwise(work, known[-1]) or key_lost(work, known[-1], start))
+    return History(table, derived, complaint or declared_otherwise(work, known[-1]) or key_lost(work, known, start))
 
 
 def declared_otherwise(work: Workplace, version: TableVersion) -> SchemaConflict | None:
@@ -89,14 +89,15 @@ def declared_otherwise(work: Workplace, version: TableVersion) -> SchemaConflict
     )
 
 
-def key_lost(work: Workplace, version: TableVersion, start: int) -> SchemaConflict | None:
+def key_lost(work: Workplace, known: Sequence[TableVersion], start: int) -> SchemaConflict | None:
     """Declared columns are a key while a unique index stands. No DDL of the table tells that it was dropped, but the dictionary
     that was read after a window's redo does: before the first row is merged that the index did not guard."""
+    version, since = known[-1], max(start, known[0].from_scn)
     if version.key_kind != "columns":
         return None
     for file in reversed(work.landing.names("baselines")):
         scn = int(file.removesuffix(".json"))
-        if scn < start:
+        if scn < since:
             return None
         body = work.landing.read_json(f"baselines/{scn:020d}.json") or {"tables": []}
         here = next((d for d in map(dictionary_from_json, body["tables"]) if d.table == version.table), None)

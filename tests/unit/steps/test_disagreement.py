@@ -57,10 +57,11 @@ KEYLESS = replace(TABLE, key=(), unique=(INDEX,))
         ({150: (INDEX,), 210: ()}, "no valid unique index on (ID)"),
         # dropped and made again: the reading behind it tells
         ({150: (INDEX,), 210: (replace(INDEX, object_id=41),)}, "made anew"),
-        # older than the range: a new snapshot has been taken since
+        # before the range, and before the snapshot whose SCN lies in it
         ({90: ()}, None),
+        ({110: ()}, None),
     ],
-    ids=["it stands", "gone", "gone behind the range", "made anew", "before the range"],
+    ids=["it stands", "gone", "gone behind the range", "made anew", "before the range", "before the snapshot"],
 )
 def test_a_key_of_columns_lasts_as_long_as_every_dictionary_shows_its_index(tmp_path, readings, told):
     work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
@@ -68,7 +69,9 @@ def test_a_key_of_columns_lasts_as_long_as_every_dictionary_shows_its_index(tmp_
         read = replace(KEYLESS, unique=unique, scn_before=Scn(scn), scn_after=Scn(scn))
         work.landing.write_json_once(f"baselines/{scn:020d}.json", {"scn": scn, "tables": [dictionary_to_json(read)]})
 
-    error = key_lost(work, baseline(KEYLESS, Scn(100), None, BY_ID), 100)
+    known = [baseline(KEYLESS, Scn(120), None, BY_ID)]
+
+    error = key_lost(work, known, 100)
 
     assert told is None if error is None else told in error.what
     assert error is None or "redolake snapshot SHOP.ORDERS --replace" in error.cure

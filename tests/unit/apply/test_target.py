@@ -1,0 +1,43 @@
+"""The columns of a Delta table, and the names that are ours."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.apply.target import target_schema
+from pipelines.errors import SchemaConflict
+from pipelines.job import TRANSLATION
+from pipelines.scn import Scn
+from pipelines.table import ROWID_COLUMN, Column, KeyKind, OracleType, TableId, TableVersion
+
+TEXT = OracleType("VARCHAR2", length=9)
+
+
+def version(kind: KeyKind, *names: str, key: tuple[int, ...] = ()) -> TableVersion:
+    columns = tuple(Column(n, name, TEXT, n) for n, name in enumerate(names, 1))
+    return TableVersion(TableId("S", "T"), Scn(1), 7, 7, columns, key, 9, kind)
+
+
+def test_a_table_by_rowid_has_it_as_a_column_and_as_its_key() -> None:
+    fields = target_schema(version("rowid", "A", key=(ROWID_COLUMN,)), {}, TRANSLATION).fields
+
+    assert [f.name for f in fields] == ["A", "_rowid", "_commit_scn"]
+    assert [f.metadata for f in fields][1] == {"redolake.column_id": 0, "redolake.key": 1}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (version("rowid", "A", "_ROWID", key=(ROWID_COLUMN,)), "are ours: _rowid"),
+        (version("append", "_Commit_SCN"), "are ours: _commit_scn"),
+        (version("primary", "A"), "no primary key"),
+    ],
+    ids=["our ROWID", "our commit SCN", "no key"],
+)
+def test_a_table_that_delta_could_not_hold_is_refused(wrong: TableVersion, told: str) -> None:
+    with pytest.raises(SchemaConflict, match=told):
+        target_schema(wrong, {}, TRANSLATION)
+
+
+def test_a_column_of_that_name_is_a_column_like_others_where_rowid_is_not_the_key() -> None:
+    assert [f.name for f in target_schema(version("append", "_rowid"), {}, TRANSLATION).fields] == ["_rowid", "_commit_scn"]
