@@ -58,7 +58,9 @@ def check_stream(batch: pa.RecordBatch) -> None:
         _stop(batch, pc.equal(status, number), kind, what, RESTORE, code)
 
 
-def check_rows(rows: pa.RecordBatch, logs: Slice, tables: Sequence[TableId], object_ids: frozenset[int]) -> None:
+def check_rows(
+    rows: pa.RecordBatch, logs: Slice, tables: Sequence[TableId], object_ids: frozenset[int], container: str | None
+) -> None:
     """Raise for the first row that cannot be trusted."""
     known = pa.array([g.sequence for g in logs.logs], pa.int64())
     at = pc.index_in(rows["sequence"], value_set=known)
@@ -72,6 +74,9 @@ def check_rows(rows: pa.RecordBatch, logs: Slice, tables: Sequence[TableId], obj
     captured = is_captured(rows, tables, object_ids)
     code = rows["operation_code"]
     _stop(rows, _both(captured, pc.equal(rows["info"], NO_SUPPLEMENTAL)), RedoLost, NO_SUPPLEMENTAL, SUPPLEMENTAL)
+    if container is not None:
+        placeless = pc.or_(pc.is_null(rows["con_name"]), pc.is_null(rows["con_id"]))
+        _stop(rows, _both(captured, placeless), RedoNotUnderstood, "a change that does not tell its container", REPORT)
     what = "LogMiner cannot show this row: a column's type makes it UNSUPPORTED"
     _stop(rows, _both(captured, pc.equal(code, UNSUPPORTED)), RedoNotUnderstood, what, SNAPSHOT)
     large = pc.is_in(code, value_set=pa.array(LARGE_OBJECTS, pa.int32()))

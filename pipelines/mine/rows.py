@@ -64,13 +64,15 @@ def log_of(batch: pa.RecordBatch, logs: Slice) -> pa.Array:
     return pc.if_else(pc.equal(told, 0), pa.array(by_scn, pa.int64()), told)
 
 
-def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int) -> pa.RecordBatch:
+def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int, container: str | None) -> pa.RecordBatch:
     """Whole redo rows (CSF pieces joined) in the landed form; times and names as LogMiner told them.
 
-    THREAD# is 0 on some empty commits: the logs that were mined belong to one thread, so that is the row's.
+    THREAD# is 0 on some empty commits: the logs that were mined belong to one thread, so that is the row's. A database without
+    containers is number 0, whether LogMiner tells that or nothing.
     """
     count = batch.num_rows
     told = as_integers(batch, "thread", pa.int32())
+    con_id = batch.column("con_id").cast(pa.int32())
     columns = {
         "slice": pa.array(np.full(count, logs.number), pa.int32()),
         "ordinal": pa.array(np.arange(first_ordinal, first_ordinal + count), pa.int64()),
@@ -80,6 +82,7 @@ def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int) -> pa.Re
         "at": batch.column("changed_at").cast(pa.timestamp("s")),
         "xid": joined(batch, "xidusn", "xidslt", "xidsqn"),
         "pxid": joined(batch, "pxidusn", "pxidslt", "pxidsqn"),
+        "con_id": con_id if container is not None else con_id.fill_null(0),
         "rollback": pc.equal(as_integers(batch, "undone"), 1).fill_null(False),
     }
     for field in REDO_SCHEMA:

@@ -7,10 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipelines.decode.changes import decode_changes
 from pipelines.errors import MiningIncomplete
 from pipelines.mine.mining import lower_case
 from pipelines.mine.pieces import PieceJoiner, bounded
+from tests.unit.decode.redo_text import redo_batch, table
 from tests.unit.mine.mining_world import batch, redo
+
+TABLE = table(ID="NUMBER(10,2)", NAME="VARCHAR2", DAY="DATE")  # ids 11, 12, 13
 
 TEXTS = st.lists(st.one_of(st.none(), st.lists(st.text(max_size=5), min_size=1, max_size=5)), max_size=12)
 
@@ -37,6 +41,19 @@ def test_pieces_join_to_their_statement_wherever_the_batches_end(texts, sizes):
 
     expected = [(n, None if pieces is None else "".join(pieces), f"R{n}") for n, pieces in enumerate(texts)]
     assert [(r["ssn"], r["sql_redo"], r["row_id"]) for r in out] == expected
+
+
+def test_a_text_cut_inside_a_doubled_apostrophe_is_the_statement_it_was():
+    text = """insert into "S"."T"("ID","NAME","DAY") values ('1','it''s ''''quoted''''',NULL)"""
+    texts = [[text[:at], text[at:]] for at in range(1, len(text))]
+    joiner = PieceJoiner()
+
+    joined = [sql for part in lower_case(batch(*rows_of(texts))) for sql in joiner.feed(part)["sql_redo"].to_pylist()]
+
+    assert joined == [text] * len(texts)
+    assert {row["n12"] for row in decode_changes(redo_batch(*((1, sql) for sql in joined)), TABLE, {}).to_pylist()} == {
+        "it's ''quoted''"
+    }
 
 
 def one(*rows):

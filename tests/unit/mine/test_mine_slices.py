@@ -64,6 +64,13 @@ def test_an_empty_commit_without_a_thread_belongs_to_the_thread_that_was_mined()
     assert mined(FakeSession(batch(frame(101, 7, thread=0))))[0]["thread"] == 1
 
 
+@pytest.mark.parametrize(("container", "told"), [(None, 0), ("FREEPDB1", None)])
+def test_only_a_database_without_containers_has_a_number_of_its_own(container, told):
+    rows = mined(FakeSession(batch(frame(100, 6, con_id=None, con_name=None))), container=container)
+
+    assert [r["con_id"] for r in rows] == [told]
+
+
 def test_a_row_with_an_all_zero_address_is_placed_by_its_scn():
     rows = mined(FakeSession(batch(frame(250, 36, sequence_no=0, rs_id=" 0x000000.00000000.0000 "))))
 
@@ -155,6 +162,8 @@ STOPS = {
     "redo older than its own log": (redo(199, sequence=2), RedoNotUnderstood, "FIRST_CHANGE#"),
     "a row of a log that was not added": (redo(150, sequence=9), RedoNotUnderstood, "was not added"),
     "a row of another thread": (redo(150, thread=2), RedoNotUnderstood, "was not added"),
+    "a change without a container": (redo(150, con_name=None), RedoNotUnderstood, "does not tell its container"),
+    "a change without a container's number": (redo(150, con_id=None), RedoNotUnderstood, "does not tell its container"),
     "a change without a transaction": (redo(150, xidsqn=None), RedoNotUnderstood, "without xid"),
 }
 
