@@ -16,6 +16,7 @@ RedolakeError
     ├── MiningIncomplete     LogMiner's answer is not provably whole
     ├── LandingConflict      what lies at a path is not what should lie there
     ├── LandingUnwritable    the landing refuses what is written: permission, full disk
+    ├── LakeFull             Spark finds no space for what it writes
     ├── ValueDoesNotFit      a value the target type cannot hold
     ├── KeyNeeded            a row of a table that was declared append-only was changed, and nothing tells which one
     ├── SchemaConflict       a DDL or dictionary state that is not followed
@@ -115,6 +116,10 @@ class LandingConflict(Terminal):
 
 
 class LandingUnwritable(Terminal):
+    pass
+
+
+class LakeFull(Terminal):
     pass
 
 

@@ -26,7 +26,7 @@ from pipelines.apply.delta_log import last_txn
 from pipelines.apply.pieces import cuts, until
 from pipelines.apply.session import open_session
 from pipelines.apply.snapshot import load_snapshot
-from pipelines.apply.table import PieceChanges, apply_table, check_session, unexpected
+from pipelines.apply.table import PieceChanges, apply_table, check_session, check_space, unexpected
 from pipelines.apply.translation import Translation
 from pipelines.assemble.assembled import Assembled, assembled
 from pipelines.assemble.carry import list_open, rows_to_carry
@@ -234,11 +234,17 @@ def leave(path: str, result: SnapshotResult | CompareResult) -> None:
 
 
 def run(spark: SparkSession, spec: Spec, on_progress: Report | None = None) -> Result:
-    if isinstance(spec, BatchSpec):
-        return run_batch(spark, spec, on_progress)
-    if isinstance(spec, SnapshotSpec):
-        return run_snapshot(spark, spec, on_progress)
-    return run_compare(spark, spec, on_progress)
+    try:
+        if isinstance(spec, BatchSpec):
+            return run_batch(spark, spec, on_progress)
+        if isinstance(spec, SnapshotSpec):
+            return run_snapshot(spark, spec, on_progress)
+        return run_compare(spark, spec, on_progress)
+    except RedolakeError:
+        raise
+    except Exception as surprise:
+        check_space(surprise)
+        raise
 
 
 # --- What apply is told of decode and schema -------------------------------------------------------------------------

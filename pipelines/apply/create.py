@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines import crash
 from pipelines.apply.commit import Tag
 from pipelines.apply.delta_log import latest_version
 from pipelines.apply.target import PROPERTIES, target_schema
@@ -36,6 +37,7 @@ def create_shadow(spark: SparkSession, task: TableTask, metadata: Mapping[str, o
         return
     version = valid_from(task.versions, task.shadow_from)
     create_table(spark, task.target, version, task.rules, translation, Tag(task.app_id, task.shadow_from - 1, metadata))
+    crash.point("shadow")
 
 
 def valid_from(versions: Sequence[TableVersion], scn: int) -> TableVersion:

@@ -26,7 +26,6 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     if position is not None and position >= spec.scn:
         check_replace(spec, task, position)
         remove_table(task.target)
-        crash.point("snapshot removed")
     target_schema(task.version, task.rules, translation)  # refuses names Delta cannot tell apart
     source = read_source(spark, task.files, task.version, task.rules, translation)
     rows = check_values(source, task.version)
@@ -55,4 +54,6 @@ def remove_table(path: str) -> None:
     """Its log first: without it the rest is no table."""
     filesystem, root = fsspec.core.url_to_fs(path)
     filesystem.rm(f"{root}/_delta_log", recursive=True)
+    crash.point("snapshot's log removed")
     filesystem.rm(root, recursive=True)
+    crash.point("snapshot removed")

@@ -24,9 +24,11 @@ from pipelines.apply.pieces import Piece, plan_pieces
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Balance, TableResult, TableTask
-from pipelines.errors import InvariantBroken, KeyNeeded, RedolakeError, SchemaConflict, Transient
+from pipelines.errors import InvariantBroken, KeyNeeded, LakeFull, RedolakeError, SchemaConflict, Transient
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
+
+NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")  # ENOSPC, EDQUOT, EFBIG as the JVM tells them
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +174,22 @@ def check_all(task: TableTask, told: tuple[int, Any], expected: int) -> None:
 
 
 def check_session(spark: SparkSession, surprise: Exception) -> None:
-    """Raises when the failure is not this table's: the session is dead, or somebody else wrote the table meanwhile."""
+    """Raises when the failure is not this table's: no space is left, the session is dead, or somebody else wrote the table
+    meanwhile."""
+    check_space(surprise)
     if "DELTA_CONCURRENT" in str(surprise) or "Concurrent" in type(surprise).__name__:
         raise Transient("another writer changed the table meanwhile", cure="nothing: the batch is tried again") from surprise
     try:
         spark.sql("SELECT 1").collect()
     except Exception as dead:
         raise surprise from dead
+
+
+def check_space(surprise: Exception) -> None:
+    full = next((words for words in NO_SPACE if words in str(surprise)), None)
+    if full is not None:
+        cure = "free space for the lake and for Spark's own files, and run again: no commit was cut short, no table is held"
+        raise LakeFull(f"Spark cannot write: {full}", cure=cure) from surprise
 
 
 def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:

@@ -16,12 +16,13 @@ from typing import IO, Any
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from pipelines.crash import point
+from pipelines.crash import file_point, point
 from pipelines.errors import LandingConflict, LandingUnwritable
 
 CURES = {
     errno.ENOSPC: "free space there or move the landing to a larger volume, and run again: nothing was published",
     errno.EDQUOT: "raise the quota, and run again: nothing was published",
+    errno.EFBIG: "raise the limit of a file's size (`ulimit -f`, or the file system's), and run again: nothing was published",
     errno.EROFS: "mount it writable, or set `landing` to another place",
     errno.EACCES: "give the user of this process the right to write there, or set `landing` to another place",
     errno.EPERM: "give the user of this process the right to write there, or set `landing` to another place",
@@ -54,6 +55,7 @@ class Files:
         if self._fs.exists(self.path(relative)):
             with self._told(relative):
                 self._fs.rm(self.path(relative), recursive=True)
+            file_point(self.path(relative))
 
     def shown(self, relative: str) -> str:
         return f"{self.url}/{relative}"
@@ -77,15 +79,16 @@ class Files:
         """A file to stream into; it gets its name when the block ends well, and is removed when it does not."""
         folder = relative.rpartition("/")[0]
         self.make_folder(folder)
+        final = self.path(relative)
         if not self._is_local:
-            with self._told(relative), self._fs.open(self.path(relative), "wb") as out:
+            with self._told(relative), self._fs.open(final, "wb") as out:
                 try:
                     yield out
                 except BaseException:
                     out.discard()
                     raise
+            file_point(final)
             return
-        final = self.path(relative)
         part = f"{final}.{uuid.uuid4().hex}.part"
         with self._told(relative):
             try:
@@ -93,13 +96,14 @@ class Files:
                     yield out
                     out.flush()
                     os.fsync(out.fileno())
-                point("landing.part")
+                point("part of a stream")
                 os.rename(part, final)
                 sync_folder(final)
             except BaseException:
                 if os.path.exists(part):
                     os.unlink(part)
                 raise
+        file_point(final)
 
     def create(self, relative: str, body: bytes) -> bool:
         """Write a small file if none has its name; False when there is one already."""
@@ -112,6 +116,7 @@ class Files:
                     self._fs.pipe_file(self.path(relative), body, mode="create")
             except FileExistsError:
                 return False
+        file_point(self.path(relative))
         return True
 
     def read(self, relative: str) -> bytes | None:
@@ -175,7 +180,7 @@ def create_local(path: str, body: bytes) -> None:
             out.write(body)
             out.flush()
             os.fsync(out.fileno())
-        point("landing.part")
+        point("part of a file")
         os.link(part, path)
         sync_folder(path)
     finally:

@@ -125,7 +125,6 @@ class Landing:
         if there is None:
             check_break(found, self.chain_end())
             self._files.create(layout.chain_file(found.name), as_bytes(found.to_json()))
-            point("land.break")
             self._mend(found.name)
             there = self.read_break(found.start.resetlogs_id, int(found.start.scn))
         if there is None or (there.kind, there.end) != (found.kind, found.end):
@@ -157,7 +156,6 @@ class Landing:
             paths = [f"{layout.WINDOWS}/{first.name}/{name}" for name in first.files]
             body = {"window": first.name, "transactions": torn_transactions(read_columns(self._files, paths, COLUMNS))}
             self.write_json_once(file, body)
-            point("land.torn")
         return list(body["transactions"])
 
     def _first_behind(self, found: Break) -> Manifest | None:

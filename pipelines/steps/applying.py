@@ -18,7 +18,6 @@ from pipelines.batch import (
     to_json,
 )
 from pipelines.config import Pipeline
-from pipelines.crash import point
 from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict, TableHeld, Terminal
 from pipelines.land import Break
 from pipelines.ledger import TableEntry
@@ -44,7 +43,6 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
         spec = replace(spec, lease=lease.token)
         name = spec.manifest.rsplit("/", 2)[-2]
         path = work.landing.write_text(f"batches/{name}/spec-{spec.token}.json", to_json(spec))
-        point("apply.order")
         work.ledger.prepare_batch(work.name, name, spec.scns, path, now=now(), lease=lease)
         live = [str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start]
         return {"batch": path, "tables": live, "start": spec.start, "end": spec.end, "reason": f"{len(spec.windows)} window(s)"}

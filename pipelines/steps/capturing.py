@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.config import Pipeline
-from pipelines.crash import point
 from pipelines.errors import RedoLost, Terminal
 from pipelines.land import SliceRecord, build_manifest
 from pipelines.mine import REDO_SCHEMA, Reading, mine_slice, mine_whole
@@ -71,7 +70,6 @@ def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
     file = f"baselines/{read_at:020d}.json"
     if work.landing.read_json(file) is None:  # two plans at one SCN read the same dictionary
         work.landing.write_json_once(file, body)
-        point("plan.dictionary")
     made = Plan(window, ids, object_ids(work, dictionary), read_at)
     lease = take_lease(work, "capture", LEASE_SECONDS)
     try:
@@ -124,7 +122,6 @@ def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_nu
             if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
                 keep_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise
-        point("mine.slice")
         return record.to_json()
 
 
@@ -181,7 +178,6 @@ def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict
             slices = [SliceRecord.from_json(record) for record in records]
             end = work.landing.chain_end()
             manifest = work.landing.publish(made.window, made.tables, slices, None if end is None else int(end.scn))
-        point("land.manifest")
         correct_ledger(work)
         regain(work, "mine")
         rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))

@@ -8,7 +8,6 @@ from typing import Any
 
 from pipelines.batch import SnapshotSpec, SnapshotTask, snapshot_result_from_json, to_json
 from pipelines.config import Pipeline
-from pipelines.crash import point
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.redo import Position, RedoFacts
 from pipelines.schema import baseline
@@ -67,11 +66,9 @@ def snapshot_begin(
         scn = int(handover.s1)
         for table, found in dictionary.items():
             work.landing.write_json_once(begun_file(work, table, scn, stretch), {"begun": True})
-            point("snapshot.begun")
             work.landing.write_json_once(
                 f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", dictionary_to_json(found)
             )
-            point("snapshot.dictionary")
         return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
 
 
@@ -127,7 +124,6 @@ def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
     at = {"dbid": position.dbid, "resetlogs_id": position.resetlogs_id, "scn": int(position.scn)}
     body = {**at, "character_set": characters}
     work.landing.write_json_once(HANDOVER, body)
-    point("snapshot.handover")
     work.ledger.start_at(work.name, position, now())
     for table in work.pipeline.tables:
         work.ledger.add_table(work.name, table.id, position.scn, now())
@@ -196,9 +192,7 @@ def snapshot_read(pipeline: Pipeline, source: ConnectParams | None, scn: int, ta
                     rowid=pipeline.table(wanted).key == "rowid",
                 )
                 chunk = work.landing.write_snapshot_chunk(wanted, scn, 0, answers, uuid.uuid4().hex)
-            point("snapshot.chunk")
             there = work.landing.publish_snapshot(wanted, scn, [chunk])
-            point("snapshot.published")
         return {"table": str(wanted), "scn": scn, "rows": there["row_count"]}
 
 
@@ -237,7 +231,6 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
                 work.name, task.table, tuple(begun_from(work, task.table)), "snapshotting", now=now(), snapshot_scn=Scn(scn)
             )
         order = work.landing.write_text(f"{base}/spec.json", to_json(spec))
-        point("snapshot.order")
         return {"batch": order}
 
 
@@ -271,7 +264,6 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         result = snapshot_result_from_json(read_outcome(work, spec), spec.manifest)
-        point("snapshot.manifest")
         lease = renewed(work, spec)
         failed = []
         for loaded in result.tables:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import random
 import shutil
 import signal
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from pathlib import Path
@@ -26,7 +27,9 @@ from pipelines.crash import VARIABLE
 from tests.fix_shop import Shop
 
 TABLES = ["SHOP.PARTS", "SHOP.BINS"]
-SECONDS = 180.0
+MEANWHILE = ("nothing", "more landed", "ledger lost", "ledger older")
+IN_TURN = "one after the other"
+SECONDS = 600.0  # of a machine that has much else to do
 
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["pipelines.cli", "pipelines.steps", "pipelines.job", "pyspark.sql.connect.session", __name__])
@@ -78,6 +81,13 @@ def load(name: str, table: str, scn: int) -> None:
     steps.snapshot_record(pipeline, batch)
 
 
+def begin_first(name: str) -> None:
+    """The first step of the first snapshot: capture may go on from there."""
+    from pipelines import steps
+
+    steps.snapshot_begin(the_pipeline(name), None, TABLES)
+
+
 def prepare(name: str, answer: str) -> None:
     from pipelines import steps
 
@@ -103,7 +113,7 @@ class Source:
     def __post_init__(self) -> None:
         for table in ("parts", "bins"):
             self.shop.run_sql(
-                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9), spare NUMBER(5))",
+                f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(2000), quantity NUMBER(9), spare NUMBER(5))",
                 f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
                 *(f"INSERT INTO {table} (id, place, quantity) VALUES ({n}, 'first', {n})" for n in range(1, 10)),
             )
@@ -132,6 +142,7 @@ class Source:
             return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def work(self, ddl: bool = False) -> None:
+        self.finish_open()
         base = next(self.steps) * 1000
         self.change(base, 0)
         self.open_one = self.shop.oracle.connect("SHOP")
@@ -160,6 +171,17 @@ class Source:
         self.change(next(self.steps) * 1000, 1)
         self.shop.switch_logs()
 
+    def much(self) -> None:
+        """More than the files of a ledger or of a Delta log hold, and nothing compresses it."""
+        some = random.Random(1)
+        base = next(self.steps) * 1000
+        rows = [(base + n, some.randbytes(900).hex()) for n in range(400)]
+        with self.shop.oracle.connect("SHOP") as connection:
+            for table in ("parts", "bins"):
+                connection.cursor().executemany(f"INSERT INTO {table} (id, place, quantity) VALUES (:1, :2, 1)", rows)
+            connection.commit()
+        self.shop.switch_logs()
+
     def finish(self) -> None:
         self.finish_open()
         self.more()
@@ -180,13 +202,16 @@ class Copy:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True)
+        self.configure("48KiB")
+
+    def configure(self, window_bytes: str) -> None:
         settings = self.source.shop.pipeline(
             self.name,
             tables=TABLES,
             landing=str(self.folder / "landing"),
             lake=str(self.folder / "lake"),
             spark={"mode": "connect"},
-            window={"max_bytes": "48KiB", "slice_bytes": "24KiB"},
+            window={"max_bytes": window_bytes, "slice_bytes": "24KiB" if window_bytes == "48KiB" else window_bytes},
         )
         body = {"pipelines": {self.name: settings.model_dump(exclude={"name"})}}
         self.settings.write_text(yaml.safe_dump(body))
@@ -222,9 +247,21 @@ class Copy:
         assert process.exitcode is not None, f"{work.__name__} does not end: {log.read_text()[-2000:]}"
         return process.exitcode, log.read_text()
 
-    def kill_at(self, point: str, work: Callable[..., Any], *arguments: Any) -> None:
-        code, said = self.do(work, *arguments, crash_at=point)
-        assert code == -signal.SIGKILL, f"{point} was not reached, exit {code}: {said[-1500:]}"
+    def kill_everywhere(
+        self,
+        killed_at: Path,
+        meanwhile: Callable[[], None],
+        work: Callable[..., Any],
+        *arguments: Any,
+        codes: tuple[int, ...] = (0,),
+    ) -> int:
+        """The same work again and again, killed each time behind a write that is not in `killed_at` yet, until it ends."""
+        while (found := self.do(work, *arguments, crash_at=str(killed_at)))[0] == -signal.SIGKILL:
+            meanwhile()
+        code, said = found
+        points = killed_at.read_text().splitlines() if killed_at.exists() else []
+        assert code in codes, f"exit {code} after the kills at {points[-8:]}: {said[-2500:]}"
+        return code
 
     def good(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> str:
         code, said = self.do(work, *arguments)
@@ -251,8 +288,9 @@ class Copy:
             file.unlink()
 
     def put_back_ledger(self) -> None:
+        """Before there was one, to have none is the older state."""
         self.lose_ledger()
-        for file in (self.folder / "kept").iterdir():
+        for file in (self.folder / "kept").glob("*"):
             shutil.copy(file, self.folder / "landing")
 
     def data_files(self) -> set[Path]:
@@ -283,3 +321,45 @@ class Copy:
         batches = [(body["start"], body["end"]) for body in (json.loads(file.read_text()) for file in manifests)]
         assert all(breaks.get(before[1], before[1]) == after[0] for before, after in pairwise(batches)), batches
         assert batches[-1][1] == places[-1]["end"], "what is landed is not all applied"
+
+
+# --- Kills behind each write -------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Kills:
+    """Kills on one way: behind which writes, and what happens after each."""
+
+    copy: Copy
+    killed_at: Path
+    what: str
+    turns: Iterator[int]
+
+    def on(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> int:
+        return self.copy.kill_everywhere(self.killed_at, self.meanwhile, work, *arguments, codes=codes)
+
+    def rounds(self, before: Callable[[], None], work: Callable[..., Any], *arguments: Any) -> None:
+        """Until one goes by without a kill: where more landed before a repeat, that has nothing left to do."""
+        known = -1
+        while known < len(self.points()):
+            known = len(self.points())
+            before()
+            self.on(work, *arguments)
+
+    def again_at(self, *points: str) -> None:
+        """Points of ways before, behind which the state is another on this one."""
+        kept = [line for line in self.points() if line not in points and line.partition(" ")[0] not in points]
+        self.killed_at.write_text("".join(f"{line}\n" for line in kept))
+
+    def points(self) -> list[str]:
+        return self.killed_at.read_text().splitlines() if self.killed_at.exists() else []
+
+    def meanwhile(self) -> None:
+        what = MEANWHILE[next(self.turns) % len(MEANWHILE)] if self.what == IN_TURN else self.what
+        if what == "more landed":
+            self.copy.source.more()
+            self.copy.good(capture_all, self.copy.name, codes=(0, 1))  # 1: redo is lost
+        elif what == "ledger lost":
+            self.copy.lose_ledger()
+        elif what == "ledger older":
+            self.copy.put_back_ledger()

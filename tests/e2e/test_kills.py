@@ -48,7 +48,7 @@ def delta_rows(shop: Shop, spark: Any) -> dict[str, Any]:
     return {t["table"]: (t["source_rows"] - t["delta_rows"], t["differing_cells"]) for t in found["tables"]}
 
 
-@pytest.mark.parametrize("point", ["mine.slice", "land.chain", "merge", "before manifest"])
+@pytest.mark.parametrize("point", ["write_slice windows/*/*.parquet", "land.chain", "merge", "before manifest"])
 def test_a_killed_run_is_made_good_by_the_next_one(shop: Shop, spark: Any, point: str) -> None:
     write_settings(shop)
     shop.work(40)

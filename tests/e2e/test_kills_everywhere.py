@@ -1,39 +1,55 @@
-"""kill -9 after any write of capture, apply, snapshots and breaks, then the same again: the tables equal the source.
+"""kill -9 behind any write, then the same again: the tables equal the source.
 
-Each case is a way of working, on which processes of `redolake` kill themselves at one named point (pipelines/crash.py) after
-the other, and what happens between a kill and the repeat. One copy lives on from case to case.
+Each way is something that people or DAGs do. It is begun again and again, and each time the process kills itself behind a write
+at which it was not killed before (pipelines/crash.py), until it ends; between a kill and the repeat more windows land, or the
+ledger is lost or put back from an older copy. One copy of the source lives on from way to way.
 """
 
 from __future__ import annotations
 
-import ast
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+import psutil
 import pytest
 
 from pipelines import steps
 from pipelines.apply.session import open_session, spark_conf
 from pipelines.runtime import delta_jars, environment
 from pipelines.table import TableId
-from tests.e2e.kills import TABLES, Copy, Source, capture_all, load, prepare, read_anew, redolake
+from tests.e2e.kills import (
+    IN_TURN,
+    MEANWHILE,
+    SECONDS,
+    TABLES,
+    Copy,
+    Kills,
+    Source,
+    begin_first,
+    capture_all,
+    load,
+    prepare,
+    read_anew,
+    redolake,
+)
 from tests.fix_shop import open_shop
 from tests.fix_spark import QUIET
+from tests.unit.test_crash import NOT_KILLED_AT, ledger_points, named_points, writers_of_files
 
 pytestmark = pytest.mark.spark
 everywhere = pytest.mark.skipif(
     "REDOLAKE_ALL_KILLS" not in os.environ,
-    reason="some 150 processes, each killed: over half an hour on two cores; REDOLAKE_ALL_KILLS=1 runs them",
+    reason="each write of each way with each thing that may happen meanwhile: about an hour; REDOLAKE_ALL_KILLS=1 runs it",
 )
 
-Between = Literal["nothing", "more landed", "ledger lost", "ledger older"]
 PIPELINES = Path(steps.__file__).parents[1]
 
 
@@ -47,36 +63,40 @@ class World:
     remote: str
     spark: Any
     copy: Copy | None = None
-    names = count(1)
+    gone: set[tuple[str, str]] = field(default_factory=set)
+    names: Iterator[int] = field(default_factory=lambda: count(1))
+    turns: Iterator[int] = field(default_factory=count)
 
     def new_copy(self) -> Copy:
         name = f"shop{next(self.names)}"
         return Copy(name, self.source, self.folder / name, self.remote)
 
     def living_copy(self) -> Copy:
-        """The one that the cases before have left good, with a copy of its ledger from before the first of them."""
-        if self.copy is None:
+        """The one that the ways before have left good; a new one when the last of them has failed."""
+        copy, self.copy = self.copy, None
+        if copy is None:
+            self.source.finish_open()
             copy = self.new_copy()
             copy.run()
             copy.keep_ledger()
-            return copy
-        copy, self.copy = self.copy, None
         return copy
 
     def check(self, copy: Copy) -> None:
         """Every cell, and the landing; nothing is open any more, so the source is what it is now."""
         for table in TABLES:
-            delta = (
-                self.spark.read.format("delta").load(copy.pipeline.target(TableId.parse(table))).drop("_commit_scn").collect()
-            )
-            assert by_id(row.asDict() for row in delta) == by_id(self.source.rows(table)), table
+            delta = self.delta(copy.pipeline.target(TableId.parse(table)))
+            assert by_id(delta) == by_id(self.source.rows(table)), table
             assert len(delta) > 9
         copy.check_landing()
         copy.check_batches()
         status = steps.status(copy.pipeline)
         assert {t["state"] for t in status["tables"]} == {"live"}
         assert (status["lost"], status["breaks"], status["open_transactions"]) == (None, [], 0)
+        copy.keep_ledger()
         self.copy = copy
+
+    def delta(self, path: str) -> list[dict[str, Any]]:
+        return [row.asDict() for row in self.spark.read.format("delta").load(path).drop("_commit_scn").collect()]
 
 
 def by_id(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -92,235 +112,139 @@ def world(tmp_path_factory: pytest.TempPathFactory, connect: str) -> Iterator[Wo
         spark.stop()
 
 
-def between(copy: Copy, what: Between) -> None:
-    """What happens between the kill and the repeat."""
-    if what == "more landed":
-        copy.source.more()
-        copy.good(capture_all, copy.name)
-    elif what == "ledger lost":
-        copy.lose_ledger()
-    elif what == "ledger older":
-        copy.put_back_ledger()
-
-
 # --- The ways --------------------------------------------------------------------------------------------------------
 
 CATCH_UP = (redolake, "run", "--until-caught-up")
-CAPTURE = (
-    "ledger.add_table",
-    "landing.part",
-    "plan.dictionary",
-    "ledger.lease",
-    "ledger.plan_window",
-    "ledger.release_lease",
-    "landing.part#2",
-    "mine.slice",
-    "mine.slice#2",
-    "land.chain",
-    "land.manifest",
-    "ledger.landed_as",
-    "ledger.correct_position",
-)
-APPLY = (
-    "apply.order",
-    "ledger.prepare_batch",
-    "ledger.renew",
-    "carry-over",
-    "merge",
-    "table",
-    "merge",
-    "before manifest",
-    "manifest",
-    "ledger.complete_as",
-    "ledger.move",
-    "ledger.replace_open_transactions",
-    "ledger.move_batch",
-)
-APPLY_AMID_MORE = ("carry-over", "merge", "manifest", "ledger.move")  # where it matters what lies beside the order
-DDL = ("ledger.record_version", "evolve", "evolve#3", "fill", "merge")
-BEGIN = (
-    "ledger.start_at",
-    "snapshot.begun",
-    "snapshot.dictionary",
-    "snapshot.chunk",
-    "snapshot.published",
-    "ledger.move_table",
-    "snapshot.order",
-    "ledger.move_table#3",
-)
-LOAD = (
-    "snapshot.handover",
-    "snapshot",
-    "snapshot.manifest",
-    "ledger.forget_versions_above",
-    "ledger.record_version",
-    "ledger.move_table",
-    "ledger.complete_as",
-)
-ANEW = ("snapshot removed", "snapshot", "snapshot.manifest", "ledger.forget_versions_above", "ledger.move_table#2")
-HELD = ("ledger.hold", "ledger.release", "ledger.record_decision", "merge")
-LOST = ("ledger.lose", "land.break", "ledger.record_break", "ledger.regain")
-GAP = ("ledger.lose", "land.break", "land.torn")
+NOTHING_LEFT = (0, 1)  # 1: it is done already, and says so
 
 
-def capture(world: World, what: Between) -> Copy:
-    """A window with a slice of each redo thread each time; the landing is good again before the next kill."""
-    copy = world.living_copy()
-    for point in CAPTURE:
-        world.source.finish_open()
-        world.source.work()
-        copy.kill_at(point, capture_all, copy.name)
-        between(copy, what)
-        copy.good(capture_all, copy.name)
-        copy.check_landing()
-    return copy
+def first_run(world: World, kills: Kills) -> None:
+    """First contents of a new pipeline, and then the first windows and the first batch."""
+    another = world.new_copy()
+    kills.on(*CATCH_UP)
+    Kills(another, kills.killed_at, kills.what, kills.turns).on(begin_first, another.name)  # which is killed further on
+    kills.rounds(world.source.work, *CATCH_UP)
 
 
-def apply(world: World, what: Between) -> Copy:
-    """The batch that was killed is killed again at the next point, with a transaction open at its end."""
-    copy = world.living_copy()
-    world.source.work()
-    kill_on_the_way(copy, APPLY if what == "nothing" else APPLY_AMID_MORE, what, *CATCH_UP)
-    return copy
-
-
-def ddl(world: World, what: Between) -> Copy:
-    """The same while columns are dropped and others added, one of them with a default."""
-    copy = world.living_copy()
+def ddl(world: World, kills: Kills) -> None:
+    """A batch while columns are dropped and others added, one of them with a default."""
+    kills.again_at("merge", "before manifest", "carry-over")
     world.source.work(ddl=True)
-    kill_on_the_way(copy, DDL, what, *CATCH_UP)
-    return copy
+    world.source.work(ddl=True)
+    kills.on(*CATCH_UP)
 
 
-def begin(world: World, what: Between) -> Copy:
-    """The first contents of a new pipeline, up to the moment at which one table is live and the other is not."""
-    return first_contents(world, BEGIN, what)
-
-
-def load_first(world: World, what: Between) -> Copy:
-    """The same from the loading on, of which the repeat hears by the load's manifest."""
-    return first_contents(world, LOAD, what)
-
-
-def first_contents(world: World, points: tuple[str, ...], what: Between) -> Copy:
-    copy = world.new_copy()
-    for point in points:
-        copy.kill_at(point, *CATCH_UP)
-        if what == "ledger lost":
-            copy.lose_ledger()
-        world.source.more()
-    copy.run()
-    copy.keep_ledger()
-    return copy
-
-
-def anew(world: World, what: Between) -> Copy:
-    """A live table read anew; the batches have passed the snapshot's SCN when it is loaded, and the load is repeated."""
-    copy = world.living_copy()
-    scn = copy.folder / "scn"
+def anew(world: World, kills: Kills) -> None:
+    """A live table read anew; the batches have passed the snapshot's SCN when it is loaded."""
+    kills.again_at("snapshot", "ledger.move_table", "ledger.complete_as")
+    scn = kills.copy.folder / "scn"
     world.source.work()
-    copy.good(read_anew, copy.name, "SHOP.PARTS", str(scn))
+    kills.on(read_anew, kills.copy.name, "SHOP.PARTS", str(scn))
     world.source.more()
-    copy.run()
-    order = (load, copy.name, "SHOP.PARTS", int(scn.read_text()))
-    kill_on_the_way(copy, ANEW, what, *order)
-    copy.good(*order)
-    return copy
+    kills.on(*CATCH_UP)
+    kills.on(load, kills.copy.name, "SHOP.PARTS", int(scn.read_text()))
 
 
-def held(world: World, what: Between) -> Copy:
+def held(world: World, kills: Kills) -> None:
     """A table is held, because its target is not there; it is, and the table is resumed and caught up."""
-    copy = world.living_copy()
-    target, aside = copy.folder / "lake" / "shop" / "bins", copy.folder / "aside"
-    resume = (redolake, "resume", "SHOP.BINS")
-    hold, release, decision, merge = HELD
+    target, aside = kills.copy.folder / "lake" / "shop" / "bins", kills.copy.folder / "aside"
     world.source.work()
     target.rename(aside)
-    copy.kill_at(hold, *CATCH_UP)
-    between(copy, what)
-    copy.run(codes=(3,))
+    kills.on(*CATCH_UP, codes=(3,))
     aside.rename(target)
-    copy.kill_at(release, *resume)
-    between(copy, what)
-    copy.good(*resume, codes=(0, 1))  # 1: it is not held any more
-    target.rename(aside)
+    kills.again_at("merge", "prepare_apply", "before manifest")
+    for _ in range(3):  # that it was released is nowhere but in the ledger, and so is lost with it
+        kills.on(redolake, "resume", "SHOP.BINS", codes=NOTHING_LEFT)
+        if kills.on(*CATCH_UP, codes=(0, 3)) == 0:
+            break
+
+
+def dropped(world: World, kills: Kills) -> None:
+    """A person drops an open transaction; it commits, and both tables are read anew."""
+    world.source.work()
+    kills.on(*CATCH_UP)
+    (still_open,) = steps.list_transactions(kills.copy.pipeline)["open"]
+    assert still_open["rows"] == 4
+    kills.again_at("ledger.record_decision")
+    kills.on(redolake, "tx", "drop", still_open["xid"], "--reason", "test", "--yes", codes=NOTHING_LEFT)
     world.source.finish()
-    copy.run(codes=(3,))
-    aside.rename(target)
-    copy.kill_at(decision, *resume)
-    between(copy, what)
-    copy.good(*resume, codes=(0, 1))
-    copy.kill_at(merge, *CATCH_UP)
-    between(copy, what)
-    return copy
+    kills.on(*CATCH_UP)
+    (drop,) = steps.list_transactions(kills.copy.pipeline)["dropped"]
+    assert (drop["state"], set(drop["lacking"])) == ("committed", set(TABLES))
+    kills.on(redolake, "snapshot", "--replace", *TABLES)
 
 
-def lost(world: World, what: Between) -> Copy:
+def lost(world: World, kills: Kills) -> None:
     """Redo is lost, and the tables are read anew behind it."""
-    copy, recover = lose_redo(world), (redolake, "recover", "--snapshot", "--yes")
-    copy.kill_at(LOST[0], *CATCH_UP)
-    kill_on_the_way(copy, LOST[1:], what, *recover)
-    copy.good(*recover)
-    return copy
+    lose_redo(world, kills)
+    kills.on(redolake, "recover", "--snapshot", "--yes", codes=NOTHING_LEFT)
+    kills.on(redolake, "snapshot", "--replace", *TABLES)
 
 
-def gap(world: World, what: Between) -> Copy:
+def gap(world: World, kills: Kills) -> None:
     """Redo is lost, a gap is declared, and later the tables are read anew."""
-    copy = lose_redo(world)
-    recover = (redolake, "recover", "--declare-gap", "--reason", "the tapes are gone", "--yes")
-    lose, break_, torn = GAP
-    copy.kill_at(lose, *CATCH_UP)
-    copy.run(codes=(1,))
-    copy.kill_at(break_, *recover)
-    between(copy, what)
-    copy.good(*recover)
-    copy.kill_at(torn, *CATCH_UP)
-    between(copy, what)
-    copy.run()
-    copy.good(redolake, "snapshot", "--replace", *TABLES)
-    return copy
+    lose_redo(world, kills)
+    kills.again_at("ledger.record_break", "publish_break", "_mend")
+    kills.on(redolake, "recover", "--declare-gap", "--reason", "the tapes are gone", "--yes", codes=NOTHING_LEFT)
+    kills.on(*CATCH_UP)
+    kills.on(redolake, "snapshot", "--replace", *TABLES)
 
 
-def lose_redo(world: World) -> Copy:
+def lose_redo(world: World, kills: Kills) -> None:
     """A transaction is open where the loss begins, and commits in what is lost."""
-    copy = world.living_copy()
     world.source.work()
-    copy.run()
+    kills.on(*CATCH_UP)
     world.source.finish()
     world.source.shop.oracle.misbehave.purge_logs()
     world.source.more()
-    return copy
+    kills.again_at("ledger.lose")
+    kills.on(*CATCH_UP, codes=(1,))
 
 
-def kill_on_the_way(copy: Copy, points: tuple[str, ...], what: Between, *work: Any) -> None:
-    """The same work again and again, killed one point further each time."""
-    for point in points:
-        copy.kill_at(point, *work)
-        between(copy, what)
+def looked_at(world: World, kills: Kills) -> None:
+    """Shadows of what the last batch brought, and comparisons: they write, too, and change no table."""
+    before = steps.landed_windows(kills.copy.pipeline)[-1]
+    world.source.work()
+    kills.on(*CATCH_UP)
+    last = steps.landed_windows(kills.copy.pipeline)[-1]
+    kills.on(redolake, "remine", last["name"], codes=NOTHING_LEFT)  # 1: a ledger that was lost has no plan of it
+    kills.again_at("merge", "before manifest")
+    kills.on(redolake, "backfill", "--from", str(before["end"]), "--to", str(last["end"]), "--execute")
+    for table in ("parts", "bins"):
+        shadow = kills.copy.folder / "lake" / "_shadow" / f"{before['end']}-{last['end']}" / "shop" / table
+        live = world.delta(kills.copy.pipeline.target(TableId("SHOP", table.upper())))
+        brought = world.delta(str(shadow))
+        assert len(brought) > 5
+        assert all(row in live for row in brought)
+    kills.on(redolake, "verify")
 
 
-WAYS: dict[Callable[[World, Between], Copy], tuple[tuple[str, ...], tuple[Between, ...]]] = {
-    capture: (CAPTURE, ("nothing", "more landed", "ledger lost", "ledger older")),
-    apply: (APPLY, ("nothing", "more landed", "ledger lost", "ledger older")),
-    ddl: (DDL, ("nothing", "more landed", "ledger lost")),
-    begin: (BEGIN, ("nothing",)),
-    load_first: (LOAD, ("nothing", "ledger lost")),
-    anew: (ANEW, ("nothing", "ledger older")),
-    held: (HELD, ("nothing",)),
-    lost: (LOST, ("nothing", "ledger lost")),
-    gap: (GAP, ("nothing",)),
-}
-CASES = [(way, what) for way, (_, between_kills) in WAYS.items() for what in between_kills]
+WAYS = (first_run, ddl, anew, held, dropped, lost, gap, looked_at)
 
 
-@everywhere
-@pytest.mark.parametrize(("way", "what"), [pytest.param(*case, id=f"{case[0].__name__}, {case[1]}") for case in CASES])
-def test_killed_at_each_point_on_its_way(world: World, way: Callable[[World, Between], Copy], what: Between) -> None:
-    copy = way(world, what)
+def go(world: World, way: Callable[[World, Kills], None], what: str, killed_at: Path) -> None:
+    copy = world.new_copy() if way is first_run else world.living_copy()
+    way(world, Kills(copy, killed_at, what, world.turns))
+    world.gone.add((way.__name__, what))
 
     world.source.finish()
     copy.run()
     world.check(copy)
+
+
+@everywhere
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_killed_behind_each_write_once(world: World, way: Callable[[World, Kills], None]) -> None:
+    go(world, way, IN_TURN, world.folder / "killed-at")
+
+
+@everywhere
+@pytest.mark.parametrize("what", MEANWHILE)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_killed_behind_each_write_of_each_way(world: World, way: Callable[[World, Kills], None], what: str) -> None:
+    killed_at = world.folder / f"killed-at, {way.__name__}, {what}"
+    go(world, way, what, killed_at)
+    assert len(killed_at.read_text().splitlines()) > 5
 
 
 # --- Killed from outside ---------------------------------------------------------------------------------------------
@@ -377,40 +301,68 @@ def wait_until(reached: Callable[[], bool], seconds: float = 180.0) -> None:
         time.sleep(0.005)
 
 
-# --- No point is left out --------------------------------------------------------------------------------------------
+# --- Full disks, and two at once --------------------------------------------------------------------------------------
 
 
-def named_points() -> set[str]:
-    """As the code names them; a name that is no literal shows as an empty one."""
-    calls = [
-        node
-        for file in PIPELINES.rglob("*.py")
-        if file.name != "crash.py" and "standin" not in file.parts
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("point", "crash.point")
-    ]
-    return {str(call.args[0].value) if isinstance(call.args[0], ast.Constant) else "" for call in calls}
+def test_a_full_disk_while_spark_merges_is_told_and_holds_no_table(world: World) -> None:
+    copy = world.living_copy()
+    copy.configure("16MiB")
+    world.source.much()
+    with file_limit(server_of(world.remote), 128 * 1024):
+        code, said = copy.do(*CATCH_UP)
+    assert code == 1, said[-2000:]
+    assert "LakeFull: " in said
+    assert {t["state"] for t in steps.status(copy.pipeline)["tables"]} == {"live"}
+
+    world.source.finish()
+    copy.run()
+    world.check(copy)
 
 
-def ledger_points() -> set[str]:
-    """Every method that writes the ledger and is used by the pipeline."""
-    used = {
-        node.func.attr
-        for file in PIPELINES.rglob("*.py")
-        if "standin" not in file.parts
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    }
-    writing = {
-        node.name
-        for file in (PIPELINES / "ledger").glob("*.py")
-        for node in ast.walk(ast.parse(file.read_text()))
-        if isinstance(node, ast.FunctionDef) and "self._write(" in ast.unparse(node)
-    }
-    return {f"ledger.{name}" for name in writing & used}
+def server_of(remote: str) -> psutil.Process:
+    port = int(remote.rpartition(":")[2])
+    return next(
+        psutil.Process(c.pid) for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN and c.laddr.port == port
+    )
 
 
-def test_no_point_is_left_out() -> None:
-    killed_at = {point.partition("#")[0] for points, _ in WAYS.values() for point in points}
+@contextmanager
+def file_limit(process: psutil.Process, file_bytes: int) -> Iterator[None]:
+    """As if the device were full for every file of the process that grows larger."""
+    before = process.rlimit(psutil.RLIMIT_FSIZE)
+    process.rlimit(psutil.RLIMIT_FSIZE, (file_bytes, before[1]))
+    try:
+        yield
+    finally:
+        process.rlimit(psutil.RLIMIT_FSIZE, before)
 
-    assert killed_at == named_points() | ledger_points()
+
+def test_of_two_runs_at_once_one_gives_way(world: World) -> None:
+    copy = world.living_copy()
+    world.source.work()
+    world.source.more()
+    both = [copy.start(*CATCH_UP) for _ in range(2)]
+    for process, _ in both:
+        process.join(SECONDS)
+    ends = {process.exitcode: log.read_text() for process, log in both}
+    assert set(ends) <= {0, 75}, ends
+    assert 0 in ends, ends
+    assert "LeaseHeld" in ends.get(75, "LeaseHeld")
+
+    world.source.finish()
+    copy.run()
+    world.check(copy)
+
+
+# --- No write is left out --------------------------------------------------------------------------------------------
+
+
+@everywhere
+def test_no_write_is_left_out(world: World) -> None:
+    """It needs the ways before it, for what they were killed at is found by running them."""
+    if not {(way.__name__, IN_TURN) for way in WAYS} <= world.gone:
+        pytest.skip("not all ways were gone before")
+    killed_at = (world.folder / "killed-at").read_text().splitlines()
+
+    assert named_points() | ledger_points() <= set(killed_at)
+    assert writers_of_files() - set(NOT_KILLED_AT) <= {line.partition(" ")[0] for line in killed_at}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -252,19 +254,32 @@ def test_a_landing_that_cannot_be_written_says_where_and_what_to_do(tmp_path, in
     assert "a file lies where a folder should be" in caught.value.cure
 
 
-def test_a_full_disk_is_told_once_and_publishes_nothing(tmp_path, monkeypatch):
-    def full(descriptor):
-        raise OSError(28, "No space left on device")
+@contextmanager
+def full_for_files_over(size):
+    """As ENOSPC would, the kernel refuses in the middle of a file: EFBIG."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
     landing = Landing(str(tmp_path), "shop")
-    records = write(landing, window())
-    monkeypatch.setattr("pipelines.land.files.os.fsync", full)
+    landing.begin(window())
+    with full_for_files_over(1000), pytest.raises(LandingUnwritable, match="File too large") as caught:
+        write(landing, window())
+    assert "nothing was published" in caught.value.cure
+    assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
-    with pytest.raises(LandingUnwritable, match="No space left") as caught:
+    records = write(landing, window())
+    with full_for_files_over(100), pytest.raises(LandingUnwritable, match="File too large"):
         landing.publish(window(), [ORDERS], records, None)
-    assert "free space" in caught.value.cure
     assert landing.windows() == []
-    assert not list(tmp_path.rglob("*.part"))
+    assert {p.suffix for p in tmp_path.rglob("*") if p.is_file()} == {".parquet"}
+
+    assert landing.publish(window(), [ORDERS], records, None).files == ("redo-t1-00000.parquet", "redo-t1-00001.parquet")
 
 
 def test_what_is_no_json_is_a_conflict_that_names_the_file(tmp_path):
