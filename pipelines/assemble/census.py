@@ -26,7 +26,8 @@ class Problem:
     def error(self, table: TableId) -> RedoNotUnderstood:
         return RedoNotUnderstood(
             self.what,
-            cure=f"`redolake snapshot {table}` takes the table anew; the landed redo is kept, so please report it",
+            cure=f"`redolake snapshot {table} --replace` reads the table anew behind this commit; where such changes come "
+            "again, take it out of `tables`. The landed redo is kept: please report what Redolake should understand",
             table=table,
             commit_scn=self.scn,
         )

@@ -11,7 +11,9 @@ from pyspark.sql import functions as F
 from pipelines.batch import LandedWindow
 
 INSERT, DELETE, UPDATE, DDL, START, COMMIT, ROLLBACK = 1, 2, 3, 5, 6, 7, 36
-CHANGES = (INSERT, DELETE, UPDATE)
+CHANGES = {INSERT: "INSERT", DELETE: "DELETE", UPDATE: "UPDATE"}  # code and text must agree
+# LogMiner shows these of a table too, and a row's change cannot be read from them.
+UNSUPPORTED, LARGE_OBJECTS = 255, (9, 10, 11, 28, 29, 68, 70, 71, 91, 92, 93)
 CONTROL = (DDL, START, COMMIT, ROLLBACK)
 
 LANDED = (

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 INSERT, DELETE, UPDATE, COMMIT, ROLLBACK = 1, 2, 3, 7, 36
+CONTROL = (5, 6, COMMIT, ROLLBACK)
 INVERSE = {INSERT: DELETE, DELETE: INSERT, UPDATE: UPDATE}
 UNKNOWN_SQN, NO_XID = "4294967295", "0.0.0"
 
@@ -56,7 +57,7 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
         if row["operation_code"] in (COMMIT, ROLLBACK):
             committed = row["operation_code"] == COMMIT
             ends[row["con_id"], row["xid"]] = End((row["scn"], row["thread"], row["rs_id"]) if committed else None)
-    changes = sorted((r for r in resolved if r["operation_code"] in INVERSE), key=place)
+    changes = sorted((r for r in resolved if r["operation_code"] not in CONTROL), key=place)
     by_transaction: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
     for row in changes:
         by_transaction[row["con_id"], row["xid"], deciding_xid(row)].append(row)
@@ -161,8 +162,9 @@ def fates_of(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[Fate]
             continue
         partner = same_row.pop()
         undone.add(partner)
-        if INVERSE[changes[partner]["operation_code"]] != row["operation_code"]:
+        if INVERSE.get(changes[partner]["operation_code"]) != row["operation_code"]:
             problems.add(number)
+    problems |= {number for number, row in enumerate(changes) if row["operation_code"] not in INVERSE}  # nobody can read it
     return [
         Fate(row, "undone" if number in undone else "applied", commit, number in problems) for number, row in enumerate(changes)
     ]
@@ -179,7 +181,7 @@ def inverted_pairs(changes: Sequence[Row]) -> set[int]:
         if len(pair) == 2
         and changes[pair[0]]["rollback"]
         and not changes[pair[1]]["rollback"]
-        and changes[pair[0]]["operation_code"] == INVERSE[changes[pair[1]]["operation_code"]]
+        and changes[pair[0]]["operation_code"] == INVERSE.get(changes[pair[1]]["operation_code"])
         for number in pair
     }
 

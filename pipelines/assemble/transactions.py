@@ -13,7 +13,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import CHANGES, COMMIT, ROLLBACK
+from pipelines.assemble.landed import CHANGES, COMMIT, LARGE_OBJECTS, ROLLBACK, UNSUPPORTED
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
 from pipelines.assemble.subjects import Subject
 from pipelines.assemble.undo import match_undo
@@ -70,14 +70,23 @@ def _is_lost() -> Expression:
 
 
 def _problem() -> Expression:
-    where = F.concat_ws(" ", F.lit(", transaction"), F.coalesce("xid", F.lit("none")), F.lit("SCN"), "scn")
-    operation = F.concat(F.lit("operation "), F.coalesce("operation", F.lit("?")), F.lit(" is not understood"))
+    where = F.concat_ws(" ", F.lit(", transaction"), F.coalesce("xid", F.lit("none")), F.lit("SCN"), "scn", _info())
+    code = F.col("operation_code")
+    operation = F.concat(F.lit("operation "), code, F.lit(" "), F.coalesce("operation", F.lit("?")))
+    is_change = F.concat_ws(" ", code, "operation").isin(*(f"{number} {text}" for number, text in CHANGES.items()))
     what = (
-        F.when(~F.col("operation_code").isin(*CHANGES), operation)
+        F.when(code == UNSUPPORTED, F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"))
+        .when(code.isin(*LARGE_OBJECTS), F.concat(F.lit("a change of a large object is not captured: "), operation))
+        .when(~is_change, F.concat(operation, F.lit(" is not understood")))
         .when(has_unknown_sequence(F.col("xid")), F.lit(f"an undo row belongs to no known transaction{_WAIT}"))
         .when(_is_lost(), F.lit(f"a change belongs to no transaction{_WAIT}"))
     )
     return F.concat(what, where)
+
+
+def _info() -> Expression:
+    """LogMiner's own words about a row; NULL, which concat_ws leaves out, where it says nothing."""
+    return F.when(F.trim("info") != "", F.concat(F.lit("("), F.trim("info"), F.lit(")")))
 
 
 def cancel_undone(changes: DataFrame) -> DataFrame:

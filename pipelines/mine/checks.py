@@ -1,6 +1,8 @@
 """What must be true of mined rows before they may be landed; anything else stops the window with its reason.
 
-Peers log such rows and go on, which is a silent loss: MISSING_SCN, UNSUPPORTED, corrupt blocks, rows without supplemental data.
+Only what concerns the stream stops: holes, corrupt blocks, foreign logs, ends of transactions that contradict themselves. A
+row that LogMiner cannot show (UNSUPPORTED, a large object, an operation nobody knows) is landed as it is: it may be rolled
+back, and if it commits, apply holds its table and no other (assemble/transactions.py).
 """
 
 from __future__ import annotations
@@ -16,10 +18,9 @@ from pipelines.mine.rows import as_integers
 from pipelines.redo import Slice
 from pipelines.table import TableId
 
-# Code and text must agree; of a captured table only these are understood.
-UNDERSTOOD = {1: "INSERT", 2: "DELETE", 3: "UPDATE", 5: "DDL", 6: "START", 7: "COMMIT", 36: "ROLLBACK"}
-LARGE_OBJECTS = [9, 10, 11, 28, 29, 68, 70, 71, 91, 92, 93]
-MISSING_SCN, UNSUPPORTED = 34, 255
+# Whatever row says one of these, by code or by text, must say both: transactions and table versions hang on them.
+CONTROL = {5: "DDL", 6: "START", 7: "COMMIT", 36: "ROLLBACK"}
+MISSING_SCN = 34
 NO_SUPPLEMENTAL = "no supplemental log data found"
 HOLE, CORRUPT = 1291, 1343  # ORA codes, and what STATUS says
 # STATUS -> what it means, and the ORA code of the same trouble, by which another copy of the log is tried.
@@ -35,7 +36,6 @@ UNKNOWN_STATUS = ("a status that is not understood", None)
 
 RESTORE = "restore the archived log from a backup or another destination, and run again"
 REPORT = "keep the archived log, and report the row"
-SNAPSHOT = "take the table out of the pipeline, or change it; then take a new snapshot of it behind this SCN"
 SUPPLEMENTAL = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA; then take new snapshots of the tables"
 
 
@@ -77,14 +77,12 @@ def check_rows(
     if container is not None:
         placeless = pc.or_(pc.is_null(rows["con_name"]), pc.is_null(rows["con_id"]))
         _stop(rows, _both(captured, placeless), RedoNotUnderstood, "a change that does not tell its container", REPORT)
-    what = "LogMiner cannot show this row: a column's type makes it UNSUPPORTED"
-    _stop(rows, _both(captured, pc.equal(code, UNSUPPORTED)), RedoNotUnderstood, what, SNAPSHOT)
-    large = pc.is_in(code, value_set=pa.array(LARGE_OBJECTS, pa.int32()))
-    _stop(rows, _both(captured, large), RedoNotUnderstood, "a change of a large object, which is not captured", SNAPSHOT)
-    pairs = pa.array([f"{number} {text}" for number, text in UNDERSTOOD.items()])
+    told = pc.is_in(code, value_set=pa.array(list(CONTROL), pa.int32()))
+    told = pc.or_(told, pc.is_in(rows["operation"], value_set=pa.array(list(CONTROL.values()))))
+    pairs = pa.array([f"{number} {text}" for number, text in CONTROL.items()])
     pair = pc.binary_join_element_wise(code.cast(pa.string()), rows["operation"], " ")
-    unknown = pc.invert(pc.is_in(pair, value_set=pairs))
-    _stop(rows, _both(captured, unknown), RedoNotUnderstood, "an operation that is not understood", REPORT)
+    contradicts = pc.and_(told, pc.invert(pc.is_in(pair, value_set=pairs)))
+    _stop(rows, contradicts, RedoNotUnderstood, "an operation whose code and text contradict each other", REPORT)
 
 
 def _both(one: pa.Array, other: pa.Array) -> pa.Array:

@@ -198,7 +198,7 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
     too_long = [n for n in (table.table.name, *(c.name for c in table.columns)) if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
         what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, which LogMiner does not support on every release: "
-        cure = "watch for a stop with UNSUPPORTED; shorter names are safe"
+        cure = "shorter names are safe; a change that comes as UNSUPPORTED holds the table"
         yield Finding(name, what + ", ".join(too_long), cure, "warning")
 
 

@@ -24,10 +24,15 @@ SCHEMA = pa.schema(
     ]
 )  # fmt: skip
 AT = datetime(2026, 1, 2, 3, 4, 5)
+OPERATIONS = {
+    1: "INSERT", 2: "DELETE", 3: "UPDATE", 5: "DDL", 6: "START", 7: "COMMIT", 10: "LOB_WRITE", 36: "ROLLBACK",
+    255: "UNSUPPORTED",
+}  # fmt: skip
 
 
 def land(folder: Path, start: int, end: int, rows: Iterable[Mapping[str, Any]]) -> LandedWindow:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "redo-x-0000.parquet"
-    pq.write_table(pa.Table.from_pylist([{"at": AT, **row} for row in rows], SCHEMA), file)
+    told = [{"at": AT, "operation": OPERATIONS.get(row["operation_code"]), **row} for row in rows]
+    pq.write_table(pa.Table.from_pylist(told, SCHEMA), file)
     return LandedWindow(f"{1:010d}-{start:020d}-{end:020d}", start, end, (str(file),))

@@ -102,7 +102,7 @@ def change(ordinal: int, scn: int, code: int, sql: str, row_id: str = "AAA", **m
 
 def control(ordinal: int, scn: int, code: int, xid: str = "1.2.3") -> dict[str, Any]:
     fixed = {"slice": 0, "thread": 1, "rs_id": f"{ordinal:06d}", "xid": xid, "con_id": 3, "con_name": "FREEPDB1", "status": 0}
-    return {**fixed, "ordinal": ordinal, "scn": scn, "operation_code": code, "operation": str(code), "rollback": False}
+    return {**fixed, "ordinal": ordinal, "scn": scn, "operation_code": code, "rollback": False}
 
 
 def committed(ordinal: int, scn: int, *statements: tuple[int, str] | tuple[int, str, str], **more: Any) -> list[dict[str, Any]]:

@@ -158,7 +158,11 @@ def a_row(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
         "xid": "1.2.3",
         "con_id": 3,
     }
-    return {**fixed, "con_name": "FREEPDB1", "operation_code": code, "operation": str(code), "rollback": False, **named, **more}
+    return {**fixed, "con_name": "FREEPDB1", "operation_code": code, "rollback": False, **named, **more}
+
+
+def of_t(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
+    return a_row(ordinal, scn, code, seg_owner="SHOP", table_name="T", object_id=7, **more)
 
 
 T = Subject(0, TableId("SHOP", "T"), (7,), position=-1, until=100)
@@ -331,7 +335,7 @@ def test_a_coordinator_known_by_its_servers_alone_is_rolled_back_without_its_seq
 
 def test_a_row_that_is_not_understood_waits_for_its_transaction(spark, tmp_path: Path) -> None:
     """It must not be taken for settled by a snapshot that is older than its commit."""
-    unsupported = a_row(0, 20, 255, seg_owner="SHOP", table_name="T", object_id=7)
+    unsupported = of_t(0, 20, 255)
     opened = assembled_rows(spark, tmp_path, [unsupported])
 
     ends = {7: "applied", 36: "rolled_back"}
@@ -420,10 +424,10 @@ def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> 
         ([a_row(0, 20, 2, rollback=True), a_row(1, 20, 1), a_row(2, 21, 7)], "an undo row finds no change to undo"),
         ([a_row(0, 20, 1), a_row(1, 20, 3, rollback=True), a_row(2, 21, 7)], "does not fit the change before it"),
         ([a_row(0, 20, 1, xid="1.2.4294967295", rollback=True)], "belongs to no known transaction"),
-        (
-            [a_row(0, 20, 255, seg_owner="SHOP", table_name="T", object_id=7), a_row(1, 21, 7)],
-            "operation 255 is not understood",
-        ),
+        ([of_t(0, 20, 255, info=" no such type "), a_row(1, 21, 7)], "(UNSUPPORTED), transaction 1.2.3 SCN 20 (no such type)"),
+        ([of_t(0, 20, 10), a_row(1, 21, 7)], "a change of a large object is not captured: operation 10 LOB_WRITE"),
+        ([of_t(0, 20, 99, operation="ODD"), a_row(1, 21, 7)], "operation 99 ODD is not understood"),
+        ([of_t(0, 20, 1, operation="DELETE"), a_row(1, 21, 7)], "operation 1 DELETE is not understood"),
         ([a_row(0, 20, 1, xid="0.0.0")], "belongs to no transaction"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

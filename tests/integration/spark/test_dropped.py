@@ -31,7 +31,7 @@ def a_row(ordinal: int, scn: int, code: int, xid: str, **more: Any) -> dict[str,
         "xid": xid,
         "con_id": 3,
     }
-    return {**fixed, "con_name": "FREEPDB1", "operation_code": code, "operation": str(code), "rollback": False, **named, **more}
+    return {**fixed, "con_name": "FREEPDB1", "operation_code": code, "rollback": False, **named, **more}
 
 
 def batch(spark: Any, folder: Path, dropped: Dropped, *rows: dict[str, Any]) -> tuple[Assembled, dict[int, str]]:

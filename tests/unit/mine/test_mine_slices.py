@@ -154,10 +154,8 @@ STOPS = {
     "a corrupt block": (redo(150, status=1343), MiningIncomplete, "corrupt"),
     "a row that needs assembly": (redo(150, status=5), MiningIncomplete, "assembly"),
     "a status nobody knows": (redo(150, status=77), MiningIncomplete, "not understood"),
-    "an unsupported row of a captured table": (redo(150, 255, status=2), RedoNotUnderstood, "UNSUPPORTED"),
-    "a large object of a captured table": (redo(150, 10, operation="LOB_WRITE", status=2), RedoNotUnderstood, "large object"),
-    "an operation nobody knows": (redo(150, 99), RedoNotUnderstood, "not understood"),
-    "a code whose text is another": (redo(150, 1, operation="DELETE"), RedoNotUnderstood, "not understood"),
+    "a commit whose text is another": (frame(150, 7, operation="ROLLBACK"), RedoNotUnderstood, "contradict"),
+    "a rollback under the code of a change": (redo(150, 1, operation="ROLLBACK"), RedoNotUnderstood, "contradict"),
     "no supplemental data": (redo(150, info="no supplemental log data found"), RedoLost, "no supplemental"),
     "redo older than its own log": (redo(199, sequence=2), RedoNotUnderstood, "FIRST_CHANGE#"),
     "a row of a log that was not added": (redo(150, sequence=9), RedoNotUnderstood, "was not added"),
@@ -180,6 +178,10 @@ def test_mining_stops_at(row, kind, message):
 
 
 PASSES = {
+    "an unsupported row of a captured table": redo(150, 255, status=2),
+    "a large object of a captured table": redo(150, 10, operation="LOB_WRITE", status=2),
+    "an operation nobody knows": redo(150, 99),
+    "a change whose text is another": redo(150, 1, operation="DELETE"),
     "an unsupported row of a table that is not captured": redo(150, 255, status=2, table_name="OTHER", object_id=1),
     "a row that LogMiner could not resolve": redo(150, seg_owner="UNKNOWN", table_name="OBJ# 12", object_id=12, status=2),
     "a row whose definition has changed since": redo(150, status=2, info="Dictionary Version Mismatch"),
