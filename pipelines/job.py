@@ -61,16 +61,23 @@ from pipelines.schema.constant import spark_literal
 from pipelines.table import TableVersion
 
 Report = Callable[[str], None]
+Check = Callable[[], None]
 
 
 def say_nothing(line: str) -> None:
     """The default of `on_progress`."""
 
 
+def go_on() -> None:
+    """The default of `may_commit`, which is asked before each commit and raises when another writer has begun."""
+
+
 # --- A batch ---------------------------------------------------------------------------------------------------------
 
 
-def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None = None) -> BatchResult:
+def run_batch(
+    spark: SparkSession, spec: BatchSpec, on_progress: Report | None = None, may_commit: Check = go_on
+) -> BatchResult:
     """Carry-over first, then each table, then the manifest: each may be repeated. A batch that has a manifest is done."""
     report = on_progress or say_nothing
     done = published(spec)
@@ -101,7 +108,8 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
     report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
     carried, open_transactions = carry_over(spark, spec, batch)
     tables = [
-        apply_one(spark, spec, batch, number, balance, positions[number], report) for number, balance in enumerate(balances)
+        apply_one(spark, spec, batch, number, balance, positions[number], report, may_commit)
+        for number, balance in enumerate(balances)
     ]
     result = BatchResult(
         pipeline=spec.pipeline,
@@ -119,6 +127,7 @@ def run_batch(spark: SparkSession, spec: BatchSpec, on_progress: Report | None =
         read_to=batch.survey.read_to,
     )
     crash.point("before manifest")
+    may_commit()
     return publish_batch(spec, result)
 
 
@@ -146,6 +155,7 @@ def apply_one(
     balance: Balance,
     position: int | None,
     report: Report,
+    may_commit: Check,
 ) -> TableResult:
     task = spec.tables[number]
 
@@ -159,7 +169,7 @@ def apply_one(
 
     metadata = {"pipeline": spec.pipeline, "batch": str(spec.scns), "token": spec.token}
     known = translation(spec.character_set)
-    result = apply_table(spark, task, spec.scns, changes, balance, metadata, known, position)
+    result = apply_table(spark, task, spec.scns, changes, balance, metadata, known, position, may_commit)
     crash.point("table")
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
     report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")
@@ -196,9 +206,12 @@ def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
 # --- Snapshots and comparisons ---------------------------------------------------------------------------------------
 
 
-def run_snapshot(spark: SparkSession, spec: SnapshotSpec, on_progress: Report | None = None) -> SnapshotResult:
+def run_snapshot(
+    spark: SparkSession, spec: SnapshotSpec, on_progress: Report | None = None, may_commit: Check = go_on
+) -> SnapshotResult:
     report, loaded = on_progress or say_nothing, []
     for task in spec.tables:
+        may_commit()
         try:
             done = load_snapshot(spark, spec, task, TRANSLATION)
         except Transient:
@@ -233,12 +246,12 @@ def leave(path: str, result: SnapshotResult | CompareResult) -> None:
         out.write(to_json(result).encode())
 
 
-def run(spark: SparkSession, spec: Spec, on_progress: Report | None = None) -> Result:
+def run(spark: SparkSession, spec: Spec, on_progress: Report | None = None, may_commit: Check = go_on) -> Result:
     try:
         if isinstance(spec, BatchSpec):
-            return run_batch(spark, spec, on_progress)
+            return run_batch(spark, spec, on_progress, may_commit)
         if isinstance(spec, SnapshotSpec):
-            return run_snapshot(spark, spec, on_progress)
+            return run_snapshot(spark, spec, on_progress, may_commit)
         return run_compare(spark, spec, on_progress)
     except RedolakeError:
         raise

@@ -56,9 +56,11 @@ def apply_table(
     metadata: Mapping[str, object],
     translation: Translation,
     position: int | None,
+    may_commit: Callable[[], None],
 ) -> TableResult:
     """`changes` of a piece by its number; `balance` as counted before, of which this moves what it could not apply to held.
-    `position` is the one that the counting was based on: pieces are numbered from it."""
+    `position` is the one that the counting was based on: pieces are numbered from it. `may_commit` raises Transient when
+    another writer has begun."""
     if last_txn(task.target, task.app_id) != position:
         raise Transient(
             "another writer changed the table meanwhile", cure="nothing: the batch is tried again", table=task.table
@@ -66,7 +68,7 @@ def apply_table(
     progress = _Progress(complete_to=position)
     error = None if task.hold is None else dict(task.hold.error)
     try:
-        apply_pieces(spark, task, scns, changes, progress, metadata, translation)
+        apply_pieces(spark, task, scns, changes, progress, metadata, translation, may_commit)
     except Transient:
         raise
     except RedolakeError as stopped:
@@ -95,6 +97,7 @@ def apply_pieces(
     progress: _Progress,
     metadata: Mapping[str, object],
     translation: Translation,
+    may_commit: Callable[[], None],
 ) -> None:
     position = progress.complete_to
     pieces = plan_pieces(task, scns, -1 if position is None else position)
@@ -108,10 +111,11 @@ def apply_pieces(
             )
         progress.complete_to = max(scns.start - 1, -1 if position is None else position)
     for piece in pieces:
+        may_commit()
         evolve(spark, task, piece, metadata, translation)
         committed = changes(piece.number)
         if committed.count or committed.problem:
-            progress.merged += merge_piece(spark, task, piece, committed, metadata, translation)
+            progress.merged += merge_piece(spark, task, piece, committed, metadata, translation, may_commit)
             progress.applied += committed.count
         progress.complete_to = piece.last_scn
 
@@ -123,6 +127,7 @@ def merge_piece(
     committed: PieceChanges,
     metadata: Mapping[str, object],
     translation: Translation,
+    may_commit: Callable[[], None],
 ) -> Merged:
     if committed.problem is not None:
         raise committed.problem
@@ -139,10 +144,12 @@ def merge_piece(
     tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})
     if piece.version.key_kind == "append":
         check_all(task, count_all(decoded), committed.count)
+        may_commit()
         merged = append(task.target, decoded, columns, tag, committed.count)
     else:
         net = net_change(events(decoded, key), key).localCheckpoint()
         check_all(task, total(net), committed.count)
+        may_commit()
         with tagged(spark, tag):
             merged = merge(spark, task.target, net, columns, key)
     crash.point("merge")

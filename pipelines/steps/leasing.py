@@ -48,9 +48,11 @@ class Keeper:
         self._thread.start()
 
     def check(self) -> None:
-        """Raises LeaseHeld when the lease was taken over, or could not be renewed while it lasted."""
+        """Raises LeaseHeld when the lease was taken over, could not be renewed while it lasted, or is renewed by nobody."""
         if self._lost is not None:
             raise self._lost
+        if not self._ended.is_set() and not self._thread.is_alive():
+            raise self._unrenewed("the thread that renews it has ended")
 
     def end(self) -> None:
         self._ended.set()
@@ -72,8 +74,13 @@ class Keeper:
             self._lost = taken
         except LedgerUnavailable as silent:
             if now() >= self._lease.expires_at:  # from now on another writer may begin
-                cure = "see to the ledger's database; the step is tried again"
-                self._lost = LeaseHeld(f"the lease could not be renewed: {silent.what}", cure=cure, lease=self._lease.name)
+                self._lost = self._unrenewed(silent.what)
+        except Exception as surprise:  # nobody foresaw it, so nobody knows whether the next beat would come through
+            self._lost = self._unrenewed(f"{type(surprise).__name__}: {surprise}")
+
+    def _unrenewed(self, why: str) -> LeaseHeld:
+        cure = "see to the ledger's database; the step is tried again"
+        return LeaseHeld(f"the lease could not be renewed: {why}", cure=cure, lease=self._lease.name)
 
 
 @contextmanager

@@ -51,18 +51,13 @@ def host_and_port(connection: str) -> tuple[str | None, int | None]:
 
 
 def run_spark(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:
-    """Run the order at `batch`; what it did lies in its manifest. It stops between two tables when its lease is lost."""
+    """Run the order at `batch`; what it did lies in its manifest. It stops before its next commit when its lease is lost."""
     from pipelines.job import run
 
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
     with kept_lease(pipeline, spec) as check_lease:
-
-        def on_progress(line: str) -> None:
-            check_lease()
-            report(line)
-
-        return run(spark, spec, on_progress)
+        return run(spark, spec, report, check_lease)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from pipelines import crash
 from pipelines.apply.create import create_table
 from pipelines.apply.delta_log import last_txn, latest_version
 from pipelines.batch import Column, HoldAt, Step, batch_result_from_json, to_json
-from pipelines.errors import InvariantBroken, LandingConflict
+from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job import TRANSLATION, run_batch, run_snapshot
 from pipelines.table import OracleType, TableId
 from tests.integration.spark.landing import land
@@ -218,6 +218,24 @@ def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Pa
         assert held.balance.difference == 0
     assert (result.tables[-1].state, result.tables[-1].complete_to) == ("applied", 99)
     assert contents(spark, fine) == {2: "b"}
+
+
+def test_a_writer_that_was_overtaken_commits_nothing_more(spark, tmp_path: Path) -> None:
+    first, second = task(tmp_path), task(tmp_path, TableId("SHOP", "LATER"), 300)
+    for each in (first, second):
+        create_table(spark, each.target, each.versions[0], each.rules, TRANSLATION)
+    rows = committed(900, 20, (1, insert(2, "b"))) + of_table(committed(901, 30, (1, insert(3, "c"))), "LATER", 300)
+    batch = order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second])
+
+    def may_commit() -> None:
+        if last_txn(first.target, first.app_id) is not None:
+            raise LeaseHeld("somebody else works on the tables")
+
+    with pytest.raises(LeaseHeld):
+        run_batch(spark, batch, may_commit=may_commit)
+
+    assert (contents(spark, first), contents(spark, second)) == ({2: "b"}, {})
+    assert not Path(batch.manifest).exists()
 
 
 def test_a_held_table_is_applied_up_to_its_hold_and_goes_on_from_there(spark, tmp_path: Path) -> None:

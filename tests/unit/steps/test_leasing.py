@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -11,6 +12,7 @@ import pytest
 from pipelines.batch import BatchResult, BatchSpec, to_json
 from pipelines.config import Pipeline
 from pipelines.errors import LeaseHeld, LedgerUnavailable
+from pipelines.ledger import Ledger
 from pipelines.steps import leasing
 from pipelines.steps.applying import record_apply
 from pipelines.steps.leasing import kept_lease, take_apply_lease
@@ -117,6 +119,36 @@ def test_a_job_whose_lease_cannot_be_renewed_stops_when_others_may_begin(pipelin
 
     with pytest.raises(LeaseHeld, match="could not be renewed"):
         work_until_lost(pipeline, order[0], lambda: monkeypatch.setattr("pipelines.ledger.Ledger.renew", no_answer))
+
+
+def test_a_job_stops_when_its_lease_meets_what_nobody_foresaw(pipeline, order, monkeypatch):
+    def broken(*_):
+        raise TypeError("the driver is broken")
+
+    def harm():
+        monkeypatch.setattr("pipelines.ledger.Ledger.renew", broken)
+
+    stopped = []
+    with pytest.raises(LeaseHeld, match="could not be renewed: TypeError: the driver is broken"):
+        work_until_lost(pipeline, order[0], harm, lambda: stopped.append(1))
+
+    assert stopped == [1]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_job_stops_before_its_next_commit_when_nobody_renews_its_lease_any_more(pipeline, order, monkeypatch):
+    renew = Ledger.renew
+
+    def die(*given):
+        if threading.current_thread() is not threading.main_thread():
+            raise SystemExit
+        return renew(*given)
+
+    with kept_lease(pipeline, order[0]) as check:
+        monkeypatch.setattr(Ledger, "renew", die)
+        wait_until(lambda: lost(check))
+        with pytest.raises(LeaseHeld, match="thread that renews it has ended"):
+            check()
 
 
 def test_a_job_whose_lease_was_taken_while_it_waited_does_not_begin(pipeline, order):
