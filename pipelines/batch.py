@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pipelines.errors import FormatTooNew
+from pipelines.formats import check_format, made
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, OracleType, TableId, TableVersion
 
-FORMAT = 1
+# 2: kinds of keys, defaults of columns, shadows, character set, lease, dropped transactions, accounts per window, the time
+# that was read to.
+FORMAT = 2
 
 # The columns of a committed change that tell its place in the order of truth, as assemble gives them and apply sorts by.
 COMMIT_ORDER = ("commit_scn", "commit_thread", "commit_rs_id")
@@ -313,6 +315,7 @@ class CompareResult:
 
 Spec = BatchSpec | SnapshotSpec | CompareSpec
 Result = BatchResult | SnapshotResult | CompareResult
+SourceTask = TypeVar("SourceTask", SnapshotTask, CompareTask)
 
 
 TERMINAL_EXIT = 3  # of a job that would fail the same way again; 1 for all else
@@ -340,102 +343,92 @@ def spec_from_json(text: str, file: str) -> Spec:
     body = _opened(text, file)
     tables = body["tables"]
     if body["kind"] == "batch":
-        windows = tuple(LandedWindow(**{**w, "files": tuple(w["files"])}) for w in body["windows"])
-        dropped = tuple(Dropped(**{**d, "servers": tuple(d["servers"])}) for d in body.get("dropped", ()))
-        carried = {
+        read = {
+            "windows": tuple(made(LandedWindow, {**w, "files": tuple(w["files"])}, file) for w in body["windows"]),
+            "tables": tuple(_table_task(t, file) for t in tables),
             "carry_in": tuple(body["carry_in"]),
-            "open_in": tuple(OpenTransaction(**t) for t in body["open_in"]),
-            "dropped": dropped,
+            "open_in": tuple(made(OpenTransaction, t, file) for t in body["open_in"]),
+            "dropped": tuple(made(Dropped, {**d, "servers": tuple(d["servers"])}, file) for d in body.get("dropped", ())),
         }
-        return BatchSpec(**{**body, **carried, "windows": windows, "tables": tuple(_table_task(t) for t in tables)})
+        return made(BatchSpec, {**body, **read}, file)
     if body["kind"] == "snapshot":
-        return SnapshotSpec(**{**body, "tables": tuple(SnapshotTask(**_source_task(t)) for t in tables)})
+        return made(SnapshotSpec, {**body, "tables": tuple(_source_task(SnapshotTask, t, file) for t in tables)}, file)
     if body["kind"] == "compare":
-        return CompareSpec(**{**body, "tables": tuple(CompareTask(**_source_task(t)) for t in tables)})
+        return made(CompareSpec, {**body, "tables": tuple(_source_task(CompareTask, t, file) for t in tables)}, file)
     raise ValueError(f"{file}: no job of kind {body['kind']!r} is known")
 
 
 def batch_result_from_json(text: str, file: str) -> BatchResult:
     body = _opened(text, file)
-    tables = tuple(
-        TableResult(**{**t, "table": TableId(**t["table"]), "balance": Balance(**t["balance"])}) for t in body["tables"]
-    )
-    return BatchResult(
-        **{
-            **body,
-            "tables": tables,
-            "windows": tuple(body["windows"]),
-            "open_transactions": tuple(OpenTransaction(**t) for t in body["open_transactions"]),
-            "carry_files": tuple(body["carry_files"]),
-            "dropped": tuple(DroppedRows(**d) for d in body.get("dropped", ())),
-            "accounts": {name: Balance(**account) for name, account in body.get("accounts", {}).items()},
-        }
-    )
+    read = {
+        "tables": tuple(
+            made(TableResult, {**_of_table(t, file), "balance": made(Balance, t["balance"], file)}, file)
+            for t in body["tables"]
+        ),
+        "windows": tuple(body["windows"]),
+        "open_transactions": tuple(made(OpenTransaction, t, file) for t in body["open_transactions"]),
+        "carry_files": tuple(body["carry_files"]),
+        "dropped": tuple(made(DroppedRows, d, file) for d in body.get("dropped", ())),
+        "accounts": {name: made(Balance, account, file) for name, account in body.get("accounts", {}).items()},
+    }
+    return made(BatchResult, {**body, **read}, file)
 
 
 def snapshot_result_from_json(text: str, file: str) -> SnapshotResult:
     body = _opened(text, file)
-    return SnapshotResult(
-        **{**body, "tables": tuple(SnapshotLoaded(**{**t, "table": TableId(**t["table"])}) for t in body["tables"])}
-    )
+    tables = tuple(made(SnapshotLoaded, _of_table(t, file), file) for t in body["tables"])
+    return made(SnapshotResult, {**body, "tables": tables}, file)
 
 
 def compare_result_from_json(text: str, file: str) -> CompareResult:
     body = _opened(text, file)
     tables = tuple(
-        Comparison(**{**t, "table": TableId(**t["table"]), "samples": tuple(Difference(**d) for d in t["samples"])})
+        made(
+            Comparison,
+            {**_of_table(t, file), "samples": tuple(made(Difference, d, file) for d in t["samples"])},
+            file,
+        )
         for t in body["tables"]
     )
-    return CompareResult(**{**body, "tables": tables})
+    return made(CompareResult, {**body, "tables": tables}, file)
 
 
 def _opened(text: str, file: str) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(text)
-    if int(body.get("format", 0)) > FORMAT:
-        raise FormatTooNew(
-            f"written in format {body['format']}, this Redolake knows {FORMAT}", cure="use a newer Redolake", file=file
-        )
+    check_format(body, FORMAT, file)
     return body
 
 
-def _table_task(body: dict[str, Any]) -> TableTask:
-    return TableTask(
-        table=TableId(**body["table"]),
-        target=body["target"],
-        app_id=body["app_id"],
-        versions=tuple(_version(v) for v in body["versions"]),
-        rules=_rules(body["rules"]),
-        ddl=tuple(Step(**{**s, "column": _column(s["column"])}) for s in body["ddl"]),
-        hold=None if body["hold"] is None else HoldAt(**body["hold"]),
-        defaulted=tuple(body.get("defaulted", ())),
-        shadow_from=body.get("shadow_from"),
-    )
+def _of_table(body: dict[str, Any], file: str) -> dict[str, Any]:
+    return {**body, "table": made(TableId, body["table"], file)}
 
 
-def _source_task(body: dict[str, Any]) -> dict[str, Any]:
-    return {
-        **body,
-        "table": TableId(**body["table"]),
-        "version": _version(body["version"]),
+def _table_task(body: dict[str, Any], file: str) -> TableTask:
+    read = {
+        "versions": tuple(_version(v, file) for v in body["versions"]),
         "rules": _rules(body["rules"]),
-        "files": tuple(body["files"]),
+        "ddl": tuple(made(Step, {**s, "column": _column(s["column"], file)}, file) for s in body["ddl"]),
+        "hold": None if body["hold"] is None else made(HoldAt, body["hold"], file),
+        "defaulted": tuple(body.get("defaulted", ())),
     }
+    return made(TableTask, {**_of_table(body, file), **read}, file)
+
+
+def _source_task(kind: type[SourceTask], body: dict[str, Any], file: str) -> SourceTask:
+    read = {"version": _version(body["version"], file), "rules": _rules(body["rules"]), "files": tuple(body["files"])}
+    return made(kind, {**_of_table(body, file), **read}, file)
 
 
 def _rules(body: dict[str, Rule]) -> Rules:
     return {int(column_id): rule for column_id, rule in body.items()}
 
 
-def _column(body: dict[str, Any]) -> Column:
-    return Column(**{**body, "type": OracleType(**body["type"])})
+def _column(body: dict[str, Any], file: str) -> Column:
+    return made(Column, {**body, "type": made(OracleType, body["type"], file)}, file)
 
 
-def _version(body: dict[str, Any]) -> TableVersion:
-    return TableVersion(
-        **{
-            **body,
-            "table": TableId(**body["table"]),
-            "columns": tuple(_column(c) for c in body["columns"]),
-            "key": tuple(body["key"]),  # without a kind, of which older Redolakes knew one only, it is the primary key
-        }
-    )
+def _version(body: dict[str, Any], file: str) -> TableVersion:
+    columns = tuple(_column(c, file) for c in body["columns"])
+    return made(
+        TableVersion, {**_of_table(body, file), "columns": columns, "key": tuple(body["key"])}, file
+    )  # without a kind it is the primary key

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.errors import FormatTooNew
+from pipelines.formats import check_format, made
 from pipelines.scn import Scn, ScnRange
 
 FORMAT = 1
@@ -66,8 +66,8 @@ class Manifest:
         return f"{self.resetlogs_id:010d}-{self.start:020d}-{self.end:020d}"
 
     def identity(self) -> dict[str, Any]:
-        """Everything but the files' names (each attempt has its own) and the circumstances."""
-        return {k: v for k, v in as_json(self).items() if k not in ("files", "circumstance")}
+        """Everything but the files' names (each attempt has its own), the circumstances, and the format it was written in."""
+        return {k: v for k, v in as_json(self).items() if k not in ("files", "circumstance", "format")}
 
 
 def as_json(manifest: Manifest) -> dict[str, Any]:
@@ -82,16 +82,9 @@ def as_json(manifest: Manifest) -> dict[str, Any]:
 
 def from_json(body: dict[str, Any], file: str) -> Manifest:
     """Raises FormatTooNew for what a newer Redolake wrote."""
-    check_format(body, file)
+    check_format(body, FORMAT, file)
     body = dict(body)
-    body["logs"] = tuple(LogIdentity(**log) for log in body["logs"])
-    body["ddl"] = tuple(DdlRow(**row) for row in body["ddl"])
+    body["logs"] = tuple(made(LogIdentity, log, file) for log in body["logs"])
+    body["ddl"] = tuple(made(DdlRow, row, file) for row in body["ddl"])
     body["tables"], body["files"] = tuple(body["tables"]), tuple(body["files"])
-    return Manifest(**body)
-
-
-def check_format(body: dict[str, Any], file: str) -> None:
-    if int(body.get("format", 0)) > FORMAT:
-        raise FormatTooNew(
-            f"written in format {body['format']}, this Redolake knows {FORMAT}", cure="use a newer Redolake", file=file
-        )
+    return made(Manifest, body, file)

@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from pipelines.batch import OpenTransaction
-from pipelines.manifest import FORMAT, check_format
+from pipelines.formats import check_format, made
+from pipelines.manifest import FORMAT
 from pipelines.redo import Position
 from pipelines.scn import Scn
 
@@ -54,11 +55,11 @@ class Break:
     def from_json(cls, body: Mapping[str, Any], file: str) -> Break:
         """Raises FormatTooNew."""
         values = {name: value for name, value in body.items() if name != "is"}
-        check_format(values, file)
+        check_format(values, FORMAT, file)
         for edge in ("start", "end"):
-            values[edge] = Position(values[edge]["dbid"], values[edge]["resetlogs_id"], Scn(values[edge]["scn"]))
-        values["dropped"] = tuple(OpenTransaction(**t) for t in values["dropped"])
-        return cls(**values)
+            values[edge] = made(Position, {**values[edge], "scn": Scn(values[edge]["scn"])}, file)
+        values["dropped"] = tuple(made(OpenTransaction, t, file) for t in values["dropped"])
+        return made(cls, values, file)
 
 
 def place_name(resetlogs_id: int, scn: int) -> str:

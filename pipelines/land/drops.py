@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipelines.batch import Dropped, OpenTransaction
-from pipelines.manifest import FORMAT, check_format
+from pipelines.formats import check_format, made
+from pipelines.manifest import FORMAT
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,6 @@ class Drop:
     @classmethod
     def from_json(cls, body: Mapping[str, Any], file: str) -> Drop:
         """Raises FormatTooNew."""
-        check_format(dict(body), file)
-        own = {"transaction": OpenTransaction(**body["transaction"]), "servers": tuple(body["servers"])}
-        return cls(**{**body, **own})
+        check_format(body, FORMAT, file)
+        own = {"transaction": made(OpenTransaction, body["transaction"], file), "servers": tuple(body["servers"])}
+        return made(cls, {**body, **own}, file)

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pipelines.crash import point
 from pipelines.errors import LandingConflict
+from pipelines.formats import check_format
 from pipelines.land import layout
 from pipelines.land.breaks import Break, is_break, place_name
 from pipelines.land.chain import PLACE_CURE, build_manifest, check_break, check_place, check_same
@@ -25,6 +26,8 @@ from pipelines.manifest import Manifest, as_json, from_json
 from pipelines.redo import Position, Window
 from pipelines.scn import Scn
 from pipelines.table import TableId
+
+SNAPSHOT_FORMAT = 1
 
 
 class Landing:
@@ -256,7 +259,7 @@ class Landing:
         if [c["chunk"] for c in ordered] != list(range(len(ordered))):
             raise LandingConflict("chunks are missing or come twice", cure="read the table again", table=table, scn=scn)
         body = {
-            "format": 1,
+            "format": SNAPSHOT_FORMAT,
             "table": str(table),
             "scn": scn,
             "row_count": sum(c["row_count"] for c in ordered),
@@ -272,7 +275,10 @@ class Landing:
         return published
 
     def read_snapshot(self, table: TableId, scn: int) -> dict[str, Any] | None:
-        return self._files.read_json(f"{layout.snapshot_folder(table, scn)}/snapshot.json")
+        file = f"{layout.snapshot_folder(table, scn)}/snapshot.json"
+        body = self._files.read_json(file)
+        check_format(body or {}, SNAPSHOT_FORMAT, self._files.shown(file))
+        return body
 
     def snapshot_folder(self, table: TableId, scn: int) -> str:
         return layout.snapshot_folder(table, scn)

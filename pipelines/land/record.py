@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pipelines.manifest import FORMAT, DdlRow, LogIdentity, check_format
+from pipelines.formats import check_format, made
+from pipelines.manifest import FORMAT, DdlRow, LogIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,11 @@ class SliceRecord:
     def from_json(cls, body: Mapping[str, Any]) -> SliceRecord:
         """Raises FormatTooNew."""
         values = dict(body)
-        check_format(values, f"record of slice {values.get('number')}")
+        name = f"record of slice {values.get('number')}"
+        check_format(values, FORMAT, name)
         values["tables"], values["files"] = tuple(values.get("tables", ())), tuple(values["files"])
         values["logs"] = tuple(
-            LogTally(LogIdentity(**tally["log"]), tally["row_count"], tally["row_hash"]) for tally in values["logs"]
+            made(LogTally, {**tally, "log": made(LogIdentity, tally["log"], name)}, name) for tally in values["logs"]
         )
-        values["ddl"] = tuple(DdlRow(**row) for row in values["ddl"])
-        return cls(**values)
+        values["ddl"] = tuple(made(DdlRow, row, name) for row in values["ddl"])
+        return made(cls, values, name)

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pipelines.errors import FormatTooNew, SchemaConflict
+from pipelines.errors import SchemaConflict
+from pipelines.formats import check_format, made
 from pipelines.scn import Scn
 from pipelines.table import (
     PRIMARY,
@@ -22,7 +23,7 @@ from pipelines.table import (
     UniqueIndex,
 )
 
-FORMAT = 1
+FORMAT = 2  # 2: columns tell whether they have a default; kinds of keys, before which there was the primary key only
 
 # Names only Oracle gives: unused columns (SYS_C00005_19021211:12:13$), guard columns of ADD .. DEFAULT and attributes of
 # objects (SYS_NC00009$), row archival, object-relational storage.
@@ -136,19 +137,8 @@ def version_to_json(version: TableVersion) -> dict[str, Any]:
 
 def version_from_json(body: dict[str, Any]) -> TableVersion:
     """Raises FormatTooNew for what a newer Redolake wrote."""
-    if int(body.get("format", 0)) > FORMAT:
-        raise FormatTooNew(
-            f"a table version in format {body['format']}, this Redolake knows {FORMAT}", cure="use a newer Redolake"
-        )
-    columns = tuple(Column(**{**column, "type": OracleType(**column["type"])}) for column in body["columns"])
-    return TableVersion(
-        table=TableId(**body["table"]),
-        from_scn=Scn(body["from_scn"]),
-        object_id=body["object_id"],
-        data_object_id=body["data_object_id"],
-        columns=columns,
-        key=tuple(body["key"]),
-        next_column_id=body["next_column_id"],
-        key_kind=body.get("key_kind", "primary"),
-        key_index=body.get("key_index"),
-    )
+    known, name = {key: value for key, value in body.items() if key != "format"}, "a table version"
+    check_format(body, FORMAT, name)
+    columns = tuple(made(Column, {**c, "type": made(OracleType, c["type"], name)}, name) for c in body["columns"])
+    told = {"table": made(TableId, body["table"], name), "columns": columns, "key": tuple(body["key"])}
+    return made(TableVersion, {**known, **told, "from_scn": Scn(body["from_scn"])}, name)

@@ -12,9 +12,11 @@ from pipelines.land import SliceRecord, build_manifest
 from pipelines.mine import REDO_SCHEMA, Reading, mine_slice, mine_whole
 from pipelines.redo import LogFile, Window
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
+from pipelines.steps.choices import current_of
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.losing import keep_loss, missing_in, regain
-from pipelines.steps.plans import Plan, dictionary_to_json
+from pipelines.steps.plans import Plan
+from pipelines.steps.readings import write_reading
 from pipelines.steps.versions import object_ids, record_baselines
 from pipelines.steps.waiting import awaited_by
 from pipelines.steps.workplace import Report, Workplace, now, opened_source, silent, take_lease, workplace
@@ -50,15 +52,16 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> dict[str, 
                 return nothing(found.reason)
             if isinstance(found, Wait):
                 return {**nothing(found.reason), "outcome": "wait", "awaited": awaited_by(position, found)}
-            return planned(work, oracle, found.window)
+            return planned(work, oracle, found.window, current_of(facts).resetlogs_id)
 
 
 def nothing(reason: str) -> dict[str, Any]:
     return {"outcome": "nothing", "reason": reason, "window": None, "slices": [], "run": ""}
 
 
-def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
-    """Write the plan down. The dictionary is read now, after the window's redo, as LogMiner will read it."""
+def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) -> dict[str, Any]:
+    """Write the plan down. The dictionary is read now, after the window's redo, as LogMiner will read it, in the incarnation of
+    today, which may be a later one than the window's."""
     ids = tuple(table.id for table in work.pipeline.tables)
     dictionary = read_tables(oracle, ids, work.pipeline.source.container)
     require_all(ids, dictionary, work)
@@ -66,10 +69,7 @@ def planned(work: Workplace, oracle: Source, window: Window) -> dict[str, Any]:
     for table in ids:
         work.ledger.add_table(work.name, table, window.scns.start, now())
     record_baselines(work, {t: d for t, d in dictionary.items() if not work.ledger.versions(work.name, t)})
-    body = {"scn": read_at, "tables": [dictionary_to_json(table) for table in dictionary.values()]}
-    file = f"baselines/{read_at:020d}.json"
-    if work.landing.read_json(file) is None:  # two plans at one SCN read the same dictionary
-        work.landing.write_json_once(file, body)
+    write_reading(work, resetlogs_id, read_at, dictionary)
     made = Plan(window, ids, object_ids(work, dictionary), read_at)
     lease = take_lease(work, "capture", LEASE_SECONDS)
     try:

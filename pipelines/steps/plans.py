@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pipelines.formats import check_format, made
 from pipelines.redo import LogCopy, LogFile, Slice, Window
 from pipelines.scn import Scn, ScnRange
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
+from pipelines.table import TableId
+
+FORMAT = 2  # 2: whether a log is archived, by V$LOG
+NAME = "the plan of a window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,7 @@ class Plan:
     def to_json(self) -> dict[str, Any]:
         window = self.window
         return {
+            "format": FORMAT,
             "dbid": window.dbid,
             "resetlogs_id": window.resetlogs_id,
             "start": window.scns.start,
@@ -37,12 +42,14 @@ class Plan:
 
     @classmethod
     def from_json(cls, body: dict[str, Any]) -> Plan:
+        """Raises FormatTooNew."""
+        check_format(body, FORMAT, NAME)
         slices = tuple(Slice(s["number"], s["thread"], tuple(_log_from_json(log) for log in s["logs"])) for s in body["slices"])
         scns = ScnRange(Scn(body["start"]), Scn(body["end"]))
         return cls(
             Window(body["dbid"], body["resetlogs_id"], scns, slices),
-            tuple(TableId(**t) for t in body["tables"]),
-            {number: TableId(**table) for number, table in body["object_ids"]},
+            tuple(made(TableId, t, NAME) for t in body["tables"]),
+            {number: made(TableId, table, NAME) for number, table in body["object_ids"]},
             body["dictionary_scn"],
         )
 
@@ -52,15 +59,4 @@ def _log_to_json(log: LogFile) -> dict[str, Any]:
 
 
 def _log_from_json(body: dict[str, Any]) -> LogFile:
-    return LogFile(**{**body, "copies": tuple(LogCopy(**copy) for copy in body["copies"])})
-
-
-def dictionary_to_json(table: DictionaryTable) -> dict[str, Any]:
-    return {**asdict(table), "log_groups": sorted(table.log_groups)}
-
-
-def dictionary_from_json(body: dict[str, Any]) -> DictionaryTable:
-    columns = tuple(DictionaryColumn(**{**c, "type": OracleType(**c["type"])}) for c in body["columns"])
-    unique = tuple(UniqueIndex(**{**index, "columns": tuple(index["columns"])}) for index in body.get("unique", ()))
-    fixed = {"table": TableId(**body["table"]), "columns": columns, "key": tuple(body["key"]), "unique": unique}
-    return DictionaryTable(**{**body, **fixed, "log_groups": frozenset(body["log_groups"])})
+    return made(LogFile, {**body, "copies": tuple(made(LogCopy, copy, NAME) for copy in body["copies"])}, NAME)

@@ -26,7 +26,7 @@ from pipelines.steps.applying import finding_of
 from pipelines.steps.checking import source_findings
 from pipelines.steps.correcting import correct_ledger, proven_position
 from pipelines.steps.leasing import renewed, take_apply_lease
-from pipelines.steps.plans import dictionary_from_json, dictionary_to_json
+from pipelines.steps.readings import dictionary_from_json, dictionary_to_json
 from pipelines.steps.rebuilding import begin_anew, captured_from
 from pipelines.steps.versions import app_id, incarnation_of, known_versions, rules
 from pipelines.steps.workplace import (
@@ -200,7 +200,7 @@ def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
     body = work.landing.read_json(f"{work.landing.snapshot_folder(table, scn)}/dictionary.json")
     if body is None:
         raise Terminal("no snapshot of this SCN was begun", cure="clear the begin task", table=table, scn=scn)
-    return dictionary_from_json(body)
+    return dictionary_from_json(body, f"{work.landing.snapshot_folder(table, scn)}/dictionary.json")
 
 
 def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> dict[str, Any]:

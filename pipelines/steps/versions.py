@@ -20,7 +20,7 @@ from pipelines.schema import (
     versions_before,
 )
 from pipelines.scn import Scn
-from pipelines.steps.plans import dictionary_from_json
+from pipelines.steps.readings import readings
 from pipelines.steps.workplace import Workplace, now
 from pipelines.table import DictionaryTable, TableId, TableVersion
 
@@ -72,8 +72,10 @@ def history(work: Workplace, table: TableId, start: int, windows: Sequence[Manif
     ids = {version.object_id for version in known}
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     derived = derive(versions_before(known, start), rows)
-    complaint = None if derived.hold else disagreement(work, table, derived, start, end)
-    return History(table, derived, complaint or declared_otherwise(work, known[-1]) or key_lost(work, known, start))
+    resetlogs_id = windows[0].resetlogs_id
+    complaint = None if derived.hold else disagreement(work, table, derived, resetlogs_id, start, end)
+    complaint = complaint or declared_otherwise(work, known[-1]) or key_lost(work, known, resetlogs_id, start)
+    return History(table, derived, complaint)
 
 
 def declared_otherwise(work: Workplace, version: TableVersion) -> SchemaConflict | None:
@@ -89,18 +91,14 @@ def declared_otherwise(work: Workplace, version: TableVersion) -> SchemaConflict
     )
 
 
-def key_lost(work: Workplace, known: Sequence[TableVersion], start: int) -> SchemaConflict | None:
+def key_lost(work: Workplace, known: Sequence[TableVersion], resetlogs_id: int, start: int) -> SchemaConflict | None:
     """Declared columns are a key while a unique index stands. No DDL of the table tells that it was dropped, but the dictionary
     that was read after a window's redo does: before the first row is merged that the index did not guard."""
     version, since = known[-1], max(start, known[0].from_scn)
     if version.key_kind != "columns":
         return None
-    for file in reversed(work.landing.names("baselines")):
-        scn = int(file.removesuffix(".json"))
-        if scn < since:
-            return None
-        body = work.landing.read_json(f"baselines/{scn:020d}.json") or {"tables": []}
-        here = next((d for d in map(dictionary_from_json, body["tables"]) if d.table == version.table), None)
+    for tables in readings(work, resetlogs_id, since):
+        here = next((d for d in tables if d.table == version.table), None)
         if here is not None:
             lost = key_difference(version, here)
             return None if lost is None else lost_key(version, lost, here.scn_before)
@@ -122,16 +120,14 @@ def concerns(row: DdlRow, table: TableId, ids: set[int]) -> bool:
     return row.object_id in ids or (row.owner, row.table) == (table.owner, table.name)
 
 
-def disagreement(work: Workplace, table: TableId, derived: Derived, start: int, end: int) -> SchemaConflict | None:
+def disagreement(
+    work: Workplace, table: TableId, derived: Derived, resetlogs_id: int, start: int, end: int
+) -> SchemaConflict | None:
     """Compare with the last dictionary that was read inside the range: all DDL before that reading has landed."""
-    for file in reversed(work.landing.names("baselines")):
-        scn = int(file.removesuffix(".json"))
-        if start <= scn < end and scn >= derived.versions[0].from_scn:
-            body = work.landing.read_json(f"baselines/{scn:020d}.json") or {"tables": []}
-            found = [dictionary_from_json(t) for t in body["tables"]]
-            here = next((t for t in found if t.table == table), None)
-            if here is None or here.scn_before < end:  # a DDL behind the range is in its dictionary, and not landed yet
-                return None if here is None else agree(valid_at(derived.versions, here.scn_before), here)
+    for tables in readings(work, resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
+        here = next((t for t in tables if t.table == table), None)
+        if here is None or here.scn_before < end:  # a DDL behind the range is in its dictionary, and not landed yet
+            return None if here is None else agree(valid_at(derived.versions, here.scn_before), here)
     return None
 
 

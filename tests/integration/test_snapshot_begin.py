@@ -8,7 +8,7 @@ from pipelines import steps
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from pipelines.source import handover
 from pipelines.steps.applying import character_set
-from pipelines.steps.plans import dictionary_from_json
+from pipelines.steps.readings import dictionary_from_json
 from pipelines.steps.running import capture
 from pipelines.steps.workplace import workplace
 from tests.fix_shop import Shop
@@ -27,7 +27,7 @@ def everything_written(shop: Shop) -> set[str]:
 def columns_at(pipeline, scn: int) -> list[str]:
     with workplace(pipeline) as work:
         body = work.landing.read_json(f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
-        return [column.name for column in dictionary_from_json(body).columns]
+        return [column.name for column in dictionary_from_json(body, "file").columns]
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.batch import (
+    FORMAT,
     Balance,
     BatchResult,
     BatchSpec,
@@ -85,7 +86,27 @@ def test_an_order_of_a_newer_redolake_is_refused() -> None:
     body = json.loads(to_json(BATCH))
 
     with pytest.raises(FormatTooNew):
-        spec_from_json(json.dumps({**body, "format": 2}), "file")
+        spec_from_json(json.dumps({**body, "format": FORMAT + 1}), "file")
+
+
+def test_an_order_and_an_outcome_of_the_first_format_are_read() -> None:
+    order, outcome = json.loads(to_json(BATCH)), json.loads(to_json(RESULT))
+    for name in ("dropped", "lease", "character_set"):
+        del order[name]
+    for task in order["tables"]:
+        del task["defaulted"], task["shadow_from"]
+        for column in task["versions"][0]["columns"]:
+            del column["has_default"]
+    for name in ("dropped", "accounts", "read_to"):
+        del outcome[name]
+
+    old_task = replace(TASK, defaulted=())
+    assert spec_from_json(json.dumps({**order, "format": 1}), "file") == replace(
+        BATCH, dropped=(), tables=(old_task,), format=1
+    )
+    assert batch_result_from_json(json.dumps({**outcome, "format": 1}), "file") == replace(
+        RESULT, dropped=(), accounts={}, format=1
+    )
 
 
 def test_rows_that_vanish_show_in_the_balance() -> None:

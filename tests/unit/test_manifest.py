@@ -33,6 +33,7 @@ def test_files_and_circumstances_are_no_part_of_the_identity() -> None:
     other = replace(MANIFEST, files=("redo-b-00000.parquet",), circumstance={"destination": 2})
 
     assert other.identity() == MANIFEST.identity()
+    assert replace(MANIFEST, format=0).identity() == MANIFEST.identity(), "the same redo, mined by another Redolake"
     assert replace(MANIFEST, row_hash="abd").identity() != MANIFEST.identity()
 
 

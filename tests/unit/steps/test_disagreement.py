@@ -10,9 +10,10 @@ import pytest
 
 from pipelines.config import Pipeline
 from pipelines.land import Landing
+from pipelines.land.breaks import place_name
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
-from pipelines.steps.plans import dictionary_to_json
+from pipelines.steps.readings import dictionary_to_json, write_reading
 from pipelines.steps.versions import declared_otherwise, disagreement, key_lost
 from pipelines.table import DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 
@@ -24,13 +25,17 @@ ALTERED = replace(TABLE, columns=(ID, DictionaryColumn("X", OracleType("NUMBER")
 
 @pytest.fixture
 def complaint(tmp_path):
-    """`complaint(scn, read_at)`: about the range [100, 200), when the file of `scn` has the table, altered, as of `read_at`."""
+    """`complaint(scn, read_at)`: about the range [100, 200) of incarnation 11, when the file of `scn` has the table, altered,
+    as of `read_at`."""
     work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
 
-    def compared(scn: int, read_at: int):
+    def compared(scn: int, read_at: int, incarnation: int | None = 11):
         read = replace(ALTERED, scn_before=Scn(read_at), scn_after=Scn(read_at))
-        work.landing.write_json_once(f"baselines/{scn:020d}.json", {"scn": scn, "tables": [dictionary_to_json(read)]})
-        return disagreement(work, ORDERS, Derived((baseline(TABLE, Scn(100)),), ()), 100, 200)
+        if incarnation is None:  # as it was written before it told its incarnation
+            work.landing.write_json_once(f"baselines/{scn:020d}.json", {"scn": scn, "tables": [dictionary_to_json(read)]})
+        else:
+            write_reading(work, incarnation, scn, {ORDERS: read})
+        return disagreement(work, ORDERS, Derived((baseline(TABLE, Scn(100)),), ()), 11, 100, 200)
 
     return compared
 
@@ -41,6 +46,21 @@ def test_a_column_that_no_redo_has_told_of_is_a_disagreement(complaint):
 
 def test_a_table_read_behind_the_range_tells_nothing_of_it_though_others_were_read_inside(complaint):
     assert complaint(199, 200) is None
+
+
+def test_what_another_incarnation_had_at_the_same_scn_is_no_disagreement(complaint):
+    assert complaint(150, 150, incarnation=12) is None
+    assert "column X" in str(complaint(140, 140)), "an older reading, of this one"
+
+
+def test_a_reading_that_does_not_tell_its_incarnation_counts_while_only_one_is_landed(complaint, tmp_path):
+    assert "column X" in str(complaint(150, 150, incarnation=None))
+
+    landing = Landing(str(tmp_path), "shop")
+    for incarnation in (11, 12):
+        landing.write_json_once(f"chain/{place_name(incarnation, 100)}.json", {})
+
+    assert complaint(150, 150, incarnation=None) is None
 
 
 BY_ID = KeyPolicy("columns", ("ID",))
@@ -67,11 +87,11 @@ def test_a_key_of_columns_lasts_as_long_as_every_dictionary_shows_its_index(tmp_
     work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
     for scn, unique in readings.items():
         read = replace(KEYLESS, unique=unique, scn_before=Scn(scn), scn_after=Scn(scn))
-        work.landing.write_json_once(f"baselines/{scn:020d}.json", {"scn": scn, "tables": [dictionary_to_json(read)]})
+        write_reading(work, 11, scn, {ORDERS: read})
 
     known = [baseline(KEYLESS, Scn(120), None, BY_ID)]
 
-    error = key_lost(work, known, 100)
+    error = key_lost(work, known, 11, 100)
 
     assert told is None if error is None else told in error.what
     assert error is None or "redolake snapshot SHOP.ORDERS --replace" in error.cure

@@ -6,7 +6,8 @@ import json
 
 from pipelines.redo import LogCopy, LogFile, Slice, Window
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.plans import Plan, dictionary_from_json, dictionary_to_json
+from pipelines.steps.plans import Plan
+from pipelines.steps.readings import dictionary_from_json, dictionary_to_json
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
@@ -32,4 +33,4 @@ def test_a_dictionary_reading_is_read_as_it_was_written() -> None:
         unique=(UniqueIndex("BY_CODE", 79, ("CODE", "DAY")),),
     )
 
-    assert dictionary_from_json(json.loads(json.dumps(dictionary_to_json(table)))) == table
+    assert dictionary_from_json(json.loads(json.dumps(dictionary_to_json(table))), "file") == table
