@@ -21,7 +21,8 @@ from pipelines.land.files import Files, as_bytes
 from pipelines.land.parquet import frames, read_columns, write_parquet
 from pipelines.land.record import SliceRecord
 from pipelines.land.tally import Tally
-from pipelines.land.torn import COLUMNS, torn_transactions
+from pipelines.land.torn import COLUMNS, Torn, behind_next_window
+from pipelines.land.torn import FORMAT as TORN_FORMAT
 from pipelines.manifest import Manifest, as_json, from_json
 from pipelines.redo import Position, Window
 from pipelines.scn import Scn
@@ -148,22 +149,29 @@ class Landing:
         return [Break.from_json(self._files.read_json(file) or {}, self._files.shown(file)) for file in files]
 
     def torn(self, found: Break) -> list[dict[str, Any]] | None:
-        """Which transactions the first window behind the break holds without their beginning; None while there is none. Worked
-        out once, and kept."""
-        file = layout.torn_file(found.name)
-        body = self._files.read_json(file)
-        if body is None:
-            first = self._first_behind(found)
-            if first is None:
-                return None
-            paths = [f"{layout.WINDOWS}/{first.name}/{name}" for name in first.files]
-            body = {"window": first.name, "transactions": torn_transactions(read_columns(self._files, paths, COLUMNS))}
-            self.write_json_once(file, body)
-        return list(body["transactions"])
+        """Which transactions the windows behind the break, up to the next one, hold without their beginning; None while there
+        is no window. Each window is read once, and what was found by its end is kept."""
+        windows, state = self._stretch_behind(found), Torn()
+        kept = {name.removesuffix(".json") for name in self._files.names(layout.torn_folder(found.name))}
+        known = max((number for number, window in enumerate(windows) if window.name in kept), default=-1)
+        if known >= 0:
+            file = layout.torn_file(found.name, windows[known].name)
+            body = self._files.read_json(file) or {}
+            check_format(body, TORN_FORMAT, self._files.shown(file))
+            state = Torn.from_json(body)
+        for window in windows[known + 1 :]:
+            paths = [f"{layout.WINDOWS}/{window.name}/{name}" for name in window.files]
+            state = behind_next_window(state, read_columns(self._files, paths, COLUMNS))
+            self.write_json_once(layout.torn_file(found.name, window.name), state.to_json())
+        return state.transactions if windows else None
 
-    def _first_behind(self, found: Break) -> Manifest | None:
-        holder = self._files.read_json(layout.chain_file(place_name(found.end.resetlogs_id, int(found.end.scn))))
-        return None if holder is None or is_break(holder) else from_json(holder, "chain")
+    def _stretch_behind(self, found: Break) -> list[Manifest]:
+        """The windows from the break's end to the next break or RESETLOGS, which no transaction outlives."""
+        start = (found.end.resetlogs_id, int(found.end.scn))
+        ends = [(b.start.resetlogs_id, int(b.start.scn)) for b in self.breaks() if b.name > found.name]
+        end = min(ends, default=(start[0] + 1, 0))
+        behind = self.windows(start)
+        return [m for m in behind if m.resetlogs_id == start[0] and start <= (m.resetlogs_id, m.start) < end]
 
     def chain_end(self) -> Position | None:
         """Where the chain goes on: behind its last window, or where its last break leads. None when nothing is landed."""

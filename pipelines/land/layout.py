@@ -2,7 +2,8 @@
 
 windows/<resetlogs id>-<start>-<end>/redo-<token>-<slice>.parquet, manifest.json
 chain/<resetlogs id>-<start>.json                       the window or break that has the place
-breaks/<resetlogs id>-<start>.json, and torn/ beside it: the transactions that were under way across its end
+breaks/<resetlogs id>-<start>.json
+torn/<place of the break>/<window>.json                 the transactions under way across its end, as known by the window's end
 snapshots/<OWNER.NAME>/<scn>/part-<token>-<chunk>.parquet, snapshot.json
 batches/...
 """
@@ -14,7 +15,7 @@ from urllib.parse import quote
 from pipelines.redo import Window
 from pipelines.table import TableId
 
-WINDOWS, CHAIN, BREAKS, SNAPSHOTS = "windows", "chain", "breaks", "snapshots"
+WINDOWS, CHAIN, BREAKS, TORN, SNAPSHOTS = "windows", "chain", "breaks", "torn", "snapshots"
 
 
 def window_folder(window: Window) -> str:
@@ -34,8 +35,12 @@ def break_file(place: str) -> str:
     return f"{BREAKS}/{place}.json"
 
 
-def torn_file(place: str) -> str:
-    return f"torn/{place}.json"
+def torn_folder(place: str) -> str:
+    return f"{TORN}/{place}"
+
+
+def torn_file(place: str, window_name: str) -> str:
+    return f"{torn_folder(place)}/{window_name}.json"
 
 
 def ends_behind(window_name: str, resetlogs_id: int, scn: int) -> bool:

@@ -111,24 +111,59 @@ def test_a_break_survives_its_way_through_json():
         Break.from_json(gap().to_json() | {"format": 99}, "x")
 
 
-def test_the_first_window_behind_a_break_tells_which_transactions_came_without_their_beginning(landing):
+def on_two(scn, code, xid):
+    """A row of redo thread 2: a change of the table, or an end of the transaction."""
+    return (row if code < 5 else frame)(scn, code, thread=2, sequence=7, xid=xid)
+
+
+def torn(landing, found):
+    told = landing.torn(found)
+    return told if told is None else {t["xid"]: t["rows"] for t in told}
+
+
+def test_the_window_behind_a_break_tells_which_transactions_came_without_their_beginning(landing):
     landing.publish_break(gap(300, 310))
     rows = (
-        row(320, thread=2, sequence=7, xid="1.1.1"),  # began in the gap
-        row(321, 3, thread=2, sequence=7, xid="1.1.1"),
-        frame(322, 6, thread=2, sequence=7, xid="2.2.2"),
-        row(323, thread=2, sequence=7, xid="2.2.2"),
-        frame(324, 7, thread=2, sequence=7, xid="1.1.1"),
-        frame(325, 7, thread=2, sequence=7, xid="3.3.3"),  # ended, and changed nothing behind the gap
+        on_two(320, 1, "1.1.1"),  # began in the gap
+        on_two(321, 3, "1.1.1"),
+        on_two(322, 6, "2.2.2"),
+        on_two(323, 1, "2.2.2"),
+        on_two(324, 7, "1.1.1"),
+        on_two(325, 7, "3.3.3"),  # ended, and changed nothing behind the gap
+        on_two(326, 1, "4.4.4"),  # began in the gap, but has come to nothing
+        on_two(327, 36, "4.4.4"),
     )
-    assert landing.torn(gap(300, 310)) is None
+    assert torn(landing, gap(300, 310)) is None
 
     land(landing, window(310, 350, [(THREE,)]), 310, rows=(rows,))
-    land(landing, window(350, 400, [(THREE,)]), 350, rows=((),))
 
-    assert landing.torn(gap(300, 310)) == [{"con_id": None, "xid": "1.1.1", "rows": 2}]
+    assert torn(landing, gap(300, 310)) == {"1.1.1": 2}
     Path(landing.location(f"windows/{window(310, 350).name}/redo-t1-00000.parquet")).unlink()
-    assert landing.torn(gap(300, 310)) == [{"con_id": None, "xid": "1.1.1", "rows": 2}], "it is kept"
+    assert torn(landing, gap(300, 310)) == {"1.1.1": 2}, "it is kept"
+
+
+def test_a_transaction_begun_before_a_break_is_told_whenever_its_changes_come(landing):
+    landing.publish_break(gap(300, 310))
+    land(landing, window(310, 320, [(THREE,)]), 310, rows=((on_two(311, 6, "2.2.2"), on_two(312, 6, "5.5.5")),))
+    land(landing, window(320, 330, [(THREE,)]), 320, rows=((on_two(321, 1, "2.2.2"),),))
+    assert torn(landing, gap(300, 310)) == {}
+
+    land(landing, window(330, 340, [(THREE,)]), 330, rows=((on_two(331, 1, "1.1.1"), on_two(332, 1, "2.2.2")),))
+    late = (on_two(341, 3, "1.1.1"), on_two(342, 7, "1.1.1"), on_two(343, 1, "5.5.5"))
+    land(landing, window(340, 350, [(THREE,)]), 340, rows=(late,))
+
+    assert torn(landing, gap(300, 310)) == {"1.1.1": 2}
+    assert torn(Landing(landing.url.rpartition("/")[0], "shop"), gap(300, 310)) == {"1.1.1": 2}
+
+
+def test_what_is_torn_by_a_later_break_is_told_there(landing):
+    landing.publish_break(gap(300, 310))
+    land(landing, window(310, 320, [(THREE,)]), 310, rows=((on_two(311, 6, "2.2.2"),),))
+    landing.publish_break(gap(320, 340, dropped=()))
+    land(landing, window(340, 350, [(THREE,)]), 340, rows=((on_two(341, 1, "2.2.2"),),))
+
+    assert torn(landing, gap(300, 310)) == {}
+    assert torn(landing, gap(320, 340, dropped=())) == {"2.2.2": 1}
 
 
 @pytest.mark.parametrize(
