@@ -44,7 +44,7 @@ class Landing:
 
     def begin(self, window: Window) -> Manifest | None:
         """Make the window's folder; the manifest when it is published already, and there is nothing left to do."""
-        self._mend(place_name(window.resetlogs_id, int(window.scns.start)))
+        self._mend(self._place_of(window))
         published = self.read_manifest(window.name)
         if published is None:
             self._files.make_folder(layout.window_folder(window))
@@ -94,7 +94,7 @@ class Landing:
     ) -> Manifest:
         """Land the window: equal work of another run counts as done, other work or a taken place is a LandingConflict."""
         manifest = build_manifest(window, tables, slice_records)
-        place = place_name(window.resetlogs_id, manifest.start)
+        place = self._place_of(window)
         self._mend(place)
         published = self.read_manifest(window.name)
         if published is None:
@@ -107,6 +107,13 @@ class Landing:
             raise LandingConflict("its place in the chain is taken", cure=PLACE_CURE, window=window.name)
         check_same(published, manifest)
         return published
+
+    def _place_of(self, window: Window) -> str:
+        """Exactly at a RESETLOGS a place has two names: its own is that of the incarnation that has led there, which a break
+        from there would take."""
+        start, end = (window.resetlogs_id, int(window.scns.start)), self.chain_end()
+        leads_there = end is not None and end.scn == start[1] and end.resetlogs_id < start[0]
+        return place_name(end.resetlogs_id if leads_there and end is not None else start[0], start[1])
 
     def _mend(self, place: str) -> None:
         """Give the window or break that has this place in the chain its own file, if its writer died before that."""

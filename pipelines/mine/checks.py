@@ -34,8 +34,9 @@ STATUSES = {
 ASSEMBLY_REQUIRED = 5
 UNKNOWN_STATUS = ("a status that is not understood", None)
 
-RESTORE = "restore the archived log from a backup or another destination, and run again"
-REPORT = "keep the archived log, and report the row"
+WAYS_ON = "`redolake recover` tells the other ways on"
+RESTORE = f"restore the archived log from a backup or another destination, and run again; {WAYS_ON}"
+REPORT = f"keep the archived log, and report the row; {WAYS_ON}"
 SUPPLEMENTAL = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA; then take new snapshots of the tables"
 
 

@@ -92,6 +92,6 @@ def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int, containe
     for name in REQUIRED:
         if rows.column(name).null_count:
             row = rows.slice(pc.index(pc.is_null(rows.column(name)), True).as_py(), 1).to_pylist()[0]
-            cure = "keep the archived log, and report the row"
+            cure = "keep the archived log, and report the row; `redolake recover` tells the other ways on"
             raise RedoNotUnderstood(f"a redo row without {name}", cure=cure, thread=logs.thread, scn=row["scn"])
     return rows

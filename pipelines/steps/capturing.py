@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.config import Pipeline
-from pipelines.errors import RedoLost, Terminal
+from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, Terminal
 from pipelines.land import SliceRecord, build_manifest
-from pipelines.mine import REDO_SCHEMA, Reading, mine_slice, mine_whole
+from pipelines.mine import REDO_SCHEMA, EdgeCut, Reading, mine_slice, mine_whole
 from pipelines.redo import LogFile, Window
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.choices import current_of
@@ -117,8 +117,8 @@ def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_nu
             return {"landed": True, "slice": slice_number}
         try:
             record = mined(work, source, made, slice_number)
-        except RedoLost as error:
-            position = work.ledger.position(work.name)
+        except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # a person may choose to go on without it
+            position = None if isinstance(error, EdgeCut) else work.ledger.position(work.name)
             if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
                 keep_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise

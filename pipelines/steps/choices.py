@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pipelines.errors import RedoLost, Terminal
 from pipelines.redo import Incarnation, LogFile, Position, RedoFacts
 from pipelines.scn import Scn
-from pipelines.window import MissingLog, incarnation_at, missing_logs, next_whole_scn
+from pipelines.window import MissingLog, goes_on_in, incarnation_at, missing_logs, next_whole_scn
 from pipelines.window.incarnation import lineage
 
 
@@ -24,10 +24,10 @@ class Choice:
 def choices(
     pipeline: str, position: Position, facts: RedoFacts, missing: Sequence[MissingLog], gap: Position | None
 ) -> list[Choice]:
-    """Those that can be done now, cheapest in data first. None where the connection leads to another database."""
-    if position.dbid != facts.dbid:
-        return []
+    """Those that can be done now, cheapest in data first."""
     recover = f"redolake recover {pipeline}"
+    if not leads_on(position, facts):
+        return elsewhere(pipeline, position, facts)
     rewound = is_rewound(position, facts)
     found = []
     if missing:
@@ -35,15 +35,14 @@ def choices(
             Choice("restore", f"restore {len(missing)} archived log(s), then look again", "nothing", f"{recover} --restored")
         )
     stays = "; rows of the rewound future stay in the tables, and a changed one may hold them" if rewound else ""
-    if current_of(facts).resetlogs_id > position.resetlogs_id or newest(facts) > position.scn:
-        found.append(
-            Choice(
-                "snapshot",
-                "read all tables anew; capture goes on from now" + (" (advised: SCNs were rewound)" if rewound else ""),
-                "the history between the position and the new snapshot; until a table is read it is held",
-                f"{recover} --snapshot",
-            )
+    found.append(
+        Choice(
+            "snapshot",
+            "read all tables anew; capture goes on from now" + (" (advised: SCNs were rewound)" if rewound else ""),
+            "the history between the position and the new snapshot; until a table is read it is held",
+            f"{recover} --snapshot",
         )
+    )
     if gap is not None:
         span = f"SCN {position.scn} to {gap.scn}" + (f" of incarnation {gap.resetlogs_id}" if rewound else "")
         found.append(
@@ -64,6 +63,46 @@ def choices(
             )
         )
     return found
+
+
+def leads_on(position: Position, facts: RedoFacts) -> bool:
+    """Whether the database has, or will have, anything behind the position. Another one has not, nor one that was set back
+    without RESETLOGS: once its SCNs have passed a second time, nobody can tell that their redo is another."""
+    current = current_of(facts).resetlogs_id
+    newer = current > position.resetlogs_id or (current == position.resetlogs_id and newest(facts) > position.scn)
+    return position.dbid == facts.dbid and newer
+
+
+def check_leads_on(position: Position, facts: RedoFacts) -> None:
+    """Raises Terminal where no break could lead on."""
+    if not leads_on(position, facts):
+        here = f"database {facts.dbid}, which has written up to SCN {newest(facts)},"
+        raise Terminal(
+            f"{here} does not lead on from SCN {position.scn} of database {position.dbid}",
+            cure="; or ".join(choice.what for choice in elsewhere("the pipeline", position, facts)),
+        )
+
+
+def elsewhere(pipeline: str, position: Position, facts: RedoFacts) -> list[Choice]:
+    """What is left where the database at the connection does not lead on from the position."""
+    another = position.dbid != facts.dbid
+    return [
+        Choice(
+            "connection",
+            f"point the connection at database {position.dbid}, which was captured before, then look again"
+            if another
+            else "wait, if this is a standby that lags, or point the connection at the database that is ahead; then look again",
+            "nothing",
+            f"redolake recover {pipeline} --restored",
+        ),
+        Choice(
+            "anew",
+            f"begin anew for this database ({facts.dbid}): give the pipeline another `name` in pipelines.yml, and look it over",
+            f"the history since SCN {position.scn}. What {pipeline} has landed stays, but nothing is applied from it any more; "
+            "its Delta tables are replaced, or kept where `lake` is another too",
+            "redolake doctor NEW, then redolake snapshot -p NEW",
+        ),
+    ]
 
 
 def current_of(facts: RedoFacts) -> Incarnation:
@@ -107,15 +146,14 @@ def checked_position(position: Position, scn: int, facts: RedoFacts) -> Position
     """The position at `scn`, in the incarnation whose redo goes on there. Raises RedoLost where redo behind it is lost as well,
     Terminal where it is no step forward from what is landed."""
     cure = "choose another SCN: `redolake recover` tells from where on the redo is whole"
-    if position.dbid != facts.dbid:
-        what = f"what is landed is of database {position.dbid}, but this is database {facts.dbid}"
-        raise Terminal(what, cure="point the connection at the database that was captured before")
+    check_leads_on(position, facts)
     if scn > newest(facts):
         raise Terminal(f"SCN {scn} lies in the future: the database has written up to {newest(facts)}", cure=cure)
     found = in_incarnation(scn, facts)
     if found is None:
         raise Terminal(f"SCN {scn} lies before every incarnation of the database", cure=cure)
-    if (found.resetlogs_id, found.scn) <= (position.resetlogs_id, position.scn):
+    here = goes_on_in(position, facts)  # at a RESETLOGS one place has two names, and a break between them would skip nothing
+    if (found.resetlogs_id, found.scn) <= (here.resetlogs_id, here.scn):
         what = (
             f"SCN {scn} lies in what is landed already: incarnation {position.resetlogs_id} is landed up to SCN {position.scn}"
         )

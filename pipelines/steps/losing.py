@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from pipelines.errors import RedoLost
+from pipelines.errors import RedolakeError
 from pipelines.ledger import Loss
 from pipelines.redo import Position, Window
 from pipelines.steps.workplace import Workplace, now
@@ -16,7 +16,7 @@ Step = Literal["plan", "mine"]
 
 def keep_loss(
     work: Workplace,
-    error: RedoLost,
+    error: RedolakeError,
     step: Step,
     position: Position,
     missing: Sequence[MissingLog],
@@ -51,7 +51,7 @@ def missing_to_json(log: MissingLog) -> dict[str, Any]:
     }
 
 
-def missing_in(error: RedoLost, window: Window) -> tuple[MissingLog, ...]:
+def missing_in(error: RedolakeError, window: Window) -> tuple[MissingLog, ...]:
     """The log a slice could not be mined without, which V$ARCHIVED_LOG still lists. None where a log was read, and what stands
     in it is the loss: the error then names it as the place of a row, and restoring it would change nothing."""
     if error.ora_code is None and "tried" not in error.where:

@@ -47,7 +47,7 @@ def readings(work: Workplace, resetlogs_id: int, start: int, end: int | None = N
 
 def is_only_one(work: Workplace) -> bool:
     """Whether all that is landed is of one incarnation."""
-    return len({name.partition("-")[0] for name in work.landing.names("chain")}) < 2
+    return len({name.partition("-")[0] for name in work.landing.names("windows")}) < 2
 
 
 def dictionary_to_json(table: DictionaryTable) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pipelines.ledger import Loss
 from pipelines.redo import Position, RedoFacts
 from pipelines.source import ConnectParams, Source, read_handover, read_redo_facts
 from pipelines.steps.applying import place_of
-from pipelines.steps.choices import checked_position, choices, gap_end, rman_commands, without
+from pipelines.steps.choices import check_leads_on, checked_position, choices, gap_end, rman_commands, without
 from pipelines.steps.correcting import correct_ledger, last_batch
 from pipelines.steps.leasing import take_apply_lease
 from pipelines.steps.losing import identity_of, keep_loss, missing_to_json, position_to_json
@@ -160,9 +160,7 @@ def led_already(work: Workplace, position: Position, kind: Kind) -> Break:
 
 
 def end_of_break(work: Workplace, oracle: Source, case: Case, kind: Kind, scn: int | None) -> Position:
-    if case.position.dbid != case.facts.dbid:
-        cure = "point the connection at the database that was captured before, or set a new pipeline up for this one"
-        raise Terminal(f"this is another database ({case.facts.dbid})", cure=cure, landed_from=case.position.dbid)
+    check_leads_on(case.position, case.facts)
     if kind == "snapshot":
         end = first_position(work.pipeline, case.facts, read_handover(oracle))
         return checked_position(case.position, int(end.scn), case.facts)

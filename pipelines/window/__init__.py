@@ -1,6 +1,6 @@
 """Which SCNs come next, and whether the redo for them is there. Pure decisions."""
 
-from pipelines.window.incarnation import incarnation_at
+from pipelines.window.incarnation import goes_on_in, incarnation_at
 from pipelines.window.missing import MissingLog, missing_logs, next_whole_scn
 from pipelines.window.plan import Lost, NothingNew, Plan, Sealed, Wait, plan_window
 
@@ -11,6 +11,7 @@ __all__ = [
     "Plan",
     "Sealed",
     "Wait",
+    "goes_on_in",
     "incarnation_at",
     "missing_logs",
     "next_whole_scn",

@@ -57,7 +57,7 @@ def set_back(position: Scn, newest: Scn) -> RedoLost:
     what = f"the position {position} lies behind everything the database has written, up to SCN {newest}"
     cure = (
         "look where the connection leads: a standby that lags catches up, then run again; a database that was restored without "
-        "RESETLOGS, or a copy of it, has lost changes that were landed: set a new pipeline up for it"
+        "RESETLOGS, or a copy of it, has lost changes that were landed. `redolake recover` tells the ways on"
     )
     return RedoLost(what, cure=cure, scn=position, newest_scn=newest)
 
@@ -65,6 +65,12 @@ def set_back(position: Scn, newest: Scn) -> RedoLost:
 def incarnation_at(scn: Scn, facts: RedoFacts) -> Incarnation | None:
     """The incarnation, of the current one and its ancestors, whose redo goes on at `scn`."""
     return next((i for i in reversed(lineage(facts.incarnations)) if i.resetlogs_scn <= scn), None)
+
+
+def goes_on_in(position: Position, facts: RedoFacts) -> Position:
+    """The same place in the incarnation whose redo goes on there: another one exactly at a RESETLOGS."""
+    found = find_branch(position, facts)
+    return Position(position.dbid, found.incarnation.resetlogs_id, found.position) if isinstance(found, Branch) else position
 
 
 def next_branch(branch: Branch, facts: RedoFacts) -> Branch | None:
@@ -78,7 +84,7 @@ def next_branch(branch: Branch, facts: RedoFacts) -> Branch | None:
 def find_branch(position: Position, facts: RedoFacts) -> Branch | RedoLost:
     """The branch of `position`, one step on when the position stands exactly at a RESETLOGS."""
     if position.dbid != facts.dbid:
-        cure = "point the connection at the database that was captured before, or set the pipeline up anew for this one"
+        cure = "point the connection at the database that was captured before; `redolake recover` tells the ways on"
         return RedoLost(
             f"the position is one of database {position.dbid}, but this is database {facts.dbid}", cure=cure, scn=position.scn
         )

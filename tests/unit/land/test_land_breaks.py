@@ -111,6 +111,38 @@ def test_a_break_survives_its_way_through_json():
         Break.from_json(gap().to_json() | {"format": 99}, "x")
 
 
+RESET = replace(gap(), end=at(350, 12))  # behind a RESETLOGS at 300
+
+
+class Late(Landing):
+    """One whose writer has looked at the chain before others went on."""
+
+    def chain_end(self):
+        return at(300)
+
+
+def test_at_a_resetlogs_a_break_and_a_window_of_the_new_incarnation_take_one_place(landing):
+    behind = window(300, 400, [(THREE,)], resetlogs_id=12)
+    late = Late(landing.url.rpartition("/")[0], "shop")
+    records = write(late, behind, rows=((),))
+    landing.publish_break(RESET)
+
+    with pytest.raises(LandingConflict, match="taken"):
+        late.publish(behind, [ORDERS], records, 300)
+    assert landing.chain_end() == at(350, 12)
+
+
+def test_a_window_that_begins_at_a_resetlogs_is_found_again_when_its_writer_died(landing):
+    behind = window(300, 400, [(THREE,)], resetlogs_id=12)
+    land(landing, behind, 300, rows=((),))
+    Path(landing.location(f"windows/{behind.name}/manifest.json")).unlink()
+    again = Landing(landing.url.rpartition("/")[0], "shop")
+
+    assert again.chain_end() == at(400, 12)
+    with pytest.raises(LandingConflict):
+        again.publish_break(RESET)
+
+
 def on_two(scn, code, xid):
     """A row of redo thread 2: a change of the table, or an end of the transaction."""
     return (row if code < 5 else frame)(scn, code, thread=2, sequence=7, xid=xid)

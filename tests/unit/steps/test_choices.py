@@ -75,7 +75,11 @@ def names(position: Position, known: RedoFacts) -> list[str]:
     [
         pytest.param(at(150), TWO_THREADS, ["restore", "snapshot", "gap", "position"], id="logs of both threads are gone"),
         pytest.param(at(300), REWOUND, ["snapshot", "gap", "position"], id="rewound: no log would help"),
-        pytest.param(at(150, dbid=8), TWO_THREADS, [], id="another database: no way leads there"),
+        pytest.param(at(150, dbid=8), TWO_THREADS, ["connection", "anew"], id="another database: no way leads there"),
+        pytest.param(
+            at(9_000), TWO_THREADS, ["connection", "anew"], id="set back without RESETLOGS: its SCNs would come again"
+        ),
+        pytest.param(at(150, 9), TWO_THREADS, ["connection", "anew"], id="set back to an older incarnation, without RESETLOGS"),
     ],
 )
 def test_only_what_can_be_done_is_offered(position: Position, known: RedoFacts, offered: list[str]) -> None:
@@ -92,6 +96,13 @@ def test_every_choice_tells_what_it_costs_and_its_command() -> None:
     offered = choices("shop", at(150), TWO_THREADS, missing_logs(at(150), TWO_THREADS), at(400))
 
     assert all(c.costs and c.command.startswith("redolake recover shop --") for c in offered)
+
+
+def test_where_the_database_does_not_lead_on_the_ways_name_both_databases() -> None:
+    ways = choices("shop", at(150, dbid=8), TWO_THREADS, (), None)
+
+    assert "at database 8" in ways[0].what
+    assert "for this database (7)" in ways[1].what
 
 
 def test_a_rewound_source_advises_the_snapshot_and_tells_what_would_stay() -> None:
@@ -143,6 +154,8 @@ def test_a_position_by_hand_lies_in_the_incarnation_whose_redo_goes_on_there(
         pytest.param(at(150), 350, TWO_THREADS, RedoLost, r"1 log\(s\) are missing", id="thread 1 still has a hole there"),
         pytest.param(at(150), 601, TWO_THREADS, Terminal, "in the future", id="not written yet"),
         pytest.param(at(150, dbid=8), 400, TWO_THREADS, Terminal, "of database 8", id="another database"),
+        pytest.param(at(9_000), 400, TWO_THREADS, Terminal, "does not lead on", id="set back without RESETLOGS"),
+        pytest.param(at(120), 120, REWOUND, Terminal, "landed already", id="at a RESETLOGS, by the new incarnation's name"),
     ],
 )
 def test_a_position_that_loses_more_or_leads_back_is_refused(

@@ -58,7 +58,7 @@ def test_a_reading_that_does_not_tell_its_incarnation_counts_while_only_one_is_l
 
     landing = Landing(str(tmp_path), "shop")
     for incarnation in (11, 12):
-        landing.write_json_once(f"chain/{place_name(incarnation, 100)}.json", {})
+        landing.write_json_once(f"windows/{place_name(incarnation, 100)}/manifest.json", {})
 
     assert complaint(150, 150, incarnation=None) is None
 
