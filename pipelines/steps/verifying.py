@@ -9,16 +9,19 @@ from typing import Any
 
 from pipelines.batch import CompareResult, CompareSpec, CompareTask, Comparison
 from pipelines.config import Pipeline
-from pipelines.errors import SchemaConflict, Terminal
+from pipelines.errors import RedoLost, SchemaConflict, Terminal
+from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
-from pipelines.source import ConnectParams, Source, read_snapshot, read_tables
+from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables
+from pipelines.steps.choices import newest
 from pipelines.steps.reporting import open_breaks
 from pipelines.steps.sparking import open_spark
 from pipelines.steps.transactions import open_drops
 from pipelines.steps.versions import known_versions, rules
 from pipelines.steps.workplace import Report, Workplace, opened_source, silent, workplace
 from pipelines.table import DictionaryTable, TableId, TableVersion
+from pipelines.window import incarnation_at
 
 
 def verify(
@@ -34,6 +37,7 @@ def verify(
         token = uuid.uuid4().hex
         try:
             with opened_source(pipeline, source) as oracle:
+                check_readable(work, chosen(work, tables), read_redo_facts(oracle))
                 tasks = tuple(read_side(work, oracle, table, token, report) for table in chosen(work, tables))
             manifest = work.landing.location(f"verify/{token}/manifest.json")
             spec = CompareSpec(pipeline.name, tasks, manifest, dict(pipeline.spark.conf))
@@ -56,6 +60,25 @@ def chosen(work: Workplace, tables: Sequence[str] | None) -> list[TableId]:
         if entry is None or entry.complete_to_scn is None:
             raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
     return ids
+
+
+def check_readable(work: Workplace, tables: Sequence[TableId], facts: RedoFacts) -> None:
+    """Raises RedoLost for a table that is complete to an SCN the database has forgotten: Oracle would refuse it as one of the
+    future, or read another state under the same number."""
+    for table in tables:
+        entry = work.ledger.table(work.name, table)
+        if entry is None or entry.complete_to_scn is None or entry.resetlogs_id is None:
+            continue
+        there = incarnation_at(entry.complete_to_scn, facts)
+        is_of_another = there is not None and there.resetlogs_id > entry.resetlogs_id
+        if is_of_another or entry.complete_to_scn > newest(facts):
+            raise RedoLost(
+                f"the table is complete to SCN {entry.complete_to_scn} of incarnation {entry.resetlogs_id}, and the database "
+                "was set back behind that: there is nothing to compare it with",
+                cure=f"let {work.name}_capture and {work.name}_apply pass the RESETLOGS, then verify again; where they stop, "
+                f"`redolake recover {work.name}` tells the ways on",
+                table=table,
+            )
 
 
 def read_side(work: Workplace, oracle: Source, table: TableId, token: str, report: Report) -> CompareTask:

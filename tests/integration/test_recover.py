@@ -241,6 +241,8 @@ def test_a_database_that_was_set_back_goes_on_in_its_new_incarnation(world: Worl
     world.shop.switch_logs()
     with pytest.raises(RedoLost, match="rewound"):
         world.plan()
+    with pytest.raises(RedoLost, match="nothing to compare it with"):
+        world.verify()
 
     world.lead_over(way, reason="point-in-time recovery")
     world.caught_up()
