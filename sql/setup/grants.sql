@@ -19,23 +19,17 @@ GRANT SELECT ON SYS.V_$DATABASE TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$DATABASE_INCARNATION TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$THREAD TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$LOG TO c##redolake CONTAINER = ALL;
-GRANT SELECT ON SYS.V_$LOGFILE TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO c##redolake CONTAINER = ALL;
-GRANT SELECT ON SYS.V_$ARCHIVE_DEST_STATUS TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$LOG_HISTORY TO c##redolake CONTAINER = ALL;
 -- How full the recovery area is; `redolake runway` tells it when it may.
 GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO c##redolake CONTAINER = ALL;
 
--- What is open while a snapshot is taken, and what a transaction without end may be.
-GRANT SELECT ON SYS.V_$TRANSACTION TO c##redolake CONTAINER = ALL;
+-- What is open while a snapshot is taken.
 GRANT SELECT ON SYS.GV_$TRANSACTION TO c##redolake CONTAINER = ALL;
-GRANT SELECT ON SYS.DBA_2PC_PENDING TO c##redolake CONTAINER = ALL;
 
--- Release, parameters, character sets, containers.
+-- Release, parameters, containers.
 GRANT SELECT ON SYS.V_$INSTANCE TO c##redolake CONTAINER = ALL;
-GRANT SELECT ON SYS.GV_$INSTANCE TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$PARAMETER TO c##redolake CONTAINER = ALL;
-GRANT SELECT ON SYS.V_$NLS_PARAMETERS TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$PDBS TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.CDB_TABLES TO c##redolake CONTAINER = ALL;
 

@@ -238,10 +238,11 @@ def inserted(miner, *names):
 
 def test_redo_of_an_open_transaction_surfaces_late_in_the_online_log(private_strands):
     connect, miner_name = private_strands.connect, private_strands.capture_user
-    with connect("SHOP") as one, connect("SHOP") as two, connect(miner_name) as miner:
+    with connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
         ((online,),) = query(
-            miner, "SELECT member FROM v$logfile f JOIN v$log l ON l.group# = f.group# WHERE l.status = 'CURRENT'"
+            dba, "SELECT member FROM v$logfile f JOIN v$log l ON l.group# = f.group# WHERE l.status = 'CURRENT'"
         )
+    with connect("SHOP") as one, connect("SHOP") as two, connect(miner_name) as miner:
         run(one, "INSERT INTO t VALUES (1, 0)")
         run(two, "INSERT INTO t VALUES (2, 0)")
         two.commit()
