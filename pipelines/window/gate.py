@@ -211,6 +211,10 @@ def flaw_of(log: LogFile, known: ThreadLogs) -> str | None:
     return None
 
 
+def is_minable(log: LogFile, known: ThreadLogs) -> bool:
+    return is_ready(log) and flaw_of(log, known) is None
+
+
 def _may_come(copies: tuple[LogCopy, ...], is_online: bool) -> bool:
     """An archiver is at work on one, or all so far went to other hosts while the log still waits for its local copy."""
     at_work = any(not c.archived and not c.deleted and not c.standby for c in copies)

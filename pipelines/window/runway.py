@@ -14,7 +14,7 @@ from typing import Protocol
 from pipelines.errors import RedoLost
 from pipelines.redo import LogFile, Position, RedoFacts
 from pipelines.scn import Scn
-from pipelines.window.gate import Coverage, Current, Lost, ThreadLogs, Wait, cover_all, is_ready, logs_of
+from pipelines.window.gate import Coverage, Current, Lost, ThreadLogs, Wait, cover_all, is_minable, logs_of
 from pipelines.window.incarnation import Branch, find_branch
 
 ENOUGH, LOW, LOST = "enough", "low", "lost"
@@ -145,10 +145,10 @@ def next_log(known: ThreadLogs, behind: Current | Wait | Lost | None) -> LogFile
 
 
 def kept_before(known: ThreadLogs, sequence: int, begins: Scn) -> list[LogFile]:
-    """Archived logs in front of `sequence`, oldest first, back to the first hole."""
+    """Archived logs in front of `sequence`, oldest first, back to the first that is a hole or that the gate would refuse."""
     kept: list[LogFile] = []
     log = known.archived.get(sequence - 1)
-    while log is not None and is_ready(log) and log.next_scn is not None and log.next_scn <= begins:
+    while log is not None and is_minable(log, known) and log.next_scn is not None and log.next_scn <= begins:
         kept.append(log)
         begins = log.first_scn
         log = known.archived.get(log.sequence - 1)

@@ -1,7 +1,7 @@
 """How much time is left, over drawn control files.
 
-In the drawings a log is `sequence@hour`, the hour when it began; one hour is 100 SCNs, `x` is deleted, `..` still open. Each
-archived log has 10 bytes. Now is hour 100, so `99..` has been open for an hour.
+In the drawings a log is `sequence@hour`, the hour when it began; one hour is 100 SCNs, `x` is deleted, `~` a copy cut short,
+`..` still open. Each archived log has 10 bytes. Now is hour 100, so `99..` has been open for an hour.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
+from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.window.runway import ENOUGH, LOST, LOW, measure, state_of
 from pipelines.window.runway_findings import findings, headline
@@ -34,10 +34,10 @@ def at(hour):
 
 
 def redo(thread, drawing):
-    """`5@10x 6@20 7@30..` -> (archived logs, online logs)."""
-    archived, online = [], []
+    """`5@10x 6@20~ 7@30..` -> (archived logs, online logs, V$LOG_HISTORY of those cut short)."""
+    archived, online, history = [], [], []
     words = drawing.split()
-    parsed = [(word.rstrip("x."), word) for word in words]
+    parsed = [(word.rstrip("x~."), word) for word in words]
     begins = [float(text.split("@")[1]) for text, _ in parsed]
     for n, (text, word) in enumerate(parsed):
         sequence, scn = int(text.split("@")[0]), Scn(int(begins[n] * 100))
@@ -46,17 +46,20 @@ def redo(thread, drawing):
             continue
         end = Scn(int(begins[n + 1] * 100))
         gone = word.endswith("x")
+        if word.endswith("~"):
+            history.append(LogTrace(thread, sequence, RESETLOGS, scn, end))
+            end = Scn(end - 1)
         copies = (LogCopy(1, None if gone else "/arch/x", "D" if gone else "A", gone),)
         archived.append(LogFile(thread, sequence, RESETLOGS, scn, end, copies, 10, at(begins[n])))
-    return archived, online
+    return archived, online, history
 
 
 def facts(*drawings, threads=None, current=NOW * 100):
     drawn = [redo(n, drawing) for n, drawing in enumerate(drawings, 1)]
     opened = threads or tuple(RedoThread(n, True, "PUBLIC", Scn(1), None, None, f"I{n}") for n in range(1, len(drawn) + 1))
-    archived = tuple(log for one, _ in drawn for log in one)
-    online = tuple(log for _, one in drawn for log in one)
-    return RedoFacts(7, Scn(current), opened, archived, online, (Incarnation(RESETLOGS, Scn(1), "CURRENT", Scn(0)),))
+    archived, online, history = (tuple(log for one in drawn for log in one[part]) for part in range(3))
+    incarnations = (Incarnation(RESETLOGS, Scn(1), "CURRENT", Scn(0)),)
+    return RedoFacts(7, Scn(current), opened, archived, online, incarnations, history)
 
 
 def runway(hour, *drawings, **more):
@@ -76,6 +79,11 @@ CASES = {
     "the needed log is gone": (11, ["5@10x 6@20 7@30 8@40 9@90.."], (0, False, 0, LOST)),
     "a later log is gone": (21, ["5@10x 6@20 7@30x 8@40 9@90.."], (0, False, 0, LOST)),
     "older logs on the far side of a hole prove nothing": (81, ["5@10 6@20x 7@30 8@60 9@80 10@90.."], (20, False, 20, ENOUGH)),
+    "nor do those on the far side of a copy that is cut short": (
+        81,
+        ["5@10 6@20~ 7@30 8@60 9@80 10@90.."],
+        (20, False, 20, ENOUGH),
+    ),
     "nothing was ever deleted": (31, ["1@10 2@20 3@30 4@90.."], (20, True, 20, ENOUGH)),
     "nothing was ever archived": (1, ["1@0.."], (100, True, 0, ENOUGH)),
     "caught up, and every archived log is deleted": (99, ["5@10x 6@20x 7@99.."], (0, False, 0, LOW)),
@@ -251,7 +259,7 @@ def test_as_long_as_deletion_goes_on_by_age_nothing_needed_is_deleted_within_the
         return
 
     for thread, drawing in zip(found.threads, drawings, strict=True):
-        archived, online = redo(thread.thread, drawing)
+        archived, online, _ = redo(thread.thread, drawing)
         logs = [*archived, *online]
         for log, after in zip(logs, [*logs[1:], None], strict=True):
             is_needed = log.next_scn is None or log.next_scn > position
@@ -274,7 +282,7 @@ def test_no_more_is_promised_than_lies_there_without_a_hole(spans, gone, hour):
     position = int((now - hour) * 100)
     found = measure(Position(7, RESETLOGS, Scn(position)), facts(drawing, current=now * 100), at(now))
 
-    archived, (current,) = redo(1, drawing)
+    archived, (current,), _ = redo(1, drawing)
     whole = [current]
     for log in reversed(archived):
         if not log.claimed:
