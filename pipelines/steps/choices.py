@@ -76,9 +76,9 @@ def leads_on(position: Position, facts: RedoFacts) -> bool:
 def check_leads_on(position: Position, facts: RedoFacts) -> None:
     """Raises Terminal where no break could lead on."""
     if not leads_on(position, facts):
-        here = f"database {facts.dbid}, which has written up to SCN {newest(facts)},"
+        here = f"database {facts.dbid}, which has written up to SCN {newest(facts)}, does not lead on from the position"
         raise Terminal(
-            f"{here} does not lead on from SCN {position.scn} of database {position.dbid}",
+            f"{here}: SCN {position.scn} of incarnation {position.resetlogs_id} of database {position.dbid}",
             cure="; or ".join(choice.what for choice in elsewhere("the pipeline", position, facts)),
         )
 
@@ -97,10 +97,10 @@ def elsewhere(pipeline: str, position: Position, facts: RedoFacts) -> list[Choic
         ),
         Choice(
             "anew",
-            f"begin anew for this database ({facts.dbid}): give the pipeline another `name` in pipelines.yml, and look it over",
-            f"the history since SCN {position.scn}. What {pipeline} has landed stays, but nothing is applied from it any more; "
-            "its Delta tables are replaced, or kept where `lake` is another too",
-            "redolake doctor NEW, then redolake snapshot -p NEW",
+            f"begin anew for this database ({facts.dbid}), under another name: rename the pipeline in pipelines.yml",
+            f"the history since SCN {position.scn}. What {pipeline} has landed stays, unused; its Delta tables "
+            "are replaced, or kept where `lake` is changed as well",
+            "redolake doctor NEW-NAME; redolake snapshot -p NEW-NAME",
         ),
     ]
 

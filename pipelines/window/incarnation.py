@@ -54,7 +54,7 @@ def newest_scn(branch: Branch, facts: RedoFacts) -> Scn:
 
 def set_back(position: Scn, newest: Scn) -> RedoLost:
     """A position in the future. Once its SCNs have passed a second time, nobody could tell that their redo is another."""
-    what = f"the position {position} lies behind everything the database has written, up to SCN {newest}"
+    what = f"the position, SCN {position}, is ahead of all that the database has written, which ends at SCN {newest}"
     cure = (
         "look where the connection leads: a standby that lags catches up, then run again; a database that was restored without "
         "RESETLOGS, or a copy of it, has lost changes that were landed. `redolake recover` tells the ways on"

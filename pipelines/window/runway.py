@@ -15,7 +15,7 @@ from pipelines.errors import RedoLost
 from pipelines.redo import LogFile, Position, RedoFacts
 from pipelines.scn import Scn
 from pipelines.window.gate import Coverage, Current, Lost, ThreadLogs, Wait, cover_all, is_minable, logs_of
-from pipelines.window.incarnation import Branch, find_branch
+from pipelines.window.incarnation import Branch, find_branch, newest_scn, set_back
 
 ENOUGH, LOW, LOST = "enough", "low", "lost"
 RATE_OVER = timedelta(hours=24)
@@ -89,6 +89,8 @@ class Runway:
 def measure(position: Position, facts: RedoFacts, now: datetime) -> Runway:
     """`now` is the database host's own clock, which FIRST_TIME is told by."""
     branch = find_branch(position, facts)
+    if isinstance(branch, Branch) and branch.position > newest_scn(branch, facts):
+        branch = set_back(branch.position, newest_scn(branch, facts))
     if not isinstance(branch, Branch):
         return Runway(position.scn, (), 0.0, False, 0, None, 0, None, (), branch)
     coverages = cover_all(branch, facts)

@@ -258,7 +258,7 @@ def test_a_position_in_the_future_is_lost_before_its_scns_pass_a_second_time():
     answer = plan(facts(ONE, [ON_1], current=450), start=451)
 
     assert isinstance(answer, Lost)
-    assert "behind everything the database has written, up to SCN 450" in answer.error.what
+    assert "ahead of all that the database has written, which ends at SCN 450" in answer.error.what
 
 
 def test_the_logs_of_an_orphan_do_not_make_a_position_any_less_future():

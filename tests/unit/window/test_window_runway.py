@@ -117,6 +117,13 @@ def test_what_is_left(case, expected):
     assert expected == (found.hours_left, found.at_least, found.bytes_left, state_of(found, Limits()))
 
 
+def test_a_position_ahead_of_the_database_is_lost_as_it_is_for_a_plan():
+    found = runway(NOW + 1, "5@10x 6@20 7@30 8@90..")
+
+    assert state_of(found, Limits()) == LOST
+    assert "is ahead of all" in found.lost.what
+
+
 def test_a_thread_that_is_closed_and_read_needs_nothing():
     threads = (RedoThread(1, True, "PUBLIC", Scn(1), None, None), RedoThread(2, False, "PUBLIC", Scn(4000), None, None))
 
