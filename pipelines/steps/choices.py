@@ -44,7 +44,10 @@ def choices(
         )
     )
     if gap is not None:
-        span = f"SCN {position.scn} to {gap.scn}" + (f" of incarnation {gap.resetlogs_id}" if rewound else "")
+        span = f"SCN {position.scn} to {gap.scn}"
+        if gap.resetlogs_id != position.resetlogs_id:
+            start, end = ((p.scn, p.resetlogs_id) for p in (position, gap))
+            span = "from SCN {} of incarnation {} to SCN {} of incarnation {}".format(*start, *end)
         found.append(
             Choice(
                 "gap",

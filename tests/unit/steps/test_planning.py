@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
+from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood
+from pipelines.mine import EdgeCut
 from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps import capturing
+from pipelines.steps import capturing, recovering
 from pipelines.steps.workplace import HANDOVER, now, take_lease, workplace
 
 COPY = LogCopy(1, "/arch/x", "A", False, False, True)
@@ -46,6 +48,43 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
     with workplace(pipeline) as work:
         assert [(w.start, w.end, w.logs) for w in work.landing.windows()] == [(200, 210, ())]
         assert work.ledger.position("shop") == Position(7, 11, Scn(210))
+
+
+CUT = EdgeCut("a statement goes on in the next log")
+UNREADABLE = {
+    "of a log that was not added": (
+        RedoNotUnderstood("a row of a log that was not added", scn=120),
+        ["snapshot", "gap", "position"],
+    ),
+    "with a status nobody knows": (MiningIncomplete("a status that is not understood"), ["snapshot", "gap", "position"]),
+    "cut at its edge, which the next log may mend": (CUT, []),
+}
+
+
+@pytest.mark.parametrize(("error", "ways"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
+    error: RedolakeError, ways: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = capturing_into(tmp_path, monkeypatch)
+    monkeypatch.setattr(recovering, "opened_source", lambda *_: nullcontext())
+    monkeypatch.setattr(recovering, "read_redo_facts", lambda _: FACTS)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(capturing, "mined", fail)
+    with workplace(pipeline) as work:
+        work.landing.write_json_once(HANDOVER, {"dbid": 7, "resetlogs_id": 11, "scn": 100})
+    planned = capturing.plan(pipeline)
+    with pytest.raises(type(error)):
+        capturing.mine(pipeline, None, planned["window"], 0)
+
+    found = recovering.recover(pipeline)
+
+    assert (found["lost"], [way["name"] for way in found["choices"]]) == (bool(ways), ways)
+    if ways:
+        assert found["error"]["what"] == error.what
+        assert "SCN 100 to 210" in next(way["what"] for way in found["choices"] if way["name"] == "gap")
 
 
 def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
