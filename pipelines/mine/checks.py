@@ -42,8 +42,8 @@ SUPPLEMENTAL = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA; then take new snapshot
 
 def is_captured(rows: pa.RecordBatch, tables: Sequence[TableId], object_ids: frozenset[int]) -> pa.Array:
     """By name or by object id."""
-    full_name = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], ".")
-    names = pa.array([str(t) for t in tables], pa.string())
+    full_name = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], "\0")  # which no name may hold
+    names = pa.array([f"{t.owner}\0{t.name}" for t in tables], pa.string())
     ids = pa.array(sorted(object_ids), pa.int64())
     return pc.or_(pc.is_in(full_name, value_set=names), pc.is_in(rows["object_id"], value_set=ids))
 

@@ -9,6 +9,7 @@ from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, Sour
 from pipelines.mine.mining import mine_slice
 from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import LogCopy, Slice
+from pipelines.table import TableId
 from tests.unit.mine.mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, frame, log, redo, window
 
 
@@ -175,6 +176,14 @@ def test_mining_stops_at(row, kind, message):
     assert caught.value.cure
     assert caught.value.where["scn"] == row["SCN"]
     assert session.ended
+
+
+@pytest.mark.parametrize("table", [TableId("SHOP", "Order Parts"), TableId("a.b", "c")], ids=str)
+def test_a_table_of_any_name_is_captured_by_it_when_its_id_is_new(table):
+    session = FakeSession(batch(redo(150, 255, status=2, seg_owner=table.owner, table_name=table.name, object_id=99)))
+
+    with pytest.raises(RedoNotUnderstood, match="UNSUPPORTED"):
+        mined(session, tables=(table,))
 
 
 PASSES = {
