@@ -8,6 +8,7 @@ What the columns are and whether a value fits is decided elsewhere.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,10 +61,11 @@ def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) 
     if text.null_count:
         errors = dict.fromkeys(np.flatnonzero(text.is_null().to_numpy(zero_copy_only=False)).tolist(), "no SQL_REDO")
         text = text.fill_null("")
-    batch = _Batch(split_literals(text))
-    refused = np.union1d(batch.gap_row[batch.misplaced], batch.split.unbalanced)
-    if len(refused) and (shown := _hide_apostrophes(text, refused)) is not None:
-        batch = _Batch(split_literals(shown))
+    shown, batch = text, _Batch(split_literals(text))
+    for mend in (_hide_apostrophes, _double_apostrophes):
+        refused = np.union1d(batch.gap_row[batch.misplaced], batch.split.unbalanced)
+        if len(refused) and (mended := _mended(text, refused, mend, shown)) is not None:
+            shown, batch = mended, _Batch(split_literals(mended))
     return _assemble(batch, errors)
 
 
@@ -120,17 +122,32 @@ def _vocabulary() -> Vocabulary:
 
 
 _QUOTED = re.compile(r"""\"[^"]*"|'[^']*'""")
+_WITHIN_A_WORD = re.compile(r"(?<=\w)'(?=\w)")
 
 
-def _hide_apostrophes(sql: pa.StringArray, rows: npt.NDArray[np.int32]) -> pa.StringArray | None:
-    """The statements with apostrophes inside quoted names hidden; None when the rows have no such name."""
-    shown = sql.take(pa.array(rows)).to_pylist()
-    hidden = [_QUOTED.sub(lambda m: m[0].replace("'", HIDDEN_APOSTROPHE) if m[0][0] == '"' else m[0], s) for s in shown]
-    if hidden == shown:
+def _hide_apostrophes(sql: str) -> str:
+    """Those inside quoted names."""
+    return _QUOTED.sub(lambda m: m[0].replace("'", HIDDEN_APOSTROPHE) if m[0][0] == '"' else m[0], sql)
+
+
+def _double_apostrophes(sql: str) -> str:
+    """Those that LogMiner has left single, as some releases do, and that can be nothing else: a quote that begins or ends a
+    literal never stands between two letters or digits. Any other is left as it is, and its row is refused."""
+    return _WITHIN_A_WORD.sub("''", sql)
+
+
+def _mended(
+    sql: pa.StringArray, rows: npt.NDArray[np.int32], mend: Callable[[str], str], shown: pa.StringArray
+) -> pa.StringArray | None:
+    """`shown` with those rows of `sql` mended; None where that changes none of them. Never both ways at once: in a text whose
+    quotes are not doubled, what looks like a quoted name may be part of a value."""
+    found = sql.take(pa.array(rows)).to_pylist()
+    mended = [mend(text) for text in found]
+    if mended == found:
         return None
     mask = np.zeros(len(sql), np.bool_)
     mask[rows] = True
-    return pc.replace_with_mask(sql, pa.array(mask), pa.array(hidden, pa.string()))
+    return pc.replace_with_mask(shown, pa.array(mask), pa.array(mended, pa.string()))
 
 
 def _assemble(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:

@@ -6,9 +6,12 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
-from pipelines import steps
+from pipelines import job, steps
+from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
 from pipelines.steps.running import apply, capture, spark_when_needed
 from pipelines.steps.workplace import now, workplace
@@ -254,6 +257,38 @@ def test_a_table_that_was_left_out_for_a_while_is_held(shop: Shop, spark: Any) -
 
     held = {t["table"]: t["error"] for t in steps.status(both)["tables"] if t["state"] == "held"}
     assert held == {"SHOP.PAYMENTS": "a window was landed without the table"}
+
+
+def test_a_row_that_could_not_be_read_is_read_again_from_the_landing_by_a_parser_that_can(
+    shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = parts_pipeline(shop)
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+
+    def older_parser(batch: pa.RecordBatch, *version: Any, **charset: Any) -> pa.RecordBatch:
+        """Does not know that a doubled quote stands for one."""
+        at, sql = batch.schema.get_field_index("sql_redo"), batch.column("sql_redo")
+        unread = pc.if_else(pc.match_substring(sql, "''"), pc.binary_join_element_wise("?", sql, ""), sql)
+        return decode_changes(batch.set_column(at, "sql_redo", unread), *version, **charset)
+
+    monkeypatch.setattr(job, "decode_changes", older_parser)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'it''s there', 1)")
+    caught_up(shop, pipeline, spark)
+    shop.run_sql("UPDATE parts SET quantity = 2 WHERE id = 900001", "DELETE FROM parts WHERE id = 900001")
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900002, 'plain', 2)")
+    caught_up(shop, pipeline, spark)
+    (held,) = steps.status(pipeline)["tables"]
+    landed = {file: file.stat().st_mtime_ns for file in (shop.folder / "landing").glob("**/windows/*/*")}
+
+    monkeypatch.undo()
+    steps.resume(pipeline, ["SHOP.PARTS"])
+    with spark_when_needed(pipeline, spark) as session:
+        assert apply(pipeline, session, lambda _: None)  # no source is at hand: nothing can be mined
+
+    assert held["state"] == "held"
+    assert """insert into "SHOP"."PARTS"("ID","PLACE","QUANTITY") values ('900001','it''s there','1')""" in held["error"]
+    assert {file: file.stat().st_mtime_ns for file in (shop.folder / "landing").glob("**/windows/*/*")} == landed
+    assert differences(shop, pipeline, spark) == {}
 
 
 def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any) -> None:

@@ -176,6 +176,29 @@ def test_a_column_and_a_table_may_have_any_name(name):
     assert said(parsed, 2) == {("WHERE", name): ("NULL", None)}
 
 
+UNESCAPED = {
+    "one": ("it's", "it's"),
+    "several": ("rock'n'roll isn't d'accord", "rock'n'roll isn't d'accord"),
+    "of another alphabet": ("l'été Ж'日", "l'été Ж'日"),
+    "digits and underscores": ("5'10 a_'_b", "5'10 a_'_b"),
+    "within what looks like a name": ("o'clock \"it's\" o'clock", "o'clock \"it's\" o'clock"),
+    "beside punctuation that is no syntax": ("(it's, isn't; = tis)", "(it's, isn't; = tis)"),
+}
+
+
+@pytest.mark.parametrize(("written", "value"), UNESCAPED.values(), ids=UNESCAPED)
+def test_a_quote_within_a_word_that_logminer_has_not_doubled_is_read(written, value):
+    v, text = f"'{written}'", ("TEXT", value)
+
+    assert parse_one(f'insert into "S"."T"("A","B") values ({v},{v});') == {("VALUES", "A"): text, ("VALUES", "B"): text}
+    assert parse_one(f'update "S"."T" set "A" = {v} where "A B" = {v} and "B" IS NULL') == {
+        ("SET", "A"): text, ("WHERE", "A B"): text, ("WHERE", "B"): ("NULL", None),
+    }  # fmt: skip
+    assert parse_one(f"""delete from "S"."T" where "A" = 'it''s' and "B" = {v};""") == {
+        ("WHERE", "A"): ("TEXT", "it's"), ("WHERE", "B"): text,
+    }  # fmt: skip
+
+
 UNDO = {
     "update without WHERE": ('update "S"."T" set "NAME" = \'old\'', Kind.UPDATE, {("SET", "NAME"): ("TEXT", "old")}),
     "update to null without WHERE": ('update "S"."T" set "NAME" = NULL;', Kind.UPDATE, {("SET", "NAME"): ("NULL", None)}),
@@ -194,9 +217,15 @@ def test_an_undo_row_parses_without_where(sql, kind, expected):
 
 
 MALFORMED = {
-    "quote not doubled": ('insert into "S"."T"("A","B") values (\'x\'y\',\'1\');', "no end"),
-    "two quotes not doubled": ('insert into "S"."T"("A","B") values (\'x\'y\'z\',\'1\');', "not understood"),
-    "quote not doubled in SET": ('update "S"."T" set "A" = \'it\'s\', "B" = \'1\' where "C" = \'2\';', "no end"),
+    "quote not doubled at a word's end": ('insert into "S"."T"("A","B") values (\'x\' y\',\'1\');', "no end"),
+    "two quotes not doubled around a word": ('insert into "S"."T"("A","B") values (\'x \'y\' z\',\'1\');', "not understood"),
+    "quote not doubled at a text's end": (
+        'update "S"."T" set "A" = \'its\'\', "B" = \'1\' where "C" = \'2\';',
+        "no end",
+    ),
+    "quotes not doubled that look like the next value": ('insert into "S"."T"("A") values (\'x\',\'y\');', "1 columns but 2"),
+    "one quote within a word, one not": ('delete from "S"."T" where "A" = \'it\'s \' \';', "no end"),
+    "text of another alphabet prefix": ('insert into "S"."T"("A") values (N\'x\');', "no end"),
     "cut off in a literal": ('delete from "S"."T" where "A" = \'x', "no end"),
     "cut off after a condition": ('delete from "S"."T" where "A" = \'x\' and ', "not understood"),
     "cut off in VALUES": ('insert into "S"."T"("A","B") values (\'x\'', "not understood"),
