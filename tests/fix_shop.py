@@ -77,11 +77,11 @@ class Shop:
 
 
 @contextmanager
-def open_shop(folder: Path) -> Iterator[Shop]:
-    """Two redo threads, small logs, the shop's tables empty."""
+def open_shop(folder: Path, logging: str = "ALL") -> Iterator[Shop]:
+    """Two redo threads, small logs, the shop's tables empty, with that supplemental logging on each."""
     with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
         with oracle.connect("SHOP") as connection:
-            create_shop(connection)
+            create_shop(connection, logging)
         yield Shop(oracle, folder)
 
 

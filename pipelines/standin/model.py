@@ -217,6 +217,7 @@ class DatabaseState:
     archivelog: bool = True
     force_logging: bool = True
     supplemental: set[str] = field(default_factory=set)  # of MIN PK UI FK ALL, database-wide
+    pdb_supplemental: set[str] = field(default_factory=set)  # the same, of the PDB alone
     characterset: str = "AL32UTF8"
     national_characterset: str = "AL16UTF16"
     release: str = "19.23.0.0.0"
@@ -242,6 +243,10 @@ class DatabaseState:
     @property
     def incarnation(self) -> DatabaseIncarnation:
         return next(i for i in self.incarnations if i.status == "CURRENT")
+
+    def logged_in(self, con_id: int) -> frozenset[str]:
+        """What is logged of every table of a container, whatever the table's own log groups are."""
+        return frozenset(self.supplemental | self.pdb_supplemental if con_id == PDB else self.supplemental)
 
     def container_name(self, con_id: int) -> str:
         return self.name if not self.is_cdb else {ROOT: "CDB$ROOT", 2: "PDB$SEED", PDB: self.pdb_name}[con_id]

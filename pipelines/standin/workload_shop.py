@@ -49,14 +49,14 @@ TABLES: dict[str, str] = {
 SKUS = tuple(f"SKU-{n:03d}" for n in range(20))
 
 
-def create_shop(connection: Any) -> list[str]:
-    """Create what lacks, with ALL supplemental logging on each; the names of the tables that were created."""
+def create_shop(connection: Any, logging: str = "ALL") -> list[str]:
+    """Create what lacks, each with that supplemental logging (ALL, PRIMARY KEY); the names of the tables that were created."""
     with connection.cursor() as cursor:
         there = {name for (name,) in cursor.execute("SELECT table_name FROM user_tables")}
         created = [name for name in TABLES if name not in there]
         for name in created:
             cursor.execute(TABLES[name])
-            cursor.execute(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+            cursor.execute(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA ({logging}) COLUMNS")
         if "STOCK" in created:
             rows = [(sku, warehouse, 100) for sku in SKUS for warehouse in (1, 2)]
             cursor.executemany("INSERT INTO stock (sku, warehouse, on_hand) VALUES (:1, :2, :3)", rows)

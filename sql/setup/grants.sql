@@ -32,6 +32,8 @@ GRANT SELECT ON SYS.V_$INSTANCE TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$PARAMETER TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.V_$PDBS TO c##redolake CONTAINER = ALL;
 GRANT SELECT ON SYS.CDB_TABLES TO c##redolake CONTAINER = ALL;
+-- What a PDB logs of all its tables; only where it is set there, and not for each table or for the whole database.
+GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO c##redolake CONTAINER = ALL;
 
 -- The captured tables: their definitions (ALL_ views show what may be read) and their rows as of one SCN.
 -- Narrower: for each captured table GRANT SELECT, FLASHBACK ON owner.table TO c##redolake.

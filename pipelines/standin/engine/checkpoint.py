@@ -65,14 +65,13 @@ def load(directory: Path) -> Checkpoint | None:
 def restore(database: Database, kept: Checkpoint) -> None:
     database.sequences, database.counters = kept.sequences, kept.counters
     database.transactions.take_over(kept.slots)
-    supplemental = frozenset(kept.state.supplemental)
     for key, saved in kept.stores.items():
         store = TableStore(kept.state.tables[key], saved["created_scn"])
         store.structure_scn = saved["structure_scn"]
         store.rows = {row: [Version(scn, values, None) for scn, values in versions] for row, versions in saved["rows"].items()}
         store.next_row, store.pad = saved["next_row"], saved["pad"]
         store.indexes = [Index(*parts) for parts in saved["indexes"]]
-        store.refresh(supplemental)
+        store.refresh(kept.state.logged_in(key[0]))
         for index in store.indexes:
             store.reindex(index)
         database.stores[key] = store

@@ -155,7 +155,7 @@ def _add_column(session: EngineSession, store: TableStore, clause: ColumnClause)
         column.stored_default = encoder_of(column.type)(shown)
     table.columns.append(column)
     store.pad = (*store.pad, shown)
-    store.refresh(frozenset(session.database.state.supplemental))
+    store.refresh(session.database.state.logged_in(store.definition.con_id))
 
 
 def _default_value(session: EngineSession, store: TableStore, clause: ColumnClause) -> Any:

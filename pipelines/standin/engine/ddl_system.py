@@ -225,9 +225,16 @@ def alter_database(session: EngineSession, cursor: Cursor) -> None:
     if cursor.accept("NO", "FORCE", "LOGGING"):
         state.force_logging = False
         return
+    _alter_logging(session, cursor)
+
+
+def _alter_logging(session: EngineSession, cursor: Cursor) -> None:
+    """Of the whole database from the root, of the PDB alone from there."""
+    state = session.database.state
     adding = cursor.accept("ADD", "SUPPLEMENTAL", "LOG")
     if not adding and not cursor.accept("DROP", "SUPPLEMENTAL", "LOG"):
         raise OraError(3001, f"unimplemented feature: ALTER DATABASE {cursor.next.value}")
+    logged = state.pdb_supplemental if state.is_cdb and session.container == PDB else state.supplemental
     if cursor.is_next("DATA") and cursor.ahead(1).value == "(":
         flags = {_FLAGS[kind] for kind in logging_kinds(cursor)}
     else:
@@ -235,9 +242,9 @@ def alter_database(session: EngineSession, cursor: Cursor) -> None:
         flags = {"MIN"}
     cursor.end()
     if adding:
-        state.supplemental |= flags
-    elif flags == {"MIN"} and state.supplemental - {"MIN"}:
+        logged |= flags
+    elif flags == {"MIN"} and logged - {"MIN"}:
         raise OraError(32589, "unable to drop minimal supplemental logging")
     else:
-        state.supplemental -= flags
+        logged -= flags
     session.database.refresh_all()

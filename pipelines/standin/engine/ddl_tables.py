@@ -55,7 +55,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     )  # fmt: skip
     store = TableStore(table, database.clock.scn)
     store.pad = (None,) * len(columns)
-    store.refresh(frozenset(database.state.supplemental))
+    store.refresh(database.state.logged_in(table.con_id))
     for clause in clauses:
         add_constraint(session, store, clause)
     database.add_store(store)
@@ -120,7 +120,7 @@ def add_constraint(session: EngineSession, store: TableStore, clause: Constraint
     table.constraints.append(Constraint(name, clause.kind, clause.columns, references=references, check=clause.check))
     if clause.kind in ("P", "U", "R"):
         add_index(session, store, Index(name, tuple(clause.columns), clause.kind != "R"), 2437 if clause.kind == "P" else 2299)
-    store.refresh(frozenset(session.database.state.supplemental))
+    store.refresh(session.database.state.logged_in(store.definition.con_id))
 
 
 def _referenced_key(session: EngineSession, store: TableStore, clause: ConstraintClause) -> tuple[str, str]:
@@ -139,7 +139,7 @@ def _referenced_key(session: EngineSession, store: TableStore, clause: Constrain
 def add_index(session: EngineSession, store: TableStore, index: Index, duplicate_code: int = 1452) -> None:
     index.object_id = session.database.next_object_id()
     store.indexes.append(index)
-    store.refresh(frozenset(session.database.state.supplemental))
+    store.refresh(session.database.state.logged_in(store.definition.con_id))
     store.reindex(index)
     if not index.unique:
         return
@@ -207,7 +207,7 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
     for child, constraint in children:
         child.definition.constraints.remove(constraint)
-        child.refresh(frozenset(database.state.supplemental))
+        child.refresh(database.state.logged_in(child.definition.con_id))
     database.remove_store(store)
     if purge:
         write_ddl(session, cursor.text, table)

@@ -195,7 +195,7 @@ class Database:
         self.forget_plans()
 
     def refresh(self, store: TableStore) -> None:
-        store.refresh(frozenset(self.state.supplemental))
+        store.refresh(self.state.logged_in(store.definition.con_id))
         self.forget_plans()
 
     def refresh_all(self) -> None:

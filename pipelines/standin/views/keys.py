@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pipelines.standin.model import Constraint, TableDef
-from pipelines.standin.views.family import Entry, family, fixed_view, yes
+from pipelines.standin.model import PDB, Constraint, TableDef
+from pipelines.standin.views.family import Entry, Row, family, fixed_view, yes
 
 if TYPE_CHECKING:
     from pipelines.standin.engine.instance import Database
+    from pipelines.standin.engine.session import EngineSession
     from pipelines.standin.engine.storage import Index
 
 _KEYS = frozenset({"P", "U"})
@@ -96,6 +97,13 @@ def log_group_columns(database: Database) -> Iterator[Entry]:
                 yield Entry(t.con_id, t.owner, t, (t.owner, g.name, t.name, column, position, "LOG"))
 
 
+def container_logging(session: EngineSession) -> Iterator[Row]:
+    """From a PDB its own settings, not those of the database."""
+    state = session.database.state
+    logged = state.pdb_supplemental if state.is_cdb and session.container == PDB else state.supplemental
+    yield (*(yes(kind in logged) for kind in ("MIN", "PK", "UI", "FK", "ALL")), "NO", "NO")
+
+
 def register() -> None:
     family(
         "CONSTRAINTS",
@@ -147,7 +155,5 @@ def register() -> None:
         """MINIMAL VARCHAR2(3), PRIMARY_KEY VARCHAR2(3), UNIQUE_INDEX VARCHAR2(3), FOREIGN_KEY VARCHAR2(3),
         ALL_COLUMN VARCHAR2(3),
         PROCEDURAL VARCHAR2(3), SUBSET_REP VARCHAR2(3)""",
-        lambda session: [
-            (*(yes(kind in session.database.state.supplemental) for kind in ("MIN", "PK", "UI", "FK", "ALL")), "NO", "NO")
-        ],
+        container_logging,
     )

@@ -60,6 +60,21 @@ def test_database_wide_logging_holds_for_every_table_old_and_new():
     database.close()
 
 
+def test_a_pdbs_logging_holds_for_its_tables_and_is_not_the_databases():
+    database = open_database()
+    shop, dba = logon(database), logon(database, "SYS")
+    run(shop, TABLE)
+    run(dba, "ALTER PLUGGABLE DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
+    run(shop, "INSERT INTO t VALUES (1, 1, NULL, 7)")
+    run(shop, UPDATE)
+    run(dba, "ALTER PLUGGABLE DATABASE DROP SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
+    run(shop, "UPDATE t SET a = 3")
+
+    assert [update.before.keys() for update in changes(database, Op.UPDATE)] == [{1, 2}, {2}]
+    assert database.state.supplemental == {"MIN"}
+    database.close()
+
+
 def test_insert_and_delete_carry_every_column_and_null_as_none(database, shop):
     run(shop, TABLE)
     run(shop, "INSERT INTO t (id) VALUES (1)")

@@ -118,6 +118,14 @@ def test_minimal_logging_may_be_implicit(logged, told):
     assert select("V$DATABASE", "SUPPLEMENTAL_LOG_DATA_MIN", state=database_state(supplemental=logged)) == [(told,)]
 
 
+def test_logging_of_the_pdb_is_told_in_the_pdb_alone():
+    state, columns = database_state(supplemental={"MIN", "ALL"}, pdb_supplemental={"PK"}), ("PRIMARY_KEY", "ALL_COLUMN")
+
+    assert select("DBA_SUPPLEMENTAL_LOGGING", *columns, state=state, user="SHOP", container=PDB) == [("YES", "NO")]
+    assert select("DBA_SUPPLEMENTAL_LOGGING", *columns, state=state) == [("NO", "YES")]
+    assert select("V$DATABASE", "SUPPLEMENTAL_LOG_DATA_PK", state=state) == [("NO",)]
+
+
 def test_without_container_data_other_containers_are_silently_missing():
     for view in ("GV$TRANSACTION", "CDB_TABLES", "V$PDBS"):
         assert [row for row in select(view, "CON_ID") if row[0] == PDB]
