@@ -19,6 +19,7 @@ RedolakeError
     ├── LakeFull             Spark finds no space for what it writes
     ├── ValueDoesNotFit      a value the target type cannot hold
     ├── KeyNeeded            a row of a table that was declared append-only was changed, and nothing tells which one
+    ├── NotLogged            supplemental logging was off: the redo does not tell which row a change is of
     ├── SchemaConflict       a DDL or dictionary state that is not followed
     ├── TableHeld            tables were held; the others went on
     ├── InvariantBroken      counts that must be equal are not
@@ -128,6 +129,10 @@ class ValueDoesNotFit(Terminal):
 
 
 class KeyNeeded(Terminal):
+    pass
+
+
+class NotLogged(Terminal):
     pass
 
 

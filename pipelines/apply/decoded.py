@@ -16,13 +16,15 @@ from pyspark.sql import functions as F
 from pipelines.apply.target import TargetColumn
 from pipelines.apply.translation import Translation
 from pipelines.batch import CHANGE_ORDER, Rules
-from pipelines.errors import KeyNeeded, RedolakeError, RedoNotUnderstood, SchemaConflict
+from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict
 from pipelines.table import ROWID_COLUMN, TableVersion
 
 INSERT, DELETE, UPDATE = 1, 2, 3
 NO_ROWID = "A" * 18  # what LogMiner writes where a row has no place of its own
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "sql_redo")
-FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in (KeyNeeded, RedoNotUnderstood, SchemaConflict)}
+SHOWN_CHARACTERS = 500  # of a redo text that cannot be read
+KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict)
+FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in KINDS}
 
 
 def decode(
@@ -109,19 +111,35 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     rowid, needed = F.col("row_id"), (before | after) if ROWID_COLUMN in key else before
     nowhere = needed & (rowid.isNull() | (rowid == NO_ROWID))
     lasting = F.lit(version.key_kind == "append") & before
-    text = F.concat(F.lit(": "), F.substring(F.coalesce("error_sql", F.lit("")), 1, 500))
-    what = (
-        F.when(lasting & (code == UPDATE), F.lit("an UPDATE committed, and the table is declared to get INSERTs only"))
-        .when(lasting, F.lit("a DELETE committed, and the table is declared to get INSERTs only"))
-        .when(F.col("error").isNotNull(), F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text))
-        .when(F.col("unknown").isNotNull(), F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown")))
-        .when(absent != "", F.concat(F.lit("the redo does not tell the key, so supplemental logging was not on: "), absent))
-        .when(no_key, F.lit("a column of the key is NULL"))
-        .when(nowhere, F.lit("the redo does not tell the ROWID of the row"))
+    sql = F.coalesce("error_sql", F.lit(""))
+    cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
+    text = F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut)
+    cases: tuple[tuple[type[RedolakeError], Expression, Expression], ...] = (
+        (KeyNeeded, lasting & (code == UPDATE), F.lit("an UPDATE committed, and the table is declared to get INSERTs only")),
+        (KeyNeeded, lasting, F.lit("a DELETE committed, and the table is declared to get INSERTs only")),
+        (
+            RedoNotUnderstood,
+            F.col("error").isNotNull(),
+            F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text),
+        ),
+        (
+            SchemaConflict,
+            F.col("unknown").isNotNull(),
+            F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown")),
+        ),
+        (
+            NotLogged,
+            absent != "",
+            F.concat(F.lit("the redo does not tell the key, so supplemental logging was not on: "), absent),
+        ),
+        (RedoNotUnderstood, no_key, F.lit("a column of the key is NULL")),
+        (RedoNotUnderstood, nowhere, F.lit("the redo does not tell the ROWID of the row")),
     )
-    misread = F.col("error").isNotNull() | no_key | nowhere
-    kind = F.when(lasting, KeyNeeded.__name__).when(misread, RedoNotUnderstood.__name__).otherwise(SchemaConflict.__name__)
-    return F.when(what.isNotNull(), F.struct("commit_scn", "scn", kind.alias("code"), what.alias("what")))
+    found = F.lit(None)
+    for kind, is_so, what in reversed(cases):
+        why = F.struct("commit_scn", "scn", F.lit(kind.__name__).alias("code"), what.alias("what"))
+        found = F.when(is_so, why).otherwise(found)
+    return found
 
 
 def _absent(version: TableVersion, key: Sequence[int]) -> Expression:

@@ -24,7 +24,7 @@ from pipelines.apply.pieces import Piece, plan_pieces
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Balance, TableResult, TableTask
-from pipelines.errors import InvariantBroken, KeyNeeded, LakeFull, RedolakeError, SchemaConflict, Transient
+from pipelines.errors import InvariantBroken, KeyNeeded, LakeFull, NotLogged, RedolakeError, SchemaConflict, Transient
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
 
@@ -164,20 +164,29 @@ def check_all(task: TableTask, told: tuple[int, Any], expected: int) -> None:
     """Nothing is merged unless every change is understood and every change is in."""
     counted, found = told
     if found is not None:
-        kind, anew = FINDINGS[found["code"]], f"`redolake snapshot {task.table} --replace` takes the table anew"
-        cure = f"{anew}; the landed redo is kept, please report it"
-        if kind is KeyNeeded:
-            cure = (
-                f"declare `key: rowid`, or the columns of a unique index, for {task.table} in pipelines.yml, and then {anew}; "
-                "that alone is enough where this was the only change"
-            )
-        raise kind(found["what"], cure=cure, table=task.table, scn=found["scn"], commit_scn=found["commit_scn"])
+        kind = FINDINGS[found["code"]]
+        raise kind(found["what"], cure=cure_of(kind, task), table=task.table, scn=found["scn"], commit_scn=found["commit_scn"])
     if counted != expected:
         raise InvariantBroken(
             f"{expected} changes were to be applied, {counted} came out of decoding",
             cure="nothing was merged; report it with the batch file and the landed windows",
             table=task.table,
         )
+
+
+def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
+    table = task.table
+    anew = f"`redolake snapshot {table} --replace` takes the table anew"
+    if kind is KeyNeeded:
+        return (
+            f"declare `key: rowid`, or the columns of a unique index, for {table} in pipelines.yml, and then {anew}; "
+            "that alone is enough where this was the only change"
+        )
+    if kind is NotLogged:
+        columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
+        return f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) COLUMNS, unless it is on again; then {anew}"
+    later = f"the landed redo is kept: report it, and go on by `redolake resume {table}` with a Redolake that understands it"
+    return f"{anew}; {later}"
 
 
 def check_session(spark: SparkSession, surprise: Exception) -> None:

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from pipelines.errors import SourceRefused
 from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
 from pipelines.scn import Scn, known_end
 from pipelines.source.oracle import Source
+from pipelines.source.supplemental import Level, WideLogging, levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,7 @@ class DatabaseFacts:
     log_mode: str
     force_logging: str
     supplemental_min: str  # YES, IMPLICIT, NO
-    supplemental_pk: str
-    supplemental_all: str
+    supplemental: frozenset[Level]  # of every table
     is_cdb: bool
     role: str
     open_mode: str
@@ -175,8 +176,7 @@ def read_database(source: Source) -> DatabaseFacts:
         log_mode=row.log_mode,
         force_logging=row.force_logging,
         supplemental_min=row.supplemental_min,
-        supplemental_pk=row.supplemental_pk,
-        supplemental_all=row.supplemental_all,
+        supplemental=levels(row.supplemental_pk, row.supplemental_all),
         is_cdb=row.cdb == "YES",
         role=row.database_role,
         open_mode=row.open_mode,
@@ -186,6 +186,25 @@ def read_database(source: Source) -> DatabaseFacts:
         national_character_set=sets.get("NLS_NCHAR_CHARACTERSET", ""),
         parameters={r.name: r.value for r in source.query("parameters")},
     )
+
+
+def read_wide_logging(source: Source, container: str | None) -> WideLogging:
+    """What the database and the container log of every table."""
+    source.use_container(None)
+    row = source.query("database")[0]
+    return WideLogging(levels(row.supplemental_pk, row.supplemental_all), read_container_logging(source, container))
+
+
+def read_container_logging(source: Source, container: str | None) -> frozenset[Level] | None:
+    """None where it may not be read: older grants leave it out, and few databases set it."""
+    if container is None:
+        return frozenset()
+    source.use_container(container)
+    try:
+        row = source.query("container_logging")[0]
+    except SourceRefused:
+        return None
+    return levels(row.primary_key, row.all_column)
 
 
 def read_current_scn(source: Source) -> Scn:

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pipelines.errors import Finding
 from pipelines.redo import RedoFacts
 from pipelines.source.facts import DatabaseFacts
+from pipelines.source.supplemental import Level, WideLogging, logging_findings, logging_note
 from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
 
 ColumnRule = str | int | None
@@ -48,6 +49,12 @@ class Probed:
     redo: RedoFacts | None = None
     newest_logs: tuple[OpenedLog, ...] = ()  # of each redo thread, in every destination
     time_zone: str | None = None
+    container_logging: frozenset[Level] | None = frozenset()  # supplemental logging that the container asks for
+
+    @property
+    def wide_logging(self) -> WideLogging:
+        database = frozenset[Level]() if self.database is None else self.database.supplemental
+        return WideLogging(database, self.container_logging)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,8 @@ def log_findings(newest: tuple[OpenedLog, ...]) -> Iterator[Finding]:
 def notes(probed: Probed) -> Iterator[Finding]:
     """What a person may want to see beside the findings; nothing is wrong with any of it."""
     database, redo = probed.database, probed.redo
+    logged = (logging_note(table, probed.wide_logging) for table in probed.tables.values())
+    yield from (note for note in logged if note is not None)
     if database is None or redo is None:
         return
     name, zone = f"database {database.name}", probed.time_zone or "unknown"
@@ -170,7 +179,7 @@ def table_findings(wanted: Wanted, probed: Probed, supported: Supported) -> Iter
         return
     yield from kind_findings(table)
     yield from key_findings(table, wanted.key)
-    yield from logging_findings(table, probed.database)
+    yield from logging_findings(table, wanted.key, probed.wide_logging)
     yield from column_findings(table, wanted.rules, supported)
 
 
@@ -213,14 +222,6 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
     if key.kind == "columns" and not any(set(columns) == set(key.columns) for columns in candidates):
         what = f"`key: {key}`: no valid unique index on just these columns, all of them NOT NULL"
         yield Finding(name, what, f"create one, or declare {'`key: primary`, ' if table.key else ''}{without}")
-
-
-def logging_findings(table: DictionaryTable, database: DatabaseFacts | None) -> Iterator[Finding]:
-    if "ALL COLUMN LOGGING" in table.log_groups or (database is not None and database.supplemental_all == "YES"):
-        return
-    owner, name = table.table.owner, table.table.name
-    cure = f'ALTER TABLE "{owner}"."{name}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS; start behind that SCN'
-    yield Finding(str(table.table), "has no supplemental logging of all columns", cure)
 
 
 def column_findings(table: DictionaryTable, rules: Mapping[str, str | int], supported: Supported) -> Iterator[Finding]:

@@ -8,10 +8,17 @@ from typing import TypeVar
 from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
 from pipelines.redo import RedoFacts
 from pipelines.source.dictionary import read_table
-from pipelines.source.facts import read_current_scn, read_database, read_open_transactions, read_redo_facts
+from pipelines.source.facts import (
+    read_container_logging,
+    read_current_scn,
+    read_database,
+    read_open_transactions,
+    read_redo_facts,
+)
 from pipelines.source.oracle import Source
 from pipelines.source.preflight import OpenedLog, Probed
 from pipelines.source.quoting import quoted
+from pipelines.source.supplemental import Level
 from pipelines.table import DictionaryTable, TableId
 
 Read = TypeVar("Read")
@@ -52,8 +59,10 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
     found: dict[TableId, DictionaryTable] = {}
     neighbours: dict[str, tuple[str, ...]] = {}
     names = {row.name for row in containers or ()}
+    logging: frozenset[Level] | None = frozenset()
     if database is not None and (container in names if is_cdb else container is None):
         attempt("container", lambda: source.use_container(container))
+        logging = read_container_logging(source, container)
         scn = read_current_scn(source)
         for table in tables:
             read = attempt(str(table), lambda table=table: read_table(source, table))  # type: ignore[misc]
@@ -75,6 +84,7 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
         redo=redo,
         newest_logs=tuple(opened_logs(source, redo)) if redo is not None else (),
         time_zone=zones[0].time_zone if zones else None,
+        container_logging=logging,
     )
 
 

@@ -210,7 +210,8 @@ def backfill_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
                 error = done.error or {}
                 raise Terminal(
                     f"its shadow stopped at SCN {done.complete_to}: {error.get('code')}: {error.get('what')}",
-                    cure="mend the cause or report it, remove the shadow, and run the backfill again; the other shadows stay",
+                    cure="mend the cause or report it, remove the shadow, and run the backfill again; the other shadows stay. "
+                    "An UPDATE of a row from before the range can be folded only where ALL columns were logged",
                     table=done.table,
                     shadow=targets[done.table],
                 )

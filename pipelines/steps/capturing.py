@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from pipelines.config import Pipeline
-from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, Terminal
+from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
 from pipelines.land import SliceRecord, build_manifest
 from pipelines.mine import REDO_SCHEMA, EdgeCut, Reading, mine_slice, mine_whole
 from pipelines.redo import LogFile, Window
-from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
+from pipelines.source import (
+    ConnectParams,
+    Source,
+    WideLogging,
+    cure,
+    is_enough,
+    read_redo_facts,
+    read_tables,
+    read_wide_logging,
+)
 from pipelines.steps.choices import current_of
 from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.losing import keep_loss, missing_in, regain
@@ -69,6 +79,7 @@ def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) 
     for table in ids:
         work.ledger.add_table(work.name, table, window.scns.start, now())
     record_baselines(work, {t: d for t, d in dictionary.items() if not work.ledger.versions(work.name, t)})
+    hold_unlogged(work, oracle, dictionary)
     write_reading(work, resetlogs_id, read_at, dictionary)
     made = Plan(window, ids, object_ids(work, dictionary), read_at)
     lease = take_lease(work, "capture", LEASE_SECONDS)
@@ -92,6 +103,32 @@ def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTa
                 cure="run `redolake doctor`; mend its name in pipelines.yml, or grant SELECT on it",
                 table=table,
             )
+
+
+def hold_unlogged(work: Workplace, oracle: Source, dictionary: Mapping[TableId, DictionaryTable]) -> None:
+    """Somebody has taken a table's supplemental logging away since: it stops before an UPDATE comes that nobody can place.
+    Nothing is lost by then: resumed, it goes on from its own position, and each row is asked for its key."""
+    keys = {name: work.pipeline.table(name).key_policy for name in dictionary}
+    # One that goes by its primary key and has none any more: the DDL that took it holds the table.
+    asked = {name: table for name, table in dictionary.items() if table.key or keys[name].kind != "primary"}
+    if all(is_enough(table, keys[name], WideLogging()) for name, table in asked.items()):
+        return  # each by itself, as most are: the database is asked for the others only
+    wide = read_wide_logging(oracle, work.pipeline.source.container)
+    live = {entry.table for entry in work.ledger.tables(work.name, "live")}
+    for name, table in asked.items():
+        if name in live and not is_enough(table, keys[name], wide):
+            work.ledger.hold(work.name, name, not_logged(table, cure(table, keys[name])).as_dict(), now())
+
+
+def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
+    name = table.table
+    then = f"then `redolake resume {name}`; if an UPDATE came in between it stops there, and a new snapshot cures that"
+    return NotLogged(
+        "supplemental logging was taken away: an UPDATE from now on does not tell which row it is of",
+        cure=f"{cured_by}; {then}",
+        table=name,
+        scn=table.scn_before,
+    )
 
 
 def plan_of(work: Workplace, window: str) -> Plan:

@@ -6,6 +6,10 @@ SELECT dbid, name, db_unique_name, created, log_mode, force_logging, supplementa
        database_role, open_mode, resetlogs_change# AS resetlogs_scn, platform_name
   FROM v$database
 
+-- name: container_logging
+-- Asked inside a PDB, of the PDB alone: V$DATABASE tells what is logged of the whole database.
+SELECT primary_key, all_column FROM dba_supplemental_logging
+
 -- name: release
 SELECT version_full FROM v$instance
 

@@ -59,3 +59,24 @@ def test_errors_stand_before_warnings_and_notes(pipeline, shop: Shop) -> None:
 
     assert severities == sorted(severities, key=("error", "warning", "note").index)
     assert set(severities) == {"error", "warning", "note"}
+
+
+def test_what_the_container_logs_of_every_table_is_enough_and_told(pipeline, shop: Shop) -> None:
+    shop.run_sql("ALTER TABLE parts DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    unlogged = errors(pipeline, shop)
+    with shop.oracle.connect("SYS", dsn=shop.oracle.pdb_dsn) as pdb:
+        pdb.cursor().execute("ALTER PLUGGABLE DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
+
+    assert [finding.startswith("SHOP.PARTS: has no supplemental logging of its primary key") for finding in unlogged] == [True]
+    assert errors(pipeline, shop) == []
+    notes = [str(finding) for finding in steps.doctor(pipeline, shop.params) if finding.severity == "note"]
+    assert "SHOP.PARTS: supplemental logging of the primary key, as its container asks" in notes
+
+
+def test_a_right_that_only_few_databases_need_is_missed_by_those_alone(pipeline, shop: Shop) -> None:
+    shop.run_sql(f"REVOKE SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING FROM {shop.oracle.capture_user} CONTAINER = ALL", user="SYS")
+    before = errors(pipeline, shop)
+    shop.run_sql("ALTER TABLE parts DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+
+    assert before == []
+    assert "GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING" in errors(pipeline, shop)[0]

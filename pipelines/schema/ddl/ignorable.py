@@ -1,6 +1,7 @@
 """Statements that name a captured table and change neither its columns, nor its key, nor its rows.
 
-Not here: DROP SUPPLEMENTAL LOG, DISABLE or DROP of a constraint (it may be the key), NOLOGGING. They change what redo tells.
+Not here: DISABLE or DROP of a constraint (it may be the key), NOLOGGING. They change what redo tells. DROP SUPPLEMENTAL LOG
+may, too, but another level may stay on, and each row is asked for its primary key: without one it is refused.
 """
 
 from __future__ import annotations
@@ -27,11 +28,32 @@ def read(statement: Statement, version: TableVersion) -> Effect | None:
         return Effect(version)
     if not statement.alter_table():
         return None
-    if statement.take("ADD", "SUPPLEMENTAL", "LOG"):
-        return Effect(version)
-    if (_is_alteration(statement) or _enables_constraint(statement)) and statement.done:
-        return Effect(version)
-    return None
+    known = (
+        _is_logging(statement, has_key=version.key_kind == "primary")
+        or _is_alteration(statement)
+        or _enables_constraint(statement)
+    )
+    return Effect(version) if known and statement.done else None
+
+
+def _is_logging(statement: Statement, *, has_key: bool) -> bool:
+    """ADD, or DROP, SUPPLEMENTAL LOG: DATA (ALL, ..) COLUMNS, or GROUP g (..), one or more."""
+    followed = ("ADD SUPPLEMENTAL LOG", "DROP SUPPLEMENTAL LOG") if has_key else ("ADD SUPPLEMENTAL LOG",)
+    if not statement.take_any(*followed):
+        return False
+    while True:
+        if statement.take("GROUP"):
+            statement.name()
+            if statement.sees("("):
+                statement.skip_parentheses()
+            statement.take("ALWAYS")
+        else:
+            statement.need("DATA")
+            statement.skip_parentheses()
+            statement.need("COLUMNS")
+        if not statement.take(","):
+            return True
+        statement.take("SUPPLEMENTAL", "LOG")
 
 
 def _is_alteration(statement: Statement) -> bool:

@@ -46,6 +46,18 @@ ALTER TABLE SHOP.ORDERS ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS
 alter table orders add supplemental log group g1 (id, customer) always
 --> unchanged
 
+-- supplemental logging of the key and of another group
+alter table orders add supplemental log data (primary key, unique) columns, supplemental log group g2 (amount no log, id)
+--> unchanged
+
+-- less supplemental logging: each row tells whether its key is still logged
+alter table orders drop supplemental log data (all) columns
+--> unchanged
+
+-- a log group dropped
+ALTER TABLE SHOP.ORDERS DROP SUPPLEMENTAL LOG GROUP g1
+--> unchanged
+
 -- a check
 alter table orders add constraint positive check (amount > 0) enable novalidate
 --> unchanged

@@ -58,9 +58,9 @@ alter table orders modify constraint orders_pk disable
 alter table orders disable constraint orders_pk
 --> refused: a constraint that may be the primary key, or another property, was disabled
 
--- supplemental logging taken away
-alter table orders drop supplemental log data (all) columns
---> refused: supplemental logging was taken away, so later redo may not tell which row it changes
+-- supplemental logging and a column at once
+alter table orders add supplemental log data (all) columns add (x number)
+--> refused: ALTER TABLE that is not understood
 
 -- move
 alter table orders move tablespace users online

@@ -171,7 +171,11 @@ NOT_UNDERSTOOD = {
         [*committed(100, 20, (1, insert(1, "a"), "R1")), *committed(110, 30, (2, delete(1, "a"), "R2"))],
         "another row left, in a later transaction, the key 1",
     ),
-    "C": (committed(200, 20, (1, "merge into nothing", "R1")), "the redo cannot be decoded"),
+    "C": (
+        committed(200, 20, (1, "merge into nothing", "R1")),
+        "the redo cannot be decoded: not understood: merge into nothing: merge into nothing",
+    ),
+    "K": (committed(880, 20, (1, "x" * 501, "R1")), f"...: {'x' * 500} ..."),
     "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the key is NULL"),
     "E": (
         committed(400, 20, (3, MOVED, "R1")),

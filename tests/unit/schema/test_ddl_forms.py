@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.errors import SchemaConflict
@@ -34,6 +36,13 @@ def test_a_refusal_names_the_statement_its_place_and_the_way_on():
         "`redolake resume` would stop at the same statement",
     ):
         assert part in told
+
+
+def test_logging_taken_from_a_table_that_goes_by_another_key_is_refused():
+    with pytest.raises(SchemaConflict, match="supplemental logging was taken away"):
+        effect_of(
+            row("alter table orders drop supplemental log data (all) columns"), replace(ORDERS, key=(), key_kind="append")
+        )
 
 
 def test_a_very_long_statement_is_told_short():

@@ -12,11 +12,12 @@ from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.preflight import OpenedLog, Probed, Wanted, check, notes
+from pipelines.source.supplemental import Level
 from pipelines.table import PRIMARY, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 DATABASE = DatabaseFacts(
-    7, "FREE", "FREE", None, "ARCHIVELOG", "YES", "YES", "NO", "NO", True, "PRIMARY", "READ WRITE", Scn(1), "19.23.0.0.0",
+    7, "FREE", "FREE", None, "ARCHIVELOG", "YES", "YES", frozenset(), True, "PRIMARY", "READ WRITE", Scn(1), "19.23.0.0.0",
     "AL32UTF8", "AL16UTF16", {"archive_lag_target": "300"},
 )  # fmt: skip
 TABLE = DictionaryTable(
@@ -69,11 +70,6 @@ CASES = {
     "a partitioned table": (with_table(partitioned=True), "not captured yet", "error"),
     "an index-organized table": (with_table(iot=True), "not captured yet", "error"),
     "a temporary table": (with_table(temporary=True), "take it out", "error"),
-    "a table without logging": (
-        with_table(log_groups=frozenset({"PRIMARY KEY LOGGING"})),
-        'ALTER TABLE "SHOP"."ORDERS" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
-        "error",
-    ),
     "a column of a type that is not supported": (with_table(columns=(*TABLE.columns, CLOB)), "drop or move", "error"),
     "a long name": (with_table(columns=(*TABLE.columns, LONG_NAME)), "shorter names", "warning"),
     "a table near the one that was meant": (
@@ -120,8 +116,65 @@ def test_a_key_that_is_none_is_found_and_what_would_be_one_is_named(key, named):
     assert not any("MAYBE" in f.cure for f in found)
 
 
-def test_logging_of_all_columns_for_the_whole_database_is_enough():
-    assert findings(replace(with_table(log_groups=frozenset()), database=replace(DATABASE, supplemental_all="YES"))) == ()
+KEY, ALL = Level.KEY, Level.ALL
+
+
+def logged(table=(), database=(), container=(), key=("ID",)):
+    """A source whose table, database and container ask for these levels."""
+    groups = frozenset(f"{'ALL COLUMN' if level is ALL else 'PRIMARY KEY'} LOGGING" for level in table)
+    probed = with_table(log_groups=groups | {"UNIQUE KEY LOGGING"}, key=key)
+    asked = None if container is None else frozenset(container)
+    return replace(probed, database=replace(DATABASE, supplemental=frozenset(database)), container_logging=asked)
+
+
+ENOUGH = {
+    "the table's key": (logged(table=[KEY]), "the primary key, as the table asks"),
+    "all of the table": (logged(table=[ALL]), "all columns, as the table asks"),
+    "keys of the database": (logged(database=[KEY]), "the primary key, as the database asks"),
+    "all of the database": (logged(table=[KEY], database=[ALL]), "all columns, as the database asks"),
+    "keys of the container": (logged(container=[KEY]), "the primary key, as its container asks"),
+    "all of the container": (logged(container=[ALL], database=[KEY]), "all columns, as its container asks"),
+    "the container's may not be read": (logged(table=[KEY], container=None), "the primary key, as the table asks"),
+}
+
+
+@pytest.mark.parametrize(("probed", "told"), ENOUGH.values(), ids=ENOUGH)
+def test_logging_of_the_key_is_enough_whoever_asks_for_it_and_is_told(probed, told):
+    assert findings(probed) == ()
+    assert [str(note) for note in notes(probed)] == [f"SHOP.ORDERS: supplemental logging of {told}"]
+
+
+def test_a_table_that_nobody_logs_gets_the_cheapest_cure_first():
+    (found,) = findings(logged())
+
+    assert (found.severity, "SYS.DBA_SUPPLEMENTAL_LOGGING" in found.what) == ("error", False)
+    at = [
+        found.cure.index(part)
+        for part in (
+            'ALTER TABLE "SHOP"."ORDERS" ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS',
+            "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+            "(ALL)",
+        )
+    ]
+    assert at == sorted(at)
+    assert list(notes(logged())) == []
+
+
+def test_where_the_containers_logging_may_not_be_read_the_missing_right_is_told():
+    (found,) = findings(logged(container=None))
+
+    assert "GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING" in found.what
+
+
+@pytest.mark.parametrize("key", [KeyPolicy("rowid"), KeyPolicy("append")], ids=str)
+@pytest.mark.parametrize("primary", [("ID",), ()], ids=["with a primary key", "without one"])
+def test_a_table_that_goes_by_another_key_needs_all_columns(key, primary):
+    of_key, of_all = (logged(table=[level], database=[KEY], key=primary) for level in (KEY, ALL))
+
+    assert [f.cure for f in findings(of_key, Wanted(ORDERS, key=key))] == [
+        'ALTER TABLE "SHOP"."ORDERS" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS; the snapshot must come behind it'
+    ]
+    assert findings(of_all, Wanted(ORDERS, key=key)) == ()
 
 
 def test_a_rule_for_a_column_that_is_not_there_is_found():

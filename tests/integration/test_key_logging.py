@@ -1,0 +1,152 @@
+"""The whole way with supplemental logging of the primary key alone: an UPDATE's redo has its key and the columns it sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines import steps
+from pipelines.standin.serve import standin
+from tests.fix_shop import Shop, open_shop
+
+pytestmark = pytest.mark.spark
+
+ROWS = range(1, 11)
+OF_TABLE = "ALTER TABLE parts {} SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS"
+OF_DATABASE = "ALTER DATABASE {} SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[Shop]:
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql("CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9), note VARCHAR2(40))")
+        shop.run_sql(*(f"INSERT INTO parts VALUES ({n}, 'place {n}', {n}, 'it''s {n}')" for n in ROWS))
+        yield shop
+
+
+def begun(shop: Shop, spark: Any) -> Any:
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    return pipeline
+
+
+def caught_up(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
+    """What `status` says of the table then."""
+    shop.switch_logs()
+    steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    (table,) = steps.status(pipeline)["tables"]
+    return dict(table)
+
+
+def differing(shop: Shop, pipeline: Any, spark: Any) -> list[dict[str, Any]]:
+    tables = steps.verify(pipeline, None, source=shop.params, spark=spark)["tables"]
+    assert all(table["source_rows"] > 0 for table in tables)
+    return [t for t in tables if t["differing_cells"] or t["source_rows"] != t["delta_rows"]]
+
+
+def landed_updates(shop: Shop, table: str) -> list[str]:
+    files = sorted((shop.folder / "landing").glob("**/windows/*/redo-*.parquet"))
+    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
+    return [r["sql_redo"] for r in rows if r["operation"] == "UPDATE" and r["table_name"] == table and not r["rollback"]]
+
+
+def test_every_table_of_the_shop_equals_the_source(spark: Any, tmp_path: Path) -> None:
+    with open_shop(tmp_path, "PRIMARY KEY") as shop:
+        shop.work(40, seed=1)
+        pipeline = shop.pipeline(window={"max_bytes": "40KiB", "slice_bytes": "30KiB"})
+        steps.snapshot(pipeline, source=shop.params, spark=spark)
+        for seed in (2, 3):
+            shop.work(120, seed=seed)
+            shop.switch_logs()
+            steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+
+        assert [table["error"] for table in steps.status(pipeline)["tables"]] == [None] * 5
+        assert differing(shop, pipeline, spark) == []
+        assert any('where "ID" = ' in sql and '"CUSTOMER_ID"' not in sql for sql in landed_updates(shop, "ORDERS"))
+
+
+def test_logging_that_was_taken_away_is_noticed_and_an_update_without_it_stops_the_table(spark: Any, source: Shop) -> None:
+    source.run_sql(OF_TABLE.format("ADD"))
+    pipeline = begun(source, spark)
+    off, on = OF_TABLE.format("DROP"), OF_TABLE.format("ADD")
+
+    source.run_sql("UPDATE parts SET quantity = 10 WHERE id = 1", off, "INSERT INTO parts VALUES (20, 'new', 20, NULL)")
+    noticed = caught_up(source, pipeline, spark)
+    errors = [str(f) for f in steps.doctor(pipeline, source.params) if f.severity == "error"]
+    source.run_sql(on, "UPDATE parts SET quantity = 21 WHERE id = 20")
+    steps.resume(pipeline, ["SHOP.PARTS"])
+    resumed = caught_up(source, pipeline, spark)
+    assert differing(source, pipeline, spark) == []
+
+    source.run_sql(off, "UPDATE parts SET quantity = 30 WHERE id = 3", on)  # between two runs, so no run sees it off
+    stopped = caught_up(source, pipeline, spark)
+
+    assert [table["state"] for table in (noticed, resumed, stopped)] == ["held", "live", "held"]
+    assert "supplemental logging was taken away" in noticed["error"]
+    assert [error for error in errors if error.startswith("SHOP.PARTS: has no supplemental logging")] == errors
+    assert stopped["error"] == "the redo does not tell the key, so supplemental logging was not on: ID"
+    assert code_of_hold(source) == "NotLogged"
+
+
+def test_partial_updates_of_all_kinds_keep_what_they_do_not_tell(spark: Any, source: Shop) -> None:
+    """Over three batches, with the database's logging: no table asks for any of its own."""
+    source.run_sql(OF_DATABASE.format("ADD"), user="SYS")
+    pipeline = begun(source, spark)
+    with source.oracle.connect("SHOP", instance_name=source.instances[1]) as connection, connection.cursor() as open_over_two:
+        open_over_two.execute("UPDATE parts SET quantity = 70 WHERE id = 7")
+        open_over_two.execute("UPDATE parts SET id = 77 WHERE id = 7")
+        source.run_sql(
+            "UPDATE parts SET id = CASE id WHEN 1 THEN 2 ELSE 1 END WHERE id IN (1, 2)",
+            "UPDATE parts SET quantity = 11 WHERE id = 1",
+            "DELETE FROM parts WHERE id = 3",
+            "INSERT INTO parts VALUES (3, 'again', 3, NULL)",
+            "UPDATE parts SET note = 'partial' WHERE id = 3",
+            "UPDATE parts SET id = id + 1 WHERE id IN (9, 10)",
+            "UPDATE parts SET note = NULL WHERE id = 4",
+            "INSERT INTO parts VALUES (20, 'new', 20, 'whole')",
+            "UPDATE parts SET quantity = 21 WHERE id = 20",
+        )
+        opened = [caught_up(source, pipeline, spark), *steps.list_transactions(pipeline)["open"]]
+        open_over_two.execute("UPDATE parts SET note = 'third' WHERE id = 77")
+        connection.commit()
+    caught_up(source, pipeline, spark)
+    source.run_sql(
+        "ALTER TABLE parts ADD (shelf VARCHAR2(10) DEFAULT 'none' NOT NULL)",
+        "UPDATE parts SET quantity = 50 WHERE id = 5",
+        "UPDATE parts SET shelf = 'A' WHERE id = 6",
+        "UPDATE parts SET place = 'moved' WHERE id = 6",
+        "INSERT INTO parts VALUES (30, 'new', 30, NULL, 'B')",
+    )
+    last = caught_up(source, pipeline, spark)
+
+    assert (opened[0]["error"], [t["rows"] for t in opened[1:]], last["error"]) == (None, [2], None)
+    assert differing(source, pipeline, spark) == []
+    assert """update "SHOP"."PARTS" set "QUANTITY" = '50' where "ID" = '5' and "QUANTITY" = '5'""" in landed_updates(
+        source, "PARTS"
+    )
+
+
+def test_a_partial_update_of_a_row_that_the_target_lacks_stops_the_table(spark: Any, source: Shop) -> None:
+    source.run_sql(OF_TABLE.format("ADD"))
+    pipeline = begun(source, spark)
+    spark.sql(f"DELETE FROM delta.`{source.folder}/lake/shop/parts` WHERE ID = 5")
+    source.run_sql("UPDATE parts SET quantity = 50 WHERE id = 5")
+    held = caught_up(source, pipeline, spark)
+
+    assert (held["state"], held["error"]) == (
+        "held",
+        "an update leaves open the value of PLACE, NOTE, and the row is not in the target",
+    )
+
+
+def code_of_hold(shop: Shop) -> str:
+    """As the last batch that held a table wrote it into its manifest."""
+    manifests = sorted((shop.folder / "landing").glob("**/batches/*/manifest.json"), key=lambda file: file.stat().st_mtime)
+    tables = [table for file in manifests for table in json.loads(file.read_text())["tables"]]
+    return str([table["error"]["code"] for table in tables if table["error"]][-1])
