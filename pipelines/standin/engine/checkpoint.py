@@ -13,7 +13,7 @@ from pipelines.standin.model import DatabaseState
 if TYPE_CHECKING:
     from pipelines.standin.engine.instance import Database
 
-FORMAT = 3
+FORMAT = 4
 _FILE = "database.checkpoint"
 
 StoreKey = tuple[int, str, str]
