@@ -180,10 +180,10 @@ def test_mining_stops_at(row, kind, message):
 
 @pytest.mark.parametrize("table", [TableId("SHOP", "Order Parts"), TableId("a.b", "c")], ids=str)
 def test_a_table_of_any_name_is_captured_by_it_when_its_id_is_new(table):
-    session = FakeSession(batch(redo(150, 255, status=2, seg_owner=table.owner, table_name=table.name, object_id=99)))
+    row = redo(150, info="no supplemental log data found", seg_owner=table.owner, table_name=table.name, object_id=99)
 
-    with pytest.raises(RedoNotUnderstood, match="UNSUPPORTED"):
-        mined(session, tables=(table,))
+    with pytest.raises(RedoLost, match="no supplemental"):
+        mined(FakeSession(batch(row)), tables=(table,))
 
 
 PASSES = {
