@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -89,7 +90,14 @@ class KeyPolicy:
     columns: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"[{', '.join(self.columns)}]" if self.kind == "columns" else self.kind
+        """As pipelines.yml takes it."""
+        return f"[{', '.join(map(_in_yaml, self.columns))}]" if self.kind == "columns" else self.kind
+
+
+def _in_yaml(name: str) -> str:
+    plain = re.fullmatch(r"[A-Z][A-Z0-9_$]*", name) and name not in ("ON", "OFF", "YES", "NO", "TRUE", "FALSE", "NULL")
+    quoted = name.replace("'", "''")
+    return name if plain else f"""'"{quoted}"'"""
 
 
 PRIMARY = KeyPolicy()

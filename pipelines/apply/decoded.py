@@ -20,6 +20,7 @@ from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderst
 from pipelines.table import ROWID_COLUMN, TableVersion
 
 INSERT, DELETE, UPDATE = 1, 2, 3
+ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NO_ROWID = "A" * 18  # what LogMiner writes where a row has no place of its own
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "sql_redo")
 SHOWN_CHARACTERS = 500  # of a redo text that cannot be read
@@ -110,6 +111,7 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     # Without it nothing tells that two changes are of one row: which of them is to be kept would be a guess.
     rowid, needed = F.col("row_id"), (before | after) if ROWID_COLUMN in key else before
     nowhere = needed & (rowid.isNull() | (rowid == NO_ROWID))
+    elsewhere = F.lit(ROWID_COLUMN in key) & (F.substring(rowid, 1, 6) != segment_text(version.data_object_id))
     lasting = F.lit(version.key_kind == "append") & before
     sql = F.coalesce("error_sql", F.lit(""))
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
@@ -134,12 +136,22 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
         ),
         (RedoNotUnderstood, no_key, F.lit("a column of the key is NULL")),
         (RedoNotUnderstood, nowhere, F.lit("the redo does not tell the ROWID of the row")),
+        (
+            SchemaConflict,
+            elsewhere,
+            F.concat(F.lit("the ROWID is of another segment than the rows that were read: "), rowid),
+        ),
     )
     found = F.lit(None)
     for kind, is_so, what in reversed(cases):
         why = F.struct("commit_scn", "scn", F.lit(kind.__name__).alias("code"), what.alias("what"))
         found = F.when(is_so, why).otherwise(found)
     return found
+
+
+def segment_text(data_object_id: int) -> str:
+    """How every ROWID of the segment begins: six digits of base 64, the highest first."""
+    return "".join(ROWID_DIGITS[(data_object_id >> shift) & 63] for shift in range(30, -1, -6))
 
 
 def _absent(version: TableVersion, key: Sequence[int]) -> Expression:

@@ -214,7 +214,7 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
 def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
     """Whether what was declared tells rows apart, and if not what would."""
     name, candidates = str(table.table), [index.columns for index in table.key_candidates]
-    listed = " or ".join(f"`key: [{', '.join(columns)}]`" for columns in candidates)
+    listed = " or ".join(f"`key: {KeyPolicy('columns', columns)}`" for columns in candidates)
     without = (f"{listed}, " if listed else "") + "`key: rowid`, or `key: append` where rows are only inserted"
     if key.kind == "primary" and not table.key:
         cure = f"declare for it in `tables`: {without}; or ALTER TABLE {name} ADD PRIMARY KEY (...)"

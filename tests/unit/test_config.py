@@ -78,6 +78,14 @@ def test_a_table_says_what_tells_its_rows_apart(text: str, policy: KeyPolicy) ->
     assert pipeline.tables[1].key_policy == policy
 
 
+@pytest.mark.parametrize("names", [("CODE", "DAY"), ("Mixed Case", "NO"), ("it's", "[x]", "A#"), ("Ü",)], ids=str)
+def test_a_key_that_a_finding_names_can_be_declared_as_it_stands(names: tuple[str, ...]) -> None:
+    wanted = KeyPolicy("columns", names)
+    text = GOOD.replace(", target: mixed", f", target: mixed, key: {wanted}")
+
+    assert parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"].tables[1].key_policy == wanted
+
+
 WRONG = {
     "no YAML": ("pipelines: [", "is not YAML"),
     "no mapping": ("- 1", "holds no settings"),

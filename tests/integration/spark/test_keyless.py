@@ -28,6 +28,11 @@ APPEND = replace(version(), key=(), key_kind="append")
 NO_PLACE = "A" * 18
 
 
+def place(number: int, segment: str = "AAAABk") -> str:
+    """A ROWID in the segment of DATA_OBJECT_ID 100."""
+    return f"{segment}AAMAAACD{number:04d}"
+
+
 def loaded(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn: int = 5) -> SnapshotSpec:
     """As `snapshot`, with the ROWIDs beside the columns where rows have them."""
     spec = snapshot(folder, mine, scn)
@@ -54,49 +59,55 @@ def batch(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], star
 
 def test_rowids_tell_equal_rows_apart_and_may_be_used_again(spark, tmp_path: Path) -> None:
     mine = task(tmp_path, versions=(BY_ROWID,))
-    start = [{"ID": n // 2, "V": "same", "_rowid": f"R{n}"} for n in range(2, 14)]  # each row twice
+    start = [{"ID": n // 2, "V": "same", "_rowid": place(n)} for n in range(2, 14)]  # each row twice
     assert run_snapshot(spark, loaded(tmp_path, mine, start)).tables[0].error is None
     rows = [
-        *committed(0, 20, (2, delete(1, "same"), "R2")),
-        *committed(10, 22, (3, update(2, "same", "other"), "R5")),
+        *committed(0, 20, (2, delete(1, "same"), place(2))),
+        *committed(10, 22, (3, update(2, "same", "other"), place(5))),
         # deleted and another row in its place: in one transaction, in two, and gone again
-        *committed(20, 24, (2, delete(3, "same"), "R6"), (1, insert(30, "new"), "R6")),
-        *committed(30, 26, (2, delete(4, "same"), "R8")),
-        *committed(40, 28, (1, insert(40, "new"), "R8"), (3, update(40, "new", "newer"), "R8")),
-        *committed(50, 30, (2, delete(5, "same"), "R10"), (1, insert(50, "x"), "R10"), (2, delete(50, "x"), "R10")),
+        *committed(20, 24, (2, delete(3, "same"), place(6)), (1, insert(30, "new"), place(6))),
+        *committed(30, 26, (2, delete(4, "same"), place(8))),
+        *committed(40, 28, (1, insert(40, "new"), place(8)), (3, update(40, "new", "newer"), place(8))),
+        *committed(50, 30, (2, delete(5, "same"), place(10)), (1, insert(50, "x"), place(10)), (2, delete(50, "x"), place(10))),
         # row movement: the same row at another place
-        *committed(60, 32, (2, delete(6, "same"), "R12"), (1, insert(6, "same"), "R99")),
+        *committed(60, 32, (2, delete(6, "same"), place(12)), (1, insert(6, "same"), place(99))),
     ]
 
     result = run_batch(spark, batch(tmp_path, mine, rows))
 
-    expected = [r for r in start if r["_rowid"] not in ("R2", "R5", "R6", "R8", "R10", "R12")] + [
-        {"ID": 2, "V": "other", "_rowid": "R5"},
-        {"ID": 30, "V": "new", "_rowid": "R6"},
-        {"ID": 40, "V": "newer", "_rowid": "R8"},
-        {"ID": 6, "V": "same", "_rowid": "R99"},
+    expected = [r for r in start if r["_rowid"] not in (place(2), place(5), place(6), place(8), place(10), place(12))] + [
+        {"ID": 2, "V": "other", "_rowid": place(5)},
+        {"ID": 30, "V": "new", "_rowid": place(6)},
+        {"ID": 40, "V": "newer", "_rowid": place(8)},
+        {"ID": 6, "V": "same", "_rowid": place(99)},
     ]
     assert result.tables[0].error is None
     assert there(spark, mine, "_rowid", "ID", "V") == Counter((r["_rowid"], r["ID"], r["V"]) for r in expected)
     assert result.tables[0].balance.applied == 12
     assert compared(spark, tmp_path, mine, expected, 99).equal
 
-    wrong = [*expected[1:], {"ID": 7, "V": "same", "_rowid": "R98"}]
+    wrong = [*expected[1:], {"ID": 7, "V": "same", "_rowid": place(98)}]
     found = compared(spark, tmp_path, mine, wrong, 99)
     assert (found.missing_rows, found.extra_rows, found.differing_cells) == (1, 1, 0)
-    assert {s.key for s in found.samples} == {"R98", str(expected[0]["_rowid"])}
+    assert {s.key for s in found.samples} == {place(98), str(expected[0]["_rowid"])}
 
 
 @pytest.mark.parametrize(
-    "change", [(1, insert(1, "a"), NO_PLACE), (2, delete(1, "a"), NO_PLACE)], ids=["an insert", "a delete"]
+    ("change", "code"),
+    [
+        ((1, insert(1, "a"), NO_PLACE), "RedoNotUnderstood"),
+        ((2, delete(1, "a"), NO_PLACE), "RedoNotUnderstood"),
+        ((3, update(1, "a", "b"), place(7, "AAAABl")), "SchemaConflict"),
+    ],
+    ids=["an insert", "a delete", "in another segment"],
 )
-def test_a_row_without_a_place_stops_a_table_by_rowid(spark, tmp_path: Path, change: tuple[int, str, str]) -> None:
+def test_a_row_without_a_place_stops_a_table_by_rowid(spark, tmp_path: Path, change: tuple[int, str, str], code: str) -> None:
     mine = task(tmp_path, versions=(BY_ROWID,))
     run_snapshot(spark, loaded(tmp_path, mine, []))
 
     done = run_batch(spark, batch(tmp_path, mine, committed(0, 20, change))).tables[0]
 
-    assert (done.state, done.error["code"]) == ("held", "RedoNotUnderstood")
+    assert (done.state, done.error["code"]) == ("held", code)
     assert "ROWID" in done.error["what"]
 
 

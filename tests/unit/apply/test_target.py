@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from pipelines.apply.decoded import segment_text
 from pipelines.apply.target import target_schema
 from pipelines.errors import SchemaConflict
 from pipelines.job import TRANSLATION
@@ -23,6 +24,11 @@ def test_a_table_by_rowid_has_it_as_a_column_and_as_its_key() -> None:
 
     assert [f.name for f in fields] == ["A", "_rowid", "_commit_scn"]
     assert [f.metadata for f in fields][1] == {"redolake.column_id": 0, "redolake.key": 1}
+
+
+def test_a_rowid_begins_with_its_segment() -> None:
+    # facts/LOGMINER.md 5.4: AAAR3s of the examples is 73196
+    assert [segment_text(n) for n in (0, 100, 73196, 2**32 - 1)] == ["AAAAAA", "AAAABk", "AAAR3s", "D/////"]
 
 
 @pytest.mark.parametrize(
