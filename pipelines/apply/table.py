@@ -138,15 +138,15 @@ def merge_piece(
     defaulted = [c.id for c in columns if c.default is not None or c.id in task.defaulted]
     # Kept by the executors: MERGE plans its source several times, and would plan all that lies behind it.
     decoded = decode(committed.frame, known, task.rules, columns, key, defaulted, translation).localCheckpoint()
-    if left_open := open_columns(decoded, [c for c in columns if c.id not in key]):
-        target = spark.read.format("delta").load(task.target)
-        decoded = complete(decoded, target, left_open, [have[column_id] for column_id in key], committed.count)
     tag = Tag(task.app_id, piece.last_scn, {**metadata, "table": str(task.table), "scns": f"[{piece.start}, {piece.end})"})
     if piece.version.key_kind == "append":
         check_all(task, count_all(decoded), committed.count)
         may_commit()
         merged = append(task.target, decoded, columns, tag, committed.count)
     else:
+        if left_open := open_columns(decoded, [c for c in columns if c.id not in key]):
+            target = spark.read.format("delta").load(task.target)
+            decoded = complete(decoded, target, left_open, [have[column_id] for column_id in key], committed.count)
         net = net_change(events(decoded, key), key).localCheckpoint()
         check_all(task, total(net), committed.count)
         may_commit()
