@@ -24,6 +24,9 @@ CONSTRAINT_STATES = ("ENABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY")
 
 def read(statement: Statement, version: TableVersion) -> Effect | None:
     statement.from_start()
+    # Where the dictionary does not tell one index from the next of its name, the key may have been without one in between.
+    if version.key_kind == "columns" and version.key_index is None and statement.take("DROP", "INDEX"):
+        raise statement.refuse("an index was dropped that the declared key may lean on")
     if statement.take_any(*ABOUT_IT):
         return Effect(version)
     if not statement.alter_table():

@@ -204,6 +204,15 @@ def test_a_column_that_tells_rows_apart_cannot_go(kind, named):
     assert derived.hold.error.what.startswith(f"DDL drops column AMOUNT {named}")
 
 
+@pytest.mark.parametrize(
+    ("kind", "key_index", "held"), [("columns", None, True), ("columns", 55, False), ("primary", None, False)]
+)
+def test_a_dropped_index_holds_where_the_dictionary_could_not_tell_it_from_the_next(kind, key_index, held):
+    version = replace(ORDERS, key=(3,), key_kind=kind, key_index=key_index)
+
+    assert (derive([version], [row("drop index shop.by_amount")]).hold is not None) is held
+
+
 def test_a_version_keeps_its_key_through_additions():
     last = derive([replace(ORDERS, key=(3, 1))], [row("alter table orders add a number")]).versions[-1]
 

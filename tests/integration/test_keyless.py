@@ -1,0 +1,123 @@
+"""Tables without a primary key through the whole pipeline: by a unique index, by ROWID, and as appends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import steps
+from pipelines.errors import ConfigurationError
+from pipelines.standin.serve import standin
+from tests.fix_shop import Shop
+from tests.integration.test_pipeline import caught_up, differences
+
+pytestmark = pytest.mark.spark
+
+RATES = {"table": "SHOP.RATES", "key": ["code", "day"]}
+READINGS = {"table": "SHOP.READINGS", "key": "rowid"}
+EVENTS = {"table": "SHOP.EVENTS", "key": "append"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    """A database that gives the ROWIDs of deleted rows to new ones."""
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0, reuses_rowids=True) as oracle:
+        yield Shop(oracle, tmp_path)
+
+
+@pytest.fixture
+def pipeline(shop: Shop) -> Any:
+    shop.run_sql(
+        "CREATE TABLE rates (code VARCHAR2(3) NOT NULL, rate NUMBER(9,4), day NUMBER(8) NOT NULL)",
+        "CREATE UNIQUE INDEX rates_of_day ON rates (day, code)",
+        "CREATE TABLE readings (meter NUMBER(9), reading NUMBER(9))",
+        "CREATE TABLE events (at NUMBER(9), what VARCHAR2(20))",
+        *(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" for name in ("rates", "readings", "events")),
+        "INSERT INTO rates VALUES ('EUR', 1.5, 20260101)",
+        "INSERT INTO rates VALUES ('USD', 1.25, 20260101)",
+        *["INSERT INTO readings VALUES (7, 100)"] * 3,
+        *["INSERT INTO events VALUES (1, 'start')"] * 2,
+    )
+    return shop.pipeline(tables=[RATES, READINGS, EVENTS])
+
+
+ONE = "ROWID = (SELECT MIN(ROWID) FROM readings WHERE meter = 7)"
+
+
+def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, pipeline: Any) -> None:
+    taken = steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql(
+        "UPDATE rates SET rate = 1.75 WHERE code = 'EUR'",
+        "UPDATE rates SET code = 'CHF', day = 20260102 WHERE code = 'USD'",
+        "INSERT INTO rates VALUES ('USD', 9, 20260101)",
+        f"DELETE FROM readings WHERE {ONE}",
+        f"UPDATE readings SET reading = 101 WHERE {ONE}",
+        *["INSERT INTO readings VALUES (8, 1)"] * 2,
+        "SAVEPOINT before_error",
+        "DELETE FROM readings WHERE meter = 8",
+        "DELETE FROM events",
+        "ROLLBACK TO SAVEPOINT before_error",
+        *["INSERT INTO events VALUES (1, 'start')"] * 2,
+        "ALTER TABLE readings ADD (unit VARCHAR2(5) DEFAULT 'kWh')",
+        "ALTER TABLE events ADD (place VARCHAR2(5) DEFAULT 'here')",
+        "INSERT INTO readings VALUES (9, 5, 'MWh')",
+        "INSERT INTO events VALUES (2, 'stop', 'there')",
+        "DELETE FROM readings WHERE ROWID = (SELECT MAX(ROWID) FROM readings WHERE meter = 8)",
+    )
+    caught_up(shop, pipeline, spark)
+
+    verified = steps.verify(pipeline, source=shop.params, spark=spark)
+    assert verified["equal"], verified
+    assert {t["table"]: t["delta_rows"] for t in verified["tables"]} == {
+        "SHOP.RATES": 3, "SHOP.READINGS": 4, "SHOP.EVENTS": 5,
+    }  # fmt: skip
+
+    start, end = taken["scn"] + 1, steps.status(pipeline)["landed_to"]
+    shadows = steps.backfill(pipeline, start, end, ["SHOP.READINGS", "SHOP.EVENTS"], execute=True, spark=spark)["tables"]
+    rows = {t["table"]: spark.read.format("delta").load(t["target"]).count() for t in shadows}
+    assert rows == {"SHOP.READINGS": 3, "SHOP.EVENTS": 3}
+
+
+def test_what_ends_a_key_holds_its_table_until_it_is_read_anew(shop: Shop, spark: Any, pipeline: Any) -> None:
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql(
+        "DROP INDEX rates_of_day",
+        "INSERT INTO rates VALUES ('EUR', 2, 20260101)",
+        "DELETE FROM rates WHERE rate = 1.5",
+        "CREATE UNIQUE INDEX rates_of_day ON rates (day, code)",
+        "ALTER TABLE readings MOVE",
+        "INSERT INTO readings VALUES (9, 9)",
+        "UPDATE events SET what = 'begin' WHERE ROWID = (SELECT MIN(ROWID) FROM events)",
+    )
+    caught_up(shop, pipeline, spark)
+    held = {t["table"]: t["error"] for t in steps.status(pipeline)["tables"] if t["state"] == "held"}
+
+    assert "made anew" in held.pop("SHOP.RATES")
+    assert "MOVE gives the rows new places" in held.pop("SHOP.READINGS")
+    assert "UPDATE" in held.pop("SHOP.EVENTS")
+
+    cured = shop.pipeline(tables=[RATES, READINGS, {**EVENTS, "key": "rowid"}])
+    names = ["SHOP.RATES", "SHOP.READINGS", "SHOP.EVENTS"]
+    steps.snapshot(cured, names, replace=True, source=shop.params, spark=spark)
+    shop.run_sql("UPDATE events SET what = 'go' WHERE what = 'start'", f"DELETE FROM readings WHERE {ONE}")
+    caught_up(shop, cured, spark)
+    assert differences(shop, cured, spark) == {}
+
+    shop.run_sql("INSERT INTO events VALUES (3, 'more')")
+    caught_up(shop, pipeline, spark)  # with what was declared before
+    held = {t["table"]: t["error"] for t in steps.status(pipeline)["tables"] if t["state"] == "held"}
+    assert held == {"SHOP.EVENTS": "pipelines.yml says `key: append`, and the table was read with `key: rowid`"}
+
+
+def test_a_key_that_is_none_is_refused_before_anything_is_read(shop: Shop, pipeline: Any) -> None:
+    wrong = shop.pipeline(tables=[{**RATES, "key": ["code"]}, "SHOP.READINGS"])
+
+    with pytest.raises(ConfigurationError) as caught:
+        steps.snapshot_begin(wrong, shop.params)
+
+    told = {f.subject: f.cure for f in caught.value.findings if f.severity == "error"}
+    assert "`key: [DAY, CODE]`" in told["SHOP.RATES"]
+    assert "`key: rowid`" in told["SHOP.READINGS"]
