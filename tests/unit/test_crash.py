@@ -79,7 +79,6 @@ KILLED_AT = {
     "backfill_prepare",
     "drop_transaction",
     "leave",
-    "planned",
     "prepare_apply",
     "publish",
     "publish_batch",
@@ -92,6 +91,7 @@ KILLED_AT = {
     "start_pipeline",
     "torn",
     "verify",
+    "write_reading",
     "write_slice",
     "write_snapshot_chunk",
 }
