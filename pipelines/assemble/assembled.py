@@ -14,7 +14,7 @@ from pipelines.assemble.landed import read_rows
 from pipelines.assemble.parallel_dml import stop_unordered, tell_coordinators
 from pipelines.assemble.subjects import Subject, attribute
 from pipelines.assemble.survey import Survey, survey
-from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends
+from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends, stop_unplaced
 from pipelines.assemble.unknown_xid import resolve
 from pipelines.batch import Dropped, DroppedRows, LandedWindow
 from pipelines.scn import ScnRange
@@ -54,6 +54,8 @@ def assembled(
     if found.parallel_rows:
         rows = tell_coordinators(rows)
     joined = join_ends(rows, found.ends, parallel=found.parallel_rows > 0)
+    if found.unplaced_ends:
+        joined = stop_unplaced(joined, rows)
     matched = cancel_undone(joined) if found.undo_rows else joined
     if found.parallel_rows:
         matched = stop_unordered(matched)

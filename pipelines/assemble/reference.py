@@ -53,9 +53,12 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
     """The fate of every change row, in the order of truth for those that are applied."""
     resolved = tell_coordinators(resolve_unknown(list(rows)))
     ends: dict[Transaction, End] = {}
+    unplaced: dict[str, int] = {}  # SCNs of ends that do not tell their container
     for row in resolved:
         if row["operation_code"] in (COMMIT, ROLLBACK):
             committed = row["operation_code"] == COMMIT
+            if row["con_id"] is None:
+                unplaced[row["xid"]] = min(row["scn"], unplaced.get(row["xid"], row["scn"]))
             ends[row["con_id"], row["xid"]] = End((row["scn"], row["thread"], row["rs_id"]) if committed else None)
     changes = sorted((r for r in resolved if r["operation_code"] not in CONTROL), key=place)
     by_transaction: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
@@ -64,7 +67,10 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
     fates: list[Fate] = []
     for (con_id, xid, decider), mine in by_transaction.items():
         own = ends.get((con_id, xid)) if decider != xid else None
-        fates += fates_of_transaction(mine, decider, ends.get((con_id, decider)), own)
+        if (con_id, decider) not in ends and own is None and decider in unplaced:
+            fates += [Fate(row, "applied", (unplaced[decider], 0, ""), problem=True) for row in mine]
+        else:
+            fates += fates_of_transaction(mine, decider, ends.get((con_id, decider)), own)
     spread = rows_on_several_threads(fate.row for fate in fates if fate.disposition == "applied")
     told = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in fates]
     placed = [placed_fate(fate, position, until) for fate in told]

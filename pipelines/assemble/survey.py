@@ -20,13 +20,14 @@ from pipelines.scn import ScnRange
 @dataclass(frozen=True, slots=True)
 class Survey:
     """`landed` and `carried` count change rows per subject, `per_window` those landed in a window, by its start; `ends` commits
-    and rollbacks. `read_to` is the time of the newest row."""
+    and rollbacks, `unplaced_ends` those without their container. `read_to` is the time of the newest row."""
 
     landed: Mapping[int, int]
     carried: Mapping[int, int]
     per_window: Mapping[int, int]
     foreign: int
     ends: int
+    unplaced_ends: int
     undo_rows: int
     unknown_xids: int
     parallel_rows: int
@@ -43,6 +44,7 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
         F.count("*").alias("rows"),
         F.bitmap_count(F.bitmap_construct_agg(F.bitmap_bit_position("ordinal"))).alias("distinct_rows"),
         F.count_if(code.isin(COMMIT, ROLLBACK)).alias("ends"),
+        F.count_if(code.isin(COMMIT, ROLLBACK) & F.col("con_id").isNull()).alias("unplaced_ends"),
         F.count_if(captured & F.col("rollback")).alias("undo_rows"),
         F.count_if(has_unknown_sequence(F.col("xid"))).alias("unknown_xids"),
         F.count_if(captured & is_parallel()).alias("parallel_rows"),
@@ -53,8 +55,8 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
     )
     found = per_bucket.groupBy("subject", "carried", "window_start").agg(
         F.date_format(F.max("at"), "yyyy-MM-dd HH:mm:ss").alias("at"),
-        *(F.sum(name).alias(name) for name in ("rows", "distinct_rows", "ends", "undo_rows", "unknown_xids")),
-        *(F.sum(name).alias(name) for name in ("parallel_rows", "foreign", "nameless", "astray")),
+        *(F.sum(name).alias(name) for name in ("rows", "distinct_rows", "ends", "unplaced_ends", "undo_rows")),
+        *(F.sum(name).alias(name) for name in ("unknown_xids", "parallel_rows", "foreign", "nameless", "astray")),
     )
     groups = [row.asDict() for row in found.collect()]
 
@@ -85,6 +87,7 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
         per_window=_sum_by("window_start", landed),
         foreign=total("foreign"),
         ends=total("ends"),
+        unplaced_ends=total("unplaced_ends"),
         undo_rows=total("undo_rows"),
         unknown_xids=total("unknown_xids"),
         parallel_rows=total("parallel_rows"),

@@ -89,6 +89,29 @@ def _info() -> Expression:
     return F.when(F.trim("info") != "", F.concat(F.lit("("), F.trim("info"), F.lit(")")))
 
 
+def stop_unplaced(changes: DataFrame, rows: DataFrame) -> DataFrame:
+    """An end that LogMiner ties to no container may be another one's: a change of that xid whose own end is not there cannot be
+    decided, and stands at that SCN, so that it stops its table."""
+    is_unplaced = F.col("operation_code").isin(COMMIT, ROLLBACK) & F.col("con_id").isNull()
+    ends = rows.filter(is_unplaced).groupBy(F.col("xid").alias("unplaced_xid")).agg(F.min("scn").alias("unplaced_scn"))
+    told = changes.join(F.broadcast(ends), deciding_xid() == F.col("unplaced_xid"), "left")
+    concerned = F.col("unplaced_scn").isNotNull() & F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
+    what = F.concat(
+        F.lit("the end of transaction "),
+        "unplaced_xid",
+        F.lit(" at SCN "),
+        "unplaced_scn",
+        F.lit(" does not tell its container"),
+    )
+    return told.withColumns(
+        {
+            "problem": F.coalesce("problem", F.when(concerned, what)),
+            "settled_scn": F.when(concerned, F.col("unplaced_scn")).otherwise(F.col("settled_scn")),
+            "commit_scn": F.when(concerned, F.col("unplaced_scn")).otherwise(F.col("commit_scn")),
+        }
+    ).drop("unplaced_xid", "unplaced_scn")
+
+
 def cancel_undone(changes: DataFrame) -> DataFrame:
     """Match undo rows, in those committed transactions only that have some: the others need no sort."""
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()

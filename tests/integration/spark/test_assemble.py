@@ -417,6 +417,39 @@ def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> 
     assert found.census.balance(0, found.survey).difference == 0
 
 
+def write(ordinal: int, xid: str, row_id: str, before: tuple[int, str] | None, after: tuple[int, str] | None) -> dict[str, Any]:
+    """A change at SCN 20 + ordinal, its images as `net_of` reads them."""
+    body = {side: {"1": str(v[0]), "2": v[1]} for side, v in (("o", before), ("n", after)) if v}
+    code = 1 if before is None else 2 if after is None else 3
+    return a_row(ordinal, 20 + ordinal, code, xid=xid, row_id=row_id, sql_redo=json.dumps(body))
+
+
+def test_the_order_of_commits_and_the_ways_of_a_row_give_the_net_change(spark, tmp_path: Path) -> None:
+    """Two transactions commit at one SCN on two threads; a third changed a row before them and commits after them. One takes a
+    row through all it can, one moves a row (its partition key changed)."""
+    rows = [
+        write(0, "3.3.3", "C", (7, "c"), (7, "late")),
+        write(1, "1.1.1", "A", None, (1, "a")),
+        write(2, "1.1.1", "A", (1, "a"), (1, "b")),
+        write(3, "1.1.1", "A", (1, "b"), (2, "b")),
+        write(4, "1.1.1", "A", (2, "b"), None),
+        write(5, "1.1.1", "A", None, (2, "again")),
+        {**write(6, "2.2.2", "M1", (4, "m"), None), "slice": 1, "thread": 2},
+        {**write(7, "2.2.2", "M2", None, (4, "moved")), "slice": 1, "thread": 2},
+        a_row(8, 40, 7, xid="2.2.2", slice=1, thread=2),
+        a_row(9, 40, 7, xid="1.1.1"),
+        a_row(10, 41, 7, xid="3.3.3"),
+    ]
+
+    found, settled = (assembled_rows(spark, tmp_path / str(position), rows, position=position) for position in (39, 40))
+
+    net, changes, finding = net_of(found)
+    assert net == {(3, 1): None, (3, 2): "again", (3, 4): "moved", (3, 7): "late"}
+    assert (changes, finding, found.census.problems) == (8, None, {})
+    assert {number for (_, number), what in fates(settled).items() if what == "applied"} == {0}
+    assert {number for (_, number), what in fates(settled).items() if what == "before_position"} == set(range(1, 8))
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -429,6 +462,7 @@ def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> 
         ([of_t(0, 20, 99, operation="ODD"), a_row(1, 21, 7)], "operation 99 ODD is not understood"),
         ([of_t(0, 20, 1, operation="DELETE"), a_row(1, 21, 7)], "operation 1 DELETE is not understood"),
         ([a_row(0, 20, 1, xid="0.0.0")], "belongs to no transaction"),
+        ([a_row(0, 20, 1), a_row(1, 21, 7, con_id=None)], "the end of transaction 1.2.3 at SCN 21 does not tell its container"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
