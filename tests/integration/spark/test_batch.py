@@ -385,12 +385,21 @@ def test_a_batch_that_is_killed_everywhere_is_finished_by_a_repeat(spark, tmp_pa
     assert all(Path(file).exists() for file in result.carry_files)
 
 
-def test_a_landed_row_that_is_there_twice_stops_before_anything_is_merged(spark, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("twice", "message"),
+    [
+        (slice(None), "redo rows are there twice"),
+        (slice(-1, None), "change rows do not add up, -1: landed 1, carried_in 0, applied 2"),
+    ],
+    ids=["a landed row", "an end of a transaction"],
+)
+def test_what_is_there_twice_stops_before_anything_is_merged(spark, tmp_path: Path, twice: slice, message: str) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot(tmp_path, mine, 5))
     rows = committed(0, 20, (1, insert(1, "a")))
+    again = [{**row, "ordinal": row["ordinal"] + (7 if twice.start else 0)} for row in rows[twice]]
 
-    with pytest.raises(InvariantBroken, match="there twice"):
-        run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *rows])], [mine]))
+    with pytest.raises(InvariantBroken, match=message):
+        run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *again])], [mine]))
 
     assert latest_version(mine.target) == 0
