@@ -31,14 +31,16 @@ FAILURES = {1, 1086, 12838, 12839}
 
 @dataclass(frozen=True)
 class Source:
-    """What kind of Oracle it is, and how large its logs are."""
+    """What kind of Oracle it is, and how large its logs are. `keyless`: the second table has no key but its ROWIDs."""
 
     threads: int
     log_bytes: int
     private_strands: bool
+    reuses_rowids: bool
     undo_first: bool
     forgets_sequences: bool
     commits_of_servers: bool
+    keyless: bool
 
 
 @dataclass(frozen=True)
@@ -154,32 +156,37 @@ def writes(session: st.SearchStrategy[int]) -> st.SearchStrategy[Step]:
 
 
 @st.composite
-def taken_back(draw: st.DrawFn) -> list[Step]:
+def taken_back(draw: st.DrawFn, between: st.SearchStrategy[list[Step]]) -> list[Step]:
     """One session changes a few rows, changes them again behind a savepoint, and goes back: to there, to an older one, or no
-    further than a newer one. Then it may commit what is left."""
+    further than a newer one. Then it may commit what is left. `between` happens before it goes back."""
     session, table, kinds = draw(sessions), draw(st.integers(0, 1)), st.sampled_from(WRITES)
     keys = draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=2, unique=True).map(tuple))
-    work = st.lists(kinds.map(lambda kind: Write(session, table, kind, keys)), min_size=1, max_size=3)
+    done = st.lists(kinds.map(lambda kind: Write(session, table, kind, keys)), min_size=1, max_size=3)
     name = draw(names)
-    back = [Savepoint(session, name), *draw(work), RollbackTo(session, draw(st.sampled_from([name, name, "a", "b"])))]
+    back = [Savepoint(session, name), *draw(done), *draw(between)]
+    back.append(RollbackTo(session, draw(st.sampled_from([name, name, "a", "b"]))))
+    outer = draw(st.sampled_from([[], [Savepoint(session, "outer"), *draw(done)]]))
+    out = [*draw(done), RollbackTo(session, "outer")] if outer and draw(st.booleans()) else []
     end = draw(st.sampled_from([[End(session, "COMMIT")], []]))
-    return [*draw(work), *back, *draw(st.one_of(st.just([]), work)), *end]
+    return [*draw(done), *outer, *back, *draw(st.one_of(st.just([]), done)), *out, *end]
 
 
 def one(step: st.SearchStrategy[Step]) -> st.SearchStrategy[list[Step]]:
     return step.map(lambda drawn: [drawn])
 
 
-WORK: tuple[st.SearchStrategy[list[Step]], ...] = (
-    st.lists(writes(sessions), min_size=1, max_size=5),
-    st.lists(writes(sessions), min_size=1, max_size=5),
-    taken_back(),
-    taken_back(),
-    one(st.builds(Savepoint, sessions, names)),
-    one(st.builds(RollbackTo, sessions, names)),
-    one(ends),
-    one(ends),
-)
+def work(most: int, between: st.SearchStrategy[list[Step]]) -> st.SearchStrategy[list[Step]]:
+    kinds = (
+        st.lists(writes(sessions), min_size=1, max_size=5),
+        st.lists(writes(sessions), min_size=1, max_size=5),
+        taken_back(between),
+        taken_back(between),
+        one(st.builds(Savepoint, sessions, names)),
+        one(st.builds(RollbackTo, sessions, names)),
+        one(ends),
+        one(ends),
+    )
+    return st.lists(st.one_of(*kinds), max_size=most).map(flat)
 
 
 def captures(killed: tuple[str, ...]) -> st.SearchStrategy[Step]:
@@ -213,9 +220,11 @@ def histories(
         threads=st.integers(1, 3),
         log_bytes=st.sampled_from([4096, 16 * 1024, 64 * 1024]),
         private_strands=st.booleans(),
+        reuses_rowids=st.sampled_from([True, True, False]),
         undo_first=st.booleans(),
         forgets_sequences=st.booleans(),
         commits_of_servers=st.booleans(),
+        keyless=st.booleans(),
     )
     capture, apply = captures(capture_killed), applies(apply_killed)
     copying = st.one_of(
@@ -225,9 +234,10 @@ def histories(
         st.tuples(switches, capture, apply).map(list),
         st.tuples(switches, capture, apply).map(list),
     )
-    work = st.lists(st.one_of(*WORK), max_size=most).map(flat)
-    before = st.tuples(work, one(switches), work).map(flat)
-    steps = st.tuples(*(part for _ in range(rounds) for part in (work, copying))).map(flat)
+    nothing: st.SearchStrategy[list[Step]] = st.just([])
+    cut = st.one_of(nothing, nothing, st.tuples(st.just(Switch(None)), capture).map(list))
+    before = st.tuples(work(most, nothing), one(switches), work(most, nothing)).map(flat)
+    steps = st.tuples(*(part for _ in range(rounds) for part in (work(most, cut), copying))).map(flat)
     return st.builds(History, sources, before, steps)
 
 
@@ -265,8 +275,8 @@ class Session:
 class Players:
     """The sessions of a history, spread over the instances, and a DBA's, on one stand-in."""
 
-    def __init__(self, oracle: StandIn) -> None:
-        self.oracle = oracle
+    def __init__(self, oracle: StandIn, keyless: tuple[str, ...]) -> None:
+        self.oracle, self.keyless = oracle, keyless
         instances = [thread.instance for thread in oracle.database.state.threads.values()]
         self.sessions = [
             Session(f"s{n}", instance, oracle.connect("SHOP", instance_name=instance))
@@ -328,25 +338,28 @@ class Players:
         with self.oracle.connect("SYS", **where) as connection, connection.cursor() as cursor:
             cursor.execute(f"ALTER SYSTEM {what}")
 
-    def rows(self, table: str, scn: int | None = None) -> dict[int, tuple[Any, ...]]:
-        """The table's committed rows, as Oracle shows them AS OF an SCN or now."""
+    def rows(self, table: str, scn: int | None = None) -> dict[Any, tuple[Any, ...]]:
+        """The table's committed rows by key or ROWID, as Oracle shows them AS OF an SCN or now."""
+        key = "ROWID" if table in self.keyless else "id"
         with self.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
-            cursor.execute(f"SELECT id, place, quantity FROM {table}" + (f" AS OF SCN {scn}" if scn else ""))
-            return {int(key): (int(key), place, int(quantity)) for key, place, quantity in cursor}
+            cursor.execute(f"SELECT {key}, id, place, quantity FROM {table}" + (f" AS OF SCN {scn}" if scn else ""))
+            return {key: (int(number), place, int(quantity)) for key, number, place, quantity in cursor}
 
 
 @contextmanager
 def opened(source: Source) -> Iterator[Players]:
     """A fresh stand-in of that kind with the two tables."""
-    options = {name: getattr(source, name) for name in Source.__dataclass_fields__}
+    options = {name: getattr(source, name) for name in Source.__dataclass_fields__ if name != "keyless"}
+    keyless = TABLES[1:] if source.keyless else ()
     with standin(background=False, archive_lag_target=0, **options) as oracle:
         with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
             for table in TABLES:
-                cursor.execute(f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(200), quantity NUMBER(9))")
+                key = "" if table in keyless else "PRIMARY KEY"
+                cursor.execute(f"CREATE TABLE {table} (id NUMBER(9) {key}, place VARCHAR2(200), quantity NUMBER(9))")
                 cursor.execute(f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
                 cursor.executemany(INSERT.format(t=table), [[key, "first", 0] for key in THERE])
             connection.commit()
-        players = Players(oracle)
+        players = Players(oracle, keyless)
         try:
             yield players
         finally:
@@ -378,6 +391,9 @@ def play(history: History, players: Players, copy: Copy) -> None:
 def examples(usual: int) -> Callable[[Any], Any]:
     """The same few each time, for a suite must not turn red by chance; REDOLAKE_EXAMPLES=n hunts with n new ones."""
     hunted = os.environ.get("REDOLAKE_EXAMPLES")
+    return settings(hunt(usual), derandomize=True) if hunted is None else hunt(int(hunted))
+
+
+def hunt(number: int) -> settings:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
-    number = usual if hunted is None else int(hunted)
-    return settings(max_examples=number, deadline=None, suppress_health_check=slow, print_blob=True, derandomize=hunted is None)
+    return settings(max_examples=number, deadline=None, suppress_health_check=slow, print_blob=True)

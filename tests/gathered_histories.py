@@ -1,0 +1,136 @@
+"""Played histories side by side in one Spark job: does each row meet the fate that the definition gives it?
+
+Every history gets containers, tables and slices of its own; what LogMiner showed is else left as it was. All are one batch,
+from the SCN at which a history's tables were copied.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipelines.assemble.assembled import assembled
+from pipelines.assemble.reference import Row, assemble, place
+from pipelines.assemble.subjects import Subject
+from pipelines.scn import ScnRange
+from pipelines.table import TableId
+from tests.histories import TABLES
+from tests.integration.spark.landing import land
+
+CHANGES, ENDS = (1, 2, 3), (6, 7, 36)
+END = 2**40  # an SCN above all
+
+
+@dataclass(frozen=True)
+class Played:
+    """A history's redo as it was landed, and the SCN at which its tables were copied."""
+
+    rows: list[Row]
+    begun: int
+
+
+@dataclass(frozen=True)
+class Fates:
+    """Of one table's change rows by place; a table with a problem is stopped, and then the fates do not matter."""
+
+    stopped: bool
+    told: Mapping[tuple[int, int], tuple[Any, ...]]
+
+    def differ(self, other: Fates) -> bool:
+        return self.stopped != other.stopped or (not self.stopped and self.told != other.told)
+
+
+def damaged(played: Played, seed: int) -> Played:
+    """Without one of the changes that are undone, or with an undo row of another operation: such redo is not understood."""
+    chance = random.Random(seed)
+    undo = [n for n, row in enumerate(played.rows) if row["rollback"] and row["operation_code"] in CHANGES]
+    rows = list(played.rows)
+    for number in sorted(chance.sample(undo, min(2, len(undo))), reverse=True):
+        row, xid = rows[number], rows[number]["xid"]
+        mine = [n for n in range(len(rows)) if (rows[n]["xid"], rows[n]["row_id"]) == (xid, row["row_id"])]
+        if chance.random() < 0.5:
+            rows[number] = {**row, "operation_code": {1: 3, 2: 3, 3: 1}[row["operation_code"]]}
+        else:
+            del rows[chance.choice(mine)]
+    return replace(played, rows=rows)
+
+
+def rearranged(played: Played, seed: int) -> Played:
+    """Undo rows that follow each other come in another order, but for those of one row: that is all their order promises."""
+    chance = random.Random(seed)
+    rows = sorted(played.rows, key=place)
+    runs = itertools.groupby(
+        rows, key=lambda row: (row["rollback"] and row["operation_code"] in CHANGES, row["xid"], row["slice"])
+    )
+    return replace(played, rows=[row for (undo, *_), run in runs for row in (mixed(list(run), chance) if undo else run)])
+
+
+def mixed(run: list[Row], chance: random.Random) -> list[Row]:
+    queues: dict[Any, list[Row]] = defaultdict(list)
+    for row in run:
+        queues[row["row_id"]].append(row)
+    order = [name for name, queue in queues.items() for _ in queue]
+    chance.shuffle(order)
+    taken = [queues[name].pop(0) for name in order]
+    return [
+        {**row, **{name: at[name] for name in ("window_start", "slice", "ordinal", "scn")}}
+        for row, at in zip(taken, run, strict=True)
+    ]
+
+
+def differing(spark: Any, folder: Path, histories: Sequence[Played]) -> list[int]:
+    """The numbers of the histories in which Spark and the definition do not agree."""
+    apart = [set_apart(history.rows, number) for number, history in enumerate(histories)]
+    expected = [
+        defined(rows, f"{table}{number}", history.begun)
+        for number, (history, rows) in enumerate(zip(histories, apart, strict=True))
+        for table in TABLES
+    ]
+    found = by_spark(spark, folder, [row for rows in apart for row in rows], [history.begun for history in histories])
+    return sorted({n // len(TABLES) for n, fates in enumerate(expected) if fates.differ(found[n])})
+
+
+def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
+    windows = {start: n for n, start in enumerate(sorted({row["window_start"] for row in rows}))}
+    return [
+        {
+            **row,
+            "con_id": 10 * number + row["con_id"],
+            "slice": 10_000 * number + 10 * windows[row["window_start"]] + row["slice"],
+            "table_name": f"{row['table_name']}{number}",
+            "object_id": 1_000_000 * number + (row["object_id"] or 0),
+            "window_start": 0,
+        }
+        for row in rows
+        if row["operation_code"] in (*CHANGES, *ENDS)
+    ]
+
+
+def defined(rows: Sequence[Row], table: str, begun: int) -> Fates:
+    fates = assemble([row for row in rows if row["operation_code"] in ENDS or row["table_name"] == table], position=begun)
+    told = {
+        (fate.row["slice"], fate.row["ordinal"]): (fate.disposition, *(fate.commit or (None, None, None))) for fate in fates
+    }
+    return Fates(any(fate.problem for fate in fates), told)
+
+
+def by_spark(spark: Any, folder: Path, rows: Sequence[Row], begun: Sequence[int]) -> list[Fates]:
+    subjects = [
+        Subject(len(TABLES) * number + n, TableId("SHOP", f"{table}{number}"), (), position=scn, until=END)
+        for number, scn in enumerate(begun)
+        for n, table in enumerate(TABLES)
+    ]
+    found = assembled(spark, ScnRange(0, END), [land(folder, 0, END, rows)], [], subjects, "FREEPDB1")
+    told: list[dict[tuple[int, int], tuple[Any, ...]]] = [{} for _ in subjects]
+    for row in found.changes.drop("sql_redo").collect():
+        commit = row["commit_scn"], row["commit_thread"], row["commit_rs_id"]
+        told[row["subject"]][row["slice"], row["ordinal"]] = (row["disposition"], *commit)
+    stopped = {subject for subject, _ in found.census.problems}
+    for subject in subjects:
+        assert found.census.balance(subject.number, found.survey).difference == 0
+    return [Fates(subject.number in stopped, told[subject.number]) for subject in subjects]

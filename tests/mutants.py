@@ -1,0 +1,97 @@
+"""Are the generated histories wild enough? Breaks the matching of undo rows on purpose, and tells how many histories it takes
+until Spark and the definition differ. Run by hand: `python -m tests.mutants 40`. Exit code 1 when a mutant survives.
+
+No test collects it: it takes minutes. Histories are played once; every mutant is then tried by Spark, in this process, on
+all of them: as they were played, with undo rows rearranged, and damaged.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from hypothesis import given, seed
+
+from pipelines.apply.session import open_session
+from pipelines.assemble import undo
+from tests.fix_spark import QUIET
+from tests.gathered_histories import Played, damaged, differing, rearranged
+from tests.histories import History, histories, hunt, opened, play
+from tests.reference_copy import Reference
+
+# Each turns a text of pipelines/assemble/undo.py into another.
+MUTANTS: dict[str, tuple[str, str]] = {
+    "oldest first": (
+        "level = F.when(~inverted, F.when(rollback, running + 1).otherwise(running))",
+        'level = F.when(~inverted, F.sum(F.abs(step)).over(Window.partitionBy(*ROW, "rollback").orderBy(*PLACE)))',
+    ),
+    "ROW_ID ignored": ('"object_id", "row_id")', '"object_id")'),
+    "inverse operation ignored": ('partner["operation_code"] != _inverse(F.col("operation_code"))', "F.lit(False)"),
+    "undo first not handled": ("return pair & first", "return F.lit(False) & pair & first"),
+    "running count off by one, at undo rows": ("running + 1", "running"),
+    "running count off by one, in its frame": ("Window.unboundedPreceding, Window.currentRow", "Window.unboundedPreceding, -1"),
+    "running count of each window anew": ("Window.partitionBy(*ROW).order", 'Window.partitionBy(*ROW, "slice").order'),
+    "undo rows stay": ("inverted | rollback | followed", "inverted | followed"),
+    "undone changes stay": ("inverted | rollback | followed", "inverted | rollback"),
+    "an undo row without a change let pass": ("F.when(nothing,", "F.when(F.lit(False),"),
+}
+
+
+def played(number: int) -> list[Played]:
+    kept: list[Played] = []
+
+    @hunt(number)
+    @seed(1)
+    @given(history=histories(Reference.KILLED))
+    def one(history: History) -> None:
+        with opened(history.source) as players:
+            copy = Reference(players)
+            try:
+                play(history, players, copy)
+            finally:
+                copy.close()
+        kept.append(Played(copy.raw, copy.begun))
+
+    one()
+    return kept
+
+
+@contextmanager
+def mutated(old: str, new: str) -> Iterator[None]:
+    source = Path(undo.__file__ or "").read_text()
+    assert old in source, f"undo.py has changed, no such text: {old}"
+    there: dict[str, Any] = {"__name__": "mutant"}
+    exec(compile(source.replace(old, new), "mutant", "exec"), there)
+    with mock.patch("pipelines.assemble.transactions.match_undo", there["match_undo"]):
+        yield
+
+
+def main(number: int) -> int:
+    whole = played(number)
+    number = len(whole)
+    forms = {"as played": whole}
+    forms |= {form.__name__: [form(one, n) for n, one in enumerate(whole)] for form in (rearranged, damaged)}
+    survivors = []
+    spark = open_session("local", "local[2]", QUIET)
+    for name, texts in {"as it is": ("", ""), **MUTANTS}.items():
+        with mutated(*texts), tempfile.TemporaryDirectory() as folder:
+            red = differing(spark, Path(folder) / "landed", [one for form in forms.values() for one in form])
+        if bool(red) != (name in MUTANTS):
+            survivors.append(name)
+        found = (f"{form} {told([n % number for n in red if n // number == at])}" for at, form in enumerate(forms))
+        print(f"{name:40} {' '.join(found)}", flush=True)  # noqa: T201
+    spark.stop()
+    return len(survivors)
+
+
+def told(red: list[int]) -> str:
+    return f"after {red[0] + 1:2} ({len(red)})" if red else "never".ljust(13)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

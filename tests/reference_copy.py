@@ -1,0 +1,222 @@
+"""A history's copy without Spark: mined, landed and decoded for real, assembled and folded by their definition."""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import fsspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from hypothesis import note
+
+from pipelines.assemble.reference import Fate, Row, assemble, fold
+from pipelines.batch import Balance
+from pipelines.config import WindowLimits
+from pipelines.decode.changes import decode_changes
+from pipelines.land import Landing, SliceRecord
+from pipelines.manifest import Manifest
+from pipelines.mine import REDO_SCHEMA, Reading, mine_slice, mine_whole
+from pipelines.redo import Position, Window
+from pipelines.schema import baseline
+from pipelines.source import (
+    ConnectParams,
+    first_window_start,
+    open_source,
+    read_handover,
+    read_redo_facts,
+    read_tables,
+)
+from pipelines.table import TableId
+from pipelines.window import NothingNew, Sealed, plan_window
+from tests.histories import TABLES, Apply, Capture, Players
+
+PDB = "FREEPDB1"
+IDS = tuple(TableId("SHOP", name) for name in TABLES)
+
+
+class Killed(BaseException):
+    """Stands for the end of a process: nothing but the test catches it."""
+
+
+@dataclass
+class Folded:
+    """A table as the reference folds it."""
+
+    position: int
+    rows: dict[Any, Any]
+    carried: list[Row] = field(default_factory=list)
+
+
+class Reference:
+    """The real mining, landing and decoding; assembling and folding by their definition in plain Python, without Spark."""
+
+    KILLED = ("slice", "manifest", "chain")
+
+    def __init__(self, players: Players) -> None:
+        self.players = players
+        user = players.oracle.capture_user
+        self.source = open_source(ConnectParams(user, players.oracle.passwords[user], players.oracle.root_dsn))
+        self.landing = Landing(f"memory://{uuid.uuid4().hex}", "histories")
+        self.landed: list[Manifest] = []  # and not yet applied
+        self.raw: list[Row] = []  # all rows, as landed
+        self.told: Counter[str] = Counter()
+
+    def close(self) -> None:
+        self.source.close()
+        self.landing.discard("")
+
+    def begin(self) -> None:
+        handover = read_handover(self.source)
+        facts = read_redo_facts(self.source)
+        current = next(i for i in facts.incarnations if i.status == "CURRENT")
+        self.position = Position(facts.dbid, current.resetlogs_id, first_window_start(facts, handover.start_scn))
+        note(f"contents AS OF {handover.s1}, redo from {self.position.scn}")
+        found = read_tables(self.source, IDS, PDB)
+        self.object_ids = {found[table].object_id: table for table in IDS}
+        self.versions = {table: baseline(found[table], found[table].scn_before, None) for table in IDS}
+        scn = int(handover.s1)
+        self.begun = scn
+        self.tables = {table: Folded(scn, self.players.rows(table.name, scn)) for table in IDS}
+
+    # --- capture
+
+    def capture(self, step: Capture) -> None:
+        while self.capture_one(step) and step.all:
+            pass
+
+    def capture_one(self, step: Capture) -> bool:
+        limits = WindowLimits(max_bytes=step.max_bytes, slice_bytes=step.slice_bytes)
+        planned = plan_window(self.position, read_redo_facts(self.source), limits)
+        if isinstance(planned, NothingNew):
+            return False
+        assert isinstance(planned, Sealed), planned
+        window = planned.window
+        note(f"window {window.scns}")
+        self.landing.begin(window)
+        if step.killed:
+            with suppress(Killed):
+                self.told["kills"] += 1
+                self.land(window, step.killed)
+        manifest = self.land(window)
+        if step.again:
+            self.told["repeats"] += 1
+            again = self.land(window)
+            assert again.identity() == manifest.identity()
+        self.landed.append(manifest)
+        self.position = Position(window.dbid, window.resetlogs_id, window.scns.end)
+        return True
+
+    def land(self, window: Window, killed: str | None = None) -> Manifest:
+        """As the steps do it; `killed` ends it in the middle of the last slice, before the manifest, or within it."""
+        last = window.slices[-1].number
+        records = [
+            mine_whole(
+                logs, lambda reading: self.attempt(window, reading, killed == "slice" and reading.own.number == last), list
+            )
+            for logs in window.slices
+        ]
+        if killed == "manifest":
+            raise Killed
+        points = mock.patch("pipelines.land.landing.point", side_effect=Killed) if killed == "chain" else nullcontext()
+        with points:
+            return self.landing.publish(window, IDS, records, int(window.scns.start) if self.landed else None)
+
+    def attempt(self, window: Window, reading: Reading, killed: bool) -> SliceRecord:
+        mining = mine_slice(
+            self.source,
+            reading,
+            window,
+            tables=IDS,
+            object_ids=frozenset(self.object_ids),
+            container=PDB,
+            fetch_rows=9,
+        )
+        rows = cut_off(iter(mining)) if killed else iter(mining)
+        return self.landing.write_slice(
+            window, reading.own.number, rows, uuid.uuid4().hex, schema=REDO_SCHEMA, tables=self.object_ids, names=IDS
+        )
+
+    # --- apply
+
+    def apply(self, step: Apply) -> None:
+        if not self.landed:
+            return
+        windows, self.landed = self.landed, []
+        self.told["windows"] += len(windows)
+        self.told["batches"] += 1
+        rows = [row for manifest in windows for row in self.read(manifest)]
+        end = windows[-1].end - 1
+        note(f"batch of {len(windows)} window(s), complete to {end}")
+        for table in IDS:
+            landed = sum(n for w in windows for what, n in w.counts.items() if what.startswith(f"{table} "))
+            landed -= sum(ddl.owner == table.owner and ddl.table == table.name for w in windows for ddl in w.ddl)
+            self.fold(table, rows, landed, end)
+            if step.again:
+                self.fold_again(table, rows, end)
+
+    def read(self, manifest: Manifest) -> Iterator[Row]:
+        """The landed rows as the reference wants them, values decoded."""
+        for file in self.landing.files_of(manifest):
+            with fsspec.open(file) as opened_file:
+                rows = pq.read_table(opened_file)
+            self.raw += ({**row, "window_start": manifest.start} for row in rows.to_pylist())
+            is_change = pc.is_in(rows["operation_code"], pa.array([1, 2, 3], pa.int32()))
+            for table in IDS:
+                own = pc.and_(pc.equal(rows["table_name"], table.name), pc.not_equal(rows["operation_code"], 5))
+                assert not pc.any(pc.and_(own, pc.invert(is_change))).as_py(), rows.filter(own).to_pylist()
+                for batch in rows.filter(own).combine_chunks().to_batches():
+                    decoded = decode_changes(batch, self.versions[table], {}).to_pylist()
+                    yield from ({**row, "table": table, "window_start": manifest.start} for row in decoded)
+            ends = rows.filter(pc.is_in(rows["operation_code"], pa.array([6, 7, 36], pa.int32()))).to_pylist()
+            yield from ({**row, "table": None, "window_start": manifest.start} for row in ends)
+
+    def fold(self, table: TableId, rows: list[Row], landed: int, end: int) -> None:
+        folded = self.tables[table]
+        mine = [row for row in rows if row["operation_code"] in (6, 7, 36) or row["table"] == table]
+        fates = assemble([*folded.carried, *mine], position=folded.position)
+        counts = Counter(fate.disposition for fate in fates)
+        problems = [fate.row for fate in fates if fate.problem]
+        net = fold(self.image(table, fate) for fate in fates if fate.disposition == "applied")
+        merged = {key: row for key, row in {**folded.rows, **net}.items() if row is not None}
+
+        assert problems == []
+        assert Balance(landed=landed, carried_in=len(folded.carried), **counts).difference == 0
+        assert counts["undone"] % 2 == counts["rolled_back"] % 2 == 0
+        carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
+        position = max(end, folded.position)
+        assert merged == self.players.rows(table.name, position)
+        self.told.update(counts)
+        self.tables[table] = Folded(position, merged, carried)
+
+    def image(self, table: TableId, fate: Fate) -> tuple[Row, Any, Any, Any]:
+        assert fate.row["error"] is None, fate.row
+        version = self.versions[table]
+        before, after = (tuple(plain(fate.row[f"{side}{c.id}"]) for c in version.columns) for side in "on")
+        if table.name in self.players.keyless:
+            return fate.row, fate.row["row_id"], fate.row["row_id"], after
+        return fate.row, before[0], after[0], after
+
+    def fold_again(self, table: TableId, rows: list[Row], end: int) -> None:
+        """The same windows once more, when the table is complete to their end: nothing is applied twice."""
+        fates = assemble([row for row in rows if row["operation_code"] in (6, 7, 36) or row["table"] == table], position=end)
+
+        assert {fate.disposition for fate in fates} <= {"before_position", "rolled_back", "carried_out"}
+
+
+def plain(value: Any) -> Any:
+    return int(value) if value is not None and not isinstance(value, str) else value
+
+
+def cut_off(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The first batch, and then the end of the process."""
+    for batch in batches:
+        yield batch
+        break
+    raise Killed
