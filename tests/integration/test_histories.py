@@ -30,7 +30,7 @@ def played() -> list[Played]:
     told: Counter[str] = Counter()
     kept: list[Played] = []
 
-    @examples(8)
+    @examples(6)
     @given(history=histories(Reference.KILLED))
     def check(history: History) -> None:
         with opened(history.source) as players:
