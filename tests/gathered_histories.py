@@ -49,15 +49,15 @@ def damaged(played: Played, seed: int) -> Played:
     """Without one of the changes that are undone, or with an undo row of another operation: such redo is not understood."""
     chance = random.Random(seed)
     undo = [n for n, row in enumerate(played.rows) if row["rollback"] and row["operation_code"] in CHANGES]
-    rows = list(played.rows)
-    for number in sorted(chance.sample(undo, min(2, len(undo))), reverse=True):
-        row, xid = rows[number], rows[number]["xid"]
-        mine = [n for n in range(len(rows)) if (rows[n]["xid"], rows[n]["row_id"]) == (xid, row["row_id"])]
+    rows: list[Row | None] = list(played.rows)
+    for number in chance.sample(undo, min(2, len(undo))):
+        row = played.rows[number]
         if chance.random() < 0.5:
             rows[number] = {**row, "operation_code": {1: 3, 2: 3, 3: 1}[row["operation_code"]]}
         else:
-            del rows[chance.choice(mine)]
-    return replace(played, rows=rows)
+            mine = (row["xid"], row["row_id"])
+            rows[chance.choice([n for n, one in enumerate(played.rows) if (one["xid"], one["row_id"]) == mine])] = None
+    return replace(played, rows=[row for row in rows if row is not None])
 
 
 def rearranged(played: Played, seed: int) -> Played:
