@@ -1,0 +1,73 @@
+"""kill -9 behind every write of capture, then the same again: what is landed is what an undisturbed capture lands.
+
+No Spark is needed for that. The same for apply, snapshots, recovery and decisions: tests/e2e/test_kills_everywhere.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pipelines.land import Landing
+from tests.e2e.kills import IN_TURN, Copy, Kills, Source, begin_first, capture_all
+from tests.fix_shop import open_shop
+
+NO_SPARK = "sc://127.0.0.1:1"
+
+
+def landed_from(copy: Copy, scn: int) -> Counter[tuple[Any, ...]]:
+    landing = Landing(copy.pipeline.landing, copy.name)
+    rows: Counter[tuple[Any, ...]] = Counter()
+    for manifest in landing.windows():
+        for file in landing.files_of(manifest):
+            found = pq.read_table(file, columns=["scn", "thread", "rs_id", "ssn", "xid", "operation_code", "sql_redo"])
+            rows.update(tuple(row.values()) for row in found.filter(pc.field("scn") >= scn).to_pylist())
+    return rows
+
+
+def test_a_capture_killed_behind_each_write_lands_what_an_undisturbed_one_does(tmp_path: Path) -> None:
+    with open_shop(tmp_path) as shop:
+        source = Source(shop)
+        killed, twice, undisturbed = (Copy(name, source, tmp_path / name, NO_SPARK) for name in ("shop1", "shop2", "shop3"))
+        kills = Kills(killed, tmp_path / "killed-at", IN_TURN, count())
+        kills.on(begin_first, killed.name)
+        Kills(twice, kills.killed_at, IN_TURN, count()).on(
+            begin_first, twice.name
+        )  # further than the first one could be killed
+        undisturbed.good(begin_first, undisturbed.name)
+        killed.keep_ledger()
+        kills.rounds(source.work, capture_all, killed.name)
+        source.finish()
+        for copy in (killed, undisturbed):
+            copy.good(capture_all, copy.name)
+            copy.check_landing()
+        begun = Landing(undisturbed.pipeline.landing, undisturbed.name).windows()[0].start
+
+        landed = landed_from(killed, begun)
+        assert landed == landed_from(undisturbed, begun)
+        assert sum(landed.values()) > 100
+        assert set(kills.points()) == {
+            "_mend windows/*/manifest.json",
+            "land.chain",
+            "ledger.add_table",
+            "ledger.correct_position",
+            "ledger.landed_as",
+            "ledger.lease",
+            "ledger.plan_window",
+            "ledger.record_version",
+            "ledger.release_lease",
+            "ledger.start_at",
+            "part of a file",
+            "part of a stream",
+            "planned baselines/*.json",
+            "publish chain/*.json",
+            "snapshot_begin *.json",
+            "snapshot_begin dictionary.json",
+            "start_pipeline landing/*/handover.json",
+            "write_slice windows/*/*.parquet",
+        }
