@@ -12,7 +12,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.standin.serve import standin
-from tests.fix_shop import Shop
+from tests.fix_shop import Shop, open_shop
 
 pytestmark = pytest.mark.spark
 
@@ -54,6 +54,21 @@ def landed_updates(shop: Shop, table: str) -> list[str]:
     files = sorted((shop.folder / "landing").glob("**/windows/*/redo-*.parquet"))
     rows = [row for file in files for row in pq.read_table(file).to_pylist()]
     return [r["sql_redo"] for r in rows if r["operation"] == "UPDATE" and r["table_name"] == table and not r["rollback"]]
+
+
+def test_every_table_of_the_shop_equals_the_source(spark: Any, tmp_path: Path) -> None:
+    with open_shop(tmp_path, "PRIMARY KEY") as shop:
+        shop.work(30, seed=1)
+        pipeline = shop.pipeline(window={"max_bytes": "40KiB", "slice_bytes": "30KiB"})
+        steps.snapshot(pipeline, source=shop.params, spark=spark)
+        for seed in (2, 3):
+            shop.work(70, seed=seed)
+            shop.switch_logs()
+            steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+
+        assert [table["error"] for table in steps.status(pipeline)["tables"]] == [None] * 5
+        assert differing(shop, pipeline, spark) == []
+        assert any('where "ID" = ' in sql and '"CUSTOMER_ID"' not in sql for sql in landed_updates(shop, "ORDERS"))
 
 
 def test_logging_that_was_taken_away_is_noticed_and_an_update_without_it_stops_the_table(spark: Any, source: Shop) -> None:
