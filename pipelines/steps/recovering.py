@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.batch import OpenTransaction
 from pipelines.config import Pipeline
-from pipelines.errors import Terminal
+from pipelines.errors import SnapshotTooEarly, Terminal
 from pipelines.land import Break
 from pipelines.land.breaks import Kind
 from pipelines.ledger import Loss
@@ -163,6 +163,11 @@ def end_of_break(work: Workplace, oracle: Source, case: Case, kind: Kind, scn: i
     check_leads_on(case.position, case.facts)
     if kind == "snapshot":
         end = first_position(work.pipeline, case.facts, read_handover(oracle))
+        if case.gap is not None and (end.resetlogs_id, end.scn) < (case.gap.resetlogs_id, case.gap.scn):
+            raise SnapshotTooEarly(
+                f"a snapshot taken now needs redo from SCN {end.scn} on, and what cannot be read ends at SCN {case.gap.scn}",
+                cure="switch the logs (ALTER SYSTEM ARCHIVE LOG CURRENT), let open transactions end, and choose it again",
+            )
         return checked_position(case.position, int(end.scn), case.facts)
     if scn is not None:
         return checked_position(case.position, scn, case.facts)

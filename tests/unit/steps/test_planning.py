@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood
+from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
 from pipelines.mine import EdgeCut
 from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.scn import Scn, ScnRange
@@ -80,6 +80,11 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
         capturing.mine(pipeline, None, planned["window"], 0)
 
     found = recovering.recover(pipeline)
+    monkeypatch.setattr(recovering, "read_handover", lambda _: None)
+    monkeypatch.setattr(recovering, "first_position", lambda *_: Position(7, 11, Scn(150)))
+    if ways:
+        with pytest.raises(SnapshotTooEarly, match="from SCN 150 on, and what cannot be read ends at SCN 210"):
+            recovering.break_chain(pipeline, "snapshot")
 
     assert (found["lost"], [way["name"] for way in found["choices"]]) == (bool(ways), ways)
     if ways:
