@@ -31,7 +31,8 @@ FAILURES = {1, 1086, 12838, 12839}
 
 @dataclass(frozen=True)
 class Source:
-    """What kind of Oracle it is, and how large its logs are. `keyless`: the second table has no key but its ROWIDs."""
+    """What kind of Oracle it is, and how large its logs are. `keyless`: the second table has no key but its ROWIDs.
+    `logs_keys`: supplemental logging of the primary key only."""
 
     threads: int
     log_bytes: int
@@ -41,6 +42,7 @@ class Source:
     forgets_sequences: bool
     commits_of_servers: bool
     keyless: bool
+    logs_keys: bool
 
 
 @dataclass(frozen=True)
@@ -213,7 +215,11 @@ class History:
 
 
 def histories(
-    capture_killed: tuple[str, ...] = (), apply_killed: tuple[str, ...] = (), rounds: int = 4, most: int = 20
+    capture_killed: tuple[str, ...] = (),
+    apply_killed: tuple[str, ...] = (),
+    rounds: int = 4,
+    most: int = 20,
+    partial: bool = False,
 ) -> st.SearchStrategy[History]:
     sources = st.builds(
         Source,
@@ -225,6 +231,7 @@ def histories(
         forgets_sequences=st.booleans(),
         commits_of_servers=st.booleans(),
         keyless=st.booleans(),
+        logs_keys=st.booleans() if partial else st.just(False),
     )
     capture, apply = captures(capture_killed), applies(apply_killed)
     copying = st.one_of(
@@ -349,14 +356,16 @@ class Players:
 @contextmanager
 def opened(source: Source) -> Iterator[Players]:
     """A fresh stand-in of that kind with the two tables."""
-    options = {name: getattr(source, name) for name in Source.__dataclass_fields__ if name != "keyless"}
+    of_tables = ("keyless", "logs_keys")
+    options = {name: getattr(source, name) for name in Source.__dataclass_fields__ if name not in of_tables}
     keyless = TABLES[1:] if source.keyless else ()
     with standin(background=False, archive_lag_target=0, **options) as oracle:
         with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
             for table in TABLES:
                 key = "" if table in keyless else "PRIMARY KEY"
                 cursor.execute(f"CREATE TABLE {table} (id NUMBER(9) {key}, place VARCHAR2(200), quantity NUMBER(9))")
-                cursor.execute(f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+                logged = "PRIMARY KEY" if source.logs_keys and key else "ALL"
+                cursor.execute(f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({logged}) COLUMNS")
                 cursor.executemany(INSERT.format(t=table), [[key, "first", 0] for key in THERE])
             connection.commit()
         players = Players(oracle, keyless)
