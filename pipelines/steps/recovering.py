@@ -74,8 +74,7 @@ def break_chain(
 ) -> dict[str, Any]:
     """Lead the chain of windows over what is lost. Raises Terminal while nothing is lost, or before all that is landed is
     applied; what else stands against the choice is told as a typed error, and nothing is written."""
-    if kind != "snapshot" and not reason.strip():
-        raise Terminal("a reason is wanted: it is kept with the break", cure="say --reason TEXT")
+    check_reason(kind, reason)
     with looking(pipeline, source) as (work, oracle, case):
         if case.error is None:
             made = led_already(work, case.position, kind)
@@ -103,6 +102,11 @@ def break_chain(
             work.ledger.release_lease(applying)
             work.ledger.release_lease(capture)
         return break_to_json(made, list(made.tables))
+
+
+def check_reason(kind: Kind, reason: str) -> None:
+    if kind != "snapshot" and not reason.strip():
+        raise Terminal("a reason is wanted: it is kept with the break", cure="say --reason TEXT")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from pipelines.land.breaks import Kind
 from pipelines.source import ConnectParams
 from pipelines.steps.applying import prepare_apply, record_apply
 from pipelines.steps.capturing import land, mine, plan
-from pipelines.steps.recovering import break_chain
+from pipelines.steps.recovering import break_chain, check_reason
 from pipelines.steps.reporting import status
 from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
 from pipelines.steps.sparking import open_spark, run_spark
@@ -175,6 +175,7 @@ def lead_over(
     report: Report = silent,
 ) -> dict[str, Any]:
     """What a person chose about lost redo, to its end: apply what is landed, break the chain, take the snapshots."""
+    check_reason(kind, reason)  # before anything takes time
     with spark_when_needed(pipeline, spark) as session:
         while apply(pipeline, session, report):
             pass
