@@ -59,6 +59,7 @@ class TableTask:
     # are known from the target; name here what the dictionary says of older ones (DATA_DEFAULT).
     defaulted: tuple[int, ...] = ()
     shadow_from: int | None = None  # a shadow: made empty, complete below this SCN, where there is none
+    at_least: int | None = None  # the position that the last batch has left in the Delta log: a lower one is of older contents
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,8 @@ CARRIED_IN = "carried in"  # among a batch's accounts: the rows that come from b
 
 @dataclass(frozen=True, slots=True)
 class TableResult:
-    """`complete_to` is None only for a held table that never had a position."""
+    """`complete_to` is None only for a held table that never had a position; `position` is the one in the Delta log, which lies
+    before it where the last commits changed nothing."""
 
     table: TableId
     state: Literal["applied", "held"]
@@ -172,6 +174,7 @@ class TableResult:
     deleted: int = 0
     delta_version: int | None = None
     balance: Balance = Balance()
+    position: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +214,8 @@ class BatchResult:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotTask:
-    """One table's Parquet chunks, read AS OF `scn`."""
+    """One table's Parquet chunks, read AS OF the order's SCN. `supersedes` names the batches and loads that have brought the
+    table beyond that SCN before: once it is loaded they count for it no more."""
 
     table: TableId
     target: str
@@ -220,6 +224,7 @@ class SnapshotTask:
     files: tuple[str, ...]
     rules: Rules = field(default_factory=dict)
     rows: int | None = None  # as counted at the source; checked when given
+    supersedes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +357,8 @@ def spec_from_json(text: str, file: str) -> Spec:
         }
         return made(BatchSpec, {**body, **read}, file)
     if body["kind"] == "snapshot":
-        return made(SnapshotSpec, {**body, "tables": tuple(_source_task(SnapshotTask, t, file) for t in tables)}, file)
+        loads = [{**t, "supersedes": tuple(t.get("supersedes", ()))} for t in tables]
+        return made(SnapshotSpec, {**body, "tables": tuple(_source_task(SnapshotTask, t, file) for t in loads)}, file)
     if body["kind"] == "compare":
         return made(CompareSpec, {**body, "tables": tuple(_source_task(CompareTask, t, file) for t in tables)}, file)
     raise ValueError(f"{file}: no job of kind {body['kind']!r} is known")

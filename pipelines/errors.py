@@ -18,6 +18,7 @@ RedolakeError
     ├── LandingUnwritable    the landing refuses what is written: permission, full disk
     ├── LakeFull             Spark finds no space for what it writes
     ├── ValueDoesNotFit      a value the target type cannot hold
+    ├── TableSetBack         a Delta table lacks commits that were applied to it
     ├── KeyNeeded            a row of a table that was declared append-only was changed, and nothing tells which one
     ├── NotLogged            supplemental logging was off: the redo does not tell which row a change is of
     ├── SchemaConflict       a DDL or dictionary state that is not followed
@@ -125,6 +126,10 @@ class LakeFull(Terminal):
 
 
 class ValueDoesNotFit(Terminal):
+    pass
+
+
+class TableSetBack(Terminal):
     pass
 
 

@@ -24,7 +24,16 @@ from pipelines.apply.pieces import Piece, plan_pieces
 from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Balance, TableResult, TableTask
-from pipelines.errors import InvariantBroken, KeyNeeded, LakeFull, NotLogged, RedolakeError, SchemaConflict, Transient
+from pipelines.errors import (
+    InvariantBroken,
+    KeyNeeded,
+    LakeFull,
+    NotLogged,
+    RedolakeError,
+    SchemaConflict,
+    TableSetBack,
+    Transient,
+)
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
 
@@ -68,6 +77,7 @@ def apply_table(
     progress = _Progress(complete_to=position)
     error = None if task.hold is None else dict(task.hold.error)
     try:
+        check_not_set_back(task, scns.start, position)
         apply_pieces(spark, task, scns, changes, progress, metadata, translation, may_commit)
     except Transient:
         raise
@@ -85,8 +95,23 @@ def apply_table(
         updated=progress.merged.updated,
         deleted=progress.merged.deleted,
         delta_version=latest_version(task.target),
+        position=last_txn(task.target, task.app_id),
         balance=replace(balance, applied=progress.applied, held=balance.held + balance.applied - progress.applied),
     )
+
+
+def check_not_set_back(task: TableTask, start: int, position: int | None) -> None:
+    """The Delta log's position lies before the batch where nothing changed since, and just so where older contents were put
+    back: only what the last batch has left there tells one from the other."""
+    will_apply = task.hold is None or task.hold.at_scn > start
+    if will_apply and task.at_least is not None and (position is None or position < task.at_least):
+        raise TableSetBack(
+            f"the Delta table has the commits up to SCN {position}, and had those up to SCN {task.at_least} before: it is an "
+            "older copy, or was set back by a load that did not end",
+            cure=f"`redolake snapshot {task.table} --replace` reads the table anew",
+            table=task.table,
+            path=task.target,
+        )
 
 
 def apply_pieces(

@@ -22,8 +22,17 @@ from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict,
 from pipelines.land import Break
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import NOT_LOADED, batch_name, correct_ledger, drops, last_batch, not_read, write_down
+from pipelines.steps.correcting import (
+    NOT_LOADED,
+    batch_name,
+    correct_ledger,
+    drops,
+    last_batch,
+    not_read,
+    write_down,
+)
 from pipelines.steps.leasing import renewed, take_apply_lease
+from pipelines.steps.outcomes import BATCHES, batch_result, range_of, superseded
 from pipelines.steps.transactions import in_force
 from pipelines.steps.versions import app_id, history, record_derived, table_task
 from pipelines.steps.workplace import HANDOVER, Workplace, now, owner, read_order, read_outcome, workplace
@@ -99,6 +108,7 @@ def batch_of(
     crossed = breaks_behind(work, before)
     check_chain(windows, before, crossed)
     carried = None if crossed else before  # what was open at a break cannot be completed
+    at_least = left_at(work, before) if before is not None and before.resetlogs_id == resetlogs_id else {}
     tasks: list[TableTask] = []
     for entry in entries:
         past = history(work, entry.table, start, windows, end)
@@ -111,7 +121,8 @@ def batch_of(
         hold = hold or beyond(entry, windows[0], goes_on_at(work, before) if crossed else None)
         if hold is None and past.complaint is not None:
             hold = HoldAt(start, past.complaint.as_dict())
-        tasks.append(table_task(work, past, app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table), hold))
+        app, target = app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table)
+        tasks.append(table_task(work, past, app, target, hold, at_least.get(entry.table)))
     token = uuid.uuid4().hex if only is None else f"{only}:{uuid.uuid4().hex}"
     name = batch_name(resetlogs_id, start, end, token if only else "")
     folder = work.landing.location(f"batches/{name}")
@@ -132,6 +143,17 @@ def batch_of(
         character_set=character_set(work),
         spark=dict(work.pipeline.spark.conf),
     )
+
+
+def left_at(work: Workplace, before: BatchResult) -> dict[TableId, int]:
+    """The positions in the Delta logs as they were left where that batch ends, by it and by the catch-ups to its end."""
+    void, found = superseded(work), dict[TableId, int]()
+    for name in work.landing.names(BATCHES):
+        result = batch_result(work, name) if range_of(name)[1] == place_of(before) else None
+        for done in result.tables if result is not None else ():
+            if done.position is not None and name not in void.get(done.table, ()):
+                found[done.table] = max(done.position, found.get(done.table, done.position))
+    return found
 
 
 def character_set(work: Workplace) -> str:
@@ -246,7 +268,7 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         entry = work.ledger.batch(work.name, name)
         if entry is None or entry.state != "applied":
             lease = renewed(work, spec)
-            write_down(work, result, name)
+            write_down(work, result, name, superseded(work))
             work.ledger.release_lease(lease)
         newly = newly_held(result, last_batch(work, (result.resetlogs_id, result.start)))
         tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}

@@ -6,13 +6,14 @@ from dataclasses import asdict
 from datetime import datetime
 from urllib.parse import quote
 
-from pipelines.batch import Balance, BatchResult, TableResult, batch_result_from_json
+from pipelines.batch import Balance, BatchResult, TableResult
 from pipelines.errors import RedoLost
 from pipelines.land import Break
 from pipelines.land.drops import Drop
 from pipelines.ledger import OpenTransaction, TableEntry
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
+from pipelines.steps.outcomes import Void, batch_result, superseded
 from pipelines.steps.rebuilding import rebuild_tables, rebuild_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now
 from pipelines.table import TableId
@@ -85,20 +86,14 @@ def not_read(found: Break, table: TableId) -> RedoLost:
     )
 
 
-def batch_result(work: Workplace, name: str) -> BatchResult | None:
-    """None for a batch that has no manifest yet."""
-    path = work.landing.location(f"batches/{name}/manifest.json")
-    text = work.landing.read_text(path)
-    return None if text is None else batch_result_from_json(text, path)
-
-
 def correct_batches(work: Workplace) -> int:
     """Write down, in the order in which they were applied, the batches the ledger does not know; how many there were."""
     known = {entry.name for entry in work.ledger.batches(work.name, "applied")}
     found = [(name, batch_result(work, name)) for name in work.landing.names("batches") if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
+    void = superseded(work) if unknown else {}
     for result, name in sorted(unknown, key=lambda u: (u[0].resetlogs_id, u[0].start, u[0].end)):
-        write_down(work, result, name)
+        write_down(work, result, name, void)
     return len(unknown)
 
 
@@ -145,11 +140,11 @@ def is_made_good(done: TableResult, entry: TableEntry, result: BatchResult) -> b
     return no_contents or entry.place >= (result.resetlogs_id, result.end - 1)
 
 
-def write_down(work: Workplace, result: BatchResult, name: str) -> None:
-    """Bring the ledger to a batch's manifest."""
+def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> None:
+    """Bring the ledger to a batch's manifest, but for the tables that were set back since."""
     for done in result.tables:
         entry = work.ledger.table(work.name, done.table)
-        if entry is None:
+        if entry is None or name in void.get(done.table, ()):
             continue
         stands = entry.state == "new" or (done.state == "held" and entry.state == "held")
         if done.complete_to is not None and not stands and (result.resetlogs_id, done.complete_to) >= entry.place:

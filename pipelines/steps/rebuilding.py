@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.batch import SnapshotResult, SnapshotTask, snapshot_result_from_json, spec_from_json
 from pipelines.land import Break, captured_since
 from pipelines.ledger import Lease, TableEntry
 from pipelines.manifest import Manifest
 from pipelines.schema import derive, version_to_json
 from pipelines.scn import Scn
+from pipelines.steps.outcomes import ANEW, LOADS, Void, load_result, load_tasks, scn_of, superseded
 from pipelines.steps.versions import concerns, incarnation_of, known_versions
-from pipelines.steps.workplace import HANDOVER, Workplace, now
+from pipelines.steps.workplace import HANDOVER, Workplace, now, owner
 from pipelines.table import TableId, TableVersion
 
-LOADS = "snapshots/loads"
+LOAD = "load"  # the decision that is recorded of a load that set tables back
 
 
 def rebuild_tables(work: Workplace) -> None:
@@ -29,8 +29,10 @@ def rebuild_tables(work: Workplace) -> None:
             since = captured_from(work, table)
             if since is not None:
                 work.ledger.add_table(work.name, table, since, now())
-    for name in unknown_loads(work):
-        take_up(work, name)
+    unknown = unknown_loads(work)
+    void = superseded(work) if unknown else {}
+    for name in unknown:
+        take_up(work, name, void)
 
 
 def captured_from(work: Workplace, table: TableId) -> Scn | None:
@@ -50,15 +52,21 @@ def captured_from(work: Workplace, table: TableId) -> Scn | None:
 
 
 def unknown_loads(work: Workplace) -> list[str]:
-    """Loads of an SCN that some table is not complete to, by their names, oldest first."""
+    """Loads of an SCN that some table is not complete to, and those that set tables back: by their names, oldest first."""
+    known = heard_of(work)
+    loads = [name for name in work.landing.names(LOADS) if name not in known]
     places, position = [entry.place for entry in work.ledger.tables(work.name)], work.ledger.position(work.name)
     incarnations = {resetlogs_id for resetlogs_id, _ in places} | ({position.resetlogs_id} if position else set())
     if len(incarnations) > 1:  # SCNs of several incarnations do not compare
-        return work.landing.names(LOADS)
-    return [name for name in work.landing.names(LOADS) if places and int(name.partition("-")[0]) > min(places)[1]]
+        return loads
+    return [name for name in loads if places and (name.endswith(ANEW) or scn_of(name) > min(places)[1])]
 
 
-def take_up(work: Workplace, name: str) -> None:
+def heard_of(work: Workplace) -> set[str]:
+    return {decision.body["name"] for decision in work.ledger.decisions(work.name, LOAD)}
+
+
+def take_up(work: Workplace, name: str, void: Void) -> None:
     """The tables as they were after that load, with the columns' ids under which it was written."""
     result = load_result(work, name)
     if result is None:
@@ -67,7 +75,9 @@ def take_up(work: Workplace, name: str) -> None:
     for loaded in result.tables:
         entry = work.ledger.table(work.name, loaded.table)
         version, resetlogs_id = tasks[loaded.table].version, incarnation_of(tasks[loaded.table].app_id)
-        if entry is None or loaded.state != "applied" or entry.place >= (resetlogs_id, result.scn):
+        if entry is None or loaded.state != "applied" or name in void.get(loaded.table, ()):
+            continue
+        if entry.place >= (resetlogs_id, result.scn) and not tasks[loaded.table].supersedes:
             continue
         record_ddl(work, loaded.table, work.landing.windows(), below=version.from_scn)
         begin_anew(work, version)
@@ -75,18 +85,13 @@ def take_up(work: Workplace, name: str) -> None:
             work.ledger.move_table(work.name, loaded.table, (entry.state,), "snapshotting", now=now())
         work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
         work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now(), resetlogs_id)
+    record_load(work, name)
 
 
-def load_result(work: Workplace, name: str) -> SnapshotResult | None:
-    path = work.landing.location(f"{LOADS}/{name}/manifest.json")
-    text = work.landing.read_text(path)
-    return None if text is None else snapshot_result_from_json(text, path)
-
-
-def load_tasks(work: Workplace, name: str) -> tuple[SnapshotTask, ...]:
-    path = work.landing.location(f"{LOADS}/{name}/spec.json")
-    spec = spec_from_json(work.landing.read_text(path) or "", path)
-    return spec.tables  # type: ignore[return-value]
+def record_load(work: Workplace, name: str) -> None:
+    """A load that set tables back is heard of once: from then on their batches bring them forward again."""
+    if name.endswith(ANEW) and name not in heard_of(work):
+        work.ledger.record_decision(work.name, LOAD, {"name": name}, owner(), now())
 
 
 def begin_anew(work: Workplace, version: TableVersion, lease: Lease | None = None) -> None:

@@ -26,8 +26,9 @@ from pipelines.steps.applying import finding_of
 from pipelines.steps.checking import source_findings
 from pipelines.steps.correcting import correct_ledger, proven_position
 from pipelines.steps.leasing import renewed, take_apply_lease
+from pipelines.steps.outcomes import LOADS, beyond, load_name
 from pipelines.steps.readings import dictionary_from_json, dictionary_to_json
-from pipelines.steps.rebuilding import begin_anew, captured_from
+from pipelines.steps.rebuilding import begin_anew, captured_from, record_load
 from pipelines.steps.versions import app_id, incarnation_of, known_versions, rules
 from pipelines.steps.workplace import (
     HANDOVER,
@@ -209,13 +210,14 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
         if not tables:
             return {"batch": None}
         lease = take_apply_lease(work)
+        correct_ledger(work)
         position = proven_position(work)
         assert position is not None, "snapshot_begin has set it"
         for table in tables:
             check_stretch(work, TableId.parse(table), scn)
         tasks = [load_task(work, TableId.parse(table), scn, position.resetlogs_id) for table in tables]
         token = uuid.uuid4().hex
-        base = f"snapshots/loads/{scn:020d}-{token}"
+        base = f"{LOADS}/{load_name(scn, token, tasks)}"
         spec = SnapshotSpec(
             pipeline=work.name,
             scn=scn,
@@ -256,6 +258,7 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int) -> S
         files=tuple(f"{path}/{file}" for file in there["files"]),
         rules=rules(work, table, (version,)),
         rows=there["row_count"],
+        supersedes=beyond(work, table, (resetlogs_id, scn)),
     )
 
 
@@ -265,6 +268,7 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         spec = read_order(work, batch)
         result = snapshot_result_from_json(read_outcome(work, spec), spec.manifest)
         lease = renewed(work, spec)
+        correct_ledger(work)
         failed = []
         for loaded in result.tables:
             if loaded.state == "held":
@@ -277,6 +281,7 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
             begin_anew(work, task.version, lease)
             work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now(), incarnation_of(task.app_id))
             work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
+        record_load(work, spec.manifest.rsplit("/", 2)[-2])
         work.ledger.release_lease(lease)
         if failed:
             raise TableHeld(failed)

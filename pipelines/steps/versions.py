@@ -139,7 +139,9 @@ def record_derived(work: Workplace, past: History, end: int) -> None:
             work.ledger.record_version(work.name, past.table, version.from_scn, version_to_json(version), "ddl", now=now())
 
 
-def table_task(work: Workplace, past: History, app: str, target: str, hold: HoldAt | None = None) -> TableTask:
+def table_task(
+    work: Workplace, past: History, app: str, target: str, hold: HoldAt | None = None, at_least: int | None = None
+) -> TableTask:
     """The first version is good for all older rows too: a transaction that was open at the snapshot has changes from before
     the dictionary was read, and no structural DDL can pass an open change of the table."""
     versions = past.derived.versions
@@ -156,6 +158,7 @@ def table_task(work: Workplace, past: History, app: str, target: str, hold: Hold
         ddl=steps,
         hold=hold,
         defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
+        at_least=at_least,
     )
 
 

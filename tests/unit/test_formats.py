@@ -138,17 +138,17 @@ PLAN_FIELDS = {
 BATCH_FIELDS = {
     batch.Step: "scn kind column default",
     batch.HoldAt: "at_scn error",
-    batch.TableTask: "table target app_id versions rules ddl hold defaulted shadow_from",
+    batch.TableTask: "table target app_id versions rules ddl hold defaulted shadow_from at_least",
     batch.LandedWindow: "name start end files",
     batch.Dropped: "con_id xid start_scn servers",
     batch.DroppedRows: "con_id xid start_scn rows end_scn committed",
     batch.Balance: "landed carried_in applied undone rolled_back carried_out before_position held dropped",
-    batch.TableResult: "table state complete_to error inserted updated deleted delta_version balance",
+    batch.TableResult: "table state complete_to error inserted updated deleted delta_version balance position",
     batch.BatchSpec: "pipeline resetlogs_id start end token windows tables carry_out manifest carry_in open_in dropped "
     "container spark lease character_set format kind",
     batch.BatchResult: "pipeline resetlogs_id start end token windows tables open_transactions carry_files foreign_rows "
     "dropped accounts read_to format kind",
-    batch.SnapshotTask: "table target app_id version files rules rows",
+    batch.SnapshotTask: "table target app_id version files rules rows supersedes",
     batch.SnapshotSpec: "pipeline scn token tables manifest replace spark lease format kind",
     batch.SnapshotLoaded: "table state loaded rows delta_version error",
     batch.SnapshotResult: "pipeline scn tables format kind",

@@ -28,7 +28,8 @@ from pipelines.redo import Position
 from pipelines.schema import version_to_json
 from pipelines.scn import Scn
 from pipelines.steps.applying import catch_up, next_batch, resume
-from pipelines.steps.correcting import correct_ledger, last_batch
+from pipelines.steps.correcting import batch_name, correct_ledger, last_batch
+from pipelines.steps.outcomes import beyond, load_name
 from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import status
 from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_prepare, stretch_of
@@ -67,11 +68,11 @@ class Beside:
         self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", as_json(made))
         return made
 
-    def load(self, scn: int, resetlogs_id: int = FIRST) -> None:
+    def load(self, scn: int, resetlogs_id: int = FIRST, supersedes: tuple[str, ...] = ()) -> None:
         column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False)
         version = TableVersion(ORDERS, Scn(scn), 4711, 4711, (column,), (1,), 2)
-        task = SnapshotTask(ORDERS, "target", f"shop/{ORDERS}/{resetlogs_id}", version, ())
-        name = f"snapshots/loads/{scn:020d}-token{resetlogs_id}"
+        task = SnapshotTask(ORDERS, "target", f"shop/{ORDERS}/{resetlogs_id}", version, (), supersedes=supersedes)
+        name = f"snapshots/loads/{load_name(scn, f'token{resetlogs_id}', (task,))}"
         manifest = str(self.folder / "shop" / name / "manifest.json")
         self.write(f"{name}/spec.json", to_json(SnapshotSpec("shop", scn, "token", (task,), manifest)))
         result = SnapshotResult("shop", scn, (SnapshotLoaded(ORDERS, "applied", True, 3),))
@@ -83,16 +84,20 @@ class Beside:
         state: Any = "applied",
         open_now: tuple[OpenTransaction, ...] = (),
         complete_to: int | None = None,
-    ) -> None:
+        catch_up: str = "",
+        position: int | None = None,
+    ) -> str:
         first, last = windows[0], windows[-1]
         complete_to = complete_to or (last.end - 1 if state == "applied" else 199)
         error = None if state == "applied" else {"code": "Test", "what": "held", "where": {}, "cure": ""}
-        done = TableResult(ORDERS, state, complete_to, error)
+        done = TableResult(ORDERS, state, complete_to, error, position=position or complete_to)
         carry = ("carry.parquet",) if open_now else ()
         names = tuple(w.name for w in windows)
-        result = BatchResult("shop", first.resetlogs_id, first.start, last.end, "t", names, (done,), open_now, carry)
-        name = f"{first.resetlogs_id:010d}-{first.start:020d}-{last.end:020d}"
+        token = f"{ORDERS}:{catch_up}" if catch_up else "t"
+        result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, (done,), open_now, carry)
+        name = batch_name(first.resetlogs_id, first.start, last.end, token if catch_up else "")
         self.write(f"batches/{name}/manifest.json", to_json(result))
+        return name
 
     def break_(
         self,
@@ -155,6 +160,52 @@ def test_an_older_ledger_hears_of_a_newer_snapshot(beside: Beside, work: Workpla
 
     assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 250, (FIRST, 250))
     assert [int(v.from_scn) for v in work.ledger.versions("shop", ORDERS)] == [120, 250]
+
+
+def test_a_table_that_a_load_has_set_back_is_caught_up_from_there(beside: Beside, work: Workplace) -> None:
+    """It was read AS OF 250 to be replaced, and applied on to 299 before it was loaded."""
+    window = beside.window(200, 300)
+    passed = beside.batch(window)
+    assert table(work).place == (FIRST, 299)
+
+    beside.load(250, supersedes=(passed,))
+
+    assert (table(work).state, table(work).place) == ("live", (FIRST, 250))
+    ahead = catch_up(work, last_batch(work))
+    assert ahead is not None
+    assert (ahead.start, ahead.end, ahead.tables[0].hold, ahead.tables[0].at_least) == (200, 300, None, 199)
+    beside.batch(window, catch_up="1", position=250)
+    assert [table(work).place for _ in range(2)] == [(FIRST, 299)] * 2
+    beside.window(300, 400)
+    ahead = next_batch(work, last_batch(work))
+    assert ahead is not None
+    assert (ahead.start, ahead.tables[0].at_least) == (300, 250)
+
+
+def test_a_lost_ledger_knows_which_batches_a_load_has_made_void(beside: Beside, work: Workplace) -> None:
+    beside.load(250, supersedes=(beside.batch(beside.window(200, 300)),))
+
+    assert (table(work).state, table(work).place) == ("live", (FIRST, 250))
+    beside.batch(beside.window(300, 400), catch_up="1")
+    assert table(work).place == (FIRST, 399)
+
+
+def test_a_load_that_was_set_back_by_another_counts_no_more(beside: Beside, work: Workplace) -> None:
+    passed = beside.batch(beside.window(200, 300))
+    beside.load(250)
+    beside.load(220, supersedes=(passed, f"{250:020d}-token{FIRST}"))
+
+    assert table(work).place == (FIRST, 220)
+
+
+def test_an_order_to_load_names_what_has_passed_its_scn(beside: Beside, work: Workplace) -> None:
+    beside.load(250)
+    passed = beside.batch(beside.window(200, 300))
+
+    assert beyond(work, ORDERS, (FIRST, 220)) == (passed, f"{250:020d}-token{FIRST}")
+    assert beyond(work, ORDERS, (FIRST, 250)) == (passed,)
+    assert beyond(work, ORDERS, (FIRST, 299)) == ()
+    assert beyond(work, ORDERS, (SECOND, 10)) == ()
 
 
 def test_a_gap_moves_the_position_and_lets_the_table_live(beside: Beside, work: Workplace) -> None:
