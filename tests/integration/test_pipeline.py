@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,42 @@ def test_an_older_copy_of_the_ledger_is_made_good(shop: Shop, spark: Any) -> Non
         file.unlink()
     ledger.write_bytes(copy)
     shop.run_sql("ALTER TABLE parts ADD (spare NUMBER(5))", "UPDATE parts SET spare = 7, shelf = 'B' WHERE id = 900001")
+    caught_up(shop, pipeline, spark)
+
+    assert differences(shop, pipeline, spark) == {}
+
+
+def test_a_table_put_back_to_an_older_copy_is_held_until_it_is_read_anew(shop: Shop, spark: Any) -> None:
+    pipeline = parts_pipeline(shop)
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    target, older = Path(pipeline.target(TableId("SHOP", "PARTS"))), shop.folder / "older"
+    shutil.copytree(target, older)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
+    caught_up(shop, pipeline, spark)
+    shutil.rmtree(target)
+    shutil.copytree(older, target)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900002, 'W2', 2)")
+    caught_up(shop, pipeline, spark)
+
+    (told,) = steps.status(pipeline)["tables"]
+    assert told["state"] == "held"
+    assert "TableSetBack" in told["error"]
+    steps.snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
+    caught_up(shop, pipeline, spark)
+    assert differences(shop, pipeline, spark) == {}
+
+
+def test_a_table_applied_on_while_it_was_read_anew_lacks_nothing_where_the_ledger_was_lost(shop: Shop, spark: Any) -> None:
+    pipeline = parts_pipeline(shop)
+    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    begun = steps.snapshot_begin(pipeline, shop.params, ["SHOP.PARTS"], replace=True)
+    steps.snapshot_read(pipeline, shop.params, begun["scn"], "SHOP.PARTS")
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
+    caught_up(shop, pipeline, spark)
+    load = steps.snapshot_prepare(pipeline, begun["scn"], ["SHOP.PARTS"], replace=True)["batch"]
+    steps.run_spark(pipeline, load, spark)
+    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
+        file.unlink()
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline, spark) == {}
