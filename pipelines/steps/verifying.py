@@ -15,6 +15,7 @@ from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables
 from pipelines.steps.choices import newest
+from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.reporting import open_breaks
 from pipelines.steps.sparking import open_spark
 from pipelines.steps.transactions import open_drops
@@ -34,6 +35,7 @@ def verify(
     """Per table the rows of both sides and the cells that differ, and the breaks and dropped transactions these tables have in
     them. What was read from the source is removed again."""
     with workplace(pipeline) as work:
+        correct_ledger(work)  # the comparison is AS OF the SCN it knows
         token = uuid.uuid4().hex
         try:
             with opened_source(pipeline, source) as oracle:

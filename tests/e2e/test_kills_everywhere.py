@@ -203,6 +203,8 @@ def lose_redo(world: World, kills: Kills) -> None:
 
 def looked_at(world: World, kills: Kills) -> None:
     """Shadows of what the last batch brought, and comparisons: they write, too, and change no table."""
+    world.source.work()
+    kills.copy.run()  # behind the snapshot, where a range may begin
     before = steps.landed_windows(kills.copy.pipeline)[-1]
     world.source.work()
     kills.on(*CATCH_UP)
