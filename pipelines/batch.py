@@ -15,7 +15,7 @@ from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, OracleType, TableId, TableVersion
 
 # 2: kinds of keys, defaults of columns, shadows, character set, lease, dropped transactions, accounts per window, the time
-# that was read to.
+# that was read to, positions in the Delta log, what a load supersedes.
 FORMAT = 2
 
 # The columns of a committed change that tell its place in the order of truth, as assemble gives them and apply sorts by.

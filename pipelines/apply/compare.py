@@ -65,8 +65,7 @@ def check_not_beyond(last_commit: int | None, complete_to: int) -> None:
 
 def counted(source: DataFrame, delta: DataFrame, version: TableVersion, complete_to: int) -> Comparison:
     """Both sides as multisets: a row that differs in one cell is missing once and extra once."""
-    names = [quoted(c.name) for c in version.columns]
-    values = [F.col(name).alias(f"c{c.id}") for name, c in zip(names, version.columns, strict=True)]
+    values = [F.col(quoted(c.name)).alias(f"c{c.id}") for c in version.columns]
     ours = source.select(
         *values, F.lit(1).alias("here"), F.lit(0).alias("there"), F.lit(None).cast("bigint").alias("commit_scn")
     )

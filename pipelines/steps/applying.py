@@ -22,17 +22,9 @@ from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict,
 from pipelines.land import Break
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import (
-    NOT_LOADED,
-    batch_name,
-    correct_ledger,
-    drops,
-    last_batch,
-    not_read,
-    write_down,
-)
+from pipelines.steps.correcting import NOT_LOADED, correct_ledger, drops, last_batch, not_read, write_down
 from pipelines.steps.leasing import renewed, take_apply_lease
-from pipelines.steps.outcomes import BATCHES, batch_result, range_of, superseded
+from pipelines.steps.outcomes import BATCHES, batch_name, batch_result, end_of, superseded
 from pipelines.steps.transactions import in_force
 from pipelines.steps.versions import app_id, history, record_derived, table_task
 from pipelines.steps.workplace import HANDOVER, Workplace, now, owner, read_order, read_outcome, workplace
@@ -149,7 +141,7 @@ def left_at(work: Workplace, before: BatchResult) -> dict[TableId, int]:
     """The positions in the Delta logs as they were left where that batch ends, by it and by the catch-ups to its end."""
     void, found = superseded(work), dict[TableId, int]()
     for name in work.landing.names(BATCHES):
-        result = batch_result(work, name) if range_of(name)[1] == place_of(before) else None
+        result = batch_result(work, name) if end_of(name) == place_of(before) else None
         for done in result.tables if result is not None else ():
             if done.position is not None and name not in void.get(done.table, ()):
                 found[done.table] = max(done.position, found.get(done.table, done.position))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import datetime
-from urllib.parse import quote
 
 from pipelines.batch import Balance, BatchResult, TableResult
 from pipelines.errors import RedoLost
@@ -13,7 +12,7 @@ from pipelines.land.drops import Drop
 from pipelines.ledger import OpenTransaction, TableEntry
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.outcomes import Void, batch_result, superseded
+from pipelines.steps.outcomes import BATCHES, Place, Void, batch_result, end_of, is_of_the_chain, superseded
 from pipelines.steps.rebuilding import rebuild_tables, rebuild_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now
 from pipelines.table import TableId
@@ -89,7 +88,7 @@ def not_read(found: Break, table: TableId) -> RedoLost:
 def correct_batches(work: Workplace) -> int:
     """Write down, in the order in which they were applied, the batches the ledger does not know; how many there were."""
     known = {entry.name for entry in work.ledger.batches(work.name, "applied")}
-    found = [(name, batch_result(work, name)) for name in work.landing.names("batches") if name not in known]
+    found = [(name, batch_result(work, name)) for name in work.landing.names(BATCHES) if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
     void = superseded(work) if unknown else {}
     for result, name in sorted(unknown, key=lambda u: (u[0].resetlogs_id, u[0].start, u[0].end)):
@@ -97,10 +96,10 @@ def correct_batches(work: Workplace) -> int:
     return len(unknown)
 
 
-def last_batch(work: Workplace, until: tuple[int, int] | None = None) -> BatchResult | None:
+def last_batch(work: Workplace, until: Place | None = None) -> BatchResult | None:
     """The newest of the chain (catch-ups of single tables stand beside it), or the newest that ends by a place in it:
     incarnation and SCN."""
-    for name in reversed(work.landing.names("batches")):
+    for name in reversed(work.landing.names(BATCHES)):
         if is_of_the_chain(name) and (until is None or end_of(name) <= until):
             result = batch_result(work, name)
             if result is not None:
@@ -110,23 +109,8 @@ def last_batch(work: Workplace, until: tuple[int, int] | None = None) -> BatchRe
 
 def chain_of_batches(work: Workplace) -> list[BatchResult]:
     """Oldest first, without the catch-ups of single tables that stand beside it."""
-    found = (batch_result(work, name) for name in work.landing.names("batches") if is_of_the_chain(name))
+    found = (batch_result(work, name) for name in work.landing.names(BATCHES) if is_of_the_chain(name))
     return [result for result in found if result is not None]
-
-
-def batch_name(resetlogs_id: int, start: int, end: int, catch_up: str = "") -> str:
-    """A catch-up has its token in its name: the same range may be caught up again after another hold."""
-    name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
-    return f"{name}-{quote(catch_up.replace(':', '-'), safe='$#')}" if catch_up else name
-
-
-def is_of_the_chain(name: str) -> bool:
-    return name.count("-") == 2
-
-
-def end_of(name: str) -> tuple[int, int]:
-    resetlogs_id, _, end = name.split("-")
-    return int(resetlogs_id), int(end)
 
 
 def catch_up_of(result: BatchResult) -> TableId | None:
@@ -168,7 +152,7 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
         "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
         "dropped": [asdict(met) for met in result.dropped],
     }
-    work.ledger.applied_as(work.name, name, scns, work.landing.location(f"batches/{name}"), summary, now())
+    work.ledger.applied_as(work.name, name, scns, work.landing.location(f"{BATCHES}/{name}"), summary, now())
 
 
 def account_to_json(account: Balance) -> dict[str, int]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 
 from pipelines.batch import (
     BatchResult,
-    SnapshotResult,
+    SnapshotSpec,
     SnapshotTask,
     batch_result_from_json,
     snapshot_result_from_json,
@@ -37,19 +38,33 @@ def scn_of(load: str) -> int:
     return int(load.partition("-")[0])
 
 
-def range_of(batch: str) -> tuple[Place, Place]:
-    """Where a batch begins and ends, by its name."""
-    resetlogs_id, start, end = (int(number) for number in batch.split("-")[:3])
-    return (resetlogs_id, start), (resetlogs_id, end)
+def batch_name(resetlogs_id: int, start: int, end: int, catch_up: str = "") -> str:
+    """A catch-up has its token in its name: the same range may be caught up again after another hold."""
+    name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
+    return f"{name}-{quote(catch_up.replace(':', '-'), safe='$#')}" if catch_up else name
 
 
-def beyond(work: Workplace, table: TableId, place: Place) -> tuple[str, ...]:
-    """The batches and loads that have brought the table beyond that place."""
+def is_of_the_chain(batch: str) -> bool:
+    return batch.count("-") == 2
+
+
+def end_of(batch: str) -> Place:
+    resetlogs_id, _, end = batch.split("-")[:3]
+    return int(resetlogs_id), int(end)
+
+
+def beyond(work: Workplace, place: Place) -> dict[TableId, tuple[str, ...]]:
+    """The batches and loads that have brought a table beyond that place."""
     resetlogs_id, scn = place
-    batches = [name for name in work.landing.names(BATCHES) if range_of(name)[1] > (resetlogs_id, scn + 1)]
+    batches = [name for name in work.landing.names(BATCHES) if end_of(name) > (resetlogs_id, scn + 1)]
     loads = [name for name in work.landing.names(LOADS) if scn_of(name) > scn]
-    found = [name for name in batches if applied_as(work, name).get(table, place) > place]
-    return (*found, *(name for name in loads if loaded_as(work, name).get(table, place) > place))
+    brought = [(name, applied_as(work, name)) for name in batches] + [(name, loaded_as(work, name)) for name in loads]
+    found: dict[TableId, tuple[str, ...]] = defaultdict(tuple)
+    for name, places in brought:
+        for table, reached in places.items():
+            if reached > place:
+                found[table] += (name,)
+    return found
 
 
 def applied_as(work: Workplace, name: str) -> dict[TableId, Place]:
@@ -61,22 +76,20 @@ def applied_as(work: Workplace, name: str) -> dict[TableId, Place]:
 
 
 def loaded_as(work: Workplace, name: str) -> dict[TableId, Place]:
-    """The tables that a load has given contents, and of which place; none for a load that has not ended."""
-    result = load_result(work, name)
-    if result is None:
-        return {}
-    loaded = {done.table for done in result.tables if done.state == "applied"}
-    return {task.table: (incarnation_of(task.app_id), result.scn) for task in load_tasks(work, name) if task.table in loaded}
+    """The tables that a load has given contents, and of which place."""
+    return {task.table: loaded_at(task, name) for task in loaded_tasks(work, name) or ()}
+
+
+def loaded_at(task: SnapshotTask, load: str) -> Place:
+    return incarnation_of(task.app_id), scn_of(load)
 
 
 def superseded(work: Workplace) -> Void:
     """Of each table that was set back, the batches and loads that count for it no more."""
     void: dict[TableId, set[str]] = defaultdict(set)
     for name in work.landing.names(LOADS):
-        if name.endswith(ANEW) and (loaded := loaded_as(work, name)):
-            for task in load_tasks(work, name):
-                if task.table in loaded:
-                    void[task.table].update(task.supersedes)
+        for task in (loaded_tasks(work, name) or ()) if name.endswith(ANEW) else ():
+            void[task.table].update(task.supersedes)
     return void
 
 
@@ -87,13 +100,13 @@ def batch_result(work: Workplace, name: str) -> BatchResult | None:
     return None if text is None else batch_result_from_json(text, path)
 
 
-def load_result(work: Workplace, name: str) -> SnapshotResult | None:
-    path = work.landing.location(f"{LOADS}/{name}/manifest.json")
+def loaded_tasks(work: Workplace, name: str) -> list[SnapshotTask] | None:
+    """Of the tables that a load has given contents; None for a load that has not ended."""
+    path, order = (work.landing.location(f"{LOADS}/{name}/{file}.json") for file in ("manifest", "spec"))
     text = work.landing.read_text(path)
-    return None if text is None else snapshot_result_from_json(text, path)
-
-
-def load_tasks(work: Workplace, name: str) -> tuple[SnapshotTask, ...]:
-    path = work.landing.location(f"{LOADS}/{name}/spec.json")
-    spec = spec_from_json(work.landing.read_text(path) or "", path)
-    return spec.tables  # type: ignore[return-value]
+    if text is None:
+        return None
+    loaded = {done.table for done in snapshot_result_from_json(text, path).tables if done.state == "applied"}
+    spec = spec_from_json(work.landing.read_text(order) or "", order)
+    assert isinstance(spec, SnapshotSpec), "a load's order"
+    return [task for task in spec.tables if task.table in loaded]

@@ -30,11 +30,12 @@ def write_reading(work: Workplace, resetlogs_id: int, scn: int, dictionary: Mapp
 
 def readings(work: Workplace, resetlogs_id: int, start: int, end: int | None = None) -> Iterator[list[DictionaryTable]]:
     """Those read at an SCN in [start, end) of the incarnation, the newest first; without an end, also in later ones."""
-    found = []
-    for name in work.landing.names(FOLDER):
+    found, names = [], work.landing.names(FOLDER)
+    older = {name for name in names if "-" not in name}
+    if older and not is_only_one(work):
+        names = [name for name in names if name not in older]
+    for name in names:
         incarnation, _, scn = name.removesuffix(".json").rpartition("-")
-        if not incarnation and not is_only_one(work):
-            continue
         place = int(incarnation or resetlogs_id), int(scn)
         if (resetlogs_id, start) <= place and (end is None or place < (resetlogs_id, end)):
             found.append((place, name))

@@ -9,8 +9,8 @@ from pipelines.ledger import Lease, TableEntry
 from pipelines.manifest import Manifest
 from pipelines.schema import derive, version_to_json
 from pipelines.scn import Scn
-from pipelines.steps.outcomes import ANEW, LOADS, Void, load_result, load_tasks, scn_of, superseded
-from pipelines.steps.versions import concerns, incarnation_of, known_versions
+from pipelines.steps.outcomes import ANEW, LOADS, Void, loaded_at, loaded_tasks, scn_of, superseded
+from pipelines.steps.versions import concerns, known_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now, owner
 from pipelines.table import TableId, TableVersion
 
@@ -68,23 +68,20 @@ def heard_of(work: Workplace) -> set[str]:
 
 def take_up(work: Workplace, name: str, void: Void) -> None:
     """The tables as they were after that load, with the columns' ids under which it was written."""
-    result = load_result(work, name)
-    if result is None:
+    tasks = loaded_tasks(work, name)
+    if tasks is None:
         return
-    tasks = {task.table: task for task in load_tasks(work, name)}
-    for loaded in result.tables:
-        entry = work.ledger.table(work.name, loaded.table)
-        version, resetlogs_id = tasks[loaded.table].version, incarnation_of(tasks[loaded.table].app_id)
-        if entry is None or loaded.state != "applied" or name in void.get(loaded.table, ()):
+    for task in tasks:
+        entry = work.ledger.table(work.name, task.table)
+        resetlogs_id, scn = place = loaded_at(task, name)
+        if entry is None or name in void.get(task.table, ()) or (entry.place >= place and not task.supersedes):
             continue
-        if entry.place >= (resetlogs_id, result.scn) and not tasks[loaded.table].supersedes:
-            continue
-        record_ddl(work, loaded.table, work.landing.windows(), below=version.from_scn)
-        begin_anew(work, version)
+        record_ddl(work, task.table, work.landing.windows(), below=task.version.from_scn)
+        begin_anew(work, task.version)
         if entry.state != "snapshotting":
-            work.ledger.move_table(work.name, loaded.table, (entry.state,), "snapshotting", now=now())
-        work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
-        work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now(), resetlogs_id)
+            work.ledger.move_table(work.name, task.table, (entry.state,), "snapshotting", now=now())
+        work.ledger.move_table(work.name, task.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(scn))
+        work.ledger.complete_as(work.name, task.table, Scn(scn), now(), resetlogs_id)
     record_load(work, name)
 
 

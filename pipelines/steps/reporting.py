@@ -9,7 +9,8 @@ from pipelines.config import Pipeline
 from pipelines.land import Break
 from pipelines.ledger import Loss
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import correct_ledger, is_of_the_chain
+from pipelines.steps.correcting import correct_ledger
+from pipelines.steps.outcomes import is_of_the_chain
 from pipelines.steps.transactions import open_drops
 from pipelines.steps.workplace import Workplace, workplace
 

@@ -215,7 +215,9 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
         assert position is not None, "snapshot_begin has set it"
         for table in tables:
             check_stretch(work, TableId.parse(table), scn)
-        tasks = [load_task(work, TableId.parse(table), scn, position.resetlogs_id) for table in tables]
+        passed = beyond(work, (position.resetlogs_id, scn))
+        chosen = [TableId.parse(table) for table in tables]
+        tasks = [load_task(work, table, scn, position.resetlogs_id, passed.get(table, ())) for table in chosen]
         token = uuid.uuid4().hex
         base = f"{LOADS}/{load_name(scn, token, tasks)}"
         spec = SnapshotSpec(
@@ -242,7 +244,7 @@ def begun_from(work: Workplace, table: TableId) -> tuple[Any, ...]:
     return ("new",) if entry is None or entry.state == "snapshotting" else (entry.state,)
 
 
-def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int) -> SnapshotTask:
+def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supersedes: tuple[str, ...]) -> SnapshotTask:
     there = work.landing.read_snapshot(table, scn)
     if there is None:
         raise Terminal("the table was not read AS OF this SCN", cure="clear its read task", table=table, scn=scn)
@@ -258,7 +260,7 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int) -> S
         files=tuple(f"{path}/{file}" for file in there["files"]),
         rules=rules(work, table, (version,)),
         rows=there["row_count"],
-        supersedes=beyond(work, table, (resetlogs_id, scn)),
+        supersedes=supersedes,
     )
 
 

@@ -20,12 +20,12 @@ from pipelines.land import Break
 from pipelines.land.carried import CarriedRows, read_carried
 from pipelines.land.drops import Drop
 from pipelines.ledger import TableEntry
-from pipelines.steps.correcting import correct_ledger, drop_file, drops, is_of_the_chain, last_batch
+from pipelines.steps.correcting import correct_ledger, drop_file, drops, last_batch
 from pipelines.steps.leasing import take_apply_lease
+from pipelines.steps.outcomes import Place, is_of_the_chain
 from pipelines.steps.versions import app_id, known_versions
 from pipelines.steps.workplace import Workplace, now, workplace
 
-Place = tuple[int, int]  # incarnation and SCN, in the order of the chain
 Key = tuple[int, str, int]  # container, xid, start SCN
 
 

@@ -28,8 +28,8 @@ from pipelines.redo import Position
 from pipelines.schema import version_to_json
 from pipelines.scn import Scn
 from pipelines.steps.applying import catch_up, next_batch, resume
-from pipelines.steps.correcting import batch_name, correct_ledger, last_batch
-from pipelines.steps.outcomes import beyond, load_name
+from pipelines.steps.correcting import correct_ledger, last_batch
+from pipelines.steps.outcomes import batch_name, beyond, load_name
 from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import status
 from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_prepare, stretch_of
@@ -202,10 +202,10 @@ def test_an_order_to_load_names_what_has_passed_its_scn(beside: Beside, work: Wo
     beside.load(250)
     passed = beside.batch(beside.window(200, 300))
 
-    assert beyond(work, ORDERS, (FIRST, 220)) == (passed, f"{250:020d}-token{FIRST}")
-    assert beyond(work, ORDERS, (FIRST, 250)) == (passed,)
-    assert beyond(work, ORDERS, (FIRST, 299)) == ()
-    assert beyond(work, ORDERS, (SECOND, 10)) == ()
+    assert beyond(work, (FIRST, 220)).get(ORDERS, ()) == (passed, f"{250:020d}-token{FIRST}")
+    assert beyond(work, (FIRST, 250)).get(ORDERS, ()) == (passed,)
+    assert beyond(work, (FIRST, 299)).get(ORDERS, ()) == ()
+    assert beyond(work, (SECOND, 10)).get(ORDERS, ()) == ()
 
 
 def test_a_gap_moves_the_position_and_lets_the_table_live(beside: Beside, work: Workplace) -> None:
