@@ -30,6 +30,15 @@ OPERATIONS = {
 }  # fmt: skip
 
 
+def a_row(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
+    """One redo row of SHOP.T, or the beginning or end of a transaction."""
+    fixed = {"slice": 0, "ordinal": ordinal, "thread": 1, "rs_id": f"{ordinal:04d}", "ssn": 0, "scn": scn, "xid": "1.2.3"}
+    fixed |= {"con_id": 3, "con_name": "FREEPDB1", "operation_code": code, "rollback": False}
+    if code in (1, 2, 3):
+        fixed |= {"seg_owner": "SHOP", "table_name": "T", "object_id": 7, "row_id": "AAA", "sql_redo": "x"}
+    return {**fixed, **more}
+
+
 def land(folder: Path, start: int, end: int, rows: Iterable[Mapping[str, Any]]) -> LandedWindow:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "redo-x-0000.parquet"

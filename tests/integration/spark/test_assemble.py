@@ -23,7 +23,7 @@ from pipelines.batch import LandedWindow
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
-from tests.integration.spark.landing import land
+from tests.integration.spark.landing import a_row, land
 from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
@@ -143,22 +143,6 @@ def image(row: Any) -> tuple[Any, Any, Any, Any]:
     body = json.loads(row["sql_redo"])
     before, after = body.get("o"), body.get("n")
     return (row, before and int(before["1"]), after and int(after["1"]), after and after["2"])
-
-
-def a_row(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
-    change = code in (1, 2, 3)
-    named = {"seg_owner": "SHOP", "table_name": "T", "object_id": 7, "row_id": "AAA", "sql_redo": "x"} if change else {}
-    fixed = {
-        "slice": 0,
-        "ordinal": ordinal,
-        "thread": 1,
-        "rs_id": f"{ordinal:04d}",
-        "ssn": 0,
-        "scn": scn,
-        "xid": "1.2.3",
-        "con_id": 3,
-    }
-    return {**fixed, "con_name": "FREEPDB1", "operation_code": code, "rollback": False, **named, **more}
 
 
 def of_t(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:

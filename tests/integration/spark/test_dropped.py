@@ -12,26 +12,9 @@ from pipelines.assemble.subjects import Subject
 from pipelines.batch import CARRIED_IN, Dropped
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
-from tests.integration.spark.landing import land
+from tests.integration.spark.landing import a_row, land
 
 pytestmark = pytest.mark.spark
-
-
-def a_row(ordinal: int, scn: int, code: int, xid: str, **more: Any) -> dict[str, Any]:
-    named = (
-        {"seg_owner": "SHOP", "table_name": "T", "object_id": 7, "row_id": f"R{ordinal}", "sql_redo": "x"} if code < 4 else {}
-    )
-    fixed = {
-        "slice": 0,
-        "ordinal": ordinal,
-        "thread": 1,
-        "rs_id": f"{ordinal:04d}",
-        "ssn": 0,
-        "scn": scn,
-        "xid": xid,
-        "con_id": 3,
-    }
-    return {**fixed, "con_name": "FREEPDB1", "operation_code": code, "rollback": False, **named, **more}
 
 
 def batch(spark: Any, folder: Path, dropped: Dropped, *rows: dict[str, Any]) -> tuple[Assembled, dict[int, str]]:
@@ -51,8 +34,8 @@ def test_undo_without_its_sequence_is_the_dropped_transactions_although_none_of_
     unknown = "1.2.4294967295"
     found, fates = batch(
         spark, tmp_path, Dropped(3, "1.2.3", 50),
-        a_row(0, 110, 2, unknown, rollback=True), a_row(1, 111, 36, unknown),
-        a_row(2, 120, 1, "4.5.6"), a_row(3, 121, 7, "4.5.6"),
+        a_row(0, 110, 2, xid=unknown, rollback=True), a_row(1, 111, 36, xid=unknown),
+        a_row(2, 120, 1, xid="4.5.6"), a_row(3, 121, 7, xid="4.5.6"),
     )  # fmt: skip
 
     assert fates == {0: "dropped", 2: "applied"}
@@ -63,8 +46,8 @@ def test_undo_without_its_sequence_is_the_dropped_transactions_although_none_of_
 def test_a_parallel_server_is_dropped_with_its_coordinator_even_where_it_does_not_name_it(spark: Any, tmp_path: Path) -> None:
     found, fates = batch(
         spark, tmp_path, Dropped(3, "9.9.9", 50, servers=("5.5.5",)),
-        a_row(0, 110, 1, "5.5.5"), a_row(1, 111, 1, "6.6.6", pxid="9.9.9"), a_row(2, 112, 1, "9.9.9", pxid="9.9.9"),
-        a_row(3, 120, 7, "5.5.5"), a_row(4, 120, 7, "6.6.6"), a_row(5, 120, 7, "9.9.9"),
+        a_row(0, 110, 1, xid="5.5.5"), a_row(1, 111, 1, xid="6.6.6", pxid="9.9.9"), a_row(2, 112, 1, xid="9.9.9", pxid="9.9.9"),
+        a_row(3, 120, 7, xid="5.5.5"), a_row(4, 120, 7, xid="6.6.6"), a_row(5, 120, 7, xid="9.9.9"),
     )  # fmt: skip
 
     assert fates == {0: "dropped", 1: "dropped", 2: "dropped"}
@@ -74,8 +57,8 @@ def test_a_parallel_server_is_dropped_with_its_coordinator_even_where_it_does_no
 
 def test_what_had_the_xid_before_is_applied(spark: Any, tmp_path: Path) -> None:
     found, fates = batch(
-        spark, tmp_path, Dropped(3, "1.2.3", 150), a_row(0, 110, 1, "1.2.3"), a_row(1, 120, 7, "1.2.3"),
-        a_row(2, 160, 1, "1.2.3", con_id=4, con_name="OTHER"),
+        spark, tmp_path, Dropped(3, "1.2.3", 150), a_row(0, 110, 1, xid="1.2.3"), a_row(1, 120, 7, xid="1.2.3"),
+        a_row(2, 160, 1, xid="1.2.3", con_id=4, con_name="OTHER"),
     )  # fmt: skip
 
     assert fates == {0: "applied"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from time import monotonic
 
 import oracledb
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from pipelines.standin.interface import OraError
 from pipelines.standin.serve import standin
 from tests.integration.standin.mining_client import add, failure, query, run, start
+from tests.waiting import wait_until
 
 DEADLINE = 20.0
 CONTENTS = "SELECT COUNT(*) FROM v$logmnr_contents"
@@ -42,12 +42,6 @@ def dba(oracle):
 def miner(oracle):
     with oracle.connect(oracle.capture_user, instance_name="FREE1") as connection:
         yield connection
-
-
-def eventually(question, wanted):
-    ends = monotonic() + DEADLINE
-    while (answer := question()) != wanted:
-        assert monotonic() < ends, f"still {answer}, not {wanted}"
 
 
 def sequences(connection, thread=1):
@@ -83,7 +77,7 @@ class TestArchiver:
         oracle.misbehave.stick_archiver()
         with ThreadPoolExecutor() as pool:
             writing = pool.submit(fill, shop, 60)
-            eventually(lambda: query(dba, "SELECT log_switch_wait FROM v$instance"), [("ARCHIVE LOG",)])
+            wait_until(lambda: query(dba, "SELECT log_switch_wait FROM v$instance") == [("ARCHIVE LOG",)])
 
             assert not writing.done()
             assert query(dba, "SELECT archiver FROM v$instance") == [("FAILED",)]

@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import PIPE, Popen
 from subprocess import run as run_process
-from time import monotonic, sleep
 
 import oracledb
 import pytest
@@ -19,6 +18,7 @@ from pipelines.standin.control import LeverFailed, pull_lever
 from pipelines.standin.misbehave import levers
 from pipelines.standin.serve import standin
 from tests.integration.standin.mining_client import add, archived, failure, query, run, start
+from tests.waiting import wait_until
 
 DEADLINE = 30.0
 CONTENTS = "SELECT scn FROM v$logmnr_contents"
@@ -40,6 +40,14 @@ def oracle():
 def miner(oracle):
     with oracle.connect(oracle.capture_user) as connection:
         yield connection
+
+
+def answers(oracle):
+    try:
+        oracle.connect("SHOP").close()
+    except oracledb.Error:
+        return False
+    return True
 
 
 def mined(connection):
@@ -127,14 +135,7 @@ class TestNetwork:
     def test_a_lever_pulled_for_some_seconds_ends_by_itself(self, oracle):
         oracle.misbehave.pull("stop-listener", seconds=0.3)
         refused = failure(oracle.connect, "SHOP").full_code
-        ends = monotonic() + DEADLINE
-        while True:
-            try:
-                oracle.connect("SHOP").close()
-                break
-            except oracledb.Error:
-                assert monotonic() < ends
-                sleep(0.02)
+        wait_until(lambda: answers(oracle))
 
         assert refused == "DPY-6005"
 
@@ -209,11 +210,8 @@ class TestControl:
         ready = tmp_path / "port"
         started = Popen([*command, "start", "--port", "0", "--port-file", ready, "--data", tmp_path / "data"], stdout=PIPE)
         try:
-            ends = monotonic() + DEADLINE
-            while not ready.exists():
-                assert monotonic() < ends
-                assert started.poll() is None
-                sleep(0.02)
+            wait_until(lambda: ready.exists() or started.poll() is not None)
+            assert started.poll() is None
             dsn = f"localhost:{ready.read_text().strip()}/FREE"
             pulled = run_process(
                 [*command, "misbehave", "refuse-clients", "code=12528", "--data", tmp_path / "data"], check=True

@@ -5,13 +5,13 @@ import os
 import signal
 import sys
 import threading
-import time
 
 import psutil
 import pytest
 
 from pipelines.demo import processes
 from pipelines.demo.processes import ChildDied, Crew, stop_leftovers
+from tests.waiting import wait_until
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
 FAMILY = "import subprocess, sys, time; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']); time.sleep(60)"
@@ -29,13 +29,6 @@ def start(crew, tmp_path, code, **options):
     return crew.start("worker", [sys.executable, "-c", code], os.environ, tmp_path, **options)
 
 
-def eventually(condition, seconds=15):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def alive(process):
     """An orphan that nobody has waited for is still listed, as a zombie."""
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
@@ -44,7 +37,7 @@ def alive(process):
 def test_stopping_ends_a_process_with_its_children(crew, tmp_path):
     child = start(crew, tmp_path, FAMILY)
     leader = psutil.Process(child.process.pid)
-    eventually(leader.children)
+    wait_until(leader.children)
     family = [leader, *leader.children()]
 
     crew.stop()
@@ -55,7 +48,7 @@ def test_stopping_ends_a_process_with_its_children(crew, tmp_path):
 
 def test_a_process_that_ignores_sigterm_is_killed_after_the_deadline(crew, tmp_path):
     child = start(crew, tmp_path, STUBBORN)
-    eventually(lambda: "ready" in child.log.read_text())
+    wait_until(lambda: "ready" in child.log.read_text())
 
     crew.stop()
 

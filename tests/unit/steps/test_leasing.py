@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import replace
 from datetime import timedelta
 
@@ -17,6 +16,7 @@ from pipelines.steps import leasing
 from pipelines.steps.applying import record_apply
 from pipelines.steps.leasing import kept_lease, take_apply_lease
 from pipelines.steps.workplace import now, workplace
+from tests.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -56,13 +56,6 @@ def leave_manifest(pipeline):
 def take_over(pipeline, owner="somebody else", after_seconds=3600):
     with workplace(pipeline) as work:
         return work.ledger.lease("apply/shop", owner, 60, now() + timedelta(seconds=after_seconds))
-
-
-def wait_until(happened, seconds=20):
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.01)
 
 
 def lost(check):

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from pipelines.standin.interface import OraError
 from pipelines.standin.redo_file import Op
 from tests.unit.standin.engine.engine_world import changes, code_of, logon, run
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -26,10 +26,7 @@ def pool():
 
 def waiting(session, future: Future):
     """Until the session's call waits for another transaction."""
-    deadline = time.monotonic() + 10
-    while session.waiting_for is None and not future.done():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    wait_until(lambda: session.waiting_for is not None or future.done())
     assert not future.done(), future.result()
 
 
