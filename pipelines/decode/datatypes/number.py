@@ -49,10 +49,24 @@ def _checked_scale(oracle_type: OracleType, rule: Rule) -> int:
 def cast(texts: pa.StringArray, target: pa.DataType) -> Cast:
     if target == pa.string():
         return _as_text(texts)
-    try:
-        return Cast(texts.cast(target))
-    except pa.ArrowInvalid:
-        return cast_each(texts, lambda text: _fitting(text, target), target)
+    if _is_exact_in_arrow(texts, target.scale):
+        try:
+            return Cast(texts.cast(target))
+        except pa.ArrowInvalid:
+            pass  # one of them does not fit: which, and why, is found one by one
+    return cast_each(texts, lambda text: _fitting(text, target), target)
+
+
+def _is_exact_in_arrow(texts: pa.StringArray, scale: int) -> bool:
+    """Arrow's cast overflows without a word where digits times 10^scale pass 128 bits, and rounds what has an exponent."""
+    lengths = pc.binary_length(texts)
+    longest = pc.max(lengths).as_py() or 0
+    if longest + scale > MAX_DIGITS:
+        point = pc.find_substring(texts, ".")
+        whole = pc.max(pc.if_else(pc.less(point, 0), lengths, point)).as_py()
+        if longest > MAX_DIGITS or whole + scale > MAX_DIGITS:
+            return False
+    return not any(pc.any(pc.match_substring(texts, mark)).as_py() for mark in "Ee")
 
 
 def _fitting(text: str, target: pa.DataType) -> Decimal:

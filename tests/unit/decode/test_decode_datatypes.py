@@ -1,7 +1,7 @@
 """Types: what they become, how their literals and their internal bytes are read, and what is refused."""
 
 from datetime import datetime
-from decimal import Decimal
+from decimal import Context, Decimal
 
 import pyarrow as pa
 import pytest
@@ -15,6 +15,7 @@ from pipelines.errors import ConfigurationError, SchemaConflict
 from pipelines.table import OracleType
 from tests.unit.decode.redo_text import TYPES, datetime_bytes, number, number_bytes
 
+WIDE = Context(prec=400)
 TARGETS = {
     "NUMBER(10,2)": (OracleType("NUMBER", 22, 10, 2), None, "decimal(10,2)"),
     "NUMBER(5)": (OracleType("NUMBER", 22, 5, 0), None, "decimal(5,0)"),
@@ -145,6 +146,21 @@ def test_every_number_that_fits_survives_as_literal_and_as_internal_bytes(values
 
     assert family.cast(literals, target).values.to_pylist() == values
     assert family.internal(octets, target, "AL32UTF8").values.to_pylist() == values
+
+
+@pytest.mark.parametrize(("text", "scale"), [("9" * 39, 0), ("7" * 29, 10), ("4" * 30, 10)])
+def test_a_number_beyond_128_bits_is_told_and_not_taken_for_another(text, scale):
+    assert cast("NUMBER", ["1", text, f"-{text}"], scale)[0] == [Decimal(1), None, None]
+
+
+@given(st.integers(-(10**40) + 1, 10**40 - 1), st.integers(-60, 60), st.sampled_from([0, 2, 10, 38]))
+def test_any_number_of_oracle_is_read_exactly_or_refused_as_literal_and_as_internal_bytes(mantissa, exponent, scale):
+    value, family, target = Decimal(f"{mantissa}E{exponent}"), family_of(TYPES["NUMBER"]), pa.decimal128(38, scale)
+    literal = family.cast(pa.array([number(value), "0"]), target).values[0].as_py()
+    octets = family.internal(pa.array([number_bytes(value)]), target, "AL32UTF8").values[0].as_py()
+
+    fits = value == value.quantize(Decimal(1).scaleb(-scale), context=WIDE) and abs(value) < Decimal(10) ** (38 - scale)
+    assert (literal, octets) == ((value, value) if fits else (None, None))
 
 
 @given(st.integers(-(10**38) + 1, 10**38 - 1), st.integers(-120, 60))
