@@ -7,8 +7,10 @@ variables), and `${NAME}` in any text is taken from the environment.
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -160,13 +162,11 @@ class Pipeline(Settings):
 
     @model_validator(mode="after")
     def no_two_alike(self) -> Pipeline:
-        for what in ("id", "path"):
-            seen: set[object] = set()
-            for table in self.tables:
-                value = getattr(table, what)
-                if value in seen:
-                    raise ValueError(f"{value} is named twice in tables")
-                seen.add(value)
+        seen: set[TableId] = set()
+        for table in self.tables:
+            if table.id in seen:
+                raise ValueError(f"{table.id} is named twice in tables")
+            seen.add(table.id)
         return self
 
     def table(self, table: TableId) -> Table:
@@ -189,8 +189,8 @@ class Configuration(Settings):
     def name_them(cls, value: Any) -> Any:
         if isinstance(value, dict) and isinstance(value.get("pipelines"), dict):
             for name, body in value["pipelines"].items():
-                if isinstance(body, dict):
-                    body.setdefault("name", name)
+                if isinstance(body, dict) and body.setdefault("name", name) != name:
+                    raise ValueError(f"{name}: a pipeline has one name, and {body['name']!r} is another")
         return value
 
     @field_validator("pipelines")
@@ -200,6 +200,16 @@ class Configuration(Settings):
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", name):
                 raise ValueError(f"{name!r}: a pipeline's name is letters, digits and _, and begins with a letter")
         return value
+
+    @model_validator(mode="after")
+    def no_target_in_another(self) -> Configuration:
+        """VACUUM of a Delta table removes what lies below its folder and is not its own."""
+        of_tables = ((p.target(t.id), f"{p.name}: {t.id}") for p in self.pipelines.values() for t in p.tables)
+        targets = sorted((posixpath.normpath(target).split("/"), table) for target, table in of_tables)
+        for (outer, one), (inner, other) in pairwise(targets):
+            if inner[: len(outer)] == outer:
+                raise ValueError(f"{'/'.join(inner)} would be written for {one} and {other}; give each a folder of its own")
+        return self
 
 
 def expand(node: Any, environment: Mapping[str, str], where: str, findings: list[Finding]) -> Any:
