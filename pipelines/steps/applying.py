@@ -24,7 +24,7 @@ from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
 from pipelines.steps.correcting import NOT_LOADED, correct_ledger, drops, last_batch, not_read, write_down
 from pipelines.steps.leasing import renewed, take_apply_lease
-from pipelines.steps.outcomes import BATCHES, batch_name, batch_result, end_of, superseded
+from pipelines.steps.outcomes import BATCHES, attempt_of, batch_name, batch_result, end_of, superseded
 from pipelines.steps.transactions import in_force
 from pipelines.steps.versions import app_id, history, record_derived, table_task
 from pipelines.steps.workplace import HANDOVER, Workplace, now, owner, read_order, read_outcome, workplace
@@ -43,7 +43,7 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
             return {"batch": None, "tables": [], "start": 0, "end": 0, "reason": "every landed window is applied"}
         spec = replace(spec, lease=lease.token)
         name = spec.manifest.rsplit("/", 2)[-2]
-        path = work.landing.write_text(f"batches/{name}/spec-{spec.token}.json", to_json(spec))
+        path = work.landing.write_text(f"{BATCHES}/{name}/spec-{attempt_of(spec.token)}.json", to_json(spec))
         work.ledger.prepare_batch(work.name, name, spec.scns, path, now=now(), lease=lease)
         live = [str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start]
         return {"batch": path, "tables": live, "start": spec.start, "end": spec.end, "reason": f"{len(spec.windows)} window(s)"}
@@ -116,8 +116,8 @@ def batch_of(
         app, target = app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table)
         tasks.append(table_task(work, past, app, target, hold, at_least.get(entry.table)))
     token = uuid.uuid4().hex if only is None else f"{only}:{uuid.uuid4().hex}"
-    name = batch_name(resetlogs_id, start, end, token if only else "")
-    folder = work.landing.location(f"batches/{name}")
+    name = batch_name(resetlogs_id, start, end, attempt_of(token) if only else "")
+    folder = work.landing.location(f"{BATCHES}/{name}")
     return BatchSpec(
         pipeline=work.name,
         resetlogs_id=resetlogs_id,
@@ -126,7 +126,7 @@ def batch_of(
         token=token,
         windows=tuple(LandedWindow(m.name, m.start, m.end, work.landing.files_of(m)) for m in windows),
         tables=tuple(tasks),
-        carry_out=f"{folder}/carry-{token.rpartition(':')[2]}",
+        carry_out=f"{folder}/carry-{attempt_of(token)}",
         manifest=f"{folder}/manifest.json",
         carry_in=carried.carry_files if carried else (),
         open_in=carried.open_transactions if carried else (),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote
 
 from pipelines.batch import (
     BatchResult,
@@ -39,9 +38,14 @@ def scn_of(load: str) -> int:
 
 
 def batch_name(resetlogs_id: int, start: int, end: int, catch_up: str = "") -> str:
-    """A catch-up has its token in its name: the same range may be caught up again after another hold."""
+    """A catch-up has its attempt in its name: the same range may be caught up again after another hold."""
     name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
-    return f"{name}-{quote(catch_up.replace(':', '-'), safe='$#')}" if catch_up else name
+    return f"{name}-{catch_up}" if catch_up else name
+
+
+def attempt_of(token: str) -> str:
+    """What of an order's token is its own, and fits every path; a catch-up's begins with its table."""
+    return token.rpartition(":")[2]
 
 
 def is_of_the_chain(batch: str) -> bool:

@@ -97,7 +97,7 @@ def read_side(work: Workplace, oracle: Source, table: TableId, token: str, repor
     report(f"reading {table} AS OF SCN {scn}")
     columns, rows, rowid = columns_of(found, version), work.pipeline.source.fetch_rows, version.key_kind == "rowid"
     answers = read_snapshot(oracle, columns, scn, rows, container=container, rowid=rowid)
-    file = f"verify/{token}/{table}.parquet"
+    file = f"verify/{token}/{found.object_id}.parquet"
     work.landing.write_rows(file, answers)
     path = work.landing.location(file)
     return CompareTask(table, work.pipeline.target(table), version, (path,), int(scn), rules(work, table, (version,)))

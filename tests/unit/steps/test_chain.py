@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -23,13 +24,14 @@ from pipelines.config import Pipeline
 from pipelines.errors import InvariantBroken, RedoLost, Terminal
 from pipelines.land import Break
 from pipelines.land.files import as_bytes
+from pipelines.ledger.tables import batches as batches_table
 from pipelines.manifest import DdlRow, Manifest, as_json
 from pipelines.redo import Position
 from pipelines.schema import version_to_json
 from pipelines.scn import Scn
 from pipelines.steps.applying import catch_up, next_batch, resume
 from pipelines.steps.correcting import correct_ledger, last_batch
-from pipelines.steps.outcomes import batch_name, beyond, load_name
+from pipelines.steps.outcomes import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
 from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import status
 from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_prepare, stretch_of
@@ -95,7 +97,7 @@ class Beside:
         names = tuple(w.name for w in windows)
         token = f"{ORDERS}:{catch_up}" if catch_up else "t"
         result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, (done,), open_now, carry)
-        name = batch_name(first.resetlogs_id, first.start, last.end, token if catch_up else "")
+        name = batch_name(first.resetlogs_id, first.start, last.end, catch_up)
         self.write(f"batches/{name}/manifest.json", to_json(result))
         return name
 
@@ -500,3 +502,12 @@ def test_a_gap_over_a_resetlogs_holds_a_table_that_was_read_behind_its_start(
     assert spec is not None
     hold = spec.tables[0].hold
     assert (None if hold is None else hold.error["code"]) == code
+
+
+def test_the_name_of_a_batch_fits_the_ledger_and_every_path() -> None:
+    longest = TableId("O" * 128, "T/" * 64)
+    name = batch_name(2**31, 2**63, 2**63, attempt_of(f"{longest}:{uuid4().hex}"))
+
+    assert len(name) <= batches_table.c.name.type.length
+    assert not is_of_the_chain(name)
+    assert end_of(name) == (2**31, 2**63)
