@@ -7,6 +7,7 @@ writer can do, and then in the window's own folder; a crash between the two is m
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -120,8 +121,8 @@ class Landing:
         holder = self._files.read_json(layout.chain_file(place))
         if holder is not None and is_break(holder):
             self._files.create(layout.break_file(place), as_bytes(holder))
-        elif holder is not None:
-            self._files.create(layout.manifest_file(from_json(holder, place).name), as_bytes(holder))
+        elif holder is not None and self.read_manifest(name := from_json(holder, place).name) is None:
+            self._files.create(layout.manifest_file(name), as_bytes(holder))
 
     def _mend_last(self) -> None:
         """The same for the end of the chain, so that nobody plans its place once more."""
@@ -182,9 +183,7 @@ class Landing:
 
     def chain_end(self) -> Position | None:
         """Where the chain goes on: behind its last window, or where its last break leads. None when nothing is landed."""
-        self._mend_last()
-        last = self.last_window()
-        ends = [] if last is None else [Position(last.dbid, last.resetlogs_id, Scn(last.end))]
+        ends = [Position(last.dbid, last.resetlogs_id, Scn(last.end)) for last in self.last_windows(1)]
         ends += [found.end for found in self.breaks()[-1:]]
         return max(ends, key=lambda end: (end.resetlogs_id, end.scn), default=None)
 
@@ -204,10 +203,11 @@ class Landing:
         folder = self._files.location(f"{layout.WINDOWS}/{manifest.name}")
         return tuple(f"{folder}/{file}" for file in manifest.files)
 
-    def last_window(self) -> Manifest | None:
-        """The end of the chain, without reading what lies before it."""
-        found = (self.read_manifest(name) for name in reversed(self._files.names(layout.WINDOWS)))
-        return next((manifest for manifest in found if manifest is not None), None)
+    def last_windows(self, number: int) -> list[Manifest]:
+        """The newest ones, in the order of the chain, without reading what lies before them."""
+        self._mend_last()
+        found = map(self.read_manifest, reversed(self._files.names(layout.WINDOWS)))
+        return list(islice((manifest for manifest in found if manifest is not None), number))[::-1]
 
     def read_manifest(self, window_name: str) -> Manifest | None:
         """None when no such window is landed."""

@@ -79,6 +79,10 @@ class Batches(Door):
         with self._read() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
+    def applied_names(self, pipeline: str) -> set[str]:
+        with self._read() as connection:
+            return set(connection.execute(select(B.name).where(B.pipeline == pipeline, B.state == "applied")).scalars())
+
     def replace_open_transactions(
         self, pipeline: str, batch: str, transactions: Iterable[OpenTransaction], lease: Lease | None = None
     ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Executable, Table, select
@@ -22,16 +22,29 @@ class Door:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._writing = engine.execution_options(**{WRITING: True})
+        self._under_way: Connection | None = None
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """What is read and written in the block is one transaction; so is what it costs to make it durable."""
+        with told(self._engine), self._writing.begin() as self._under_way:
+            try:
+                yield
+            finally:
+                self._under_way = None
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
-        with told(self._engine), self._engine.begin() as connection:
+        with told(self._engine), self._joined(self._engine) as connection:
             yield connection
+
+    def _joined(self, engine: Engine) -> AbstractContextManager[Connection]:
+        return engine.begin() if self._under_way is None else nullcontext(self._under_way)
 
     @contextmanager
     def _write(self, lease: Lease | None = None) -> Iterator[Connection]:
         """One transaction. With a lease, its row stays locked to the end, so that nobody takes over in between."""
-        with told(self._engine), self._writing.begin() as connection:
+        with told(self._engine), self._joined(self._writing) as connection:
             if lease is not None:
                 check_lease(connection, lease)
             yield connection

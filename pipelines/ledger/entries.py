@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.ledger.states import LANDED, BatchState, TableState, WindowState
+from pipelines.ledger.states import BatchState, TableState, WindowState
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import TableId
 
@@ -35,10 +35,6 @@ class WindowEntry:
     planned_at: datetime
     changed_at: datetime
     error: Json | None = None
-
-    @property
-    def is_landed(self) -> bool:
-        return self.state in LANDED
 
 
 @dataclass(frozen=True, slots=True)

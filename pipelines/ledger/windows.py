@@ -93,6 +93,12 @@ class Windows(Door):
         with self._read() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
+    def landed_names(self, pipeline: str) -> set[str]:
+        """Of all windows that have landed, applied ones too."""
+        with self._read() as connection:
+            found = select(W.name).where(W.pipeline == pipeline, W.state.in_(LANDED))
+            return set(connection.execute(found).scalars())
+
     def landed_since(self, pipeline: str, scn: int, limit: int | None = None) -> list[WindowEntry]:
         """Landed windows, applied ones too, with anything at or above `scn`, in the order of the chain."""
         query = select(t.windows).where(W.pipeline == pipeline, W.state.in_(LANDED), W.end_scn > scn)

@@ -24,9 +24,10 @@ NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "whe
 def correct_ledger(work: Workplace) -> None:
     """Bring the ledger to what lies written beside the data; only what it does not know is read. A ledger that was lost, or is
     an older copy, is made good by this."""
-    known = {entry.name for entry in work.ledger.windows(work.name) if entry.is_landed}
-    for manifest in work.landing.windows_unknown_to(known):
-        work.ledger.landed_as(work.name, manifest, now())
+    if news := work.landing.windows_unknown_to(work.ledger.landed_names(work.name)):
+        with work.ledger.at_once():
+            for manifest in news:
+                work.ledger.landed_as(work.name, manifest, now())
     position = proven_position(work)
     if position is not None and work.ledger.position(work.name) != position:
         work.ledger.correct_position(work.name, position, now())
@@ -87,12 +88,14 @@ def not_read(found: Break, table: TableId) -> RedoLost:
 
 def correct_batches(work: Workplace) -> int:
     """Write down, in the order in which they were applied, the batches the ledger does not know; how many there were."""
-    known = {entry.name for entry in work.ledger.batches(work.name, "applied")}
+    known = work.ledger.applied_names(work.name)
     found = [(name, batch_result(work, name)) for name in work.landing.names(BATCHES) if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
-    void = superseded(work) if unknown else {}
-    for result, name in sorted(unknown, key=lambda u: (u[0].resetlogs_id, u[0].start, u[0].end)):
-        write_down(work, result, name, void)
+    if unknown:
+        void = superseded(work)
+        with work.ledger.at_once():
+            for result, name in sorted(unknown, key=lambda u: (u[0].resetlogs_id, u[0].start, u[0].end)):
+                write_down(work, result, name, void)
     return len(unknown)
 
 

@@ -76,7 +76,7 @@ def landed_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
                 "hash": m.row_hash,
                 "account": accounts.get(m.name),
             }
-            for m in work.landing.windows()[-limit:]
+            for m in work.landing.last_windows(limit)
         ]
 
 

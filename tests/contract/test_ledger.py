@@ -223,7 +223,7 @@ def test_a_landed_window_is_told_instead_of_planned_anew(ledger, capture):
 
     told = plan(ledger, capture, 100, 300)
 
-    assert told.is_landed
+    assert ledger.landed_names("shop") == {told.name}
     assert told.name == name(100, 200)
     assert ledger.window("shop", name(100, 300)) is None
 
@@ -379,6 +379,7 @@ def test_a_batch_is_prepared_once_and_applied_once(ledger):
     assert applied is not None
     assert (applied.state, applied.result, applied.scns) == ("applied", {"rows": 5}, scns(100, 300))
     assert ledger.batches("shop", "applied", limit=1) == [applied]
+    assert ledger.applied_names("shop") == {"b1"}
 
 
 def test_a_batch_name_stands_for_one_range(ledger):
@@ -392,6 +393,20 @@ def test_an_applied_batch_is_rebuilt_from_its_manifest(ledger):
     assert ledger.applied_as("shop", "b1", scns(100, 300), "specs/b1.json", {"rows": 5}, NOW)
     assert not ledger.applied_as("shop", "b1", scns(100, 300), "specs/b1.json", {"rows": 5}, NOW)
     assert [b.state for b in ledger.batches("shop")] == ["applied"]
+
+
+def test_what_is_written_at_once_is_there_whole_or_not_at_all(ledger):
+    def write(*ends):
+        with ledger.at_once():
+            for end in ends:
+                ledger.applied_as("shop", "b1", scns(100, end), "specs/b1.json", {}, NOW)
+                assert ledger.applied_names("shop") == {"b1"}
+
+    with pytest.raises(InvariantBroken):
+        write(300, 400)
+    assert ledger.applied_names("shop") == set()
+    write(300)
+    assert ledger.applied_names("shop") == {"b1"}
 
 
 def test_open_transactions_are_those_of_the_last_batch(ledger):
