@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
@@ -11,32 +10,9 @@ import pyarrow as pa
 import pytest
 
 from pipelines.standin.interface import ColumnInfo, OraError
-from pipelines.standin.wire.server import Listener
-from tests.integration.standin.wire_fake import PASSWORD, SERVICE, USER, FakeInstance, batch, number, rows, text
+from tests.integration.standin.wire_fake import FakeInstance, batch, number, rows, text
 
 SQL = "select * from t"
-
-
-@pytest.fixture(scope="module")
-def instance() -> FakeInstance:
-    return FakeInstance()
-
-
-@pytest.fixture(scope="module")
-def listener(instance: FakeInstance) -> Iterator[Listener]:
-    with Listener(instance) as listener:
-        yield listener
-
-
-@pytest.fixture
-def connection(listener: Listener) -> Iterator[oracledb.Connection]:
-    with oracledb.connect(user=USER, password=PASSWORD, dsn=listener.dsn(SERVICE)) as connection:
-        yield connection
-
-
-@pytest.fixture
-def cursor(connection: oracledb.Connection) -> oracledb.Cursor:
-    return connection.cursor()
 
 
 def shows(instance: FakeInstance, columns: list[ColumnInfo], *arrays: pa.Array) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -14,30 +13,7 @@ from hypothesis import strategies as st
 
 from pipelines.standin.binds import scan_binds, statement_kind
 from pipelines.standin.interface import Called, Done, OraError
-from pipelines.standin.wire.server import Listener
-from tests.integration.standin.wire_fake import PASSWORD, SERVICE, USER, FakeInstance, batch, number, rows, text
-
-
-@pytest.fixture(scope="module")
-def instance() -> FakeInstance:
-    return FakeInstance()
-
-
-@pytest.fixture(scope="module")
-def listener(instance: FakeInstance) -> Iterator[Listener]:
-    with Listener(instance) as listener:
-        yield listener
-
-
-@pytest.fixture
-def connection(listener: Listener) -> Iterator[oracledb.Connection]:
-    with oracledb.connect(user=USER, password=PASSWORD, dsn=listener.dsn(SERVICE)) as connection:
-        yield connection
-
-
-@pytest.fixture
-def cursor(connection: oracledb.Connection) -> oracledb.Cursor:
-    return connection.cursor()
+from tests.integration.standin.wire_fake import PASSWORD, SERVICE, USER, batch, number, rows, text
 
 
 def failure(call, *args, **kwargs):

@@ -1,0 +1,33 @@
+"""The wire protocol by itself: the driver on a listener with no database behind it, which answers as a test tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import oracledb
+import pytest
+
+from pipelines.standin.wire.server import Listener
+from tests.integration.standin.wire_fake import PASSWORD, SERVICE, USER, FakeInstance
+
+
+@pytest.fixture(scope="module")
+def instance() -> FakeInstance:
+    return FakeInstance()
+
+
+@pytest.fixture(scope="module")
+def listener(instance: FakeInstance) -> Iterator[Listener]:
+    with Listener(instance) as listener:
+        yield listener
+
+
+@pytest.fixture
+def connection(listener: Listener) -> Iterator[oracledb.Connection]:
+    with oracledb.connect(user=USER, password=PASSWORD, dsn=listener.dsn(SERVICE)) as connection:
+        yield connection
+
+
+@pytest.fixture
+def cursor(connection: oracledb.Connection) -> oracledb.Cursor:
+    return connection.cursor()
