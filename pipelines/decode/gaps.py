@@ -85,7 +85,7 @@ _UPDATE = re.compile(rf"update {_TABLE}(?: a)? set ")
 _DELETE = re.compile(rf"delete from {_TABLE}(?: a)?")
 _NAME = re.compile(r'"([^"]+)"')
 
-# Masks under which the text of a date reads as ISO: the first is the one that mining pins, SYYYY keeps the sign of BC.
+# Masks under which the text of a date reads as ISO: mining pins SYYYY, which keeps the sign of BC, and once pinned YYYY.
 # Under another one, day and month could be taken for each other.
 _MASK = re.compile(r"', 'S?YYYY-MM-DD HH24:MI:SS(?:\.FF[1-9]?)?'\)")
 

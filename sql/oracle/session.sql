@@ -1,11 +1,12 @@
 -- Settings and facts of one session.
 
 -- name: pin_session
--- LogMiner writes dates and numbers into SQL_REDO by the mining session's own formats; the default loses the time of day.
+-- LogMiner writes dates and numbers into SQL_REDO by the mining session's own formats; the default loses the time of day,
+-- and YYYY the sign of a year before Christ.
 ALTER SESSION SET
-  NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS'
-  NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF9'
-  NLS_TIMESTAMP_TZ_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF9 TZH:TZM'
+  NLS_DATE_FORMAT = 'SYYYY-MM-DD HH24:MI:SS'
+  NLS_TIMESTAMP_FORMAT = 'SYYYY-MM-DD HH24:MI:SS.FF9'
+  NLS_TIMESTAMP_TZ_FORMAT = 'SYYYY-MM-DD HH24:MI:SS.FF9 TZH:TZM'
   NLS_NUMERIC_CHARACTERS = '.,'
   NLS_DATE_LANGUAGE = 'AMERICAN'
   NLS_CALENDAR = 'GREGORIAN'

@@ -20,7 +20,7 @@ from pipelines.table import OracleType
 TYPE = pa.timestamp("us")
 _MAX_FRACTION = 6
 _SECONDS, _NANOSECONDS = len("2026-03-29 01:30:00"), len("2026-03-29 01:30:00.123456000")
-# SYYYY leaves a blank for the sign.
+# SYYYY leaves a blank for the sign; landings from before it was pinned have none.
 _PINNED = re.compile(r" ?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _FIRST = pa.scalar(datetime(1, 1, 1), TYPE)
 
@@ -48,11 +48,19 @@ def cast(texts: pa.StringArray, _target: pa.DataType) -> Cast:
 def _cast_all(texts: pa.StringArray) -> pa.Array | None:
     """All at once if all are written alike; Arrow reads up to six decimals, and would take a date without time, too."""
     lengths = np.unique(pc.drop_null(pc.binary_length(texts)).to_numpy())
-    if len(lengths) == 0 or (len(lengths) == 1 and lengths[0] == _SECONDS):
+    if len(lengths) == 0:
         return texts.cast(TYPE)
-    if len(lengths) > 1 or lengths[0] != _NANOSECONDS or not pc.all(pc.ends_with(texts, "000")).as_py():
+    blank = int(pc.all(pc.starts_with(texts, " ")).as_py())
+    if len(lengths) > 1 or lengths[0] - blank not in (_SECONDS, _NANOSECONDS):
         return None
-    return pc.utf8_slice_codeunits(texts, 0, _NANOSECONDS - 3).cast(TYPE)
+    end = _SECONDS
+    if lengths[0] - blank == _NANOSECONDS:
+        if not pc.all(pc.ends_with(texts, "000")).as_py():
+            return None
+        end = _NANOSECONDS - 3
+    if lengths[0] == end:
+        return texts.cast(TYPE)
+    return pc.binary_slice(texts.cast(pa.binary()), blank, blank + end).cast(pa.string()).cast(TYPE)
 
 
 def parse_datetime(text: str) -> datetime:

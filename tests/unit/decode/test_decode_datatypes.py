@@ -203,6 +203,7 @@ def test_timestamps_are_read_to_the_microsecond():
 
     expected = [datetime(2026, 3, 29, 1, 30, 0, 123456), None, datetime(1, 1, 1, 0, 0, 0, 1)]
     assert cast("TIMESTAMP", texts) == (expected, {})
+    assert cast("TIMESTAMP", [None if t is None else f" {t}" for t in texts]) == (expected, {})
     assert cast("TIMESTAMP", [*texts, "2026-03-29 01:30:00.5", "2026-03-29 01:30:00"])[0] == [
         *expected, datetime(2026, 3, 29, 1, 30, 0, 500000), datetime(2026, 3, 29, 1, 30),
     ]  # fmt: skip
@@ -212,6 +213,7 @@ DATES_REFUSED = {
     "year 0": ("0000-01-01 00:00:00", "year 1 to 9999"),
     "all zeros": ("0000-00-00 00:00:00", "year 1 to 9999"),
     "before Christ": ("-4712-01-01 00:00:00", "before year 1"),
+    "before Christ, to the nanosecond": ("-4712-01-01 00:00:00.000000000", "before year 1"),
     "no such day": ("2026-02-30 00:00:00", "year 1 to 9999"),
     "five digits of year": ("12026-02-28 00:00:00", "pinned format"),
     "time of day lost": ("2026-02-28", "pinned format"),

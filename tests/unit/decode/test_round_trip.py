@@ -6,6 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from pipelines.decode.changes import decode_changes
 from pipelines.mine.mining import lower_case
 from pipelines.mine.pieces import PieceJoiner
 from pipelines.scn import Scn
+from pipelines.source.oracle import PINNED
 from pipelines.standin.engine.values import encoder_of
 from pipelines.standin.logminer.dictionary import ResolvedTable
 from pipelines.standin.logminer.literals import Nls
@@ -24,7 +26,7 @@ from pipelines.table import Column, OracleType, TableId, TableVersion
 from tests.unit.decode.redo_text import redo_batch
 from tests.unit.mine.mining_world import batch, redo
 
-NLS = Nls("YYYY-MM-DD HH24:MI:SS", "YYYY-MM-DD HH24:MI:SS.FF9")
+NLS = Nls(PINNED["NLS_DATE_FORMAT"], PINNED["NLS_TIMESTAMP_FORMAT"])
 # Our type, and the one the stand-in writes it by: national text comes as UNISTR, which may stand for any text.
 TYPES = {
     "number": (OracleType("NUMBER", precision=12, scale=2), SqlType("NUMBER", precision=12, scale=2)),
@@ -134,6 +136,20 @@ def test_any_values_of_any_names_come_back_however_they_are_cut(drawn, delimiter
         assert set(row["assigned"] or ()) == ({place_id(place) for place in new} if op is Op.UPDATE else set())
         if op is Op.UPDATE:
             assert set(row["missing"] or ()) == {place_id(place) for place in range(len(kinds)) if place not in old}
+
+
+@pytest.mark.parametrize("kind", ["date", "timestamp"])
+def test_a_year_before_christ_is_told_and_not_taken_for_one_after(kind):
+    ours, theirs = TYPES[kind]
+    resolved = ResolvedTable("S", "T", {1: ("AT", theirs)}, 0, None)
+    ides_of_march = bytes([100, 100 - 44, 3, 15, 1, 1, 1])  # of 44 BC
+    text = TableText(resolved, Layout(NLS)).redo(Op.INSERT, {}, {1: ides_of_march}, "", rollback=False)
+    version = TableVersion(TableId("S", "T"), Scn(1), 1, 1, (Column(11, "AT", ours, 1),), (), 12)
+
+    (row,) = decode_changes(redo_batch((1, text)), version, {}).to_pylist()
+
+    assert row["n11"] is None
+    assert "is before year 1" in row["error"]
 
 
 def test_pieces_that_end_inside_a_doubled_quote_or_before_a_character_of_four_bytes_are_joined_to_the_text():
