@@ -37,7 +37,9 @@ class Tally:
         self._logs = logs.logs
         self._ids = pa.array(sorted(tables), pa.int64())
         self._names_of_ids = pa.array([str(tables[i]) for i in sorted(tables)], pa.string())
-        self._names = pa.array(sorted(str(t) for t in {*names, *tables.values()}), pa.string())
+        named = sorted({*names, *tables.values()})
+        self._told = pa.array([f"{t.owner}\0{t.name}" for t in named], pa.string())  # as the redo spells them
+        self._names = pa.array([str(t) for t in named], pa.string())
         self._hashes = {log.sequence: hashlib.sha256() for log in logs.logs}
         self._rows: Counter[int] = Counter()
         self.counts: Counter[str] = Counter()
@@ -64,8 +66,8 @@ class Tally:
     def _table_labels(self, rows: pa.RecordBatch) -> pa.Array:
         """`OWNER.NAME insert` by object id, else by name; null for what is of no captured table."""
         by_id = self._names_of_ids.take(pc.index_in(rows["object_id"], value_set=self._ids))
-        told = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], ".")
-        by_name = pc.if_else(pc.is_in(told, value_set=self._names), told, pa.scalar(None, pa.string()))
+        told = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], "\0")
+        by_name = self._names.take(pc.index_in(told, value_set=self._told))
         return pc.binary_join_element_wise(pc.coalesce(by_id, by_name), pc.utf8_lower(rows["operation"]), " ")
 
     def _hash(self, rows: pa.RecordBatch) -> None:

@@ -49,6 +49,18 @@ def test_a_published_window_tells_its_logs_counts_and_files(landing):
     assert landing.begin(window()) == manifest
 
 
+@pytest.mark.parametrize("name", [TableId("SHOP", "Orders"), TableId("My Shop", "ORDERS"), TableId("SHOP", "A.B")], ids=str)
+def test_ddl_is_told_by_its_tables_name_however_that_is_spelt(landing, name):
+    """Of an object whose number nobody knows yet."""
+    ddl = row(120, 5, owner=name.owner, table=name.name, object_id=9, sql_redo="drop table ...")
+    landing.begin(window())
+
+    manifest = landing.publish(window(), [name], write(landing, window(), rows=([ddl], []), tables={4711: name}), None)
+
+    assert [(d.owner, d.table, d.object_id) for d in manifest.ddl] == [(name.owner, name.name, 9)]
+    assert manifest.counts == {f"{name} ddl": 1}
+
+
 def test_rows_come_back_as_they_were_landed(tmp_path):
     landing = Landing(str(tmp_path), "shop")
     manifest = land(landing, window())
