@@ -16,6 +16,7 @@ from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotU
 from pipelines.mine.copies import EdgeCut
 from pipelines.mine.rows import as_integers
 from pipelines.redo import Slice
+from pipelines.scn import Scn
 from pipelines.table import TableId
 
 # Whatever row says one of these, by code or by text, must say both: transactions and table versions hang on them.
@@ -60,9 +61,14 @@ def check_stream(batch: pa.RecordBatch) -> None:
 
 
 def check_rows(
-    rows: pa.RecordBatch, logs: Slice, tables: Sequence[TableId], object_ids: frozenset[int], container: str | None
+    rows: pa.RecordBatch,
+    logs: Slice,
+    end: Scn,
+    tables: Sequence[TableId],
+    object_ids: frozenset[int],
+    container: str | None,
 ) -> None:
-    """Raise for the first row that cannot be trusted."""
+    """Raise for the first row that cannot be trusted. `end` is the window's."""
     known = pa.array([g.sequence for g in logs.logs], pa.int64())
     at = pc.index_in(rows["sequence"], value_set=known)
     foreign = pc.or_(pc.not_equal(rows["thread"], logs.thread), pc.is_null(at))
@@ -71,6 +77,10 @@ def check_rows(
     # An archived log is final: late redo in it may go back to its own beginning, never further (LOGMINER.md 6.7).
     what = "a row whose SCN lies below FIRST_CHANGE# of its own log: windows may already have passed it"
     _stop(rows, pc.less(rows["scn"], first_scns), RedoNotUnderstood, what, REPORT)
+    next_scns = pa.array([g.next_scn for g in logs.logs], pa.int64()).take(at)
+    what = "a row whose SCN lies at or above NEXT_CHANGE# of its own log: no later window would read that log"
+    beyond = pc.and_(pc.greater_equal(rows["scn"], int(end)), pc.greater_equal(rows["scn"], next_scns))
+    _stop(rows, beyond, RedoNotUnderstood, what, REPORT)
 
     captured = is_captured(rows, tables, object_ids)
     code = rows["operation_code"]

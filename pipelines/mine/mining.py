@@ -97,8 +97,8 @@ class SliceMining:
 
     def _landed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         rows = landed_rows(batch, self._logs, self.facts.row_count, self._container)
-        check_rows(rows, self._logs, self._tables, self._object_ids, self._container)
         scns = self._window.scns
+        check_rows(rows, self._logs, scns.end, self._tables, self._object_ids, self._container)
         inside = rows.filter(pc.and_(pc.greater_equal(rows["scn"], int(scns.start)), pc.less(rows["scn"], int(scns.end))))
         self.facts.row_count += rows.num_rows
         self.facts.outside_count += rows.num_rows - inside.num_rows

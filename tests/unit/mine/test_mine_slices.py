@@ -61,6 +61,10 @@ def test_late_redo_below_earlier_rows_is_kept_when_its_log_holds_it():
     assert [r["scn"] for r in rows] == [190, 110]
 
 
+def test_redo_at_the_end_of_its_log_is_kept_where_the_window_answers_for_it():
+    assert [r["scn"] for r in mined(FakeSession(batch(redo(200, sequence=1))))] == [200]
+
+
 def test_an_empty_commit_without_a_thread_belongs_to_the_thread_that_was_mined():
     assert mined(FakeSession(batch(frame(101, 7, thread=0))))[0]["thread"] == 1
 
@@ -159,6 +163,7 @@ STOPS = {
     "a rollback under the code of a change": (redo(150, 1, operation="ROLLBACK"), RedoNotUnderstood, "contradict"),
     "no supplemental data": (redo(150, info="no supplemental log data found"), RedoLost, "no supplemental"),
     "redo older than its own log": (redo(199, sequence=2), RedoNotUnderstood, "FIRST_CHANGE#"),
+    "redo newer than its own log, which no later window reads": (redo(300, sequence=2), RedoNotUnderstood, "NEXT_CHANGE#"),
     "a row of a log that was not added": (redo(150, sequence=9), RedoNotUnderstood, "was not added"),
     "a row of another thread": (redo(150, thread=2), RedoNotUnderstood, "was not added"),
     "a change without a container": (redo(150, con_name=None), RedoNotUnderstood, "does not tell its container"),
