@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from pipelines.errors import SnapshotTooEarly, SourceRefused
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables_over
@@ -27,11 +29,38 @@ class Handover:
 
 
 def read_handover(source: Source) -> Handover:
-    """The order is the point: listed after s1, a transaction open at s1 that commits before the listing would be missed."""
+    """The order is the point: listed after s1, a transaction open at s1 that commits before the listing would be missed.
+
+    Raises SourceRefused and SnapshotTooEarly where V$TRANSACTION does not show all that is open.
+    """
     source.use_container(None)
     s0 = read_current_scn(source)
+    require_primary(source.query("database_role")[0].database_role)
     listed = read_open_transactions(source)
+    require_known_starts(source.query("prepared_transactions"), listed)
     return Handover(s0, listed, read_current_scn(source))
+
+
+def require_primary(role: str) -> None:
+    if role != "PRIMARY":
+        raise SourceRefused(
+            f"this is a {role}, whose V$TRANSACTION does not show what is open on the primary: a snapshot could lack it",
+            cure="let the connection lead to the primary while tables are read; capture may go on from the standby",
+        )
+
+
+def require_known_starts(prepared: Iterable[Any], listed: Iterable[OpenTransaction]) -> None:
+    """Of a prepared transaction that V$TRANSACTION does not show nobody can tell where its changes begin."""
+    shown = {(t.con_id, t.xid) for t in listed}
+    for row in prepared:
+        xid = row.local_tran_id
+        if (row.con_id, xid) not in shown:
+            raise SnapshotTooEarly(
+                "a distributed transaction is in doubt, and V$TRANSACTION does not tell when it began",
+                cure=f"end it: COMMIT FORCE '{xid}' or ROLLBACK FORCE '{xid}', as its coordinator decided; then snapshot again",
+                xid=xid,
+                con_id=row.con_id,
+            )
 
 
 def read_start(

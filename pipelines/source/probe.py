@@ -25,7 +25,7 @@ Read = TypeVar("Read")
 # Each stands for one right; read_* above stop at the first one missing, these are asked one by one.
 VIEWS = (
     "database", "release", "parameters", "online_logs", "archived_logs", "log_history", "incarnations", "redo_threads",
-    "open_transactions",
+    "open_transactions", "prepared_transactions",
 )  # fmt: skip
 NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
 

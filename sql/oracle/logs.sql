@@ -38,3 +38,10 @@ SELECT thread# AS thread, status, enabled, checkpoint_change# AS checkpoint_scn,
 -- name: open_transactions
 -- GV$: transactions are facts of an instance's memory. START_SCN 0 and 1 belong to recursive rows that began nothing.
 SELECT xidusn, xidslot, xidsqn, start_scn, start_date AS started_at, con_id FROM gv$transaction WHERE start_scn > 1
+
+-- name: prepared_transactions
+-- Of distributed transactions. One that was in doubt when its instance ended is in no V$TRANSACTION, and may commit yet.
+SELECT local_tran_id, con_id FROM cdb_2pc_pending WHERE state IN ('collecting', 'prepared')
+
+-- name: database_role
+SELECT database_role FROM v$database

@@ -26,6 +26,7 @@ GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO c##redolake CONTAINER = ALL;
 
 -- What is open while a snapshot is taken.
 GRANT SELECT ON SYS.GV_$TRANSACTION TO c##redolake CONTAINER = ALL;
+GRANT SELECT ON SYS.CDB_2PC_PENDING TO c##redolake CONTAINER = ALL;
 
 -- Release, parameters, containers.
 GRANT SELECT ON SYS.V_$INSTANCE TO c##redolake CONTAINER = ALL;

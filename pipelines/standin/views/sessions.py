@@ -101,9 +101,8 @@ def register() -> None:
     fixed_view("GV$SESSION", f"INST_ID NUMBER, {_SESSION_COLUMNS}", all_sessions, con_id=17)
     fixed_view("SESSION_PRIVS", "PRIVILEGE VARCHAR2(40)", privileges, public=True)
     fixed_view("SESSION_ROLES", "ROLE VARCHAR2(128)", roles, public=True)
-    fixed_view(
-        "DBA_2PC_PENDING",
-        """LOCAL_TRAN_ID VARCHAR2(22), GLOBAL_TRAN_ID VARCHAR2(169), STATE VARCHAR2(16), MIXED VARCHAR2(3), ADVICE VARCHAR2(1),
-        FAIL_TIME DATE, FORCE_TIME DATE, RETRY_TIME DATE, OS_USER VARCHAR2(64), HOST VARCHAR2(128), COMMIT# VARCHAR2(16)""",
-        lambda _: (),
-    )
+    in_doubt = """LOCAL_TRAN_ID VARCHAR2(22), GLOBAL_TRAN_ID VARCHAR2(169), STATE VARCHAR2(16), MIXED VARCHAR2(3),
+        ADVICE VARCHAR2(1), FAIL_TIME DATE, FORCE_TIME DATE, RETRY_TIME DATE, OS_USER VARCHAR2(64), HOST VARCHAR2(128),
+        COMMIT# VARCHAR2(16)"""
+    fixed_view("DBA_2PC_PENDING", in_doubt, lambda _: ())
+    fixed_view("CDB_2PC_PENDING", f"{in_doubt}, CON_ID NUMBER", lambda _: ())

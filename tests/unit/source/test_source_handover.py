@@ -1,0 +1,30 @@
+"""When a snapshot may rely on what V$TRANSACTION shows."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import pytest
+
+from pipelines.errors import SnapshotTooEarly, SourceRefused
+from pipelines.scn import Scn
+from pipelines.source.facts import OpenTransaction
+from pipelines.source.handover import require_known_starts, require_primary
+
+Prepared = namedtuple("Prepared", "local_tran_id con_id")
+LISTED = (OpenTransaction("5.1.99", Scn(100), None, 3),)
+
+
+def test_a_standby_does_not_show_what_is_open_on_its_primary():
+    require_primary("PRIMARY")
+    with pytest.raises(SourceRefused, match="does not show what is open on the primary"):
+        require_primary("PHYSICAL STANDBY")
+
+
+@pytest.mark.parametrize("prepared", [Prepared("6.1.7", 3), Prepared("5.1.99", 4)], ids=["unlisted", "another PDB's"])
+def test_a_transaction_in_doubt_of_which_nobody_knows_the_beginning_comes_before_a_snapshot(prepared):
+    require_known_starts([Prepared("5.1.99", 3)], LISTED)
+    with pytest.raises(SnapshotTooEarly, match="in doubt") as caught:
+        require_known_starts([Prepared("5.1.99", 3), prepared], LISTED)
+
+    assert f"COMMIT FORCE '{prepared.local_tran_id}'" in caught.value.cure
