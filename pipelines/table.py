@@ -173,6 +173,9 @@ class DictionaryTable:
     iot: bool = False
     temporary: bool = False
     unique: tuple[UniqueIndex, ...] = ()
+    clustered: bool = False
+    external: bool = False
+    logging: bool = True  # where not, direct loads leave no redo, unless the database forces it
 
     @property
     def key_candidates(self) -> tuple[UniqueIndex, ...]:

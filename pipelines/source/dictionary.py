@@ -94,6 +94,9 @@ def _table(table: TableId, reading: _Reading, before: Scn, after: Scn) -> Dictio
         iot=kind.iot_type is not None,
         temporary=kind.temporary == "Y",
         unique=_unique(indexes),
+        clustered=kind.cluster_name is not None,
+        external=kind.external == "YES",
+        logging=kind.logging != "NO",
     )
 
 

@@ -40,6 +40,10 @@ class DatabaseFacts:
     national_character_set: str
     parameters: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def forces_logging(self) -> bool:
+        return self.force_logging.startswith("YES")
+
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:

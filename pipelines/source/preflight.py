@@ -20,6 +20,7 @@ Supported = Callable[[OracleType, ColumnRule], str | None]  # the reason why not
 
 LONGEST_MINED_NAME_BYTES = 30
 LARGEST_LAG_SECONDS = 1800
+NOLOGGING = "is NOLOGGING, and the database does not force logging: rows loaded by direct path would be in no redo"
 READABLE = frozenset({"READ WRITE", "READ ONLY", "READ ONLY WITH APPLY"})
 ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})
 
@@ -93,7 +94,7 @@ def database_findings(database: DatabaseFacts) -> Iterator[Finding]:
         yield Finding(name, f"is a {database.role}", "connect to the primary or to a physical standby that is open")
     if database.open_mode not in READABLE:
         yield Finding(name, f"is {database.open_mode}: the online catalogue needs an open database", "ALTER DATABASE OPEN")
-    if not database.force_logging.startswith("YES"):
+    if not database.forces_logging:
         cure = "ALTER DATABASE FORCE LOGGING"
         yield Finding(name, f"FORCE_LOGGING is {database.force_logging}: NOLOGGING loads leave no redo", cure, "warning")
     if database.parameters.get("control_file_record_keep_time") == "0":
@@ -178,6 +179,8 @@ def table_findings(wanted: Wanted, probed: Probed, supported: Supported) -> Iter
             yield _unknown(wanted.table, probed)
         return
     yield from kind_findings(table)
+    if probed.database is not None and not table.logging and not probed.database.forces_logging:
+        yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
     yield from key_findings(table, wanted.key)
     yield from logging_findings(table, wanted.key, probed.wide_logging)
     yield from column_findings(table, wanted.rules, supported)
@@ -204,11 +207,19 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
         yield Finding(name, "is partitioned", not_yet)
     if table.iot:
         yield Finding(name, "is index-organized", not_yet)
+    if table.clustered:
+        yield Finding(name, "is in a cluster, whose redo may lack the columns of the cluster's key", not_yet)
+    if table.external:
+        yield Finding(name, "is an external table: its rows are in no redo", "take it out of `tables`")
     too_long = [n for n in (table.table.name, *(c.name for c in table.columns)) if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
         what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, which LogMiner does not support on every release: "
         cure = "shorter names are safe; a change that comes as UNSUPPORTED holds the table"
         yield Finding(name, what + ", ".join(too_long), cure, "warning")
+
+
+def nologging_cure(table: DictionaryTable) -> str:
+    return f'ALTER TABLE "{table.table.owner}"."{table.table.name}" LOGGING, or ALTER DATABASE FORCE LOGGING'
 
 
 def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:

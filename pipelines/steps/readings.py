@@ -16,7 +16,7 @@ from pipelines.steps.workplace import Workplace
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 FOLDER = "baselines"
-FORMAT = 2  # 2: the incarnation, defaults of columns, unique indexes
+FORMAT = 3  # 3: clusters, external tables, NOLOGGING; 2: the incarnation, defaults of columns, unique indexes
 
 
 def write_reading(work: Workplace, resetlogs_id: int, scn: int, dictionary: Mapping[TableId, DictionaryTable]) -> None:

@@ -7,7 +7,9 @@ SELECT object_id, data_object_id, last_ddl_time
  WHERE owner = :owner AND object_name = :name AND object_type = 'TABLE'
 
 -- name: table_kind
-SELECT partitioned, iot_type, temporary FROM all_tables WHERE owner = :owner AND table_name = :name
+SELECT partitioned, iot_type, temporary, cluster_name, external, logging
+  FROM all_tables
+ WHERE owner = :owner AND table_name = :name
 
 -- name: table_columns
 -- ALL_TAB_COLS and not ALL_TAB_COLUMNS: hidden stored columns are in the redo too.

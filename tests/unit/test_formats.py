@@ -117,7 +117,7 @@ TABLE_FIELDS = {
 READING_FIELDS = {
     DictionaryColumn: "name type segment_id column_id nullable hidden virtual has_default",
     DictionaryTable: "table object_id data_object_id columns key log_groups scn_before scn_after partitioned iot temporary "
-    "unique",
+    "unique clustered external logging",
     UniqueIndex: "name object_id columns",
 }
 MANIFEST_FIELDS = {
@@ -163,7 +163,7 @@ FORMATS = {
     "batch": (batch.FORMAT, 2, {**BATCH_FIELDS, **TABLE_FIELDS}),
     "version": (schema_versions.FORMAT, 2, TABLE_FIELDS),
     "plan": (plans.FORMAT, 2, PLAN_FIELDS),
-    "reading": (readings.FORMAT, 2, READING_FIELDS),
+    "reading": (readings.FORMAT, 3, READING_FIELDS),
 }
 
 

@@ -69,6 +69,8 @@ CASES = {
     "a table without a key": (with_table(key=()), "ADD PRIMARY KEY", "error"),
     "a partitioned table": (with_table(partitioned=True), "not captured yet", "error"),
     "an index-organized table": (with_table(iot=True), "not captured yet", "error"),
+    "a table in a cluster": (with_table(clustered=True), "not captured yet", "error"),
+    "an external table": (with_table(external=True), "take it out", "error"),
     "a temporary table": (with_table(temporary=True), "take it out", "error"),
     "a column of a type that is not supported": (with_table(columns=(*TABLE.columns, CLOB)), "drop or move", "error"),
     "a long name": (with_table(columns=(*TABLE.columns, LONG_NAME)), "shorter names", "warning"),
@@ -88,6 +90,16 @@ def test_preflight_finds(probed, cure, severity):
     assert len(found) == 1, found
     assert cure in found[0].cure
     assert found[0].severity == severity
+
+
+@pytest.mark.parametrize(("forced", "severities"), [("YES", []), ("NO", ["warning", "error"])])
+def test_a_table_without_redo_of_direct_loads_is_refused_unless_the_database_forces_it(forced, severities):
+    probed = replace(with_database(force_logging=forced), tables={ORDERS: replace(TABLE, logging=False)})
+
+    found = findings(probed)
+
+    assert [f.severity for f in found] == severities
+    assert all("FORCE LOGGING" in f.cure for f in found)
 
 
 CODE, DAY = (DictionaryColumn(n, OracleType("VARCHAR2", 9), i, i, False) for i, n in ((2, "CODE"), (3, "DAY")))
