@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.decode.datatypes import Rule, target_type
-from pipelines.decode.images import image_of
+from pipelines.decode.forms import Kind
+from pipelines.decode.images import Image, image_of
 from pipelines.decode.redo_sql import Bools
-from pipelines.decode.resolve import resolve
+from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.table import TableVersion
 
 Types = Mapping[int, pa.DataType | Rule]  # by column id; a column that is left out has no rule of its own
@@ -61,7 +62,7 @@ def decode_changes(
     error_sql  the text of such a row, to be shown
     unknown    names in the text that the version does not have, null = none
     missing    ids of the version's columns that are absent from a WHERE, or from the list of an INSERT (where Oracle
-               leaves out trailing nulls: they are null here); null = none
+               leaves out trailing nulls: they are null here; any other is an error); null = none
     assigned   ids of the columns in the SET of an UPDATE; null = none
     o<id>      the value before: WHERE of an UPDATE or DELETE
     n<id>      the value after: VALUES of an INSERT; SET of an UPDATE, else its WHERE
@@ -77,6 +78,7 @@ def decode_changes(
         image_of(redo, column, targets[column.id], bounds, charset, errors)
         for column, bounds in zip(version.columns, slices, strict=True)
     ]
+    _refuse_gaps(redo, version, images, errors)
     ids = np.array([column.id for column in version.columns], np.int32)
     columns = [
         *(batch.column(name) for name in batch.schema.names if name != "sql_redo"),
@@ -88,6 +90,20 @@ def decode_changes(
         *(image.after(redo.kind) for image in images),
     ]
     return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types))
+
+
+def _refuse_gaps(redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str]) -> None:
+    """An INSERT may leave out NULLs at the end of the segment's columns. One in between is a row that is not told whole."""
+    inserts = np.flatnonzero(redo.kind == Kind.INSERT)
+    segment = sorted(zip(version.columns, images, strict=True), key=lambda pair: pair[0].segment_id)
+    told = np.array([image.inserted[inserts] >= 0 for _, image in segment], np.bool_)
+    if told.all():
+        return
+    gaps = ~told & np.logical_or.accumulate(told[::-1], axis=0)[::-1]
+    for at in np.flatnonzero(gaps.any(axis=0)).tolist():
+        row, column = int(inserts[at]), segment[int(np.argmax(gaps[:, at]))][0]
+        if redo.unknown[row] is None:
+            errors.setdefault(row, f"the INSERT leaves out column {column.name}, and tells later ones")
 
 
 def _errors(sql: pa.Array, errors: Mapping[int, str]) -> tuple[pa.Array, pa.Array]:

@@ -83,6 +83,17 @@ def test_an_absent_column_is_missing_and_not_null():
     assert [row["missing"] for row in rows] == [[12, 13], [11, 12], [11, 12, 13]]
 
 
+def test_an_insert_may_leave_out_nulls_at_the_end_and_no_column_before_one_that_it_tells():
+    """Half of a chained row would show so."""
+    whole, half = decode(
+        (1, 'insert into "S"."T"("ID","NAME") values (\'1\',\'x\')'),
+        (1, 'insert into "S"."T"("ID","DAY") values (\'1\',NULL)'),
+    )
+
+    assert (whole["error"], whole["missing"]) == (None, [13])
+    assert half["error"] == "the INSERT leaves out column NAME, and tells later ones"
+
+
 def test_an_empty_text_is_null_as_in_oracle():
     (row,) = decode((1, 'insert into "S"."T"("ID","NAME","DAY") values (\'1\',\'\',NULL)'))
 
