@@ -22,8 +22,9 @@ from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict,
 from pipelines.land import Break
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import NOT_LOADED, correct_ledger, drops, last_batch, not_read, write_down
+from pipelines.steps.correcting import NOT_LOADED, correct_ledger, drops, is_from_before, last_batch, not_read, write_down
 from pipelines.steps.leasing import renewed, take_apply_lease
+from pipelines.steps.omitting import left_out
 from pipelines.steps.outcomes import BATCHES, attempt_of, batch_name, batch_result, end_of, superseded
 from pipelines.steps.transactions import in_force
 from pipelines.steps.versions import app_id, history, record_derived, table_task
@@ -109,12 +110,18 @@ def batch_of(
         later = of_later_incarnation(entry, resetlogs_id, start)
         if later is None:
             record_derived(work, past, end)
-        hold = hold_of(entry, start) or later or without_it(entry, windows) or behind(entry, goes_on_at(work, before), start)
-        hold = hold or beyond(entry, windows[0], goes_on_at(work, before) if crossed else None)
-        if hold is None and past.complaint is not None:
-            hold = HoldAt(start, past.complaint.as_dict())
+        hold = first_of(
+            hold_of(entry, start),
+            later,
+            without_it(entry, windows),
+            behind(entry, goes_on_at(work, before), start),
+            beyond(entry, windows[0], goes_on_at(work, before) if crossed else None),
+            left_out(work, entry, carried, windows),
+            None if past.complaint is None else HoldAt(start, past.complaint.as_dict()),
+            past.hold,
+        )
         app, target = app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table)
-        tasks.append(table_task(work, past, app, target, hold, at_least.get(entry.table)))
+        tasks.append(table_task(work, past, app, target, hold, contents_at(entry, resetlogs_id, at_least.get(entry.table))))
     token = uuid.uuid4().hex if only is None else f"{only}:{uuid.uuid4().hex}"
     name = batch_name(resetlogs_id, start, end, attempt_of(token) if only else "")
     folder = work.landing.location(f"{BATCHES}/{name}")
@@ -135,6 +142,17 @@ def batch_of(
         character_set=character_set(work),
         spark=dict(work.pipeline.spark.conf),
     )
+
+
+def first_of(*holds: HoldAt | None) -> HoldAt | None:
+    """The one that stops the table earliest: behind it nothing may be applied, whatever else holds it further on."""
+    return min((hold for hold in holds if hold is not None), key=lambda hold: hold.at_scn, default=None)
+
+
+def contents_at(entry: TableEntry, resetlogs_id: int, left: int | None) -> int | None:
+    """The position that its contents must have in the Delta log: the last batch left it there, or a load since."""
+    loaded = entry.snapshot_scn if entry.place == (resetlogs_id, entry.snapshot_scn) else None
+    return max((scn for scn in (left, loaded) if scn is not None), default=None)
 
 
 def left_at(work: Workplace, before: BatchResult) -> dict[TableId, int]:
@@ -311,5 +329,5 @@ def check_contents(work: Workplace, table: TableId) -> None:
     """Raises RedoLost for a table that was to be read anew at a break, and was not yet."""
     entry = work.ledger.table(work.name, table)
     for found in work.landing.breaks():
-        if found.kind == "snapshot" and entry is not None and found.concerns(table, entry.snapshot_scn):
+        if found.kind == "snapshot" and entry is not None and is_from_before(entry, found):
             raise not_read(found, table)

@@ -53,10 +53,17 @@ def correct_breaks(work: Workplace) -> None:
     known = work.ledger.breaks(work.name)
     for found in work.landing.breaks():
         for entry in work.ledger.tables(work.name) if found.kind == "snapshot" else ():
-            if entry.state not in ("new", "held") and found.concerns(entry.table, entry.snapshot_scn):
+            if entry.state not in ("new", "held") and is_from_before(entry, found):
                 work.ledger.hold(work.name, entry.table, not_read(found, entry.table).as_dict(), now())
         if found.name not in known:
             work.ledger.record_break(work.name, found.name, found.to_json(), now())
+
+
+def is_from_before(entry: TableEntry, found: Break) -> bool:
+    """Whether what the break skips is not in the table's contents. The break names the snapshot they were to come from, and one
+    that was under way may never have been loaded: then their place tells it."""
+    lies_before = entry.state != "snapshotting" and entry.place < (found.end.resetlogs_id, found.end.scn - 1)
+    return lies_before or found.concerns(entry.table, entry.snapshot_scn)
 
 
 def correct_drops(work: Workplace) -> None:
@@ -127,6 +134,12 @@ def is_made_good(done: TableResult, entry: TableEntry, result: BatchResult) -> b
     return no_contents or entry.place >= (result.resetlogs_id, result.end - 1)
 
 
+def is_held_since(work: Workplace, entry: TableEntry, batch: str) -> bool:
+    """Whether the table was held while the batch was under way, which knew nothing of it."""
+    prepared = work.ledger.batch(work.name, batch)
+    return prepared is not None and entry.held_at is not None and entry.held_at > prepared.created_at
+
+
 def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> None:
     """Bring the ledger to a batch's manifest, but for the tables that were set back since."""
     for done in result.tables:
@@ -136,8 +149,8 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
         stands = entry.state == "new" or (done.state == "held" and entry.state == "held")
         if done.complete_to is not None and not stands and (result.resetlogs_id, done.complete_to) >= entry.place:
             work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now(), result.resetlogs_id)
-        if done.state == "applied" and entry.state == "held":  # held once, resumed since: seen when a lost ledger is rebuilt
-            work.ledger.release(work.name, done.table, now())
+        if done.state == "applied" and entry.state == "held" and not is_held_since(work, entry, name):
+            work.ledger.release(work.name, done.table, now())  # resumed before the batch: seen when a lost ledger is rebuilt
         if done.state == "held" and entry.state == "live" and not is_made_good(done, entry, result):
             work.ledger.hold(work.name, done.table, dict(done.error or {}), now())
     if catch_up_of(result) is None:

@@ -26,7 +26,8 @@ from pipelines.steps.applying import finding_of
 from pipelines.steps.checking import source_findings
 from pipelines.steps.correcting import correct_ledger, proven_position
 from pipelines.steps.leasing import renewed, take_apply_lease
-from pipelines.steps.outcomes import LOADS, beyond, load_name
+from pipelines.steps.omitting import batches_without, since_file
+from pipelines.steps.outcomes import LOADS, Place, beyond, load_name
 from pipelines.steps.readings import dictionary_from_json, dictionary_to_json
 from pipelines.steps.rebuilding import begin_anew, captured_from, record_load
 from pipelines.steps.versions import app_id, incarnation_of, known_versions, rules
@@ -63,9 +64,10 @@ def snapshot_begin(
             start_pipeline(work, oracle, handover)
             stretch = stretch_of(work)
             check_followed(work, read_redo_facts(oracle))
-            check_captured(work, chosen, handover)
+            since = check_captured(work, chosen, handover)
         scn = int(handover.s1)
         for table, found in dictionary.items():
+            work.landing.write_json_once(since_file(work, table, scn, since), {"scn": since[1]})
             work.landing.write_json_once(begun_file(work, table, scn, stretch), {"begun": True})
             work.landing.write_json_once(
                 f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", dictionary_to_json(found)
@@ -156,8 +158,12 @@ def check_followed(work: Workplace, facts: RedoFacts) -> None:
         )
 
 
-def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> None:
-    """A transaction open at the snapshot must have begun after the table's redo began to be landed, or its changes are lost."""
+def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> Place:
+    """A transaction open at the snapshot must have begun after the table's redo began to be landed, or its changes are lost;
+    where the oldest of them began."""
+    position = proven_position(work)
+    assert position is not None, "the first snapshot has set it"
+    oldest = position.resetlogs_id, int(handover.start_scn)
     for table in chosen:
         since = captured_from(work, table)
         if since is None:
@@ -174,6 +180,15 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
                 transaction_start_scn=int(handover.start_scn),
                 captured_from_scn=int(since),
             )
+        for batch in batches_without(work, table, oldest, (position.resetlogs_id, int(position.scn))):
+            raise SnapshotTooEarly(
+                "a transaction is open that began before the end of a batch without the table, which has not carried it over",
+                cure="wait until it ends, then snapshot again",
+                table=table,
+                transaction_start_scn=int(handover.start_scn),
+                batch_end_scn=batch.end,
+            )
+    return oldest
 
 
 def snapshot_read(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> dict[str, Any]:

@@ -63,6 +63,12 @@ class History:
     derived: Derived
     complaint: SchemaConflict | None = None
 
+    @property
+    def hold(self) -> HoldAt | None:
+        """At the first DDL that is not followed."""
+        found = self.derived.hold
+        return None if found is None else HoldAt(found.scn, found.error.as_dict())
+
 
 def history(work: Workplace, table: TableId, start: int, windows: Sequence[Manifest], end: int) -> History | None:
     """None for a table of which no version is known yet."""
@@ -146,8 +152,6 @@ def table_task(
     the dictionary was read, and no structural DDL can pass an open change of the table."""
     versions = past.derived.versions
     first = versions[0].since(Scn(0))
-    if hold is None and past.derived.hold is not None:
-        hold = HoldAt(past.derived.hold.scn, past.derived.hold.error.as_dict())
     steps = tuple(Step(s.scn, STEP_KINDS[s.kind], s.column, s.default) for s in past.derived.steps)  # type: ignore[arg-type]
     return TableTask(
         table=past.table,

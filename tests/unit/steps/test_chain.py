@@ -32,6 +32,10 @@ from pipelines.scn import Scn
 from pipelines.steps.applying import catch_up, next_batch, resume
 from pipelines.steps.correcting import correct_ledger, last_batch
 from pipelines.steps.outcomes import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
+
+
+from pipelines.steps.omitting import since_file
+from pipelines.steps.outcomes import batch_name, beyond, load_name
 from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import status
 from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_prepare, stretch_of
@@ -64,13 +68,24 @@ class Beside:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(body.encode() if isinstance(body, str) else as_bytes(body))
 
-    def window(self, start: int, end: int, resetlogs_id: int = FIRST, ddl: tuple[DdlRow, ...] = ()) -> Manifest:
-        made = Manifest(DBID, resetlogs_id, start, end, (), ("SHOP.ORDERS",), {}, "hash", ddl, (f"{start}.parquet",))
+    def window(
+        self,
+        start: int,
+        end: int,
+        resetlogs_id: int = FIRST,
+        ddl: tuple[DdlRow, ...] = (),
+        tables: tuple[str, ...] = ("SHOP.ORDERS",),
+    ) -> Manifest:
+        made = Manifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, (f"{start}.parquet",))
         self.write(f"windows/{made.name}/manifest.json", as_json(made))
         self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", as_json(made))
         return made
 
-    def load(self, scn: int, resetlogs_id: int = FIRST, supersedes: tuple[str, ...] = ()) -> None:
+    def load(self, scn: int, resetlogs_id: int = FIRST, supersedes: tuple[str, ...] = (), since: int | None = None) -> None:
+        """`since` is where the oldest transaction began that was open at `scn`."""
+        if since is not None:
+            with workplace(self.pipeline) as work:
+                begun(work, scn, since)
         column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False)
         version = TableVersion(ORDERS, Scn(scn), 4711, 4711, (column,), (1,), 2)
         task = SnapshotTask(ORDERS, "target", f"shop/{ORDERS}/{resetlogs_id}", version, (), supersedes=supersedes)
@@ -88,6 +103,7 @@ class Beside:
         complete_to: int | None = None,
         catch_up: str = "",
         position: int | None = None,
+        left_out: bool = False,
     ) -> str:
         first, last = windows[0], windows[-1]
         complete_to = complete_to or (last.end - 1 if state == "applied" else 199)
@@ -96,7 +112,8 @@ class Beside:
         carry = ("carry.parquet",) if open_now else ()
         names = tuple(w.name for w in windows)
         token = f"{ORDERS}:{catch_up}" if catch_up else "t"
-        result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, (done,), open_now, carry)
+        tables = () if left_out else (done,)
+        result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, tables, open_now, carry)
         name = batch_name(first.resetlogs_id, first.start, last.end, catch_up)
         self.write(f"batches/{name}/manifest.json", to_json(result))
         return name
@@ -175,7 +192,7 @@ def test_a_table_that_a_load_has_set_back_is_caught_up_from_there(beside: Beside
     assert (table(work).state, table(work).place) == ("live", (FIRST, 250))
     ahead = catch_up(work, last_batch(work))
     assert ahead is not None
-    assert (ahead.start, ahead.end, ahead.tables[0].hold, ahead.tables[0].at_least) == (200, 300, None, 199)
+    assert (ahead.start, ahead.end, ahead.tables[0].hold, ahead.tables[0].at_least) == (200, 300, None, 250)
     beside.batch(window, catch_up="1", position=250)
     assert [table(work).place for _ in range(2)] == [(FIRST, 299)] * 2
     beside.window(300, 400)
@@ -431,8 +448,9 @@ def test_redo_is_captured_from_a_break_on_also_where_it_only_changes_the_incarna
     assert captured_from(work, ORDERS) == 200
 
 
-def begun(work: Workplace, scn: int) -> None:
-    """As a snapshot's begin and read leave it."""
+def begun(work: Workplace, scn: int, since: int = 100) -> None:
+    """As a snapshot's begin and read leave it; `since` is where the oldest transaction began that was open at it."""
+    work.landing.write_json_once(since_file(work, ORDERS, scn, (FIRST, since)), {"scn": since})
     work.landing.write_json_once(begun_file(work, ORDERS, scn, stretch_of(work)), {"begun": True})
 
 
@@ -511,3 +529,131 @@ def test_the_name_of_a_batch_fits_the_ledger_and_every_path() -> None:
     assert len(name) <= batches_table.c.name.type.length
     assert not is_of_the_chain(name)
     assert end_of(name) == (2**31, 2**63)
+
+
+# --- Holds, and what a batch may count on ----------------------------------------------------------------------------
+
+
+def test_a_hold_that_came_while_a_batch_was_under_way_outlives_the_batch(beside: Beside, work: Workplace) -> None:
+    """`plan` has found supplemental logging taken away; the batch was prepared before, and knew nothing of it."""
+    table(work)
+    window = beside.window(200, 300)
+    name = batch_name(FIRST, 200, 300)
+    work.ledger.prepare_batch("shop", name, window.scns, "spec.json", now=now())
+    work.ledger.hold("shop", ORDERS, {"code": "NotLogged", "what": "", "where": {}, "cure": ""}, now())
+    beside.batch(window, open_now=())
+
+    entry = table(work)
+
+    assert (entry.state, entry.place) == ("held", (FIRST, 299))
+
+
+def test_a_table_stops_at_the_first_of_what_holds_it(beside: Beside, work: Workplace) -> None:
+    """|200 TRUNCATE at 250|300 landed without the table|400, in one batch."""
+    table(work)
+    truncate = DdlRow(250, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "TRUNCATE TABLE shop.orders")
+    beside.window(200, 300, ddl=(truncate,))
+    beside.window(300, 400, tables=())
+    table(work)
+
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    hold = spec.tables[0].hold
+    assert hold is not None
+    assert hold.at_scn == 250
+
+
+def test_the_first_batch_wants_the_contents_that_were_loaded(tmp_path: Path) -> None:
+    """A target emptied or put back since has no such position, and nothing may be applied to it."""
+    beside = Beside(tmp_path)
+    beside.load(120)
+    beside.window(100, 200)
+    with workplace(beside.pipeline) as work:
+        table(work)
+        spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    assert spec.tables[0].at_least == 120
+
+
+def test_a_batch_wants_the_contents_that_were_loaded_since_the_last_one(beside: Beside, work: Workplace) -> None:
+    table(work)
+    beside.window(200, 300)
+    beside.load(250)
+    table(work)
+
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    assert spec.tables[0].at_least == 250
+
+
+# --- A table that a batch or a window has left out -------------------------------------------------------------------
+
+
+def test_rows_that_a_batch_without_the_table_did_not_carry_hold_it(beside: Beside, work: Workplace) -> None:
+    """pipelines.yml lacked the table while [200, 300) was applied; its windows have it. A transaction open at 300 was carried
+    over without its rows, so its commit in [300, 400) would bring the second half of it only."""
+    table(work)
+    beside.batch(beside.window(200, 300), left_out=True)
+    assert table(work).place == (FIRST, 199)
+    ahead = catch_up(work, last_batch(work))
+    assert ahead is not None
+    assert (ahead.start, ahead.end, ahead.tables[0].hold) == (200, 300, None)
+    beside.batch(*work.landing.windows((FIRST, 200)), catch_up="1")
+    assert table(work).place == (FIRST, 299)
+    beside.window(300, 400)
+    correct_ledger(work)
+
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    hold = spec.tables[0].hold
+    assert hold is not None
+    assert (hold.at_scn, hold.error["code"]) == (300, "RedoLost")
+
+
+@pytest.mark.parametrize(("since", "held"), [(250, True), (300, False)])
+def test_a_table_read_anew_needs_every_batch_since_its_oldest_open_transaction(
+    beside: Beside, work: Workplace, since: int, held: bool
+) -> None:
+    """It was left out of the batch [200, 300), and read AS OF 310, with a transaction open that began at `since`."""
+    table(work)
+    beside.batch(beside.window(200, 300), left_out=True)
+    beside.load(310, since=since)
+    beside.window(300, 400)
+    table(work)
+
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    assert (spec.tables[0].hold is not None) == held
+
+
+@pytest.mark.parametrize(("since", "held"), [(250, True), (300, False)])
+def test_a_table_read_anew_needs_every_window_since_its_oldest_open_transaction(
+    beside: Beside, work: Workplace, since: int, held: bool
+) -> None:
+    """[200, 300) was planned before the table was in pipelines.yml, and landed without it behind the snapshot AS OF 310."""
+    table(work)
+    beside.load(310, since=since)
+    beside.window(200, 300, tables=())
+    beside.window(300, 400)
+    table(work)
+
+    spec = next_batch(work, last_batch(work))
+
+    assert spec is not None
+    assert (spec.tables[0].hold is not None) == held
+
+
+def test_a_lost_ledger_holds_a_table_whose_reading_anew_had_begun_before_the_break(beside: Beside, work: Workplace) -> None:
+    """Its snapshot AS OF 210 was prepared, and never loaded: the break names that one, the contents are those of 120."""
+    beside.break_(200, 300, "snapshot", dropped=(OPEN,), of=210)
+
+    assert (table(work).state, table(work).snapshot_scn) == ("held", 120)
+    with pytest.raises(RedoLost, match="from SCN 200 to 300 were never read"):
+        resume(beside.pipeline, ["SHOP.ORDERS"])
+    beside.load(310)
+    assert table(work).state == "live"

@@ -1,0 +1,76 @@
+"""Windows and batches that have left a table out, because pipelines.yml did not name it then.
+
+Such a window has none of its rows. Such a batch has carried over, without its rows, the transactions that were open at its
+end, whatever its windows hold. So nothing may be applied to the table that has begun before the end of either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from pipelines.batch import BatchResult, HoldAt
+from pipelines.errors import RedoLost
+from pipelines.land.breaks import place_name
+from pipelines.ledger import TableEntry
+from pipelines.manifest import Manifest
+from pipelines.steps.outcomes import BATCHES, Place, batch_result, end_of, is_of_the_chain
+from pipelines.steps.workplace import Workplace
+from pipelines.table import TableId
+
+SINCE = "since-"
+
+
+def since_file(work: Workplace, table: TableId, scn: int, since: Place) -> str:
+    """Says by its name where the oldest transaction began that was open at the snapshot."""
+    return f"{work.landing.snapshot_folder(table, scn)}/{SINCE}{place_name(*since)}.json"
+
+
+def since_of(work: Workplace, entry: TableEntry) -> Place | None:
+    """From where on the table's rows are needed behind its snapshot; None for one that an older Redolake has begun."""
+    if entry.snapshot_scn is None:
+        return None
+    names = work.landing.names(work.landing.snapshot_folder(entry.table, entry.snapshot_scn))
+    told = [name.removeprefix(SINCE).removesuffix(".json").split("-") for name in names if name.startswith(SINCE)]
+    return min(((int(resetlogs_id), int(scn)) for resetlogs_id, scn in told), default=None)
+
+
+def batches_without(work: Workplace, table: TableId, since: Place, until: Place) -> Iterator[BatchResult]:
+    """Those of the chain that end behind `since`, by `until`, and have left the table out."""
+    for name in work.landing.names(BATCHES):
+        result = batch_result(work, name) if is_of_the_chain(name) and since < end_of(name) <= until else None
+        if result is not None and is_without(result, table):
+            yield result
+
+
+def is_without(batch: BatchResult, table: TableId) -> bool:
+    return all(done.table != table for done in batch.tables)
+
+
+def left_out(work: Workplace, entry: TableEntry, carried: BatchResult | None, windows: Sequence[Manifest]) -> HoldAt | None:
+    """Of a batch over `windows`, to which what was open at the end of `carried` is carried over. Of a table that has come on
+    since its snapshot that batch alone is asked: it could not have come past an older one."""
+    if entry.state != "live" or (carried is None and entry.snapshot_scn is None):
+        return None
+    since, end = since_of(work, entry), (0, 0) if carried is None else (carried.resetlogs_id, carried.end)
+    start = windows[0].start
+    if entry.complete_to_scn != entry.snapshot_scn:
+        if carried is not None and is_without(carried, entry.table) and end > (since or (0, 0)):
+            return lacking(entry.table, start, f"the batch up to SCN {carried.end} was applied")
+        return None
+    if since is None:
+        return None
+    for batch in batches_without(work, entry.table, since, end):
+        return lacking(entry.table, start, f"the batch up to SCN {batch.end} was applied")
+    for window in work.landing.windows(since):
+        if (window.resetlogs_id, window.end - 1) <= entry.place and str(entry.table) not in window.tables:
+            return lacking(entry.table, start, f"the window up to SCN {window.end} was landed")
+    return None
+
+
+def lacking(table: TableId, start: int, what: str) -> HoldAt:
+    error = RedoLost(
+        f"{what} without the table, and transactions that were open there may have changed it",
+        cure=f"`redolake snapshot {table} --replace` reads the table anew, once these transactions have ended",
+        table=table,
+    )
+    return HoldAt(start, error.as_dict())
