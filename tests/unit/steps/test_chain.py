@@ -31,11 +31,8 @@ from pipelines.schema import version_to_json
 from pipelines.scn import Scn
 from pipelines.steps.applying import catch_up, next_batch, resume
 from pipelines.steps.correcting import correct_ledger, last_batch
-from pipelines.steps.outcomes import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
-
-
 from pipelines.steps.omitting import since_file
-from pipelines.steps.outcomes import batch_name, beyond, load_name
+from pipelines.steps.outcomes import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
 from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import status
 from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_prepare, stretch_of
