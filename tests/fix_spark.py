@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.apply.session import open_session
+from pipelines.demo.scene import QUICK_JAVA
 
 QUIET = {
     "spark.log.level": "ERROR",
@@ -15,9 +16,10 @@ QUIET = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.default.parallelism": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
     "spark.python.worker.reuse": "true",
     # Short-lived: the first compiler is enough, and a small heap does.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -XX:+UseSerialGC",
     "spark.driver.memory": "1g",
     # Nearly all the time of these tests went into planning and compiling queries over a few rows.
     "spark.sql.codegen.wholeStage": "false",

@@ -18,6 +18,8 @@ PIPELINE = "shop"
 PASSWORD = "oracle"
 LOGIN = "admin"
 INSTANCES = 2
+# The first compiler alone would get 48 MB for its code, which some batches fill: Java compiles nothing more from then on.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -135,7 +137,7 @@ class Scene:
             "spark.log.level": "WARN",
             "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"),
             # For a server that lives minutes and rows by the thousand: compiling costs more than it saves.
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+            "spark.driver.extraJavaOptions": QUICK_JAVA,
             "spark.default.parallelism": "2",
             "spark.sql.codegen.wholeStage": "false",
             "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -21,6 +21,7 @@ from pipelines.steps.correcting import chain_of_batches
 from pipelines.steps.workplace import workplace
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import TABLES, Shop, open_shop
+from tests.fix_spark import QUIET
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
@@ -40,8 +41,7 @@ def parts(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipe
     for name in ("JAVA_HOME", "PATH", "PYTHONSAFEPATH"):  # the task sets them, in this process here
         monkeypatch.setenv(name, os.environ.get(name, ""))
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    spark = {"conf": {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}}
-    return configure(shop, monkeypatch, ["SHOP.PARTS"], spark, '{"conn_type": "spark", "host": "local[2]"}')
+    return configure(shop, monkeypatch, ["SHOP.PARTS"], {"conf": QUIET}, '{"conn_type": "spark", "host": "local[2]"}')
 
 
 def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Shop, parts: Pipeline) -> None:
