@@ -27,6 +27,7 @@ class DeltaLog:
     """The log's files that matter: the newest whole checkpoint, and the commits behind it in order."""
 
     filesystem: Any
+    folder: str
     checkpoint: tuple[str, ...]
     commits: tuple[tuple[int, str], ...]
     version: int
@@ -50,12 +51,25 @@ def open_log(path: str) -> DeltaLog | None:
         raise RedoNotUnderstood(
             "the table's Delta log has a hole", cure="restore the missing file of _delta_log", path=path, after_version=at
         )
-    return DeltaLog(filesystem, tuple(f"{folder}/{part}" for part in parts), behind, at + len(behind))
+    return DeltaLog(filesystem, folder, tuple(f"{folder}/{part}" for part in parts), behind, at + len(behind))
 
 
 def latest_version(path: str) -> int | None:
     log = open_log(path)
     return None if log is None else log.version
+
+
+def table_bytes(path: str) -> int | None:
+    """What the table's files hold, as Delta's checksum of its latest version tells it; None where no such file can be read."""
+    log = open_log(path)
+    if log is None:
+        return None
+    try:
+        checksum = json.loads(log.filesystem.cat_file(f"{log.folder}/{log.version:020d}.crc"))
+    except (FileNotFoundError, ValueError):
+        return None
+    size = checksum.get("tableSizeBytes")
+    return None if size is None else int(size)
 
 
 def last_txn(path: str, app_id: str) -> int | None:

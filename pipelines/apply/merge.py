@@ -10,11 +10,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.commit import Tag
+from pipelines.apply.delta_log import table_bytes
 from pipelines.apply.net import REMOVE, UPSERT
 from pipelines.apply.quoting import quoted, table_at
 from pipelines.apply.target import COMMIT_SCN, TargetColumn
 
 VIEW = "redolake_net_change"
+DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
+# To mark rows as deleted costs MERGE more than to write so small a table anew, which leaves it in few files besides. What was
+# replaced stays until VACUUM: hence no more.
+REWRITTEN_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +34,9 @@ class Merged:
 
 def merge(spark: SparkSession, path: str, net: DataFrame, columns: Sequence[TargetColumn], key: Sequence[int]) -> Merged:
     net.select("op", "commit_scn", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns)).createOrReplaceTempView(VIEW)
+    size = table_bytes(path)
     try:
+        spark.conf.set(DELETION_VECTORS, "true" if size is None or size > REWRITTEN_BYTES else "false")
         answer = spark.sql(merge_sql(path, VIEW, columns, key)).collect()
     finally:
         spark.catalog.dropTempView(VIEW)

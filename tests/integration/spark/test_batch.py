@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -110,6 +112,22 @@ def test_keys_may_be_swapped_chained_and_used_again(spark, tmp_path: Path) -> No
     assert contents(spark, mine) == {1: "v2", 2: "v1", 4: "v3", 9: "v4", 5: "same place", 6: "moved", 8: "v8"}
     assert (result.tables[0].inserted, result.tables[0].updated, result.tables[0].deleted) == (1, 5, 2)
     assert result.tables[0].balance.applied == 12
+
+
+@pytest.mark.parametrize(("rows", "marked"), [(9, 0), (15_000, 1)], ids=["small", "large"])
+def test_only_a_table_that_is_not_small_gets_its_rows_marked_as_deleted(spark, tmp_path: Path, rows: int, marked: int) -> None:
+    """A deletion vector leaves the file; a small table's files are written anew and stay few."""
+    mine, random = task(tmp_path), Random(1)
+    there = {n: random.randbytes(45).hex() for n in range(1, rows + 1)}
+    run_snapshot(spark, snapshot(tmp_path, mine, 5, [{"ID": key, "V": value} for key, value in there.items()]))
+    redo = committed(0, 20, (2, delete(1, there[1])), (3, update(2, there[2], "new")), (1, insert(rows + 1, "more")))
+
+    run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine]))
+
+    del there[1]
+    assert contents(spark, mine) == {**there, 2: "new", rows + 1: "more"}
+    last = Path(mine.target, "_delta_log", f"{latest_version(mine.target):020d}.json").read_text()
+    assert sum("deletionVector" in json.loads(line).get("add", {}) for line in last.splitlines()) == marked
 
 
 W = Column(3, "W", OracleType("VARCHAR2", length=100), 3)

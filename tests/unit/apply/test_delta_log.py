@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.delta_log import last_txn, latest_version
+from pipelines.apply.delta_log import last_txn, latest_version, table_bytes
 from pipelines.errors import RedoNotUnderstood
 
 
@@ -67,3 +67,17 @@ def test_a_log_with_a_hole_is_not_trusted(tmp_path: Path) -> None:
 def test_no_table_has_no_position(tmp_path: Path) -> None:
     assert last_txn(str(tmp_path / "no"), "p") is None
     assert latest_version(str(tmp_path)) is None
+
+
+def test_the_size_is_that_of_the_latest_version_or_unknown(tmp_path: Path) -> None:
+    for version in range(2):
+        commit(tmp_path, version)
+    checksum = tmp_path / "_delta_log" / f"{0:020d}.crc"
+    checksum.write_text(json.dumps({"tableSizeBytes": 5}))
+    assert table_bytes(str(tmp_path)) is None
+
+    checksum.with_name(f"{1:020d}.crc").write_text(json.dumps({"tableSizeBytes": 7}))
+    assert table_bytes(str(tmp_path)) == 7
+
+    checksum.with_name(f"{1:020d}.crc").write_text("{ cut short")
+    assert table_bytes(str(tmp_path)) is None
