@@ -1,0 +1,220 @@
+"""What a batch of five small tables costs on a warm session: `python benchmarks/apply_batch.py [--against CHECKOUT]`.
+
+Every batch inserts, updates and deletes in each of the tables, and leaves a transaction open. With another checkout of this
+repository each of its batches runs right after one of ours, and the ratio is told pair by pair: the machine's speed drifts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+HERE = Path(__file__).resolve()
+TABLES, KEYS, STEP = 5, 200, 1000
+# As the demo's server has them.
+SETTINGS = {
+    "spark.log.level": "ERROR",
+    "spark.driver.memory": "1g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
+    "spark.default.parallelism": "2",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+}
+
+
+# --- One checkout's batches: a process of its own, which runs one for each line it is given ----------------------------------
+
+
+def serve(folder: Path, connect: bool, settings: dict[str, str]) -> None:
+    from pipelines.batch import BatchSpec, LandedWindow, SnapshotSpec, SnapshotTask, TableTask
+    from pipelines.job import run_batch, run_snapshot
+    from pipelines.scn import Scn
+    from pipelines.table import Column, OracleType, TableId, TableVersion
+
+    types = {
+        "ID": OracleType("NUMBER", 22, 12, 0),
+        "NAME": OracleType("VARCHAR2", 400),
+        "AMOUNT": OracleType("NUMBER", 22),
+        "PRICE": OracleType("NUMBER", 22, 10, 2),
+        "PLACED": OracleType("DATE", 7),
+        "UPDATED": OracleType("TIMESTAMP", 11, None, 6),
+        "TOKEN": OracleType("RAW", 32),
+    }
+    columns = tuple(Column(n, name, kind, n) for n, (name, kind) in enumerate(types.items(), 1))
+    tables = [TableId("SHOP", f"T{n}") for n in range(TABLES)]
+    versions = [TableVersion(table, Scn(0), n, n, columns, (1,), len(columns) + 1) for n, table in enumerate(tables)]
+    app_ids = [f"p/{table}/1" for table in tables]
+    targets = [str(folder / "lake" / table.name) for table in tables]
+    source = folder / "source.parquet"
+    pq.write_table(pa.table({name: pa.array([], pa.string()) for name in types}), source)
+
+    spark = session(connect, settings)
+    loads = zip(tables, targets, app_ids, versions, strict=True)
+    loaded = tuple(SnapshotTask(*load, files=(str(source),)) for load in loads)
+    run_snapshot(spark, SnapshotSpec("p", 1, "token", loaded, str(folder / "snapshot.json")))
+    carried: tuple[str, ...] = ()
+    for number, _ in enumerate(sys.stdin, 1):
+        start = number * STEP
+        file = land(folder, number, [table.name for table in tables])
+        window = LandedWindow(f"{1:010d}-{start:020d}-{start + STEP:020d}", start, start + STEP, (str(file),))
+        tasks = tuple(
+            TableTask(table=table, target=target, app_id=app_id, versions=(version,))
+            for table, target, app_id, version in zip(tables, targets, app_ids, versions, strict=True)
+        )
+        out = folder / "batches" / str(number)
+        spec = BatchSpec(
+            "p", 1, start, start + STEP, "token", (window,), tasks, str(out / "carry"), str(out / "manifest.json"), carried
+        )  # fmt: skip
+        began, cpu = time.perf_counter(), cpu_seconds()
+        result = run_batch(spark, spec)
+        seconds, cpu = time.perf_counter() - began, cpu_seconds() - cpu
+        if errors := [table.error for table in result.tables if table.error]:
+            sys.exit(f"a table stopped: {errors[0]}")
+        carried = result.carry_files
+        sys.stdout.write(f"{seconds} {cpu}\n")
+        sys.stdout.flush()
+    spark.stop()
+
+
+def cpu_seconds() -> float:
+    """Of this process and of Spark's; the short-lived workers' would be lost with them."""
+    mine = psutil.Process()
+    counted = [mine, *(child for child in mine.children(recursive=True) if child.name() == "java")]
+    return sum(sum(process.cpu_times()[:2]) for process in counted)
+
+
+def session(connect: bool, settings: dict[str, str]) -> Any:
+    from pyspark.sql import SparkSession
+
+    from pipelines.apply.session import open_session, spark_conf
+    from pipelines.runtime import delta_jars, prepare_this_process
+
+    if not connect:
+        return open_session("local", "local[2]", settings)
+    prepare_this_process()
+    builder = SparkSession.builder.remote("local[2]")  # starts a server in a process of its own
+    for key, value in spark_conf({**settings, "spark.jars": ",".join(delta_jars())}).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def land(folder: Path, number: int, tables: Sequence[str]) -> Path:
+    from pipelines.mine.rows import REDO_SCHEMA
+
+    file = folder / f"redo-{number}.parquet"
+    rows = [{**row, "slice": 0, "ordinal": ordinal} for ordinal, row in enumerate(redo(number, tables))]
+    pq.write_table(pa.Table.from_pylist(rows, REDO_SCHEMA), file)
+    return file
+
+
+def redo(number: int, tables: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Transactions of one change of each table: new keys, an update of each key of the batch before, and deletes of the oldest;
+    the last one ends in the next batch."""
+    scn = number * STEP
+    shared = {
+        "thread": 1, "sequence": number, "ssn": 0, "at": datetime(2026, 1, 2, 3, 4, 5), "con_id": 0, "status": 0,
+        "rollback": False,
+    }  # fmt: skip
+    if number > 1:
+        yield {**shared, "scn": scn, "rs_id": "0", "xid": f"1.{number - 1}.{KEYS}", "operation": "COMMIT", "operation_code": 7}
+    for n in range(1, KEYS + 1):
+        kind = (1, 3, 2)[n % 3] if number > 2 else 1
+        own = {**shared, "xid": f"1.{number}.{n}", "rs_id": f"{n:06d}"}
+        for table_number, table in enumerate(tables):
+            code, sql, key = change(kind, number, n, table)
+            operation = {1: "INSERT", 2: "DELETE", 3: "UPDATE"}[code]
+            yield {
+                **own, "scn": scn + n, "operation": operation, "operation_code": code, "seg_owner": "SHOP", "table_name": table,
+                "object_id": table_number, "row_id": f"AAAAAAAAA{key:09d}", "sql_redo": sql,
+            }  # fmt: skip
+        if n < KEYS:
+            yield {**own, "scn": scn + n + 1, "operation": "COMMIT", "operation_code": 7}
+
+
+def change(kind: int, number: int, n: int, table: str) -> tuple[int, str, int]:
+    key = (number if kind == 1 else number - 1 if kind == 3 else number - 2) * KEYS + n - {1: 0, 3: 1, 2: 2}[kind]
+    name = f'"SHOP"."{table}"'
+    values = {
+        "ID": f"'{key}'", "NAME": f"'row {key}, it''s text'", "AMOUNT": f"'{key}.25'", "PRICE": "'9.99'",
+        "PLACED": "TO_DATE('2026-01-02 03:04:05', 'YYYY-MM-DD HH24:MI:SS')",
+        "UPDATED": "TO_TIMESTAMP('2026-01-02 03:04:05.123456')", "TOKEN": "HEXTORAW('0123456789abcdef')",
+    }  # fmt: skip
+    if kind == 1:
+        listed = ",".join(f'"{column}"' for column in values)
+        return kind, f"insert into {name}({listed}) values ({','.join(values.values())});", key
+    where = " and ".join(f'"{column}" = {value}' for column, value in values.items())
+    return (
+        kind,
+        f"delete from {name} where {where};" if kind == 2 else f"""update {name} set "NAME" = 'new' where {where};""",
+        key,
+    )
+
+
+# --- Turn by turn ------------------------------------------------------------------------------------------------------------
+
+
+def start(checkout: Path, folder: Path, options: Sequence[str]) -> subprocess.Popen[str]:
+    folder.mkdir()
+    command = [sys.executable, str(HERE), "--serve", str(folder), *options]
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    return subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def one_batch(server: subprocess.Popen[str]) -> tuple[float, ...]:
+    """Seconds on the clock and of CPU."""
+    assert server.stdin is not None
+    assert server.stdout is not None
+    server.stdin.write("\n")
+    server.stdin.flush()
+    return tuple(map(float, server.stdout.readline().split()))
+
+
+def told(name: str, figures: Sequence[float]) -> str:
+    return f"{name:<16} median {median(figures):6.2f}   from {min(figures):6.2f} to {max(figures):6.2f}\n"
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--against", type=Path, help="another checkout, to be compared with")
+    arguments.add_argument("--connect", action="store_true", help="through Spark Connect instead of in the same process")
+    arguments.add_argument("--batches", type=int, default=8)
+    arguments.add_argument("--warm-up", type=int, default=4, help="batches before, which are not counted")
+    arguments.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
+    arguments.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    given = arguments.parse_args()
+    if given.serve:
+        serve(given.serve, given.connect, {**SETTINGS, **dict(item.split("=", 1) for item in given.conf)})
+        return
+    options = ["--connect"] * given.connect + [f"--conf={item}" for item in given.conf]
+    checkouts = {"this": HERE.parents[1]} | ({"against": given.against.resolve()} if given.against else {})
+    with tempfile.TemporaryDirectory() as folder:
+        servers = {name: start(path, Path(folder) / name, options) for name, path in checkouts.items()}
+        turns = [{name: one_batch(server) for name, server in servers.items()} for _ in range(given.warm_up + given.batches)]
+        for server in servers.values():
+            server.communicate()
+    counted = turns[given.warm_up :]
+    for place, unit in enumerate(("clock", "CPU")):
+        for name in checkouts:
+            sys.stdout.write(told(f"{name}, s {unit}", [turn[name][place] for turn in counted]))
+        if given.against:
+            sys.stdout.write(told(f"ratio, {unit}", [turn["this"][place] / turn["against"][place] for turn in counted]))
+
+
+if __name__ == "__main__":
+    main()
