@@ -170,7 +170,6 @@ def apply_one(
     metadata = {"pipeline": spec.pipeline, "batch": str(spec.scns), "token": spec.token}
     known = translation(spec.character_set)
     result = apply_table(spark, task, spec.scns, changes, balance, metadata, known, position, may_commit)
-    crash.point("table")
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
     report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")
     return result
@@ -199,7 +198,6 @@ def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
         first = published(spec)
         assert first is not None, "a manifest is never removed"
         return first
-    crash.point("manifest")
     return result
 
 

@@ -32,6 +32,7 @@ class Door:
                 yield
             finally:
                 self._under_way = None
+        ledger_point()
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:

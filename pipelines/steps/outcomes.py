@@ -18,6 +18,7 @@ from pipelines.batch import (
     snapshot_result_from_json,
     spec_from_json,
 )
+from pipelines.errors import Terminal
 from pipelines.steps.versions import incarnation_of
 from pipelines.steps.workplace import Workplace
 from pipelines.table import TableId
@@ -69,6 +70,19 @@ def beyond(work: Workplace, place: Place) -> dict[TableId, tuple[str, ...]]:
             if reached > place:
                 found[table] += (name,)
     return found
+
+
+def check_names_all(work: Workplace, spec: SnapshotSpec) -> None:
+    """Raises Terminal for a load that would set a table back behind a batch its order does not name: it came since, and what is
+    rebuilt from what lies written would count it. A lease tells that too, unless an older copy of the ledger was put back."""
+    for task in spec.tables:
+        since = set(beyond(work, (incarnation_of(task.app_id), spec.scn)).get(task.table, ())) - set(task.supersedes)
+        if since:
+            raise Terminal(
+                f"{', '.join(sorted(since))} brought the table beyond SCN {spec.scn} after this load was prepared",
+                cure="clear the `prepare` task of the snapshot's run, or take a new snapshot; nothing was changed",
+                table=task.table,
+            )
 
 
 def applied_as(work: Workplace, name: str) -> dict[TableId, Place]:

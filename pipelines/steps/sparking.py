@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from pipelines.batch import Failure, Result, failure_from_json
+from pipelines.batch import Failure, Result, SnapshotSpec, Spec, failure_from_json
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.steps.leasing import kept_lease
+from pipelines.steps.outcomes import check_names_all
 from pipelines.steps.workplace import Report, read_order, silent, workplace
 
 CONNECT_PORT = 15002
@@ -54,18 +55,24 @@ def run_spark(pipeline: Pipeline, batch: str, spark: Any, report: Report = silen
     """Run the order at `batch`; what it did lies in its manifest. It stops before its next commit when its lease is lost."""
     from pipelines.job import run
 
-    with workplace(pipeline) as work:
-        spec = read_order(work, batch)
+    spec = order_to_run(pipeline, batch)
     with kept_lease(pipeline, spec) as check_lease:
         return run(spark, spec, report, check_lease)
+
+
+def order_to_run(pipeline: Pipeline, batch: str) -> Spec:
+    with workplace(pipeline) as work:
+        spec = read_order(work, batch)
+        if isinstance(spec, SnapshotSpec):
+            check_names_all(work, spec)
+        return spec
 
 
 @contextmanager
 def job_elsewhere(pipeline: Pipeline, batch: str, stop: Callable[[], None]) -> Iterator[str]:
     """Around a process that runs the order at `batch`: keeps its lease, and calls `stop` when that is lost. Yields a path of
     this attempt's own for the job to leave its failure at."""
-    with workplace(pipeline) as work:
-        spec = read_order(work, batch)
+    spec = order_to_run(pipeline, batch)
     with kept_lease(pipeline, spec, stop):
         yield f"{batch.removesuffix('.json')}.{uuid.uuid4().hex}.failed.json"
 

@@ -59,6 +59,7 @@ def test_a_capture_killed_behind_each_write_lands_what_an_undisturbed_one_does(t
             "dictionary.json",
             "land.chain",
             "ledger.add_table",
+            "ledger.correct_ledger",
             "ledger.correct_position",
             "ledger.landed_as",
             "ledger.lease",

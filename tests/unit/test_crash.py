@@ -133,14 +133,15 @@ def named_points() -> set[str]:
 
 
 def ledger_points() -> set[str]:
-    """Every method that writes the ledger and is used by the pipeline."""
+    """Every method that writes the ledger and is used by the pipeline, and who makes several of them one transaction."""
     used = {name.rpartition(".")[2] for _, function in functions() for name, _ in calls(function) if "." in name}
     writing = {
         function.name
         for file, function in functions()
         if file.parent.name == "ledger" and any(name == "self._write" for name, _ in calls(function))
     }
-    return {f"ledger.{name}" for name in writing & used}
+    at_once = {function.name for _, function in functions() for name, _ in calls(function) if name.endswith(".at_once")}
+    return {f"ledger.{name}" for name in writing & used | at_once}
 
 
 FILES = re.compile(

@@ -1,0 +1,429 @@
+"""Steps in any order, killed behind any write, over any ledger: what is live in the end has every commit.
+
+Steps, landing and ledger are the real ones. Of Spark's job there is what they see of it: it reads an order, leaves a manifest,
+and moves tables, of which a dict knows the transactions in them and their positions. The job itself is killed behind its writes
+in tests/e2e/test_kills_everywhere.py.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import crash, job
+from pipelines.apply.pieces import plan_pieces
+from pipelines.apply.table import check_not_set_back
+from pipelines.batch import (
+    BatchResult,
+    BatchSpec,
+    OpenTransaction,
+    SnapshotLoaded,
+    SnapshotResult,
+    SnapshotSpec,
+    Spec,
+    TableResult,
+    TableTask,
+)
+from pipelines.config import Pipeline
+from pipelines.errors import RedolakeError, Terminal, Transient
+from pipelines.job import leave, publish_batch, published
+from pipelines.ledger import Ledger
+from pipelines.manifest import Manifest, as_json
+from pipelines.redo import Position
+from pipelines.scn import Scn
+from pipelines.steps import workplace as workplaces
+from pipelines.steps.applying import prepare_apply, record_apply, resume
+from pipelines.steps.correcting import correct_ledger
+from pipelines.steps.readings import dictionary_to_json
+from pipelines.steps.snapshotting import begun_file, snapshot_prepare, snapshot_record, stretch_of
+from pipelines.steps.sparking import run_spark
+from pipelines.steps.workplace import HANDOVER, now, read_order, workplace
+from pipelines.table import TableId
+from tests.unit.test_formats import TABLE
+
+DBID, RESETLOGS_ID = 7, 11
+TABLES = (TableId("SHOP", "PARTS"), TableId("SHOP", "BINS"))
+
+
+class Killed(BaseException):
+    """SIGKILL, as far as a test can have it: no step catches it, and none writes while it passes."""
+
+
+@dataclass(slots=True)
+class Killer:
+    after: int | None = None  # so many writes the next step survives
+
+    def is_next(self, name: str, _: Path) -> bool:
+        if self.after is not None:
+            self.after -= 1
+            if self.after < 0:
+                raise Killed(name)
+        return False
+
+
+@dataclass(slots=True)
+class Ledgers:
+    """One connection while the file is the same: most of a step's time goes into opening it."""
+
+    opened: dict[str, Ledger] = field(default_factory=dict)
+
+    def open(self, url: str) -> Ledger:
+        if url not in self.opened:
+            self.opened[url] = OPEN(url)
+        return self.opened[url]
+
+    def close(self) -> None:
+        for ledger in self.opened.values():
+            CLOSE(ledger)
+        self.opened.clear()
+
+
+OPEN, CLOSE = workplaces.open_ledger, Ledger.close
+
+
+@dataclass(slots=True)
+class Transaction:
+    number: int
+    begin: int
+    tables: tuple[TableId, ...]
+    commit: int | None = None
+
+
+@dataclass(slots=True)
+class Target:
+    position: int
+    holds: set[int]
+
+
+class History:
+    def __init__(self, folder: Path, seed: int, ledgers: Ledgers, killer: Killer) -> None:
+        self.folder, self.chance, self.ledgers, self.killer = folder, random.Random(seed), ledgers, killer
+        body = {
+            "name": "shop",
+            "source": {"connection": "x", "container": "PDB"},
+            "landing": str(folder),
+            "lake": str(folder / "lake"),
+            "tables": [str(table) for table in TABLES],
+        }
+        self.pipeline = Pipeline.model_validate(body)
+        self.scn = 100
+        self.transactions: list[Transaction] = []
+        self.lake: dict[TableId, Target] = {}
+        self.begun: list[tuple[tuple[TableId, ...], int]] = []  # snapshots that were read and not loaded to the end
+        self.orders: list[str] = []
+        self.unended: dict[TableId, int] = {}  # loads that must be repeated
+        self.told: list[str] = []
+
+    # --- the source, and what is landed of it ---
+
+    def work(self) -> None:
+        for _ in range(self.chance.randint(1, 3)):
+            self.scn += 10
+            still_open = [t for t in self.transactions if t.commit is None]
+            if still_open and self.chance.random() < 0.6:
+                self.chance.choice(still_open).commit = self.scn
+            else:
+                tables = tuple(t for t in TABLES if self.chance.random() < 0.7) or TABLES[:1]
+                commit = self.scn + 3 if self.chance.random() < 0.4 else None
+                self.transactions.append(Transaction(len(self.transactions), self.scn, tables, commit))
+        self.scn += 5
+
+    def committed(self, table: TableId, scn: int) -> set[int]:
+        return {t.number for t in self.transactions if table in t.tables and t.commit is not None and t.commit <= scn}
+
+    def capture(self) -> None:
+        with workplace(self.pipeline) as work:
+            correct_ledger(work)
+            position = work.ledger.position("shop")
+            assert position is not None
+            if position.scn > self.scn:
+                return
+            names = tuple(map(str, TABLES))
+            made = Manifest(DBID, RESETLOGS_ID, int(position.scn), self.scn + 1, (), names, {}, "hash", (), ("redo.parquet",))
+            work.landing.write_json_once(f"chain/{RESETLOGS_ID:010d}-{made.start:020d}.json", as_json(made))
+            self.scn += 2
+            correct_ledger(work)
+
+    # --- snapshots ---
+
+    def begin(self, *tables: TableId) -> None:
+        scn = self.scn
+        self.scn += 1
+        with workplace(self.pipeline) as work:
+            correct_ledger(work)
+            if work.ledger.position("shop") is None:
+                start = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
+                work.landing.write_json_once(HANDOVER, {"dbid": DBID, "resetlogs_id": RESETLOGS_ID, "scn": start})
+                work.ledger.start_at("shop", Position(DBID, RESETLOGS_ID, Scn(start)), now())
+                for table in TABLES:
+                    work.ledger.add_table("shop", table, Scn(start), now())
+            for table in tables:
+                found = replace(TABLE, table=table, scn_before=Scn(scn), scn_after=Scn(scn), unique=())
+                found = replace(found, object_id=7 + TABLES.index(table), data_object_id=7 + TABLES.index(table))
+                work.landing.write_json_once(begun_file(work, table, scn, stretch_of(work)), {"begun": True})
+                folder = work.landing.snapshot_folder(table, scn)
+                work.landing.write_json_once(f"{folder}/dictionary.json", dictionary_to_json(found))
+                work.landing.publish_snapshot(table, scn, [{"chunk": 0, "file": "rows.parquet", "row_count": 3}])
+        self.begun.append((tables, scn))
+
+    def prepare_load(self, tables: Sequence[TableId], scn: int) -> str:
+        self.unended |= dict.fromkeys(tables, scn)
+        made: str = snapshot_prepare(self.pipeline, scn, [str(table) for table in tables], replace=True)["batch"]
+        self.orders.append(made)
+        return made
+
+    def load(self, tables: Sequence[TableId], scn: int) -> None:
+        order = self.prepare_load(tables, scn)
+        self.run(order)
+        self.record(order)
+
+    # --- batches ---
+
+    def prepare(self) -> str | None:
+        made: str | None = prepare_apply(self.pipeline)["batch"]
+        self.orders += [made] if made else []
+        return made
+
+    def apply(self) -> bool:
+        order = self.prepare()
+        if order is not None:
+            self.run(order)
+            self.record(order)
+        return order is not None
+
+    def record(self, order: str) -> None:
+        with workplace(self.pipeline) as work:
+            spec = read_order(work, order)
+        if isinstance(spec, SnapshotSpec):
+            snapshot_record(self.pipeline, order)
+            self.begun = [found for found in self.begun if found[1] != spec.scn]
+            for table in [t.table for t in spec.tables if self.unended.get(t.table) == spec.scn]:
+                del self.unended[table]
+        else:
+            with suppress(Terminal):  # TableHeld is raised when all is written
+                record_apply(self.pipeline, order)
+
+    # --- what Spark's job does ---
+
+    def run(self, order: str) -> None:
+        run_spark(self.pipeline, order, spark=self)
+
+    def job(self, spec: Spec, may_commit: Callable[[], None]) -> None:
+        may_commit()
+        if isinstance(spec, SnapshotSpec):
+            self.run_load(spec, may_commit)
+        elif isinstance(spec, BatchSpec) and published(spec) is None:
+            self.run_batch(spec, may_commit)
+
+    def run_load(self, spec: SnapshotSpec, may_commit: Callable[[], None]) -> None:
+        for table in (task.table for task in spec.tables):
+            may_commit()
+            self.unended[table] = spec.scn
+            if table in self.lake and self.lake[table].position >= spec.scn:
+                del self.lake[table]
+                crash.point("snapshot removed")
+            self.lake[table] = Target(spec.scn, self.committed(table, spec.scn))
+            crash.point("snapshot")
+        loaded = tuple(SnapshotLoaded(task.table, "applied", True, 3) for task in spec.tables)
+        leave(spec.manifest, SnapshotResult(spec.pipeline, spec.scn, loaded))
+
+    def run_batch(self, spec: BatchSpec, may_commit: Callable[[], None]) -> None:
+        """A transaction's rows lie where it began: in one of the windows, or in what was carried."""
+        numbers = {t.number for t in self.transactions if any(w.start <= t.begin < w.end for w in spec.windows)}
+        numbers |= {number for file in spec.carry_in for number in json.loads(file)}
+        rows = [t for t in self.transactions if t.number in numbers]
+        carried = [t for t in rows if t.commit is None or t.commit >= spec.end]
+        tables = tuple(self.apply_one(spec, task, rows, may_commit) for task in spec.tables)
+        may_commit()
+        crash.point("before manifest")
+        result = BatchResult(
+            pipeline=spec.pipeline,
+            resetlogs_id=spec.resetlogs_id,
+            start=spec.start,
+            end=spec.end,
+            token=spec.token,
+            windows=tuple(window.name for window in spec.windows),
+            tables=tables,
+            open_transactions=tuple(OpenTransaction(3, f"1.2.{t.number}", 1, t.begin, None, 1, 1, "X") for t in carried),
+            carry_files=(json.dumps([t.number for t in carried]),),
+        )
+        publish_batch(spec, result)
+
+    def apply_one(
+        self, spec: BatchSpec, task: TableTask, rows: Sequence[Transaction], may_commit: Callable[[], None]
+    ) -> TableResult:
+        target = self.lake.get(task.table)
+        complete_to = position = None if target is None else target.position
+        error = None if task.hold is None else dict(task.hold.error)
+        try:
+            check_not_set_back(task, spec.start, position)
+            for piece in plan_pieces(task, spec.scns, -1 if position is None else position):
+                may_commit()
+                if target is None:
+                    raise Terminal("the target table is not there", cure="")
+                brought = {
+                    t.number for t in rows if task.table in t.tables and t.commit and piece.start <= t.commit < piece.end
+                }
+                if brought:
+                    target.holds |= brought
+                    target.position = int(piece.last_scn)
+                    crash.point("merge")
+                complete_to = int(piece.last_scn)
+        except Transient:
+            raise
+        except RedolakeError as stopped:
+            error = stopped.as_dict()
+        left = None if target is None else target.position
+        return TableResult(task.table, "held" if error else "applied", complete_to, error, position=left)
+
+    # --- ledgers ---
+
+    def keep_ledger(self) -> None:
+        kept = self.folder / "kept"
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir()
+        for file in self.folder.glob("redolake-ledger.db*"):
+            shutil.copy(file, kept)
+
+    def lose_ledger(self) -> None:
+        self.ledgers.close()
+        for file in self.folder.glob("redolake-ledger.db*"):
+            file.unlink()
+
+    def put_back_ledger(self) -> None:
+        self.lose_ledger()
+        for file in (self.folder / "kept").glob("*"):
+            shutil.copy(file, self.folder)
+
+    # --- what happens ---
+
+    def do(self, step: Callable[..., Any], *arguments: Any, writes: int = 0) -> Any:
+        """Killed behind one of its first `writes`, now and then. An error is an answer."""
+        self.killer.after = self.chance.randrange(writes) if writes and self.chance.random() < 0.35 else None
+        told, answer = "", None
+        try:
+            answer = step(*arguments)
+        except (Killed, Transient, Terminal) as stopped:
+            told = f" -> {type(stopped).__name__}: {stopped}"[:150]
+        finally:
+            self.killer.after = None
+        self.told.append(f"{step.__name__} {', '.join(map(str, arguments))}{told}")
+        return answer
+
+    def something(self) -> None:
+        what = self.chance.choices(
+            [self.work, self.capture, self.apply, self.begin, self.load, self.late, resume, self.another_ledger],
+            [20, 20, 20, 10, 12, 10, 3, 7],
+        )[0]
+        if what == self.begin:
+            self.do(what, *self.chance.choice([TABLES[:1], TABLES[1:], TABLES]), writes=10)
+        elif what == self.load:
+            for snapshot in self.chance.choices(self.begun, k=1) if self.begun else ():
+                self.do(what, *snapshot, writes=20)
+        elif what is resume:
+            self.do(what, self.pipeline, [str(self.chance.choice(TABLES))], writes=3)
+        elif what in (self.late, self.another_ledger):
+            what()
+        else:
+            self.do(what, writes=0 if what == self.work else 20)
+
+    def late(self) -> None:
+        """A task alone, as its DAG's run was cleared or goes on late."""
+        what = self.chance.choice([self.run, self.run, self.record, self.record, self.prepare, self.prepare_load])
+        if what in (self.run, self.record):
+            self.do(what, self.chance.choice(self.orders[-4:]), writes=6)
+        elif what == self.prepare:
+            self.do(what, writes=4)
+        elif self.begun:
+            self.do(what, *self.begun[-1], writes=4)
+
+    def another_ledger(self) -> None:
+        self.do(self.chance.choice([self.keep_ledger, self.keep_ledger, self.lose_ledger, self.put_back_ledger]))
+
+    def goes_on_undisturbed(self) -> None:
+        """Who began a load ends it, and the DAGs run."""
+        for table, scn in list(self.unended.items()):
+            self.do(self.load, (table,), scn)
+        if self.chance.random() < 0.5:
+            self.do(self.lose_ledger)
+        self.work()
+        self.capture()
+        batches = 0
+        while self.apply():
+            batches += 1
+            assert batches < 50, self.told
+
+    def check(self) -> None:
+        with workplace(self.pipeline) as work:
+            correct_ledger(work)
+            entries = {entry.table: entry for entry in work.ledger.tables("shop")}
+        for table in TABLES:
+            found = (entries[table].state, entries[table].error, entries[table].place[1], self.lake[table].holds)
+            expected = ("live", None, max(self.scn - 2, self.lake[table].position), self.committed(table, self.scn))
+            assert found == expected, "\n".join([str(table), *self.told])
+
+
+@pytest.fixture
+def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
+    found = Killer()
+    monkeypatch.setenv(crash.VARIABLE, "/at/each/write")
+    monkeypatch.setattr(crash, "is_new", found.is_next)
+    return found
+
+
+@pytest.fixture
+def ledgers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledgers]:
+    found = Ledgers()
+    monkeypatch.setattr(workplaces, "open_ledger", found.open)
+    monkeypatch.setattr(Ledger, "close", lambda _: None)
+    monkeypatch.setattr(job, "run", lambda history, spec, _, may_commit: history.job(spec, may_commit))
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine fails here, and half of the time went into it
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def history(tmp_path: Path, ledgers: Ledgers, killer: Killer, request: pytest.FixtureRequest) -> History:
+    """Both tables are loaded."""
+    made = History(tmp_path, getattr(request, "param", 0), ledgers, killer)
+    made.work()
+    made.begin(*TABLES)
+    made.load(*made.begun[0])
+    return made
+
+
+@pytest.mark.parametrize("history", range(int(os.environ.get("REDOLAKE_HISTORIES", "10"))), indirect=True)
+def test_what_is_live_in_the_end_has_every_commit(history: History) -> None:
+    for _ in range(40):
+        history.something()
+    for _ in range(2):
+        history.goes_on_undisturbed()
+        history.check()
+
+
+def test_a_load_does_not_run_behind_a_batch_that_its_order_does_not_name(history: History) -> None:
+    """The ledger is put back to where the load was prepared, so that no lease tells that others have gone on since."""
+    history.begin(TABLES[0])
+    order = history.prepare_load(*history.begun[0])
+    history.keep_ledger()
+    history.lose_ledger()
+    history.work()
+    history.capture()
+    assert history.apply()
+    holds = set(history.lake[TABLES[0]].holds)
+    history.put_back_ledger()
+
+    with pytest.raises(Terminal, match="brought the table beyond"):
+        history.run(order)
+    assert history.lake[TABLES[0]].holds == holds
+    history.goes_on_undisturbed()
+    history.check()
