@@ -132,9 +132,21 @@ def disagreement(
     """Compare with the last dictionary that was read inside the range: all DDL before that reading has landed."""
     for tables in readings(work, resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
         here = next((t for t in tables if t.table == table), None)
-        if here is None or here.scn_before < end:  # a DDL behind the range is in its dictionary, and not landed yet
-            return None if here is None else agree(valid_at(derived.versions, here.scn_before), here)
+        if here is None:
+            return not_seen(table)
+        if here.scn_before < end:  # a DDL behind the range is in its dictionary, and not landed yet
+            return agree(valid_at(derived.versions, here.scn_before), here)
     return None
+
+
+def not_seen(table: TableId) -> SchemaConflict:
+    """Not every DROP names its table: DROP USER .. CASCADE, or a tablespace with its contents."""
+    return SchemaConflict(
+        "the dictionary shows the table no more, and no DDL of it has told why",
+        cure=f"if it is still there, grant SELECT on it again and `redolake resume {table}`; if it was dropped and made anew, "
+        f"`redolake snapshot {table} --replace`; else take it out of `tables`",
+        table=table,
+    )
 
 
 def record_derived(work: Workplace, past: History, end: int) -> None:

@@ -48,6 +48,20 @@ def test_a_table_read_behind_the_range_tells_nothing_of_it_though_others_were_re
     assert complaint(199, 200) is None
 
 
+def test_a_table_that_is_gone_without_a_ddl_of_its_own_is_a_disagreement(tmp_path, complaint):
+    """DROP USER .. CASCADE; once it is there again, that reading counts."""
+    work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
+    derived = Derived((baseline(TABLE, Scn(120)),), ())
+    for scn in (110, 150):
+        write_reading(work, 11, scn, {TableId("SHOP", "OTHER"): replace(TABLE, table=TableId("SHOP", "OTHER"))})
+
+    assert disagreement(work, ORDERS, derived, 11, 100, 150) is None, "it was not captured yet, or is not landed"
+    error = disagreement(work, ORDERS, derived, 11, 100, 200)
+    assert error is not None
+    assert "the dictionary shows the table no more" in error.what
+    assert "column X" in str(complaint(160, 160))
+
+
 def test_what_another_incarnation_had_at_the_same_scn_is_no_disagreement(complaint):
     assert complaint(150, 150, incarnation=12) is None
     assert "column X" in str(complaint(140, 140)), "an older reading, of this one"
