@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.errors import InvariantBroken
+from pipelines.land.ddl_text import told_by_text
 from pipelines.land.record import LogTally
 from pipelines.manifest import DdlRow, LogIdentity
 from pipelines.redo import LogFile, Slice
@@ -38,6 +40,7 @@ class Tally:
         self._ids = pa.array(sorted(tables), pa.int64())
         self._names_of_ids = pa.array([str(tables[i]) for i in sorted(tables)], pa.string())
         named = sorted({*names, *tables.values()})
+        self._captured = {(t.owner, t.name): t for t in named}
         self._told = pa.array([f"{t.owner}\0{t.name}" for t in named], pa.string())  # as the redo spells them
         self._names = pa.array([str(t) for t in named], pa.string())
         self._hashes = {log.sequence: hashlib.sha256() for log in logs.logs}
@@ -51,13 +54,29 @@ class Tally:
         self.row_count += rows.num_rows
         code = rows["operation_code"]
         label = pc.coalesce(self._frame_labels(code), self._table_labels(rows))
+        label = self._add_ddl(rows, label)
         counted = rows.append_column("label", label).filter(pc.is_valid(label))
         self.unresolved_count += rows.num_rows - counted.num_rows
         for entry in pc.value_counts(counted["label"]).to_pylist():
             self.counts[entry["values"]] += entry["counts"]
-        for row in counted.filter(pc.equal(counted["operation_code"], DDL)).to_pylist():
-            self.ddl.append(_ddl_row(row))
         self._hash(counted)
+
+    def _add_ddl(self, rows: pa.RecordBatch, label: pa.Array) -> pa.Array:
+        """Keep the DDL of captured tables; the labels with those that only the text gives to one."""
+        is_ddl = pc.equal(rows["operation_code"], DDL)
+        places = np.flatnonzero(is_ddl.to_numpy(zero_copy_only=False)).tolist()
+        if not places:
+            return label
+        labels = label.to_pylist()
+        for place, row in zip(places, rows.filter(is_ddl).to_pylist(), strict=True):
+            ddl = _ddl_row(row)
+            if labels[place] is None:
+                table = told_by_text(row, self._captured)
+                if table is None:
+                    continue
+                labels[place], ddl = f"{table} ddl", replace(ddl, owner=table.owner, table=table.name)
+            self.ddl.append(ddl)
+        return pa.array(labels, pa.string())
 
     def _frame_labels(self, code: pa.Array) -> pa.Array:
         at = pc.index_in(code, value_set=pa.array(list(FRAME), pa.int32()))

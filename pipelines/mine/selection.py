@@ -13,7 +13,7 @@ from pipelines.table import TableId
 
 LIST_LIMIT = 500  # an IN list takes 1000 (ORA-01795)
 
-START, COMMIT, ROLLBACK, MISSING_SCN = 6, 7, 36, 34
+DDL, START, COMMIT, ROLLBACK, MISSING_SCN = 5, 6, 7, 36, 34
 INTERNAL, SELECT_FOR_UPDATE = 0, 25
 UNRESOLVED = (
     "seg_owner IS NULL",
@@ -46,7 +46,7 @@ def predicate(tables: Sequence[TableId], object_ids: frozenset[int], container: 
     """The text behind WHERE, and its binds.
 
     A hole or a corrupt block concerns everybody, so those rows pass whatever container or name they carry. Starts and
-    ends of transactions pass with the container unknown as well.
+    ends of transactions pass with the container unknown as well, and so does DDL: that of one table may be about another.
     """
     bind = Binds()
     captured = list(UNRESOLVED)
@@ -56,7 +56,7 @@ def predicate(tables: Sequence[TableId], object_ids: frozenset[int], container: 
     for ids in chunks(sorted(object_ids)):
         captured.append(f"data_obj# IN ({', '.join(map(bind, ids))})")
     ours = "\n       OR ".join(f"({c})" for c in captured)
-    frame = f"operation_code IN ({START}, {COMMIT}, {ROLLBACK})"
+    frame = f"operation_code IN ({DDL}, {START}, {COMMIT}, {ROLLBACK})"
     kept = f"{frame}\n   OR operation_code NOT IN ({INTERNAL}, {SELECT_FOR_UPDATE}) AND (\n          {ours})"
     if container is not None:
         kept = f"(src_con_name = {bind(container)} OR src_con_name IS NULL) AND ({kept})"

@@ -23,6 +23,8 @@ ROWS = {
     "a dropped table": ((PDB, 1, 2, "UNKNOWN", "OBJ# 9", 9), True),
     "a table in the recycle bin": ((PDB, 1, 0, "SHOP", "BIN$abc==$0", 9), True),
     "no name at all": ((PDB, 5, 0, None, None, 9), True),
+    "DDL of another table, which may exchange a partition with ours": ((PDB, 5, 0, "SHOP", "SALES", 6), True),
+    "DDL of another container": (("OTHER", 5, 0, "SHOP", "ORDERS", 71), False),
     "internal bookkeeping": ((PDB, 0, 0, "SHOP", "ORDERS", 71), False),
     "a row lock": ((PDB, 25, 0, "SHOP", "ORDERS", 71), False),
     "a hole, whatever it is said to be of": (("OTHER", 34, 1291, None, None, None), True),

@@ -1,0 +1,45 @@
+"""DDL that is about a captured table although its row names another one, or none."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.land.landing import Landing
+from pipelines.table import TableId
+from tests.unit.land.landing_world import ORDERS, TABLES, row, window, write
+
+MIXED = TableId("SHOP", "Mixed Case")
+OTHERS = {"owner": "SHOP", "table": "SALES", "object_id": 90}  # a partitioned table that is not captured
+NOBODYS = {"owner": None, "table": None, "object_id": None}
+CASES = {
+    "a partition exchanged with it": (OTHERS, "alter table sales exchange partition p1 with table orders", [ORDERS]),
+    "with an owner, in quotes, past comments": (
+        OTHERS, 'ALTER TABLE sales EXCHANGE /* all */ SUBPARTITION FOR (1)\n WITH -- now\n TABLE Shop . "ORDERS"', [ORDERS],
+    ),
+    "a name in mixed case": (OTHERS, 'alter table sales exchange partition p with table "Mixed Case"', [MIXED]),
+    "one of the same name in another schema": (
+        OTHERS | {"owner": "OTHER"}, "alter table sales exchange partition p1 with table orders", [],
+    ),
+    "another table": (OTHERS, "alter table sales exchange partition p1 with table orders_2", []),
+    "a text that only speaks of it": (OTHERS, "comment on table sales is 'exchange partition p with table orders'", []),
+    "its own, without name and number": (NOBODYS, "truncate table orders", [ORDERS]),
+    "dropped by an owner of whom nothing is left": (
+        {"owner": "UNKNOWN", "table": "OBJ# 0", "object_id": 0}, 'drop table "SHOP"."ORDERS" cascade constraints', [ORDERS],
+    ),
+    "an object of its own that shares the name": (
+        {"owner": "UNKNOWN", "table": "OBJ# 91", "object_id": 91}, "truncate table orders", [],
+    ),
+    "a nameless grant": (NOBODYS, "grant select on orders to somebody", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("of", "sql", "tables"), CASES.values(), ids=CASES)
+def test_ddl_belongs_to_the_captured_table_that_its_text_is_about(tmp_path, of, sql, tables):
+    landing, ddl = Landing(str(tmp_path), "shop"), row(120, 5, **of, sql_redo=sql)
+    landing.begin(window())
+
+    records = write(landing, window(), rows=([ddl], []), tables={**TABLES, 4712: MIXED})
+    manifest = landing.publish(window(), [ORDERS, MIXED], records, None)
+
+    assert [(d.owner, d.table, d.sql) for d in manifest.ddl] == [(t.owner, t.name, sql) for t in tables]
+    assert manifest.counts == {f"{t} ddl": 1 for t in tables}
