@@ -26,18 +26,28 @@ class Subject:
 
 
 def attribute(rows: DataFrame, subjects: Sequence[Subject], container: str | None) -> DataFrame:
-    """Adds `subject`: the number of the row's table, NULL for control rows and for objects that are not captured.
+    """Adds `subject`: the number of the row's table, NULL for control rows and for objects that are not captured; and
+    `stranger`: the name is the table's, and the object is none that the table ever was.
 
-    The name decides; the id is asked for names LogMiner could not resolve (UNKNOWN, `OBJ# n`, BIN$..).
+    The id decides, for names are those of the dictionary that mined: the redo of a table that has the name since a RENAME, or
+    a redefinition, shows it too.
     """
     by_name = {f"{s.table.owner}\0{s.table.name}": s.number for s in subjects}
     by_id = {object_id: s.number for s in subjects for object_id in s.object_ids}
-    name = F.concat(F.col("seg_owner"), F.lit("\0"), F.col("table_name"))
-    subject = F.coalesce(_look_up(by_name, name), _look_up(by_id, F.col("object_id").cast("bigint")))
+    object_id = F.col("object_id").cast("bigint")
+    own = _look_up(by_id, object_id)
+    named = _look_up(by_name, F.concat(F.col("seg_owner"), F.lit("\0"), F.col("table_name")))
     captured = ~F.col("operation_code").isin(*CONTROL)
     if container is not None:
         captured = captured & F.col("con_name").eqNullSafe(container)
-    return rows.withColumn("subject", F.when(captured, subject))
+    has_ids = named.isin([s.number for s in subjects if s.object_ids])
+    stranger = own.isNull() & has_ids & (object_id != 0)
+    return rows.withColumns(
+        {
+            "subject": F.when(captured, F.coalesce(own, named)),
+            "stranger": F.coalesce(captured & stranger, F.lit(False)),
+        }
+    )
 
 
 def _look_up(numbers: dict[str, int] | dict[int, int], key: Expression) -> Expression:

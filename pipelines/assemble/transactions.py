@@ -74,8 +74,12 @@ def _problem() -> Expression:
     code = F.col("operation_code")
     operation = F.concat(F.lit("operation "), code, F.lit(" "), F.coalesce("operation", F.lit("?")))
     is_change = F.concat_ws(" ", code, "operation").isin(*(f"{number} {text}" for number, text in CHANGES.items()))
+    stranger = F.concat(
+        F.lit("a change under the table's name is of object "), "object_id", F.lit(", which the table never was")
+    )
     what = (
-        F.when(code == UNSUPPORTED, F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"))
+        F.when(F.col("stranger"), stranger)
+        .when(code == UNSUPPORTED, F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"))
         .when(code.isin(*LARGE_OBJECTS), F.concat(F.lit("a change of a large object is not captured: "), operation))
         .when(~is_change, F.concat(operation, F.lit(" is not understood")))
         .when(has_unknown_sequence(F.col("xid")), F.lit(f"an undo row belongs to no known transaction{_WAIT}"))
