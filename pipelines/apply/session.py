@@ -19,9 +19,8 @@ SESSION = {
     "spark.databricks.delta.snapshotPartitions": "2",
     "spark.databricks.delta.merge.materializeSource": "none",  # the net change is kept by the executors already
     "spark.sql.shuffle.partitions": "2",
-    # Each of a batch's many queries is written out for the UI, whether or not there is one: the most of it is left out.
+    # Each of a batch's many queries is written out for the UI, whether or not there is one: the plain way costs least.
     "spark.sql.ui.explainMode": "simple",
-    "spark.sql.maxPlanStringLength": "1000",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
