@@ -23,6 +23,11 @@ from pipelines.batch import Step, TableTask
 from pipelines.errors import SchemaConflict
 
 
+def filling(app_id: str) -> str:
+    """The application id under which defaults are filled in."""
+    return f"{app_id}/ddl"
+
+
 def evolve(
     spark: SparkSession, task: TableTask, piece: Piece, metadata: Mapping[str, object], translation: Translation
 ) -> None:
@@ -34,7 +39,7 @@ def evolve(
             else:
                 drop_column(spark, task, step)
             crash.point("evolve")
-        fill_defaults(spark, task, steps, Tag(f"{task.app_id}/ddl", scn, metadata), translation)
+        fill_defaults(spark, task, steps, Tag(filling(task.app_id), scn, metadata), translation)
 
 
 def add_column(spark: SparkSession, task: TableTask, piece: Piece, step: Step, translation: Translation) -> None:

@@ -10,6 +10,7 @@ from pipelines import crash
 from pipelines.apply.commit import Tag
 from pipelines.apply.create import overwrite
 from pipelines.apply.delta_log import last_txn, latest_version
+from pipelines.apply.evolve import filling
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.target import COMMIT_SCN, target_schema
 from pipelines.apply.translation import Translation
@@ -19,12 +20,13 @@ from pipelines.errors import InvariantBroken, LandingConflict
 
 def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:
     """Nothing happens when the table has just this position. Raises LandingConflict when it is beyond, unless the spec says
-    `replace`: then the table is removed first, for Delta would skip an older txn version."""
-    position = last_txn(task.target, task.app_id)
+    `replace`: then the table is removed first, for Delta would skip an older txn version, and evolve the fill of a default."""
+    position, filled = last_txn(task.target, task.app_id), last_txn(task.target, filling(task.app_id))
     if position == spec.scn and not spec.replace:
         return SnapshotLoaded(task.table, "applied", False, delta_version=latest_version(task.target))
-    if position is not None and position >= spec.scn:
-        check_replace(spec, task, position)
+    passed = max((scn for scn in (position, filled) if scn is not None), default=None)
+    if passed is not None and passed >= spec.scn:
+        check_replace(spec, task, passed)
         remove_table(task.target)
     target_schema(task.version, task.rules, translation)  # refuses names Delta cannot tell apart
     source = read_source(spark, task.files, task.version, task.rules, translation)

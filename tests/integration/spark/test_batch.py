@@ -349,6 +349,21 @@ def test_ddl_between_changes_is_followed_and_goes_on_where_it_was_killed(spark, 
     assert run_batch(spark, spec).tables[0].delta_version == result.tables[0].delta_version
 
 
+def test_a_table_set_back_behind_an_added_default_gets_it_once_more(spark, tmp_path: Path) -> None:
+    """Nothing changed it after the DDL at 40, so its position is that of the snapshot; then it is read anew AS OF 20."""
+    mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, N))), ddl=(Step(40, "add_column", N, "7.5"),))
+    rows = [{"ID": 1, "V": "a"}]
+    window = land(tmp_path / "w", 10, 100, [control(0, 20, 7)])
+    run_snapshot(spark, snapshot(tmp_path, mine, 5, rows))
+    run_batch(spark, order(tmp_path / "1", [window], [mine]))
+
+    run_snapshot(spark, snapshot(tmp_path, mine, 20, rows, replace=True))
+    result = run_batch(spark, order(tmp_path / "2", [window], [mine]))
+
+    assert result.tables[0].error is None
+    assert [str(row["N"]) for row in spark.read.format("delta").load(mine.target).collect()] == ["7.5"]
+
+
 def test_an_update_that_leaves_a_default_open_keeps_what_the_row_has(spark, tmp_path: Path) -> None:
     """Oracle does not rewrite rows for ADD COLUMN .. DEFAULT: their redo shows NULL, or nothing, where SELECT shows 7.5."""
     mine = replace(task(tmp_path, versions=(version(columns=(ID, V, N)),)), defaulted=(3,))
