@@ -24,11 +24,12 @@ CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f
 
 @dataclass(frozen=True, slots=True)
 class DeltaLog:
-    """The log's files that matter: the newest whole checkpoint, and the commits behind it in order."""
+    """The log's files that matter: the newest whole checkpoint, the commits behind it in order, and older ones still there."""
 
     filesystem: Any
     folder: str
     checkpoint: tuple[str, ...]
+    older: tuple[tuple[int, str], ...]
     commits: tuple[tuple[int, str], ...]
     version: int
 
@@ -43,6 +44,7 @@ def open_log(path: str) -> DeltaLog | None:
         return None
     commits = sorted((int(match[1]), match[0]) for match in map(COMMIT.fullmatch, names) if match)
     at, parts = _newest_checkpoint(names)
+    older = tuple((version, f"{folder}/{name}") for version, name in commits if version <= at)
     behind = tuple((version, f"{folder}/{name}") for version, name in commits if version > at)
     if not behind and at < 0:
         return None
@@ -51,7 +53,8 @@ def open_log(path: str) -> DeltaLog | None:
         raise RedoNotUnderstood(
             "the table's Delta log has a hole", cure="restore the missing file of _delta_log", path=path, after_version=at
         )
-    return DeltaLog(filesystem, folder, tuple(f"{folder}/{part}" for part in parts), behind, at + len(behind))
+    found = tuple(f"{folder}/{part}" for part in parts)
+    return DeltaLog(filesystem, folder, found, older, behind, at + len(behind))
 
 
 def latest_version(path: str) -> int | None:
@@ -83,6 +86,21 @@ def last_txn(path: str, app_id: str) -> int | None:
                 return int(action["txn"]["version"])
     versions = [txn["version"] for part in log.checkpoint for txn in _checkpoint_txns(log, part) if txn["appId"] == app_id]
     return max(versions, default=None)
+
+
+def written_by_another(path: str, own: str) -> tuple[int, str] | None:
+    """Version and operation of the first commit that changed rows behind the last one of an application id that begins with
+    `own`. What moves rows to other files and leaves them as they are (OPTIMIZE) is none."""
+    log, found = open_log(path), None
+    for version, commit in reversed((*log.older, *log.commits) if log is not None else ()):
+        assert log is not None
+        actions = _json_actions(log, commit)
+        if any(action.get("txn", {}).get("appId", "").startswith(own) for action in actions):
+            return found
+        if any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
+            operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
+            found = version, str(*operations[:1])
+    return None
 
 
 def _newest_checkpoint(names: list[str]) -> tuple[int, list[str]]:

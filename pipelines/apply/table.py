@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines import crash
 from pipelines.apply.commit import Tag, tagged
 from pipelines.apply.decoded import FINDINGS, decode
-from pipelines.apply.delta_log import last_txn, latest_version
+from pipelines.apply.delta_log import last_txn, latest_version, written_by_another
 from pipelines.apply.evolve import evolve
 from pipelines.apply.left_open import complete, open_columns
 from pipelines.apply.merge import Merged, append, count_all, merge, total
@@ -102,16 +102,22 @@ def apply_table(
 
 def check_not_set_back(task: TableTask, start: int, position: int | None) -> None:
     """The Delta log's position lies before the batch where nothing changed since, and just so where older contents were put
-    back: only what the last batch has left there tells one from the other."""
-    will_apply = task.hold is None or task.hold.at_scn > start
-    if will_apply and task.at_least is not None and (position is None or position < task.at_least):
-        raise TableSetBack(
+    back: only what the last batch has left there tells one from the other. RESTORE and other writers leave the position where
+    it was; commits of their own tell of them."""
+    if task.hold is not None and task.hold.at_scn <= start:
+        return
+    what = None
+    if task.at_least is not None and (position is None or position < task.at_least):
+        what = (
             f"the Delta table has the commits up to SCN {position}, and had those up to SCN {task.at_least} before: it is an "
-            "older copy, or was set back by a load that did not end",
-            cure=f"`redolake snapshot {task.table} --replace` reads the table anew",
-            table=task.table,
-            path=task.target,
+            "older copy, or was set back by a load that did not end"
         )
+    elif position is not None and (another := written_by_another(task.target, f"{task.app_id.rpartition('/')[0]}/")):
+        version, operation = another
+        what = f"somebody else has written version {version} of the Delta table ({operation}), its rows are another state's"
+    if what is not None:
+        cure = f"`redolake snapshot {task.table} --replace` reads the table anew"
+        raise TableSetBack(what, cure=cure, table=task.table, path=task.target)
 
 
 def apply_pieces(

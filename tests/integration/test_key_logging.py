@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import steps
+from pipelines.apply.commit import Tag, tagged
 from pipelines.standin.serve import standin
 from tests.fix_shop import Shop, open_shop
 
@@ -135,7 +136,8 @@ def test_partial_updates_of_all_kinds_keep_what_they_do_not_tell(spark: Any, sou
 def test_a_partial_update_of_a_row_that_the_target_lacks_stops_the_table(spark: Any, source: Shop) -> None:
     source.run_sql(OF_TABLE.format("ADD"))
     pipeline = begun(source, spark)
-    spark.sql(f"DELETE FROM delta.`{source.folder}/lake/shop/parts` WHERE ID = 5")
+    with tagged(spark, Tag(f"{pipeline.name}/SHOP.PARTS/test", 1, {})):  # any other commit would hold the table at once
+        spark.sql(f"DELETE FROM delta.`{source.folder}/lake/shop/parts` WHERE ID = 5")
     source.run_sql("UPDATE parts SET quantity = 50 WHERE id = 5")
     held = caught_up(source, pipeline, spark)
 

@@ -279,6 +279,47 @@ def test_a_held_table_is_applied_up_to_its_hold_and_goes_on_from_there(spark, tm
     assert contents(spark, mine) == {1: "a", 2: "b"}
 
 
+def test_a_table_that_was_restored_to_an_older_version_takes_nothing_more(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
+    run_batch(spark, order(tmp_path / "1", [window], [mine]))
+    spark.sql(f"OPTIMIZE delta.`{mine.target}` ZORDER BY (V)").collect()
+    behind = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
+    assert run_batch(spark, order(tmp_path / "2", [behind], [mine])).tables[0].error is None
+    spark.sql(f"RESTORE TABLE delta.`{mine.target}` TO VERSION AS OF 0").collect()
+    assert last_txn(mine.target, mine.app_id) == 199
+
+    later = land(tmp_path / "y", 200, 300, committed(0, 220, (1, insert(3, "c"))))
+    result = run_batch(spark, order(tmp_path / "3", [later], [mine])).tables[0]
+
+    assert (result.state, result.error["code"]) == ("held", "TableSetBack")
+    assert contents(spark, mine) == {}
+
+
+def test_a_followed_ddl_is_nobody_elses_write(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, W))), ddl=(Step(40, "add_column", W),))
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    run_batch(spark, order(tmp_path / "1", [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
+    later = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
+
+    assert run_batch(spark, order(tmp_path / "2", [later], [mine])).tables[0].error is None
+
+
+def test_a_landed_file_that_cannot_be_read_stops_the_batch_whatever_spark_is_set_to(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
+    Path(window.files[0]).write_bytes(b"PAR1 torn")
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        with pytest.raises(Exception, match=r"redo-x-0000\.parquet"):
+            run_batch(spark, order(tmp_path, [window], [mine]))
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+    assert last_txn(mine.target, mine.app_id) == 5
+
+
 def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot(tmp_path, mine, 5))
