@@ -67,6 +67,7 @@ def snapshot_begin(
             since = check_captured(work, chosen, handover)
         scn = int(handover.s1)
         for table, found in dictionary.items():
+            check_unread(work, table, scn, stretch)
             work.landing.write_json_once(since_file(work, table, scn, since), {"scn": since[1]})
             work.landing.write_json_once(begun_file(work, table, scn, stretch), {"begun": True})
             work.landing.write_json_once(
@@ -93,6 +94,17 @@ def check_stretch(work: Workplace, table: TableId, scn: int) -> None:
         raise Terminal(
             f"the snapshot AS OF SCN {scn} was begun before a RESETLOGS or a break in the chain: changes could be lost",
             cure="begin the snapshot anew: `redolake snapshot`, or trigger its DAG; nothing was changed",
+            table=table,
+        )
+
+
+def check_unread(work: Workplace, table: TableId, scn: int, stretch: str) -> None:
+    """SCNs that a RESETLOGS has set back come again: what was read AS OF the same number may be another state."""
+    begun = work.landing.read_json(begun_file(work, table, scn, stretch))
+    if begun is None and work.landing.read_snapshot(table, scn) is not None:
+        raise SnapshotTooEarly(
+            f"the table was read AS OF SCN {scn} before a RESETLOGS or a break, and would not be read again",
+            cure="begin again: the next SCN is another one",
             table=table,
         )
 

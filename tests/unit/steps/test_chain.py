@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,24 +22,26 @@ from pipelines.batch import (
     to_json,
 )
 from pipelines.config import Pipeline
-from pipelines.errors import InvariantBroken, RedoLost, Terminal
+from pipelines.errors import InvariantBroken, RedoLost, SnapshotTooEarly, Terminal
 from pipelines.land import Break
 from pipelines.land.files import as_bytes
 from pipelines.ledger.tables import batches as batches_table
 from pipelines.manifest import DdlRow, Manifest, as_json
-from pipelines.redo import Position
+from pipelines.redo import Incarnation, Position, RedoFacts
 from pipelines.schema import version_to_json
 from pipelines.scn import Scn
+from pipelines.source import Handover
+from pipelines.steps import snapshotting
 from pipelines.steps.applying import catch_up, next_batch, resume
 from pipelines.steps.correcting import correct_ledger, last_batch
 from pipelines.steps.omitting import since_file
 from pipelines.steps.outcomes import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
 from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import status
-from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_prepare, stretch_of
+from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_begin, snapshot_prepare, stretch_of
 from pipelines.steps.versions import known_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now, workplace
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")
 DBID, FIRST, SECOND = 7, 11, 12
@@ -654,3 +657,27 @@ def test_a_lost_ledger_holds_a_table_whose_reading_anew_had_begun_before_the_bre
         resume(beside.pipeline, ["SHOP.ORDERS"])
     beside.load(310)
     assert table(work).state == "live"
+
+
+def test_what_was_read_as_of_an_scn_that_was_set_back_is_not_taken_for_the_same_scn_again(
+    beside: Beside, work: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """|100 applied|200 set back to 130 by a RESETLOGS; SCN 150 comes again, and the table was read AS OF it before."""
+    table(work)
+    begun(work, 150)
+    work.landing.publish_snapshot(ORDERS, 150, [])
+    beside.break_(200, 130, end_in=SECOND, dropped=(OPEN,), of=120)
+    source_at(150, monkeypatch)
+
+    with pytest.raises(SnapshotTooEarly, match="was read AS OF SCN 150 before a RESETLOGS"):
+        snapshot_begin(beside.pipeline, tables=["SHOP.ORDERS"], replace=True)
+
+
+def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    column = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)
+    there = DictionaryTable(ORDERS, 4711, 4711, (column,), ("ID",), frozenset(), Scn(scn), Scn(scn))
+    incarnations = (Incarnation(SECOND, Scn(130), "CURRENT", Scn(1)),)
+    monkeypatch.setattr(snapshotting, "opened_source", lambda *_: nullcontext())
+    monkeypatch.setattr(snapshotting, "check_source", lambda *_: None)
+    monkeypatch.setattr(snapshotting, "read_start", lambda *_: (Handover(Scn(scn), (), Scn(scn)), {ORDERS: there}))
+    monkeypatch.setattr(snapshotting, "read_redo_facts", lambda _: RedoFacts(DBID, Scn(scn), (), (), (), incarnations))
