@@ -137,7 +137,7 @@ def test_a_partial_update_of_a_row_that_the_target_lacks_stops_the_table(spark: 
     source.run_sql(OF_TABLE.format("ADD"))
     pipeline = begun(source, spark)
     with tagged(spark, Tag(f"{pipeline.name}/SHOP.PARTS/test", 1, {})):  # any other commit would hold the table at once
-        spark.sql(f"DELETE FROM delta.`{source.folder}/lake/shop/parts` WHERE ID = 5")
+        spark.sql(f"UPDATE delta.`{source.folder}/lake/shop/parts` SET ID = 500 WHERE ID = 5")
     source.run_sql("UPDATE parts SET quantity = 50 WHERE id = 5")
     held = caught_up(source, pipeline, spark)
 
