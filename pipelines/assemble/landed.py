@@ -40,7 +40,9 @@ def read_rows(spark: SparkSession, windows: Sequence[LandedWindow], carry_in: Se
 
 
 def _parquet(spark: SparkSession, schema: str, files: Sequence[str]) -> DataFrame:
-    return spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
+    """Every file or none: a cluster may be set to leave out what it cannot read, and nothing here would count those rows."""
+    every = {"ignoreCorruptFiles": "false", "ignoreMissingFiles": "false"}
+    return spark.read.schema(schema).options(**every).parquet(*files) if files else spark.createDataFrame([], schema)
 
 
 def _window_start(windows: Sequence[LandedWindow]) -> Expression:
