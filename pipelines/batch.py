@@ -74,7 +74,8 @@ class LandedWindow:
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction without commit or rollback at the batch's end; `start_scn` is that of its START or its first row."""
+    """A transaction without commit or rollback at the batch's end; `start_scn` and `first_at` are those of its START, or of its
+    first change where no START was read."""
 
     con_id: int
     xid: str

@@ -23,7 +23,8 @@ from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transie
 from pipelines.table import TableId
 
 EXIT_CODES = """Exit codes: 0 done · 1 a person must choose (the message says what) · 2 configuration or usage ·
-3 something differs or is held · 75 try again later (for `run` also: an archived log is due and not there yet)."""
+3 something differs, or `run` leaves a table held · 75 try again later (for `run` also: an archived log is due and not there
+yet)."""
 DIFFERS, CONFIGURATION, TERMINAL, TRY_AGAIN = 3, 2, 1, 75
 SEVERITIES = {"error": "red", "warning": "yellow"}
 
@@ -100,12 +101,12 @@ def show(output: Output, result: Any, table: Callable[[], Grid | Text | str]) ->
         console.print(shown, soft_wrap=not isinstance(shown, Grid))  # a line that may be copied is not cut
 
 
-def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Grid:
-    """Numbers stand to the right, as one reads them."""
+def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], whole: Sequence[str] = ()) -> Grid:
+    """Numbers stand to the right, as one reads them. Columns of `whole` are there to be copied: no cell is cut in two."""
     out = Grid(title=title, title_justify="left", header_style="bold")
     for number, column in enumerate(columns):
         numeric = bool(rows) and all(isinstance(row[number], int | float | None) for row in rows)
-        out.add_column(column, justify="right" if numeric else "left", overflow="fold")
+        out.add_column(column, justify="right" if numeric else "left", overflow="fold", no_wrap=column in whole)
     for row in rows:
         out.add_row(*("" if cell is None else str(cell) for cell in row))
     return out
@@ -210,17 +211,18 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
         result = steps.status(chosen(name, config))
 
         def tables() -> Grid:
-            rows = [(t["table"], t["state"], t["complete_to"], t["error"] or "") for t in result["tables"]]
+            rows = [(t["table"], t["state"], t["complete_to"]) for t in result["tables"]]
             return grid(
-                f"{result['pipeline']}: landed to SCN {result['landed_to']}",
-                ("table", "state", "complete to SCN", "held because"),
-                rows,
+                f"{result['pipeline']}: landed to SCN {result['landed_to']}", ("table", "state", "complete to SCN"), rows
             )
 
         show(output, result, tables)
         if output is Output.table:
+            show_held(result["tables"])
             rows = [(w["name"], w["state"], w["logs"], w["rows"]) for w in result["windows"]]
-            console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows))
+            console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows, ("window",)))
+            if result["open_transactions"]:
+                console.print(f"{result['open_transactions']} open transaction(s): redolake tx list {result['pipeline']}")
             show_breaks(result["breaks"])
             show_dropped(result["dropped"])
             if result["lost"]:
@@ -229,6 +231,16 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
                     f"  do this: redolake recover {result['pipeline']}",
                     style="red", markup=False, highlight=False, soft_wrap=True,
                 )  # fmt: skip
+
+
+def show_held(tables: Sequence[dict[str, Any]]) -> None:
+    """What, where and cure, as text that may be copied: what cannot be read is shown in it."""
+    for found in tables:
+        if found["error"] is not None:
+            where = ", ".join(f"{name} {value}" for name, value in (found["where"] or {}).items() if name != "table")
+            told_error = f"{found['table']} is held, {found['code']}: {found['error']}" + (f" ({where})" if where else "")
+            text = f"{told_error}\n  do this: {found['cure']}"
+            console.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
 def show_breaks(breaks: Sequence[dict[str, Any]]) -> None:
@@ -468,7 +480,7 @@ def tx_list(name: NameArgument = None, config: ConfigOption = None, output: Outp
 
     with told(output):
         result = steps.list_transactions(chosen(name, config))
-        columns = ("xid", "container", "thread", "start SCN", "first change at", "age", "rows", "bytes", "user")
+        columns = ("xid", "container", "thread", "start SCN", "started at", "age", "rows", "bytes", "user")
         rows = [
             (
                 t["xid"],
@@ -484,7 +496,7 @@ def tx_list(name: NameArgument = None, config: ConfigOption = None, output: Outp
             for t in result["open"]
         ]
         until = "" if result["read_to"] is None else f", redo read to {result['read_to']}"
-        show(output, result, lambda: grid(f"Open transactions{until}", columns, rows))
+        show(output, result, lambda: grid(f"Open transactions{until}", columns, rows, ("xid", "start SCN")))
         if output is Output.table:
             show_dropped(result["dropped"])
 

@@ -12,17 +12,13 @@ from pipelines.batch import OpenTransaction
 
 
 def rows_to_carry(changes: DataFrame, rows: DataFrame, parallel: bool = False) -> DataFrame:
-    """Raw rows, decoded by nobody yet; `start_scn` is filled in from the transaction's START where LogMiner left it out.
+    """Raw rows, decoded by nobody yet, and the START of each transaction, which tells when and by whom it was begun.
 
     With parallel DML also the commits of servers whose coordinator is open, to be held against its end.
     """
-    starts = rows.filter(F.col("operation_code") == START).groupBy(*TRANSACTION).agg(F.min("scn").alias("begun_scn"))
     open_rows = changes.filter(F.col("disposition") == CARRIED_OUT)
-    carried = (
-        open_rows.join(starts, list(TRANSACTION), "left")
-        .withColumn("start_scn", F.coalesce("start_scn", "begun_scn"))
-        .select(*CARRIED_COLUMNS)
-    )
+    begun = rows.filter(F.col("operation_code") == START).join(open_rows, list(TRANSACTION), "left_semi")
+    carried = open_rows.select(*CARRIED_COLUMNS).unionByName(begun.select(*CARRIED_COLUMNS))
     if not parallel:
         return carried
     early = open_rows.filter(F.col("own_scn").isNotNull()).select(*TRANSACTION).distinct()
@@ -32,17 +28,19 @@ def rows_to_carry(changes: DataFrame, rows: DataFrame, parallel: bool = False) -
 
 def list_open(carried: DataFrame) -> tuple[OpenTransaction, ...]:
     """Oldest first; the rows of parallel servers are their coordinator's."""
-    changes = carried.filter(~F.col("operation_code").isin(*CONTROL))
+    is_change = ~F.col("operation_code").isin(*CONTROL)
     listed = (
-        changes.withColumn("xid", deciding_xid())
+        carried.filter(is_change | (F.col("operation_code") == START))
+        .withColumn("xid", deciding_xid())
         .groupBy(*TRANSACTION)
         .agg(
             F.min("thread").alias("thread"),
             F.min(F.coalesce("start_scn", "scn")).alias("start_scn"),
             F.date_format(F.min("at"), "yyyy-MM-dd HH:mm:ss").alias("first_at"),
-            F.count("*").alias("rows"),
-            F.coalesce(F.sum(F.octet_length("sql_redo")), F.lit(0)).alias("bytes"),
-            F.max("username").alias("username"),
+            F.count_if(is_change).alias("rows"),
+            F.coalesce(F.sum(F.when(is_change, F.octet_length("sql_redo"))), F.lit(0)).alias("bytes"),
+            # LogMiner says UNKNOWN of a row where the START lies outside of what it has read.
+            F.max(F.nullif("username", F.lit("UNKNOWN"))).alias("username"),
         )
     )
     found = [OpenTransaction(**row.asDict()) for row in listed.collect()]

@@ -25,6 +25,7 @@ class End:
     """Of a transaction: `commit` is (SCN, thread, RS_ID), None for a rollback."""
 
     commit: tuple[int, int, str] | None
+    scn: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
             committed = row["operation_code"] == COMMIT
             if row["con_id"] is None:
                 unplaced[row["xid"]] = min(row["scn"], unplaced.get(row["xid"], row["scn"]))
-            ends[row["con_id"], row["xid"]] = End((row["scn"], row["thread"], row["rs_id"]) if committed else None)
+            ends[row["con_id"], row["xid"]] = End((row["scn"], row["thread"], row["rs_id"]) if committed else None, row["scn"])
     changes = sorted((r for r in resolved if r["operation_code"] not in CONTROL), key=place)
     by_transaction: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
     for row in changes:
@@ -70,7 +71,10 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
         if (con_id, decider) not in ends and own is None and decider in unplaced:
             fates += [Fate(row, "applied", (unplaced[decider], 0, ""), problem=True) for row in mine]
         else:
-            fates += fates_of_transaction(mine, decider, ends.get((con_id, decider)), own)
+            end = ends.get((con_id, decider))
+            late = [row for row in mine if end is not None and row["scn"] > end.scn]  # of another one, its xid used again
+            fates += [Fate(row, "applied", (row["scn"], 0, ""), problem=True) for row in late]
+            fates += fates_of_transaction([row for row in mine if row not in late], decider, end, own)
     spread = rows_on_several_threads(fate.row for fate in fates if fate.disposition == "applied")
     told = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in fates]
     placed = [placed_fate(fate, position, until) for fate in told]

@@ -44,6 +44,7 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
         F.when(is_commit, F.col("thread")).alias("commit_thread"),
         F.when(is_commit, F.col("rs_id")).alias("commit_rs_id"),
         (~is_commit).alias("rolled_back"),
+        F.col("scn").alias("end_scn"),
     )
     if ends <= MOST_ENDS_TO_BROADCAST:
         ended = F.broadcast(ended)
@@ -55,9 +56,18 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
         decided = changes.withColumn("deciding_xid", deciding_xid()).join(deciding, ["con_id", "deciding_xid"], "left")
         joined = join_own_ends(decided.drop("deciding_xid"), ended)
     # A row that cannot be tied to a transaction stands where it was written, so that it stops its table there.
-    stands = F.when(F.col("rolled_back").isNull() & _is_lost(), F.col("scn")).otherwise(F.col("commit_scn"))
-    settled = F.coalesce("settled_scn", stands) if parallel else stands
-    return joined.withColumns({"commit_scn": stands, "settled_scn": settled, "undone": F.lit(False)})
+    is_late = F.coalesce(F.col("scn") > F.col("end_scn"), F.lit(False))
+    is_astray = (F.col("rolled_back").isNull() & _is_lost()) | is_late
+    stands = F.when(is_astray, F.col("scn")).otherwise(F.col("commit_scn"))
+    settled = F.greatest("settled_scn", stands) if parallel else stands
+    told = {
+        "problem": F.coalesce("problem", F.when(is_late, _late())),
+        "rolled_back": F.when(is_late, False).otherwise(F.col("rolled_back")),
+        "commit_scn": stands,
+        "settled_scn": settled,
+        "undone": F.lit(False),
+    }
+    return joined.withColumns(told).drop("end_scn")
 
 
 # Such a row may belong to a transaction that is open still, whose commit a snapshot would lack.
@@ -67,6 +77,12 @@ _WAIT = " (snapshot the table once all transactions of that time have ended)"
 def _is_lost() -> Expression:
     xid = deciding_xid()
     return xid.isNull() | (xid == NO_XID) | has_unknown_sequence(xid)
+
+
+def _late() -> Expression:
+    """An xid comes again once its slot has wrapped: the change may be of the next transaction, which has another end."""
+    what = (F.lit("a change at SCN "), "scn", F.lit(" stands behind the end of its transaction "), deciding_xid())
+    return F.concat(*what, F.lit(" at SCN "), "end_scn", F.lit(_WAIT))
 
 
 def _problem() -> Expression:

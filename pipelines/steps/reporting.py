@@ -29,6 +29,7 @@ def status(pipeline: Pipeline) -> dict[str, Any]:
                 "state": t.state,
                 "complete_to": t.complete_to_scn,
                 "error": None if t.error is None else t.error.get("what"),
+                **({} if t.error is None else {name: t.error.get(name) for name in ("code", "where", "cure")}),
             }
             for t in work.ledger.tables(pipeline.name)
         ]

@@ -91,6 +91,37 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
     assert json.loads(output)["landed_to"] is None
 
 
+def test_status_tells_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As lines to be copied, however wide the terminal is: a redo text that cannot be read stands in it."""
+    from pipelines import steps
+
+    text = """the redo cannot be decoded: a literal has no end: insert into "SHOP"."ORDERS"("ID") values ('[red]it' s');"""
+    error = {"error": text, "code": "RedoNotUnderstood", "where": {"table": "SHOP.ORDERS", "scn": 150}, "cure": "report it"}
+    table = {"table": "SHOP.ORDERS", "state": "held", "complete_to": 99, **error}
+    rest: dict[str, object] = {"windows": [], "breaks": [], "dropped": [], "lost": None, "open_transactions": 2}
+    monkeypatch.setattr(steps, "status", lambda _: {"pipeline": "shop", "landed_to": 200, "tables": [table], **rest})
+
+    code, output = run("status", "--config", str(settings))
+
+    assert code == 0
+    assert f"SHOP.ORDERS is held, RedoNotUnderstood: {text} (scn 150)\n  do this: report it\n" in output
+    assert "2 open transaction(s): redolake tx list shop" in output
+
+
+def test_an_open_transaction_is_told_by_a_name_that_can_be_copied(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pipelines import steps
+
+    told = {"xid": "1234.56.7890123", "con_id": 3, "thread": 2, "start_scn": 281474976710655, "rows": 10**6, "bytes": 10**9}
+    more = {"first_at": "2026-01-02 03:04:05", "age_seconds": 3601, "username": "SHOP_OWNER"}
+    result = {"read_to": "2026-01-02 04:04:06", "open": [{**told, **more}], "dropped": []}
+    monkeypatch.setattr(steps, "list_transactions", lambda _: result)
+
+    _, output = run("tx", "list", "--config", str(settings))
+
+    assert "1234.56.7890123" in output
+    assert "281474976710655" in output
+
+
 def test_no_secret_shows_in_what_a_command_prints(settings: Path) -> None:
     settings.write_text(settings.read_text() + "    retry: {attempts: 1}\n")
 

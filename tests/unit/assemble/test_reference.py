@@ -131,6 +131,22 @@ def test_an_undo_row_before_its_change_is_told_by_their_address() -> None:
     assert not any(fate.problem for fate in fates)
 
 
+@pytest.mark.parametrize("end", [7, 36])
+def test_a_change_behind_the_end_of_its_transaction_is_not_taken_for_its_own(end: int) -> None:
+    """The undo slot has wrapped, and the next transaction of that xid is open."""
+    row = {"con_id": 3, "xid": "1.0.7", "object_id": 1, "thread": 1, "rs_id": "x", "ssn": 0, "window_start": 1, "slice": 0}
+    change = {**row, "operation_code": 1, "rollback": False, "row_id": "AAA"}
+    rows = [
+        {**change, "scn": 10, "ordinal": 0},
+        {**row, "operation_code": end, "scn": 12, "ordinal": 1},
+        {**change, "scn": 14, "ordinal": 2},
+    ]
+
+    fates = assemble(rows)
+
+    assert {fate.row["scn"]: fate.problem for fate in fates} == {10: False, 14: True}
+
+
 def test_a_rollback_without_sequence_ends_the_transaction_that_held_its_slot() -> None:
     rows = [
         {"con_id": 3, "xid": "1.0.7", "scn": 10, "operation_code": 6},

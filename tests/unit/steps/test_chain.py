@@ -260,6 +260,16 @@ def test_a_table_to_be_read_anew_is_held_also_in_a_rebuilt_ledger_and_cannot_be_
     assert (entry.state, entry.place) == ("live", (FIRST, 410))
 
 
+def test_status_tells_the_whole_error_that_holds_a_table(beside: Beside, work: Workplace) -> None:
+    beside.batch(beside.window(200, 300), state="held")
+
+    (told,) = status(beside.pipeline)["tables"]
+
+    assert told == {
+        "table": "SHOP.ORDERS", "state": "held", "complete_to": 199, "error": "held", "code": "Test", "where": {}, "cure": "",
+    }  # fmt: skip
+
+
 def test_a_held_table_is_resumed_also_where_the_ledger_was_lost(beside: Beside) -> None:
     beside.load(120)
     beside.batch(beside.window(100, 200))
