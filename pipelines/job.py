@@ -102,8 +102,7 @@ def run_batch(
     balances = [batch.census.balance(subject.number, batch.survey) for subject in subjects]
     for subject, balance in zip(subjects, balances, strict=True):
         check_balance(balance, table=subject.table)
-    accounts = batch.census.accounts(spec.windows, batch.survey)
-    for name, account in accounts.items():
+    for name, account in batch.census.accounts(spec.windows, batch.survey).items():
         check_balance(account, window=name)
     report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
     carried, open_transactions = carry_over(spark, spec, batch)
@@ -111,6 +110,7 @@ def run_batch(
         apply_one(spark, spec, batch, number, balance, positions[number], report, may_commit)
         for number, balance in enumerate(balances)
     ]
+    applied = {number: table.balance.applied for number, table in enumerate(tables)}
     result = BatchResult(
         pipeline=spec.pipeline,
         resetlogs_id=spec.resetlogs_id,
@@ -123,7 +123,7 @@ def run_batch(
         carry_files=carried,
         foreign_rows=batch.survey.foreign,
         dropped=batch.dropped,
-        accounts=accounts,
+        accounts=batch.census.accounts(spec.windows, batch.survey, applied),
         read_to=batch.survey.read_to,
     )
     crash.point("before manifest")

@@ -217,7 +217,8 @@ def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
         columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
         return f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) COLUMNS, unless it is on again; then {anew}"
     later = f"the landed redo is kept: report it, and go on by `redolake resume {table}` with a Redolake that understands it"
-    return f"{anew}; {later}"
+    fit = f"where a value does not fit, give its column another scale, or `string`, under `columns` of {table} first"
+    return f"{anew} ({fit}); {later}"
 
 
 def check_session(spark: SparkSession, surprise: Exception) -> None:

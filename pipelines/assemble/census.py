@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -35,15 +36,14 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Rows by (subject, piece, disposition), and by window and disposition, and the first problem of each (subject, piece). The
-    window is that in which a row was landed, by its start; None for rows that were carried in."""
+    """Rows by (subject, piece, disposition, window), and the first problem of each (subject, piece). The window is that in which
+    a row was landed, by its start; None for rows that were carried in."""
 
-    rows: Mapping[tuple[int, int, str], int]
-    by_window: Mapping[int | None, Mapping[str, int]]
+    rows: Mapping[tuple[int, int, str, int | None], int]
     problems: Mapping[tuple[int, int], Problem]
 
     def count(self, subject: int, disposition: str, piece: int | None = None) -> int:
-        return sum(rows for (s, p, d), rows in self.rows.items() if s == subject and d == disposition and piece in (None, p))
+        return sum(rows for (s, p, d, _), rows in self.rows.items() if (s, d) == (subject, disposition) and piece in (None, p))
 
     def balance(self, subject: int, survey: Survey) -> Balance:
         return Balance(
@@ -58,11 +58,22 @@ class Census:
             dropped=self.count(subject, DROPPED),
         )
 
-    def accounts(self, windows: Sequence[LandedWindow], survey: Survey) -> dict[str, Balance]:
-        """What has become of the rows of each window, and of those that were carried in."""
-        ends = self.by_window
-        told = {w.name: Balance(landed=survey.per_window.get(w.start, 0), **ends.get(w.start, {})) for w in windows}
-        return {**told, CARRIED_IN: Balance(carried_in=sum(survey.carried.values()), **ends.get(None, {}))}
+    def accounts(
+        self, windows: Sequence[LandedWindow], survey: Survey, applied: Mapping[int, int] | None = None
+    ) -> dict[str, Balance]:
+        """What has become of the rows of each window, and of those that were carried in. `applied` says how many each subject
+        got in the end, where that is known: a table that was held on the way lacks its last pieces."""
+        lacking = {(s, p) for s, count in (applied or {}).items() for p in self.pieces_behind(s, count)}
+        ends: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
+        for (subject, piece, disposition, window), rows in self.rows.items():
+            ends[window][HELD if disposition == APPLIED and (subject, piece) in lacking else disposition] += rows
+        told = {w.name: Balance(landed=survey.per_window.get(w.start, 0), **ends[w.start]) for w in windows}
+        return {**told, CARRIED_IN: Balance(carried_in=sum(survey.carried.values()), **ends[None])}
+
+    def pieces_behind(self, subject: int, applied: int) -> list[int]:
+        pieces = sorted({piece for s, piece, disposition, _ in self.rows if (s, disposition) == (subject, APPLIED)})
+        done = accumulate(self.count(subject, APPLIED, piece) for piece in pieces)
+        return [piece for piece, until in zip(pieces, done, strict=True) if until > applied]
 
 
 def take_census(changes: DataFrame) -> Census:
@@ -72,17 +83,15 @@ def take_census(changes: DataFrame) -> Census:
         F.count("*").alias("rows"),
         F.min(F.when(wanted, F.struct("stop_scn", "problem"))).alias("first"),
     )
-    rows: Counter[tuple[int, int, str]] = Counter()
-    by_window: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
+    rows: dict[tuple[int, int, str, int | None], int] = {}
     problems: dict[tuple[int, int], Problem] = {}
     for row in counted.collect():
-        rows[row["subject"], row["piece"], row["disposition"]] += row["rows"]
-        by_window[row["window"]][row["disposition"]] += row["rows"]
+        rows[row["subject"], row["piece"], row["disposition"], row["window"]] = row["rows"]
         if row["first"] is not None:
             place, problem = (row["subject"], row["piece"]), Problem(row["first"]["stop_scn"], row["first"]["problem"])
             if place not in problems or problem.scn < problems[place].scn:
                 problems[place] = problem
-    return Census(rows, by_window, problems)
+    return Census(rows, problems)
 
 
 def check_balance(balance: Balance, *, table: TableId | None = None, window: str | None = None) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pipelines import crash
 from pipelines.apply.create import create_table
 from pipelines.apply.delta_log import last_txn, latest_version
-from pipelines.batch import Column, HoldAt, Step, batch_result_from_json, to_json
+from pipelines.batch import Balance, Column, HoldAt, Step, batch_result_from_json, to_json
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job import TRANSLATION, run_batch, run_snapshot
 from pipelines.table import OracleType, TableId
@@ -240,6 +240,9 @@ def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Pa
         assert held.balance.difference == 0
     assert (result.tables[-1].state, result.tables[-1].complete_to) == ("applied", 99)
     assert contents(spark, fine) == {2: "b"}
+    (window,) = result.windows
+    changes = sum(row["operation_code"] != 7 for row in rows)
+    assert result.accounts[window] == Balance(landed=changes, applied=1, undone=1, held=changes - 2)
 
 
 def test_a_writer_that_was_overtaken_commits_nothing_more(spark, tmp_path: Path) -> None:
