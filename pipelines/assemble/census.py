@@ -36,7 +36,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Rows by (subject, piece, disposition, window), and the first problem of each (subject, piece). The window is that in which
+    """Rows by (subject, piece, disposition, window), and the first problem of each (subject, piece). The window is that where
     a row was landed, by its start; None for rows that were carried in."""
 
     rows: Mapping[tuple[int, int, str, int | None], int]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,6 +13,8 @@ from uuid import uuid4
 import pytest
 
 from pipelines.batch import (
+    CARRIED_IN,
+    Balance,
     BatchResult,
     OpenTransaction,
     SnapshotLoaded,
@@ -37,7 +40,7 @@ from pipelines.steps.correcting import correct_ledger, last_batch
 from pipelines.steps.omitting import since_file
 from pipelines.steps.outcomes import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
 from pipelines.steps.rebuilding import captured_from
-from pipelines.steps.reporting import status
+from pipelines.steps.reporting import landed_windows, status
 from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_begin, snapshot_prepare, stretch_of
 from pipelines.steps.versions import known_versions
 from pipelines.steps.workplace import HANDOVER, Workplace, now, workplace
@@ -104,6 +107,7 @@ class Beside:
         catch_up: str = "",
         position: int | None = None,
         left_out: bool = False,
+        accounts: Mapping[str, Balance] | None = None,
     ) -> str:
         first, last = windows[0], windows[-1]
         complete_to = complete_to or (last.end - 1 if state == "applied" else 199)
@@ -114,6 +118,7 @@ class Beside:
         token = f"{ORDERS}:{catch_up}" if catch_up else "t"
         tables = () if left_out else (done,)
         result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, tables, open_now, carry)
+        result = replace(result, accounts=accounts or {})
         name = batch_name(first.resetlogs_id, first.start, last.end, catch_up)
         self.write(f"batches/{name}/manifest.json", to_json(result))
         return name
@@ -258,6 +263,18 @@ def test_a_table_to_be_read_anew_is_held_also_in_a_rebuilt_ledger_and_cannot_be_
     beside.load(410)
     entry = table(work)
     assert (entry.state, entry.place) == ("live", (FIRST, 410))
+
+
+def test_the_ledger_keeps_what_became_of_the_rows_of_each_window(beside: Beside, work: Workplace) -> None:
+    window = beside.window(200, 300)
+    told = {window.name: Balance(landed=3, applied=2, carried_out=1), CARRIED_IN: Balance(carried_in=4, rolled_back=4)}
+    name = beside.batch(window, accounts=told)
+
+    correct_ledger(work)
+
+    kept = (work.ledger.batch("shop", name).result or {})["accounts"]
+    assert kept == {window.name: {"landed": 3, "applied": 2, "carried_out": 1}, CARRIED_IN: {"carried_in": 4, "rolled_back": 4}}
+    assert landed_windows(beside.pipeline)[-1]["account"] == kept[window.name]
 
 
 def test_status_tells_the_whole_error_that_holds_a_table(beside: Beside, work: Workplace) -> None:
