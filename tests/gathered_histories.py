@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.assemble.assembled import assembled
-from pipelines.assemble.reference import Row, assemble, place
+from pipelines.assemble.reference import NO_XID, UNKNOWN_SQN, Row, assemble, place
 from pipelines.assemble.subjects import Subject
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
@@ -46,7 +46,8 @@ class Fates:
 
 
 def damaged(played: Played, seed: int) -> Played:
-    """Without one of the changes that are undone, or with an undo row of another operation: such redo is not understood."""
+    """Without one of the changes that are undone, with an undo row of another operation, or with a change whose transaction is
+    not told: such redo is not understood."""
     chance = random.Random(seed)
     undo = [n for n, row in enumerate(played.rows) if row["rollback"] and row["operation_code"] in CHANGES]
     rows: list[Row | None] = list(played.rows)
@@ -57,7 +58,12 @@ def damaged(played: Played, seed: int) -> Played:
         else:
             mine = (row["xid"], row["row_id"])
             rows[chance.choice([n for n, one in enumerate(played.rows) if (one["xid"], one["row_id"]) == mine])] = None
-    return replace(played, rows=[row for row in rows if row is not None])
+    whole = [row for row in rows if row is not None]
+    changes = [n for n, row in enumerate(whole) if row["operation_code"] in CHANGES]
+    if changes and chance.random() < 0.3:
+        number = chance.choice(changes)
+        whole[number] = {**whole[number], "xid": chance.choice([NO_XID, f"1.33.{UNKNOWN_SQN}"])}
+    return replace(played, rows=whole)
 
 
 def rearranged(played: Played, seed: int) -> Played:

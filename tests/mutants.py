@@ -3,6 +3,9 @@ until Spark and the definition differ. Run by hand: `python -m tests.mutants 40`
 
 No test collects it: it takes minutes. Histories are played once; every mutant is then tried by Spark, in this process, on
 all of them: as they were played, with undo rows rearranged, and damaged.
+
+`python -m tests.mutants 6 "oldest first" "undo rows stay"` lets the pipeline itself be broken in these ways instead, from the
+redo to Delta, and tells what found it: a Delta table that is not as Oracle shows it, or the error that held one.
 """
 
 from __future__ import annotations
@@ -19,10 +22,12 @@ from hypothesis import given, seed
 
 from pipelines.apply.session import open_session
 from pipelines.assemble import undo
+from pipelines.errors import RedolakeError
+from tests.delta_copy import in_delta, several_abreast
 from tests.fix_spark import QUIET
 from tests.gathered_histories import Played, damaged, differing, rearranged
-from tests.histories import History, histories, hunt, opened, play
-from tests.reference_copy import Reference
+from tests.histories import History, histories, hunt, tell
+from tests.reference_copy import Reference, referenced
 
 # Each turns a text of pipelines/assemble/undo.py into another.
 MUTANTS: dict[str, tuple[str, str]] = {
@@ -49,12 +54,8 @@ def played(number: int) -> list[Played]:
     @seed(1)
     @given(history=histories(Reference.KILLED))
     def one(history: History) -> None:
-        with opened(history.source) as players:
-            copy = Reference(players)
-            try:
-                play(history, players, copy)
-            finally:
-                copy.close()
+        with referenced(history) as copy:
+            pass
         kept.append(Played(copy.raw, copy.begun))
 
     one()
@@ -71,7 +72,8 @@ def mutated(old: str, new: str) -> Iterator[None]:
         yield
 
 
-def main(number: int) -> int:
+def compared(number: int) -> int:
+    """All mutants by what each row meets; how many survived."""
     whole = played(number)
     number = len(whole)
     forms = {"as played": whole}
@@ -89,9 +91,43 @@ def main(number: int) -> int:
     return len(survivors)
 
 
+def into_delta(number: int, names: list[str]) -> int:
+    """These mutants by what the pipeline makes of them; how many survived."""
+    survivors = 0
+    spark = open_session("local", "local[2]", QUIET)
+    for name in names:
+        found = None
+        with mutated(*MUTANTS[name]):
+            for count, history in enumerate(several_abreast(number, at=1)):
+                found = found_in_delta(history, spark)
+                if found is not None:
+                    print(f"{name:40} by run {count + 1} of {history.abreast} histories: {found}", flush=True)  # noqa: T201
+                    break
+        survivors += found is None
+        if found is None:
+            print(f"{name:40} by nothing", flush=True)  # noqa: T201
+    spark.stop()
+    return survivors
+
+
+def found_in_delta(history: History, spark: Any) -> str | None:
+    def check(history: History) -> None:
+        with in_delta(history, spark):
+            pass
+
+    try:
+        tell(history, check)
+    except RedolakeError as held:
+        return str(held)
+    except AssertionError as differs:
+        return str(differs)
+    return None
+
+
 def told(red: list[int]) -> str:
     return f"after {red[0] + 1:2} ({len(red)})" if red else "never".ljust(13)
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    chosen = sys.argv[2:]
+    sys.exit(into_delta(int(sys.argv[1]), chosen) if chosen else compared(int(sys.argv[1])))

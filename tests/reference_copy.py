@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from unittest import mock
@@ -35,7 +35,7 @@ from pipelines.source import (
 )
 from pipelines.table import TableId
 from pipelines.window import NothingNew, Sealed, plan_window
-from tests.histories import TABLES, Apply, Capture, Players
+from tests.histories import TABLES, Apply, Capture, History, Players, opened, play
 
 PDB = "FREEPDB1"
 IDS = tuple(TableId("SHOP", name) for name in TABLES)
@@ -155,8 +155,8 @@ class Reference:
         end = windows[-1].end - 1
         note(f"batch of {len(windows)} window(s), complete to {end}")
         for table in IDS:
-            landed = sum(n for w in windows for what, n in w.counts.items() if what.startswith(f"{table} "))
-            landed -= sum(ddl.owner == table.owner and ddl.table == table.name for w in windows for ddl in w.ddl)
+            kinds = [f"{table} {operation}" for operation in ("insert", "update", "delete")]
+            landed = sum(w.counts.get(kind, 0) for w in windows for kind in kinds)
             self.fold(table, rows, landed, end)
             if step.again:
                 self.fold_again(table, rows, end)
@@ -199,7 +199,7 @@ class Reference:
         assert fate.row["error"] is None, fate.row
         version = self.versions[table]
         before, after = (tuple(plain(fate.row[f"{side}{c.id}"]) for c in version.columns) for side in "on")
-        if table.name in self.players.keyless:
+        if self.players.key(table.name) in ("rowid", "append"):
             return fate.row, fate.row["row_id"], fate.row["row_id"], after
         return fate.row, before[0], after[0], after
 
@@ -208,6 +208,19 @@ class Reference:
         fates = assemble([row for row in rows if row["operation_code"] in (6, 7, 36) or row["table"] == table], position=end)
 
         assert {fate.disposition for fate in fates} <= {"before_position", "rolled_back", "carried_out"}
+
+
+@contextmanager
+def referenced(history: History) -> Iterator[Reference]:
+    """The history's copy, when all of it has been played, folded and compared with what Oracle shows."""
+    with opened(history.source, history.abreast) as players:
+        copy = Reference(players)
+        try:
+            play(history, players, copy)
+            copy.told["XIDs in two containers"] = players.twins
+            yield copy
+        finally:
+            copy.close()
 
 
 def plain(value: Any) -> Any:

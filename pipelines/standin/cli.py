@@ -86,6 +86,8 @@ def start(
     forgets_sequences: Annotated[bool, typer.Option(help="XIDSQN 4294967295 on undo rows whose START was not read.")] = False,
     private_strands: Annotated[bool, typer.Option(help="Redo of open transactions reaches the log late.")] = False,
     reuses_rowids: Annotated[bool, typer.Option(help="A new row may take the ROWID of one that is gone.")] = False,
+    shares_commit_scns: Annotated[bool, typer.Option(help="COMMITs of several instances may have one SCN.")] = False,
+    undo_slots: Annotated[int, typer.Option(help="Undo slots of each container: few are soon used again.", min=1)] = 340,
     undo_first: Annotated[bool, typer.Option(help="Undo rows in front of what they undo, as 19.13 may show them.")] = False,
 ) -> None:
     """Start a stand-in and serve until SIGTERM or Ctrl-C."""
@@ -105,6 +107,8 @@ def start(
             forgets_sequences=forgets_sequences,
             private_strands=private_strands,
             reuses_rowids=reuses_rowids,
+            shares_commit_scns=shares_commit_scns,
+            undo_slots=undo_slots,
             undo_first=undo_first,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),

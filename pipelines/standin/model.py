@@ -230,7 +230,7 @@ class DatabaseState:
     history: list[LogHistoryRow] = field(default_factory=list)
     incarnations: list[DatabaseIncarnation] = field(default_factory=list)
     destinations: list[ArchiveDestination] = field(default_factory=list)
-    transactions: dict[tuple[int, int, int], OpenTransaction] = field(default_factory=dict)
+    transactions: dict[tuple[int, tuple[int, int, int]], OpenTransaction] = field(default_factory=dict)  # (con_id, xid)
     last_recid: int = 0
     last_drop_scn: int = 0  # a table was dropped or renamed: no flashback of the database beyond it
     is_mounted: bool = False  # mounted and not open

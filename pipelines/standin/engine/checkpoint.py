@@ -27,7 +27,7 @@ class Checkpoint:
     stores: dict[StoreKey, dict[str, Any]]
     sequences: dict[StoreKey, list[int]]
     counters: dict[str, int]
-    slots: dict[tuple[int, int], int]
+    slots: dict[tuple[int, int, int], int]
 
 
 def save(database: Database) -> None:

@@ -27,5 +27,7 @@ class DatabaseOptions:
     forgets_sequences: bool = False  # XIDSQN 4294967295 on undo and ROLLBACK rows whose START LogMiner has not read
     private_strands: bool = False  # redo reaches the log late, with lower SCNs than what is there already
     reuses_rowids: bool = False  # an insert takes the place of a row that is gone, the last one freed first
+    shares_commit_scns: bool = False  # COMMITs on different threads that follow each other at once have one SCN
+    undo_slots: int = 340  # of each container, for as many transactions at a time
     undo_first: bool = False  # as 19.13 may: an undo row in front of the row it undoes, under the same SCN, RS_ID and SSN
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time

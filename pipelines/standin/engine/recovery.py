@@ -220,17 +220,17 @@ class Recovery:
     def _open_at(self, scn: int) -> list[RedoRecord]:
         """What the transactions open at `scn` had done and not taken back, in order. A server's ends with its coordinator's,
         which may stand in another thread."""
-        begun: dict[Xid, Xid | None] = {}
-        ended: set[Xid] = set()
+        begun: dict[tuple[int, Xid], tuple[int, Xid | None]] = {}
+        ended: set[tuple[int, Xid | None]] = set()
         for record in self._records(scn, (Op.START, *_ENDS)):
             if record.op == Op.START:
-                begun[record.xid] = record.pxid
+                begun[record.con_id, record.xid] = record.con_id, record.pxid
             else:
-                ended.add(record.xid)
-        done: dict[Xid, list[RedoRecord]] = {x: [] for x, parent in begun.items() if not ended & {x, parent}}
+                ended.add((record.con_id, record.xid))
+        done: dict[tuple[int, Xid], list[RedoRecord]] = {x: [] for x, parent in begun.items() if not ended & {x, parent}}
         undone_ahead: set[tuple[int, str, int]] = set()  # addresses of undo rows in front of the rows they undo
         for record in self._records(scn, (Op.START, *_UNDONE_BY)) if done else ():
-            mine, address = done.get(record.xid), (record.thread, record.rs_id, record.ssn)
+            mine, address = done.get((record.con_id, record.xid)), (record.thread, record.rs_id, record.ssn)
             if mine is None or (address in undone_ahead and not record.rollback):
                 continue
             if not record.rollback:

@@ -37,7 +37,8 @@ class RedoWriter:
     def __init__(self, state: DatabaseState, clock: Clock, archiver: Archiver, *, private_strands: bool = False) -> None:
         self._state, self._clock, self._archiver = state, clock, archiver
         self._private = private_strands
-        self._strands: dict[tuple[int, Xid], _Strand] = {}
+        self._strands: dict[tuple[int, int, Xid], _Strand] = {}  # by thread, container and XID
+        self._joinable: tuple[int, set[int]] | None = None  # the last commit's SCN and threads, until somebody may have seen it
         self._current: dict[int, OnlineLog] = {}
         for thread in state.threads.values():
             self.reopen(thread)
@@ -55,27 +56,27 @@ class RedoWriter:
         """Append the record, or keep it in its transaction's strand, and return its SCN."""
         size = _size_of(record)
         if self._private and record.op in _IN_STRANDS:
-            strand = self._strands.setdefault((record.thread, record.xid), _Strand())
+            strand = self._strands.setdefault((record.thread, record.con_id, record.xid), _Strand())
             strand.records.append(record)
             strand.size += size
             self._stamp(record, self._clock.next_scn())
             if strand.size > _STRAND_BYTES:
-                self.publish(record.thread, record.xid)
+                self.publish(record.thread, record.con_id, record.xid)
             return record.scn
-        self.publish(record.thread, record.xid)
+        self.publish(record.thread, record.con_id, record.xid)
         self._make_room(record.thread, size)
         self._stamp(record, self._clock.next_scn())
         self._append(record, size)
         return record.scn
 
-    def publish(self, thread: int, xid: Xid) -> None:
+    def publish(self, thread: int, con_id: int, xid: Xid) -> None:
         """Let the transaction's strand reach the log."""
-        if (thread, xid) in self._strands:
-            self._make_room(thread, self._strands[thread, xid].size)
-            self._empty(thread, xid)
+        if (thread, con_id, xid) in self._strands:
+            self._make_room(thread, self._strands[thread, con_id, xid].size)
+            self._empty(thread, con_id, xid)
 
-    def _empty(self, thread: int, xid: Xid) -> None:
-        strand = self._strands.pop((thread, xid), None)  # the switch that made room has emptied all strands
+    def _empty(self, thread: int, con_id: int, xid: Xid) -> None:
+        strand = self._strands.pop((thread, con_id, xid), None)  # the switch that made room has emptied all strands
         for record in strand.records if strand is not None else ():
             self._append(record, _size_of(record))
             first = strand.in_front.get(id(record)) if strand is not None else None
@@ -83,26 +84,38 @@ class RedoWriter:
                 self._put_before(first, record, self._current[thread].records)
 
     def _empty_all(self, thread: RedoThreadState) -> None:
-        for number, xid in list(self._strands):
+        for number, con_id, xid in list(self._strands):
             if number == thread.number:
-                self._empty(number, xid)
+                self._empty(number, con_id, xid)
 
-    def write_together(self, records: Sequence[RedoRecord]) -> int:
-        """Append the records, of whatever threads, under one SCN, which is returned."""
+    def write_together(self, records: Sequence[RedoRecord], may_join: bool = False) -> int:
+        """Append the records, of whatever threads, under one SCN, which is returned; `may_join`: that of the last such records,
+        if they are of other threads, and nothing has been written or read since."""
         sizes = [_size_of(record) for record in records]
         for record in records:
-            self.publish(record.thread, record.xid)
+            self.publish(record.thread, record.con_id, record.xid)
         for number in {record.thread for record in records}:
             self._make_room(number, sum(size for record, size in zip(records, sizes, strict=True) if record.thread == number))
-        scn = self._clock.next_scn()
+        scn = self._common_scn({record.thread for record in records}) if may_join else self._clock.next_scn()
         for record, size in zip(records, sizes, strict=True):
             self._stamp(record, scn)
             self._append(record, size)
         return scn
 
+    def _common_scn(self, threads: set[int]) -> int:
+        scn, others = self._joinable or (0, set())
+        if scn != self._clock.scn or threads & others:
+            scn, others = self._clock.next_scn(), set()
+        self._joinable = scn, threads | others
+        return scn
+
+    def seen(self) -> None:
+        """Somebody may have read what was committed, so whatever is committed from now on has a higher SCN."""
+        self._joinable = None
+
     def write_before(self, record: RedoRecord, other: RedoRecord) -> bool:
         """Put the record in front of `other`, under its SCN and address; False when that lies too far back."""
-        strand = self._strands.get((other.thread, other.xid))
+        strand = self._strands.get((other.thread, other.con_id, other.xid))
         if strand is not None and any(kept is other for kept in strand.records):
             strand.in_front[id(other)] = record  # the place in the log is given when the strand reaches it
             record.scn = other.scn

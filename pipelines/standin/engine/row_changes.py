@@ -188,7 +188,7 @@ class RowChanges:
             tx.session.user, start_scn, info=info, pxid=None if server is None else tx.xid,
         )  # fmt: skip
         database = self._database
-        database.state.transactions[xid].undo_records = len(tx.undo)
+        database.state.transactions[tx.con_id, xid].undo_records = len(tx.undo)
         if database.options.undo_first and author is not None:
             if not rollback:
                 author.records.append(record)

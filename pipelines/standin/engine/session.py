@@ -107,6 +107,7 @@ class EngineSession:
         while True:
             try:
                 with self.database.lock:
+                    self.database.redo.seen()
                     plan = self.database.plan(self, bound.text, lambda: compile_query(self, bound.text))
                     batches = iter(()) if describe_only else plan.open(self, self.frame(binds))
                     return Rows(plan.columns, self._mapped(batches))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.standin.engine.layout import Row
 from pipelines.standin.engine.storage import TableStore, Version
 from pipelines.standin.interface import OraError
-from pipelines.standin.model import ROOT, OpenTransaction
+from pipelines.standin.model import OpenTransaction
 from pipelines.standin.redo_file import Op, RedoRecord
 
 if TYPE_CHECKING:
@@ -21,33 +21,32 @@ if TYPE_CHECKING:
 
 Xid = tuple[int, int, int]
 
-_SEGMENTS, _SLOTS = 10, 34
+_SEGMENTS = 10
 _FIRST_SEQUENCE = 1000
 
 
 class XidAllocator:
-    """Undo segments and slots, taken in turn; a slot's sequence grows with each use. Containers do not share segments."""
+    """Undo segments and slots, taken in turn; a slot's sequence grows with each use. Undo is local: each container has segments
+    of its own, under the same numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, slots: int) -> None:
+        self._slots = slots
         self._free: dict[int, deque[tuple[int, int]]] = {}
-        self._sequence: dict[tuple[int, int], int] = {}
+        self._sequence: dict[Xid, int] = {}  # by container, segment and slot
 
     def take(self, con_id: int) -> Xid:
-        first = 1 if con_id <= ROOT else 1 + _SEGMENTS * con_id
-        free = self._free.setdefault(
-            con_id, deque((first + segment, slot) for slot in range(_SLOTS) for segment in range(_SEGMENTS))
-        )
+        free = self._free.setdefault(con_id, deque((1 + n % _SEGMENTS, n // _SEGMENTS) for n in range(self._slots)))
         if not free:
             raise OraError(1554, "transaction concurrency limit reached")
         segment, slot = free.popleft()
-        sequence = self._sequence.get((segment, slot), _FIRST_SEQUENCE) + 1
-        self._sequence[segment, slot] = sequence
+        sequence = self._sequence.get((con_id, segment, slot), _FIRST_SEQUENCE) + 1
+        self._sequence[con_id, segment, slot] = sequence
         return segment, slot, sequence
 
-    def used(self) -> dict[tuple[int, int], int]:
+    def used(self) -> dict[Xid, int]:
         return dict(self._sequence)
 
-    def take_over(self, used: dict[tuple[int, int], int]) -> None:
+    def take_over(self, used: dict[Xid, int]) -> None:
         self._sequence.update(used)
 
     def give_back(self, con_id: int, xid: Xid) -> None:
@@ -97,13 +96,13 @@ class Transactions:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._xids = XidAllocator()
+        self._xids = XidAllocator(database.options.undo_slots)
 
-    def used_slots(self) -> dict[tuple[int, int], int]:
+    def used_slots(self) -> dict[Xid, int]:
         """The last sequence of each slot, for the next start."""
         return self._xids.used()
 
-    def take_over(self, used: dict[tuple[int, int], int]) -> None:
+    def take_over(self, used: dict[Xid, int]) -> None:
         self._xids.take_over(used)
 
     def record(self, tx: Transaction, op: Op, **fields: Any) -> RedoRecord:
@@ -122,7 +121,7 @@ class Transactions:
         tx = Transaction(xid, session, database.clock.scn + 1)
         tx.start_scn = database.redo.write(self.record(tx, Op.START))
         session.transaction = tx
-        database.state.transactions[xid] = OpenTransaction(
+        database.state.transactions[tx.con_id, xid] = OpenTransaction(
             xid, tx.con_id, tx.thread, tx.start_scn, database.clock.second(), session.number, session.user
         )
         return tx
@@ -145,7 +144,7 @@ class Transactions:
         database.redo.write(self._server_record(tx, server, Op.START))
         for xid, thread in ((server.xid, server.thread), (tx.xid, tx.thread)):
             start_scn = server.start_scn if xid == server.xid else tx.start_scn
-            database.state.transactions[xid] = OpenTransaction(
+            database.state.transactions[tx.con_id, xid] = OpenTransaction(
                 xid, tx.con_id, thread, start_scn, database.clock.second(), tx.session.number, tx.session.user, is_parallel=True
             )
         return server
@@ -157,9 +156,10 @@ class Transactions:
 
     def _write_end(self, tx: Transaction, op: Op) -> int:
         for server in tx.servers.values():
-            self._database.redo.publish(server.thread, server.xid)
+            self._database.redo.publish(server.thread, tx.con_id, server.xid)
         told = tx.servers.values() if self._database.options.commits_of_servers else ()
-        return self._database.redo.write_together([*(self._server_record(tx, s, op) for s in told), self.record(tx, op)])
+        records = [*(self._server_record(tx, s, op) for s in told), self.record(tx, op)]
+        return self._database.redo.write_together(records, self._database.options.shares_commit_scns and op == Op.COMMIT)
 
     def commit(self, tx: Transaction) -> int:
         scn = self._write_end(tx, Op.COMMIT)
@@ -184,10 +184,10 @@ class Transactions:
             store.locks.pop(row, None)
         tx.session.transaction = None
         self._xids.give_back(tx.con_id, tx.xid)
-        self._database.state.transactions.pop(tx.xid, None)
+        self._database.state.transactions.pop((tx.con_id, tx.xid), None)
         for server in tx.servers.values():
             self._xids.give_back(tx.con_id, server.xid)
-            self._database.state.transactions.pop(server.xid, None)
+            self._database.state.transactions.pop((tx.con_id, server.xid), None)
         self._database.changed.notify_all()
 
     def rollback_to(self, tx: Transaction, mark: int) -> None:

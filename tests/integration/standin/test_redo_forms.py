@@ -296,3 +296,49 @@ def test_of_a_transaction_whose_start_was_not_read_the_sequence_may_be_unknown()
     assert [xid.hex().endswith("ffffffff") for *_, xid in cut] == [False, True, True, True]
     assert {xid[:4] for *_, xid in cut} == {cut[0][3][:4]}
     assert unknown not in {sqn for _, _, sqn, _ in whole}
+
+
+def ends(oracle, since):
+    with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
+        run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
+    with oracle.connect(oracle.capture_user) as miner:
+        add(miner, *(n for n in archived(miner) if n not in since))
+        start(miner)
+        return query(miner, "SELECT src_con_id, xidusn, xidslt, xidsqn, scn FROM v$logmnr_contents WHERE operation = 'COMMIT'")
+
+
+@pytest.mark.parametrize("looks", [False, True], ids=["nobody has read in between", "somebody has read in between"])
+def test_commits_on_two_threads_may_have_one_scn(looks):
+    with standin(threads=2, shares_commit_scns=True, background=False) as oracle:
+        first, second, third = (oracle.connect("SHOP", instance_name=name) for name in ("FREE1", "FREE2", "FREE1"))
+        run(first, "CREATE TABLE t (id NUMBER PRIMARY KEY)")
+        since = logs_of(oracle)
+        for number, session in enumerate((first, second, third)):
+            run(session, f"INSERT INTO t VALUES ({number})")
+        first.commit()
+        if looks:
+            query(third, "SELECT current_scn FROM v$database")
+        second.commit()
+        third.commit()
+        scns = [scn for *_, scn in ends(oracle, since)]
+
+    assert (scns[0] == scns[1]) is not looks
+    assert scns[2] > scns[0]  # a thread writes one COMMIT at an SCN
+
+
+def test_a_slot_is_used_again_under_a_higher_sequence_and_another_container_has_the_same():
+    with standin(undo_slots=2) as oracle:
+        shop, root = oracle.connect("SHOP"), oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA)
+        run(shop, "CREATE TABLE t (id NUMBER)")
+        run(root, "CREATE TABLE t (id NUMBER)")
+        since = logs_of(oracle)
+        for session, count in ((root, 1), (shop, 30)):  # the root has had some before, for users and grants
+            for number in range(count):
+                run(session, f"INSERT INTO t VALUES ({number})")
+                session.commit()
+        found = ends(oracle, since)
+    ours, roots = ([row[1:4] for row in found if row[0] == con_id] for con_id in (3, 1))
+
+    assert len(ours) == len(set(ours)) == 30
+    assert len({xid[:2] for xid in ours}) == 2
+    assert set(roots) < set(ours)

@@ -1,0 +1,150 @@
+"""A history's copy by the pipeline itself: the steps that the DAGs name, Spark, and Delta tables, killed at named points."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow.parquet as pq
+from hypothesis import note
+
+from pipelines import steps
+from pipelines.assemble.reference import NO_XID, UNKNOWN_SQN
+from pipelines.steps.running import capture
+from tests.fix_shop import Shop
+from tests.histories import TABLES, Apply, Capture, History, Players, abreast, drawn, histories, opened, play
+from tests.reference_copy import IDS, Killed
+
+ABREAST = int(os.environ.get("REDOLAKE_ABREAST", 3))
+PIECE = 4000  # bytes of a statement that LogMiner shows in one row
+FATES = ("applied", "undone", "rolled_back", "carried_out", "before_position", "held")
+
+
+class Delta:
+    CAPTURE_KILLED = ("plan", "slice", "chain")
+    APPLY_KILLED = ("order", "carry-over", "merge", "table", "before manifest", "manifest")
+
+    def __init__(self, players: Players, folder: Path, spark: Any) -> None:
+        self.players, self.shop, self.spark = players, Shop(players.oracle, folder), spark
+        self.told: Counter[str] = Counter()
+        self.source = self.shop.params
+        self.pipeline = self.configured(2**30, 2**30)
+
+    def configured(self, max_bytes: int, slice_bytes: int) -> Any:
+        keys = {name: self.players.key(name) for name in TABLES}
+        tables = [{"table": f"SHOP.{name}", "key": ["ID"] if key == "columns" else key} for name, key in keys.items()]
+        return self.shop.pipeline(tables=tables, window={"max_bytes": max_bytes, "slice_bytes": slice_bytes}, mining_tasks=1)
+
+    def begin(self) -> None:
+        steps.snapshot(self.pipeline, source=self.source, spark=self.spark)
+        note(f"contents AS OF {self.complete_to()}")
+
+    def complete_to(self) -> int:
+        """The SCN that both tables are complete to; neither may have been held."""
+        told = steps.status(self.pipeline)["tables"]
+        assert [table["error"] for table in told] == [None, None]
+        (scn,) = {int(table["complete_to"]) for table in told}
+        return scn
+
+    def capture(self, step: Capture) -> None:
+        pipeline = self.configured(step.max_bytes, step.slice_bytes)
+        if step.killed:
+            with suppress(Killed):
+                self.capture_killed(pipeline, step.killed)
+        while (found := capture(pipeline, self.source))["outcome"] == "window":
+            note(found["reason"])
+            if step.again:
+                self.told["windows mined again"] += 1
+                assert steps.remine(pipeline, found["window"], source=self.source)["equal"]
+            if not step.all:
+                break
+
+    def capture_killed(self, pipeline: Any, killed: str) -> None:
+        planned = steps.plan(pipeline, self.source)
+        if planned["outcome"] != "window":
+            return
+        self.told[f"killed: {killed}"] += 1
+        if killed == "plan":
+            return
+        slices = planned["slices"][: 1 if killed == "slice" else None]
+        records = [steps.mine(pipeline, self.source, planned["window"], number) for number in slices]
+        if killed == "chain":
+            with mock.patch("pipelines.land.landing.point", partial(kill_at, "land.chain")):
+                steps.land(pipeline, planned["window"], records)
+
+    def apply(self, step: Apply) -> None:
+        if step.killed:
+            with suppress(Killed), mock.patch("pipelines.crash.point", partial(kill_at, step.killed)):
+                order = steps.prepare_apply(self.pipeline)
+                self.told[f"killed: {step.killed}"] += bool(order["batch"])
+                if step.killed != "order" and order["batch"]:
+                    steps.run_spark(self.pipeline, order["batch"], self.spark)
+        order = steps.prepare_apply(self.pipeline)
+        if order["batch"]:
+            note(f"batch of commits in [{order['start']}, {order['end']})")
+            self.told["batches"] += 1
+            for again in (False, True) if step.again else (False,):
+                self.told["batches run again"] += again
+                result: Any = steps.run_spark(self.pipeline, order["batch"], self.spark)
+                steps.record_apply(self.pipeline, order["batch"])
+            for table in result.tables:
+                self.told.update({fate: getattr(table.balance, fate) for fate in FATES})
+        self.compare()
+
+    def compare(self) -> None:
+        scn = self.complete_to()
+        for table in IDS:
+            frame = self.spark.read.format("delta").load(self.pipeline.target(table))
+            rows = [(int(row.ID), row.PLACE, int(row.QUANTITY)) for row in frame.collect()]
+            assert Counter(rows) == Counter(self.players.rows(table.name, scn).values()), table
+
+    def figures(self) -> Counter[str]:
+        """What the history had in it, as far as the landed redo tells."""
+        rows = [row for file in self.shop.folder.glob("landing/windows/*/*.parquet") for row in pq.read_table(file).to_pylist()]
+        changes = [row for row in rows if row["operation_code"] in (1, 2, 3)]
+        commits = Counter((row["scn"], row["xid"] == row["pxid"]) for row in rows if row["operation_code"] == 7)
+        partly = [name for name in TABLES if self.players.source.logs_keys and self.players.key(name) == "primary"]
+        self.told.update(
+            {
+                "histories": self.players.abreast,
+                "windows": len(list(self.shop.folder.glob("landing/windows/*/manifest.json"))),
+                "change rows": len(changes),
+                "of parallel servers": sum(row["pxid"] not in (None, NO_XID, row["xid"]) for row in changes),
+                "undo rows": sum(bool(row["rollback"]) for row in changes),
+                "of an unknown XIDSQN": sum(row["xid"].endswith(UNKNOWN_SQN) for row in rows),
+                "partial updates": sum(row["operation_code"] == 3 and row["table_name"] in partly for row in changes),
+                "statements in several pieces": sum(len(row["sql_redo"] or "") > PIECE for row in changes),
+                "commits at a common SCN": sum(count for (_, alone), count in commits.items() if alone and count > 1),
+                "XIDs in two containers": self.players.twins,
+                f"second table: {self.players.source.second_key}": 1,
+                f"redo threads: {self.players.source.threads}": 1,
+            }
+        )
+        return self.told
+
+
+def kill_at(killed: str, name: str) -> None:
+    if name == killed:
+        raise Killed
+
+
+@contextmanager
+def in_delta(history: History, spark: Any) -> Iterator[Delta]:
+    """The history's copy, when all of it has been played, applied and compared with what Oracle shows after every batch."""
+    with tempfile.TemporaryDirectory() as folder, opened(history.source, history.abreast) as players:
+        copy = Delta(players, Path(folder), spark)
+        play(history, players, copy)
+        yield copy
+
+
+def several_abreast(number: int, at: int) -> list[History]:
+    """That many histories in as few as can be played: a batch takes long, however little is in it."""
+    found = drawn(histories(Delta.CAPTURE_KILLED, Delta.APPLY_KILLED, rounds=2, partial=True), number, at)
+    return [abreast(found[n : n + ABREAST], n) for n in range(0, len(found), ABREAST)]
