@@ -307,7 +307,7 @@ def histories(
     )
     nothing: st.SearchStrategy[list[Step]] = st.just([])
     cut = st.one_of(nothing, nothing, st.tuples(st.just(Switch(None)), capture).map(list))
-    before = st.tuples(work(0, most, nothing), one(switches), work(0, most, nothing)).map(flat)
+    before = st.tuples(work(0, most // 3, nothing), one(switches), work(0, most // 3, nothing)).map(flat)
     steps = st.tuples(*(part for _ in range(rounds) for part in (work(least, most, cut), copying))).map(flat)
     return st.builds(History, sources, before, steps).filter(lambda history: history.is_full)
 
@@ -557,7 +557,8 @@ def drawn(histories: st.SearchStrategy[History], number: int, at: int) -> list[H
         found[repr(history)] = history
 
     one()
-    return list(found.values())[:number]
+    different = list(found.values())  # hypothesis makes some from those before: take them from afar
+    return different[:: max(1, len(different) // number)][:number]
 
 
 def tell(history: History, check: Callable[[History], None]) -> None:

@@ -26,7 +26,7 @@ def played() -> list[Played]:
     told: Counter[str] = Counter()
     kept: list[Played] = []
 
-    @examples(6)
+    @examples(4)
     @given(history=histories(Reference.KILLED))
     def check(history: History) -> None:
         with referenced(history) as copy:
