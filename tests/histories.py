@@ -551,7 +551,7 @@ def drawn(histories: st.SearchStrategy[History], number: int, at: int) -> list[H
     found: dict[str, History] = {}
 
     @seed(at)
-    @settings(hunt(4 * number), database=None, phases=[Phase.generate])
+    @settings(hunt(2 * number), database=None, phases=[Phase.generate])
     @given(histories)
     def one(history: History) -> None:
         found[repr(history)] = history
