@@ -107,14 +107,15 @@ class Delta:
 
     def figures(self) -> Counter[str]:
         """What the history had in it, as far as the landed redo tells."""
-        rows = [row for file in self.shop.folder.glob("landing/*/windows/*/*.parquet") for row in pq.read_table(file).to_pylist()]
+        windows = self.shop.folder / "landing" / self.pipeline.name / "windows"
+        rows = [row for file in windows.glob("*/*.parquet") for row in pq.read_table(file).to_pylist()]
         changes = [row for row in rows if row["operation_code"] in (1, 2, 3)]
         commits = Counter((row["scn"], row["xid"] == row["pxid"]) for row in rows if row["operation_code"] == 7)
         partly = [name for name in TABLES if self.players.source.logs_keys and self.players.key(name) == "primary"]
         self.told.update(
             {
                 "histories": self.players.abreast,
-                "windows": len(list(self.shop.folder.glob("landing/*/windows/*/manifest.json"))),
+                "windows": len(list(windows.glob("*/manifest.json"))),
                 "change rows": len(changes),
                 "of parallel servers": sum(row["pxid"] not in (None, NO_XID, row["xid"]) for row in changes),
                 "undo rows": sum(bool(row["rollback"]) for row in changes),
