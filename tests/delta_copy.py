@@ -49,7 +49,8 @@ class Delta:
     def complete_to(self) -> int:
         """The SCN that both tables are complete to; neither may have been held."""
         told = steps.status(self.pipeline)["tables"]
-        assert [table["error"] for table in told] == [None, None]
+        errors = [table["error"] for table in told]
+        assert errors == [None, None], errors
         (scn,) = {int(table["complete_to"]) for table in told}
         return scn
 
