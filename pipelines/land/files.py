@@ -30,6 +30,7 @@ CURES = {
     errno.EEXIST: "a file lies where a folder should be: set `landing` to another place",
     errno.ENOTDIR: "a file lies where a folder should be: set `landing` to another place",
 }
+PART = ".part"  # how a file ends that is still being written
 OTHER_CURE = "make the place writable, or set `landing` to another one; then run again: nothing was published"
 
 
@@ -89,7 +90,7 @@ class Files:
                     raise
             file_point(final)
             return
-        part = f"{final}.{uuid.uuid4().hex}.part"
+        part = f"{final}.{uuid.uuid4().hex}{PART}"
         with self._told(relative):
             try:
                 with open(part, "xb") as out:
@@ -138,13 +139,14 @@ class Files:
             raise LandingConflict("a landed file is not there", cure=cure, path=self.shown(relative)) from error
 
     def names(self, relative: str) -> list[str]:
-        """Names of what lies in a folder, sorted; empty when there is none."""
+        """Names of what lies in a folder, sorted; empty when there is none. What a killed writer has left of a file is none."""
         with self._told(relative):
             try:
                 found = self._fs.ls(self.path(relative), detail=False, refresh=True)
             except FileNotFoundError:
                 return []
-        return sorted(path.rstrip("/").rpartition("/")[2] for path in found)
+        names = (path.rstrip("/").rpartition("/")[2] for path in found)
+        return sorted(name for name in names if not name.endswith(PART))
 
     def read_json(self, relative: str) -> dict[str, Any] | None:
         body = self.read(relative)
@@ -174,7 +176,7 @@ def as_bytes(body: dict[str, Any]) -> bytes:
 
 def create_local(path: str, body: bytes) -> None:
     """link() refuses an existing name and is atomic, also on NFS; rename() would replace it."""
-    part = f"{path}.{uuid.uuid4().hex}.part"
+    part = f"{path}.{uuid.uuid4().hex}{PART}"
     try:
         with open(part, "xb") as out:
             out.write(body)

@@ -36,9 +36,10 @@ from pipelines.scn import Scn
 from pipelines.source import Handover
 from pipelines.steps import snapshotting
 from pipelines.steps.applying import catch_up, next_batch, resume
-from pipelines.steps.correcting import correct_ledger, last_batch
+from pipelines.steps.correcting import correct_ledger, drops, last_batch
 from pipelines.steps.omitting import since_file
 from pipelines.steps.outcomes import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
+from pipelines.steps.readings import readings
 from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import landed_windows, status
 from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_begin, snapshot_prepare, stretch_of
@@ -708,3 +709,23 @@ def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(snapshotting, "check_source", lambda *_: None)
     monkeypatch.setattr(snapshotting, "read_start", lambda *_: (Handover(Scn(scn), (), Scn(scn)), {ORDERS: there}))
     monkeypatch.setattr(snapshotting, "read_redo_facts", lambda _: RedoFacts(DBID, Scn(scn), (), (), (), incarnations))
+
+
+def test_what_killed_writers_have_left_of_their_files_is_not_read(beside: Beside, work: Workplace) -> None:
+    beside.window(200, 300)
+    table(work)
+    for file in [
+        *(beside.folder / "shop").rglob("*.json"),
+        beside.folder / "shop/baselines/0000000011-00000000000000000200.json",
+    ]:
+        file.parent.mkdir(exist_ok=True)
+        file.with_name(f"{file.name}.363ce4b3.part").write_bytes(b'{"half')
+    for folder in ("breaks", "drops"):
+        beside.write(f"{folder}/0000000011-00000000000000000300.json.363ce4b3.part", '{"half')
+
+    assert list(readings(work, FIRST, 0)) == []
+    assert (work.landing.breaks(), drops(work)) == ([], [])
+    assert table(work).place == (FIRST, 199)
+    ahead = next_batch(work, last_batch(work))
+    assert ahead is not None
+    assert (ahead.start, ahead.end) == (200, 300)
