@@ -449,7 +449,7 @@ def test_a_batch_that_is_killed_everywhere_is_finished_by_a_repeat(spark, tmp_pa
     ]
     spec = order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine, other])
 
-    for point in ("carry-over", "merge", "table", "merge", "table#2", "before manifest", "manifest"):
+    for point in ("carry-over", "merge", "merge", "before manifest"):
         kill_at(monkeypatch, point)
         with pytest.raises(Killed):
             run_batch(spark, spec)
