@@ -372,12 +372,16 @@ class History:
         self.do(self.chance.choice([self.keep_ledger, self.keep_ledger, self.lose_ledger, self.put_back_ledger]))
 
     def goes_on_undisturbed(self) -> None:
-        """Who began a load ends it, what was not understood is, and the DAGs run."""
+        """Who began a load ends it, what was not understood is, and the DAGs run. A table of which a ledger put back thinks that
+        its load is under way gets another one, as `redolake run` has it."""
         self.understood = True
         for table, scn in list(self.unended.items()):
             self.do(self.load, (table,), scn)
         if self.chance.random() < 0.5:
             self.do(self.lose_ledger)
+        for table in [table for table, entry in self.entries().items() if entry.state == "snapshotting"]:
+            self.do(self.begin, table)
+            self.do(self.load, *self.begun[-1])
         self.work()
         self.capture()
         self.catch_up()
