@@ -214,10 +214,10 @@ def looked_at(world: World, kills: Kills) -> None:
     world.source.work()
     kills.copy.run()  # behind the snapshot, where a range may begin
     before = steps.landed_windows(kills.copy.pipeline)[-1]
+    kills.on(redolake, "remine", before["name"], codes=NOTHING_LEFT)  # 1: a ledger that was lost has no plan of it
     world.source.work()
     kills.on(*CATCH_UP)
     last = steps.landed_windows(kills.copy.pipeline)[-1]
-    kills.on(redolake, "remine", last["name"], codes=NOTHING_LEFT)  # 1: a ledger that was lost has no plan of it
     kills.again_at("merge")
     scns = ("--from", str(before["end"]), "--to", str(last["end"]))
     kills.on(redolake, "backfill", "SHOP.PARTS", *scns, "--execute")

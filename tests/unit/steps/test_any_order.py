@@ -372,8 +372,8 @@ class History:
         self.do(self.chance.choice([self.keep_ledger, self.keep_ledger, self.lose_ledger, self.put_back_ledger]))
 
     def goes_on_undisturbed(self) -> None:
-        """Who began a load ends it, what was not understood is, and the DAGs run. A table of which a ledger put back thinks that
-        its load is under way gets another one, as `redolake run` has it."""
+        """Who began a load ends it, what was not understood is, and the DAGs run. A table of which a ledger put back thinks
+        that its load is under way gets another one, as `redolake run` has it."""
         self.understood = True
         for table, scn in list(self.unended.items()):
             self.do(self.load, (table,), scn)
