@@ -29,7 +29,7 @@ FATES = ("applied", "undone", "rolled_back", "carried_out", "before_position", "
 
 class Delta:
     CAPTURE_KILLED = ("plan", "slice", "chain")
-    APPLY_KILLED = ("order", "carry-over", "merge", "table", "before manifest", "manifest")
+    APPLY_KILLED = ("order", "carry-over", "merge", "before manifest", "record")
 
     def __init__(self, players: Players, folder: Path, spark: Any) -> None:
         self.players, self.shop, self.spark = players, Shop(players.oracle, folder), spark

@@ -79,7 +79,7 @@ class World:
         allocator = self.shop.oracle.database.transactions._xids
         allocator._free[con_id].remove((segment, slot))
         allocator._free[con_id].appendleft((segment, slot))
-        allocator._sequence[segment, slot] = sequence - 1
+        allocator._sequence[con_id, segment, slot] = sequence - 1
 
 
 @pytest.fixture
