@@ -18,7 +18,8 @@ class Leases(Door):
         self, name: str, owner: str, seconds: float, now: datetime, is_gone: Callable[[str], bool] = lambda _: False
     ) -> Lease:
         """Raises LeaseHeld while another owner has it, unless `is_gone` knows that owner to be dead. The same owner gets it
-        again, with a new token: its earlier self may have been killed only in appearance."""
+        again, with a new token: its earlier self may have been killed only in appearance. Tokens follow the clock: a ledger
+        that was lost, or is an older copy, gives none a second time."""
         expires_at = now + timedelta(seconds=seconds)
         with self._write() as connection:
             insert_new(connection, t.leases, {"name": name, "token": 0})
@@ -29,7 +30,7 @@ class Leases(Door):
                     cure="wait; it is free when its lease ends",
                     until=row.expires_at.isoformat(),
                 )
-            lease = Lease(name, owner, row.token + 1, expires_at)
+            lease = Lease(name, owner, max(row.token + 1, int(now.timestamp() * 1000)), expires_at)
             connection.execute(
                 update(t.leases).where(t.leases.c.name == name).values(owner=owner, token=lease.token, expires_at=expires_at)
             )

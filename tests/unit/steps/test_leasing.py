@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -182,3 +183,15 @@ def test_what_writes_no_live_table_needs_no_lease(pipeline, order):
 
     with kept_lease(pipeline, replace(order[0], lease=None)) as check:
         check()
+
+
+def test_a_ledger_that_was_lost_gives_no_token_twice(pipeline):
+    with workplace(pipeline) as work:
+        before = take_apply_lease(work)
+    for file in Path(pipeline.landing).glob("redolake-ledger.db*"):
+        file.unlink()
+
+    with workplace(pipeline) as work:
+        assert take_apply_lease(work).token > before.token
+        with pytest.raises(LeaseHeld):
+            work.ledger.check(before)
