@@ -180,6 +180,17 @@ def dropped(world: World, kills: Kills) -> None:
     kills.on(redolake, "snapshot", "--replace", "SHOP.PARTS")
 
 
+def restored(world: World, kills: Kills) -> None:
+    """Logs are gone, and capture stops; they are restored, and it goes on."""
+    world.source.changing = ONE
+    world.source.work()
+    world.source.shop.oracle.misbehave.purge_logs()
+    world.source.more()
+    kills.on(*CATCH_UP, codes=(1,))
+    world.source.shop.oracle.misbehave.restore_logs()
+    kills.on(*CATCH_UP)
+
+
 def lost(world: World, kills: Kills) -> None:
     """Redo is lost, and the tables are read anew behind it."""
     lose_redo(world, kills)
@@ -229,7 +240,7 @@ def looked_at(world: World, kills: Kills) -> None:
     kills.on(redolake, "verify", "SHOP.PARTS")
 
 
-WAYS = (first_run, ddl, anew, held, dropped, lost, gap, looked_at)
+WAYS = (first_run, ddl, anew, held, dropped, restored, lost, gap, looked_at)
 USUAL = (first_run, ddl, anew)  # most of the writes, and those that change a table otherwise than by its commits
 
 
