@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -44,6 +43,7 @@ from tests.e2e.kills import (
 from tests.fix_shop import open_shop
 from tests.fix_spark import QUIET
 from tests.unit.test_crash import NOT_KILLED_AT, ledger_points, named_points, writers_of_files
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.spark
 everywhere = pytest.mark.skipif(
@@ -241,7 +241,6 @@ def looked_at(world: World, kills: Kills) -> None:
 
 
 WAYS = (first_run, ddl, anew, held, dropped, restored, lost, gap, looked_at)
-USUAL = (first_run, ddl, anew)  # most of the writes, and those that change a table otherwise than by its commits
 
 
 def go(world: World, way: Callable[[World, Kills], None], what: str, killed_at: Path) -> None:
@@ -254,9 +253,7 @@ def go(world: World, way: Callable[[World, Kills], None], what: str, killed_at: 
     world.check(copy)
 
 
-@pytest.mark.parametrize(
-    "way", [way if way in USUAL else pytest.param(way, marks=everywhere) for way in WAYS], ids=lambda way: way.__name__
-)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_killed_behind_each_write_once(world: World, way: Callable[[World, Kills], None]) -> None:
     go(world, way, IN_TURN, world.folder / "killed-at")
 
@@ -280,14 +277,14 @@ def test_a_client_killed_while_the_server_merges_for_it(world: World) -> None:
     world.source.work()
     before = copy.data_files()
     process, log = copy.start(*CATCH_UP)
-    wait_until(lambda: copy.data_files() != before or not process.is_alive())
+    wait_until(lambda: copy.data_files() != before or not process.is_alive(), SECONDS)
     process.kill()
     process.join()
     assert process.exitcode == -signal.SIGKILL, log.read_text()
     assert steps.status(copy.pipeline)["windows"][-1]["state"] == "landed"
 
     world.source.finish()
-    wait_until(lambda: copy.do(*CATCH_UP)[0] == 0)
+    wait_until(lambda: copy.do(*CATCH_UP)[0] == 0, SECONDS)
     world.check(copy)
 
 
@@ -306,7 +303,7 @@ def test_a_spark_job_killed_while_it_merges(world: World) -> None:
     env = {name: value for name, value in environment().items() if name != "SPARK_CONNECT_MODE_ENABLED"}  # ours, not its
     with (copy.folder / "submit.log").open("w") as log:
         submitted = subprocess.Popen(job, env=env, stdout=log, stderr=log, start_new_session=True)
-    wait_until(lambda: copy.data_files() != before or submitted.poll() is not None)
+    wait_until(lambda: copy.data_files() != before or submitted.poll() is not None, SECONDS)
     assert submitted.poll() is None, (copy.folder / "submit.log").read_text()[-2000:]
     os.killpg(submitted.pid, signal.SIGKILL)
     assert submitted.wait() == -signal.SIGKILL, (copy.folder / "submit.log").read_text()[-2000:]
@@ -315,13 +312,6 @@ def test_a_spark_job_killed_while_it_merges(world: World) -> None:
     world.source.finish()
     copy.run()
     world.check(copy)
-
-
-def wait_until(reached: Callable[[], bool], seconds: float = 180.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < deadline, "it does not come to that"
-        time.sleep(0.005)
 
 
 # --- Full disks, and two at once --------------------------------------------------------------------------------------
@@ -380,7 +370,6 @@ def test_of_two_runs_at_once_one_gives_way(world: World) -> None:
 # --- No write is left out --------------------------------------------------------------------------------------------
 
 
-@everywhere
 def test_no_write_is_left_out(world: World) -> None:
     """It needs the ways before it, for what they were killed at is found by running them."""
     if not {(way.__name__, IN_TURN) for way in WAYS} <= world.gone:
