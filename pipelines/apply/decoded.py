@@ -6,13 +6,13 @@ What is not understood becomes a row's `finding`; the caller stops the table if 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import reduce
 from itertools import groupby
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.apply.flat import any_of, united
 from pipelines.apply.target import TargetColumn
 from pipelines.apply.translation import Translation
 from pipelines.batch import CHANGE_ORDER, Rules
@@ -55,7 +55,7 @@ def decode(
                 *(_left_open(c.id, version, defaulted).alias(f"u{c.id}") for c in columns if c.id not in key),
             )
         )
-    return reduce(DataFrame.unionByName, parts)
+    return united(parts)
 
 
 def with_rowid(decoded: DataFrame) -> DataFrame:
@@ -104,9 +104,8 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     """struct(commit_scn, scn, code, what), or NULL for a change that is understood whole."""
     code = F.col("operation_code")
     before, after = code.isin(DELETE, UPDATE), code.isin(INSERT, UPDATE)
-    no_key = F.lit(False)
-    for column_id in set(key) - {ROWID_COLUMN}:
-        no_key = no_key | (before & F.col(f"o{column_id}").isNull()) | (after & F.col(f"n{column_id}").isNull())
+    ids = sorted(set(key) - {ROWID_COLUMN})
+    no_key = any_of(when & F.col(f"{side}{i}").isNull() for i in ids for when, side in ((before, "o"), (after, "n")))
     absent = _absent(version, key)
     # Without it nothing tells that two changes are of one row: which of them is to be kept would be a guess.
     rowid, needed = F.col("row_id"), (before | after) if ROWID_COLUMN in key else before

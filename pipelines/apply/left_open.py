@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from pipelines.apply.decoded import DELETE, INSERT, UPDATE
+from pipelines.apply.flat import any_of
 from pipelines.apply.quoting import quoted
 from pipelines.apply.target import TargetColumn
 from pipelines.batch import CHANGE_ORDER
@@ -36,10 +37,7 @@ def complete(
 ) -> DataFrame:
     """Resolves a<id> of each of `columns` where u<id> says it is unknown, and drops u<id>. `count` is how many changes."""
     told = _told(changes, columns, key)
-    untold = F.lit(False)
-    for column in columns:
-        untold = untold | (F.col(f"u{column.id}") & F.col(f"told{column.id}").isNull())
-    told = told.withColumn("untold", untold)
+    told = told.withColumn("untold", any_of(F.col(f"u{c.id}") & F.col(f"told{c.id}").isNull() for c in columns))
     joined = told.join(_before(told, target, columns, key, count), ["untold", *(f"first{k.id}" for k in key)], "left")
     lost = F.col("untold") & F.col("there").isNull()
     values = {f"a{c.id}": _value(c) for c in columns}

@@ -14,6 +14,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.assemble.cases import first_case
 from pipelines.assemble.landed import COMMIT, ROLLBACK
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.subjects import Subject
@@ -62,10 +63,8 @@ def lives(dropped: Sequence[Dropped], ends: Iterable[End]) -> tuple[Life, ...]:
 
 def mark_dropped(changes: DataFrame, found: Sequence[Life]) -> DataFrame:
     """Adds `dropped`: the number of the life a row belongs to, NULL for the others."""
-    which = F.lit(None).cast("int")
-    for number, life in enumerate(found):
-        which = F.when(life.holds(), number).otherwise(which)
-    return changes.withColumn("dropped", which)
+    lives = reversed([(life.holds(), number) for number, life in enumerate(found)])
+    return changes.withColumn("dropped", first_case(lives, F.lit(None).cast("int")))
 
 
 def count_dropped(changes: DataFrame, found: Sequence[Life], subjects: Sequence[Subject]) -> tuple[DroppedRows, ...]:

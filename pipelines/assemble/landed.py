@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +34,9 @@ def read_rows(spark: SparkSession, windows: Sequence[LandedWindow], carry_in: Se
     """Every row of the windows and of the carry-over, with `window_start` and `carried`."""
     files = [file for window in windows for file in window.files]
     landed = (
-        _parquet(spark, LANDED, files).withColumn("window_start", _window_start(windows)).withColumn("carried", F.lit(False))
+        _parquet(spark, LANDED, files)
+        .withColumn("window_start", _window_start(sorted(windows, key=attrgetter("start"))))
+        .withColumn("carried", F.lit(False))
     )
     carried = _parquet(spark, CARRIED, carry_in).withColumn("carried", F.lit(True))
     return landed if not carry_in else landed.unionByName(carried)
@@ -46,8 +49,13 @@ def _parquet(spark: SparkSession, schema: str, files: Sequence[str]) -> DataFram
 
 
 def _window_start(windows: Sequence[LandedWindow]) -> Expression:
-    """Windows are cut by SCN, so a row's SCN tells its window; NULL for a row that lies in none."""
-    start = F.lit(None).cast("bigint")
-    for window in windows:
-        start = F.when((F.col("scn") >= window.start) & (F.col("scn") < window.end), F.lit(window.start)).otherwise(start)
-    return start
+    """Windows are cut by SCN, so a row's SCN tells its window; NULL for a row that lies in none. Found by halving, for a batch
+    may have thousands of them, and Spark Connect reads no expression of more than a hundred levels."""
+    scn, middle = F.col("scn"), len(windows) // 2
+    if not windows:
+        return F.lit(None).cast("bigint")
+    if middle == 0:
+        (window,) = windows
+        return F.when((scn >= window.start) & (scn < window.end), F.lit(window.start).cast("bigint"))
+    before, behind = _window_start(windows[:middle]), _window_start(windows[middle:])
+    return F.when(scn < windows[middle].start, before).otherwise(behind)

@@ -13,6 +13,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.assemble.cases import first_case
 from pipelines.assemble.landed import CHANGES, COMMIT, LARGE_OBJECTS, ROLLBACK, UNSUPPORTED
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
 from pipelines.assemble.subjects import Subject
@@ -163,10 +164,14 @@ def dispose(changes: DataFrame, subjects: Sequence[Subject]) -> DataFrame:
     # What is settled above the position stops the table, even where its commit may lie below.
     stands = F.when(is_open, F.col("own_scn")).otherwise(F.greatest("commit_scn", position + 1))
     concerns = ~is_open | (F.col("own_scn") > position) & (F.col("own_scn") < until)
-    piece = F.lit(0)
-    for subject in subjects:
-        for cut in subject.cuts:
-            piece = piece + F.when((F.col("subject") == subject.number) & (stands >= cut), 1).otherwise(0)
+    piece = first_case(
+        (
+            ((F.col("subject") == subject.number) & (stands >= cut), number)
+            for subject in subjects
+            for number, cut in reversed([*enumerate(sorted(subject.cuts), 1)])
+        ),
+        F.lit(0),
+    )
     return changes.withColumns(
         {"piece": piece, "disposition": disposition, "problem": F.when(concerns, F.col("problem")), "stop_scn": stands}
     )

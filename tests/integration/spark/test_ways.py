@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.batch import batch_result_from_json, to_json
+from pipelines.batch import LandedWindow, batch_result_from_json, to_json
 from pipelines.job import run_snapshot
 from pipelines.runtime import delta_jars
 from tests.fix_spark import QUIET
@@ -33,7 +33,8 @@ COMMANDS = {
 def test_an_order_runs_from_its_file_and_leaves_a_manifest(spark, tmp_path: Path, way: str) -> None:
     mine = with_ddl(tmp_path)
     run_snapshot(spark, snapshot(tmp_path, mine, 5))
-    batch = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
+    quiet = [LandedWindow(f"quiet-{start}", start, start + 1, ()) for start in range(100, 500)]  # apply comes late
+    batch = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows()), *quiet], [mine])
     file = tmp_path / "order.json"
     file.write_text(to_json(batch))
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
@@ -45,5 +46,5 @@ def test_an_order_runs_from_its_file_and_leaves_a_manifest(spark, tmp_path: Path
 
     assert done.returncode == 0, done.stderr[-3000:]
     result = batch_result_from_json(Path(batch.manifest).read_text(), batch.manifest)
-    assert [(t.error, t.complete_to) for t in result.tables] == [(None, 99)]
+    assert [(t.error, t.complete_to) for t in result.tables] == [(None, 499)]
     assert rows_of(spark, mine) == AFTER_DDL
