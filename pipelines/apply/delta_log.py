@@ -92,8 +92,9 @@ def written_by_another(path: str, own: str) -> tuple[int, str] | None:
     """Version and operation of the first commit that changed rows behind the last one of an application id that begins with
     `own`. What moves rows to other files and leaves them as they are (OPTIMIZE) is none."""
     log, found = open_log(path), None
-    for version, commit in reversed((*log.older, *log.commits) if log is not None else ()):
-        assert log is not None
+    if log is None:
+        return None
+    for version, commit in reversed((*log.older, *log.commits)):
         actions = _json_actions(log, commit)
         if any(action.get("txn", {}).get("appId", "").startswith(own) for action in actions):
             return found

@@ -6,7 +6,7 @@ end, whatever its windows hold. So nothing may be applied to the table that has 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pipelines.batch import BatchResult, HoldAt
 from pipelines.errors import RedoLost
@@ -34,12 +34,10 @@ def since_of(work: Workplace, entry: TableEntry) -> Place | None:
     return min(((int(resetlogs_id), int(scn)) for resetlogs_id, scn in told), default=None)
 
 
-def batches_without(work: Workplace, table: TableId, since: Place, until: Place) -> Iterator[BatchResult]:
-    """Those of the chain that end behind `since`, by `until`, and have left the table out."""
-    for name in work.landing.names(BATCHES):
-        result = batch_result(work, name) if is_of_the_chain(name) and since < end_of(name) <= until else None
-        if result is not None and is_without(result, table):
-            yield result
+def batches_between(work: Workplace, since: Place, until: Place) -> list[BatchResult]:
+    """Those of the chain that end behind `since`, by `until`."""
+    names = [name for name in work.landing.names(BATCHES) if is_of_the_chain(name) and since < end_of(name) <= until]
+    return [result for name in names if (result := batch_result(work, name)) is not None]
 
 
 def is_without(batch: BatchResult, table: TableId) -> bool:
@@ -51,16 +49,17 @@ def left_out(work: Workplace, entry: TableEntry, carried: BatchResult | None, wi
     since its snapshot that batch alone is asked: it could not have come past an older one."""
     if entry.state != "live" or (carried is None and entry.snapshot_scn is None):
         return None
-    since, end = since_of(work, entry), (0, 0) if carried is None else (carried.resetlogs_id, carried.end)
-    start = windows[0].start
+    end, start = (0, 0) if carried is None else (carried.resetlogs_id, carried.end), windows[0].start
     if entry.complete_to_scn != entry.snapshot_scn:
-        if carried is not None and is_without(carried, entry.table) and end > (since or (0, 0)):
+        if carried is not None and is_without(carried, entry.table) and end > (since_of(work, entry) or (0, 0)):
             return lacking(entry.table, start, f"the batch up to SCN {carried.end} was applied")
         return None
+    since = since_of(work, entry)
     if since is None:
         return None
-    for batch in batches_without(work, entry.table, since, end):
-        return lacking(entry.table, start, f"the batch up to SCN {batch.end} was applied")
+    for batch in batches_between(work, since, end):
+        if is_without(batch, entry.table):
+            return lacking(entry.table, start, f"the batch up to SCN {batch.end} was applied")
     for window in work.landing.windows(since):
         if (window.resetlogs_id, window.end - 1) <= entry.place and str(entry.table) not in window.tables:
             return lacking(entry.table, start, f"the window up to SCN {window.end} was landed")

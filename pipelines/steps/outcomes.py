@@ -75,8 +75,10 @@ def beyond(work: Workplace, place: Place) -> dict[TableId, tuple[str, ...]]:
 def check_names_all(work: Workplace, spec: SnapshotSpec) -> None:
     """Raises Terminal for a load that would set a table back behind a batch its order does not name: it came since, and what is
     rebuilt from what lies written would count it. A lease tells that too, unless an older copy of the ledger was put back."""
+    places = {(incarnation_of(task.app_id), spec.scn) for task in spec.tables}
+    passed = {place: beyond(work, place) for place in places}
     for task in spec.tables:
-        since = set(beyond(work, (incarnation_of(task.app_id), spec.scn)).get(task.table, ())) - set(task.supersedes)
+        since = set(passed[incarnation_of(task.app_id), spec.scn].get(task.table, ())) - set(task.supersedes)
         if since:
             raise Terminal(
                 f"{', '.join(sorted(since))} brought the table beyond SCN {spec.scn} after this load was prepared",

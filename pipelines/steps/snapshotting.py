@@ -26,7 +26,7 @@ from pipelines.steps.applying import finding_of
 from pipelines.steps.checking import source_findings
 from pipelines.steps.correcting import correct_ledger, proven_position
 from pipelines.steps.leasing import renewed, take_apply_lease
-from pipelines.steps.omitting import batches_without, since_file
+from pipelines.steps.omitting import batches_between, is_without, since_file
 from pipelines.steps.outcomes import LOADS, Place, beyond, load_name
 from pipelines.steps.readings import dictionary_from_json, dictionary_to_json
 from pipelines.steps.rebuilding import begin_anew, captured_from, record_load
@@ -176,6 +176,7 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
     position = proven_position(work)
     assert position is not None, "the first snapshot has set it"
     oldest = position.resetlogs_id, int(handover.start_scn)
+    behind_oldest = batches_between(work, oldest, (position.resetlogs_id, int(position.scn)))
     for table in chosen:
         since = captured_from(work, table)
         if since is None:
@@ -192,7 +193,7 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
                 transaction_start_scn=int(handover.start_scn),
                 captured_from_scn=int(since),
             )
-        for batch in batches_without(work, table, oldest, (position.resetlogs_id, int(position.scn))):
+        for batch in (found for found in behind_oldest if is_without(found, table)):
             raise SnapshotTooEarly(
                 "a transaction is open that began before the end of a batch without the table, which has not carried it over",
                 cure="wait until it ends, then snapshot again",
