@@ -35,7 +35,7 @@ def read_handover(source: Source) -> Handover:
     """
     source.use_container(None)
     s0 = read_current_scn(source)
-    require_primary(source.query("database_role")[0].database_role)
+    require_primary(source.query("database")[0].database_role)
     listed = read_open_transactions(source)
     require_known_starts(source.query("prepared_transactions"), listed)
     return Handover(s0, listed, read_current_scn(source))

@@ -42,6 +42,3 @@ SELECT xidusn, xidslot, xidsqn, start_scn, start_date AS started_at, con_id FROM
 -- name: prepared_transactions
 -- Of distributed transactions. One that was in doubt when its instance ended is in no V$TRANSACTION, and may commit yet.
 SELECT local_tran_id, con_id FROM cdb_2pc_pending WHERE state IN ('collecting', 'prepared')
-
--- name: database_role
-SELECT database_role FROM v$database
