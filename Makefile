@@ -50,10 +50,10 @@ $(STAMP): pyproject.toml constraints.txt
 	echo "set up. Next: make demo"
 
 demo: $(STAMP) ## Run the main job here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running)
-	@$(BIN)/python -m pipelines.demo $(if $(KEEP),--keep)
+	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
 stop: $(STAMP) ## Stop a demo that was kept running
-	@$(BIN)/python -m pipelines.demo stop
+	@$(BIN)/python -m demo stop
 
 test: $(STAMP) ## Run all tests
 	@$(BIN)/python -m pytest $(ARGS)
@@ -66,4 +66,4 @@ check: $(STAMP) ## Format, lint, types, layers
 
 clean: ## Remove what runs leave behind; .venv stays (rm -rf .venv for a fresh start)
 	rm -rf .demo .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse metastore_db derby.log
-	find pipelines tests dags -name __pycache__ -type d -prune -exec rm -rf {} +
+	find pipelines standin demo tests dags -name __pycache__ -type d -prune -exec rm -rf {} +

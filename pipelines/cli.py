@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from enum import StrEnum
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -569,13 +568,5 @@ def setup_sql(name: NameArgument = None, config: ConfigOption = None) -> None:
         sys.stdout.write(steps.setup_sql(chosen(name, config)))
 
 
-def mount(name: str, module: str, help_text: str) -> None:
-    """A command of its own module, imported only when it is asked for: the stand-in brings a SQL engine along."""
-    command = import_module(module).app if name in sys.argv[1:2] else typer.Typer()
-    app.add_typer(command, name=name, help=help_text)
-
-
 def main() -> None:
-    mount("demo", "pipelines.demo.__main__", "The main job on this machine, or a scenario of what can go wrong.")
-    mount("standin", "pipelines.standin.cli", "A small Oracle for the demo and the tests; it speaks the real wire protocol.")
     app()

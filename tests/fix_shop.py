@@ -12,9 +12,9 @@ import pytest
 
 from pipelines.config import Pipeline
 from pipelines.source import ConnectParams
-from pipelines.standin.serve import StandIn, standin
-from pipelines.standin.workload import Workload, WorkloadSummary, run_workload
-from pipelines.standin.workload_shop import create_shop
+from standin.serve import StandIn, standin
+from standin.workload import Workload, WorkloadSummary, run_workload
+from standin.workload_shop import create_shop
 
 TABLES: tuple[Any, ...] = (
     "SHOP.CUSTOMERS",

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
+from demo.scene import QUICK_JAVA
 from pipelines.apply.session import open_session
-from pipelines.demo.scene import QUICK_JAVA
 
 QUIET = {
     "spark.log.level": "ERROR",

@@ -19,8 +19,8 @@ import oracledb
 from hypothesis import HealthCheck, Phase, example, given, note, seed, settings
 from hypothesis import strategies as st
 
-from pipelines.standin.model import ROOT
-from pipelines.standin.serve import StandIn, standin
+from standin.model import ROOT
+from standin.serve import StandIn, standin
 
 TABLES = ("PARTS", "SPARES")
 NEIGHBOUR = "ELSEWHERE"  # a table of the root

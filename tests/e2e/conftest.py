@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipelines.demo.processes import Crew
-from pipelines.demo.scene import new_scene
-from pipelines.demo.story import listens
+from demo.processes import Crew
+from demo.scene import new_scene
+from demo.story import listens
 from tests.fix_airflow import airflow_db
 
 __all__ = ["airflow_db"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.demo.scenarios import SCENARIOS, stage
+from demo.scenarios import SCENARIOS, stage
 
 pytestmark = pytest.mark.spark
 

@@ -12,7 +12,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.apply.commit import Tag, tagged
-from pipelines.standin.serve import standin
+from standin.serve import standin
 from tests.fix_shop import Shop, open_shop
 
 pytestmark = pytest.mark.spark

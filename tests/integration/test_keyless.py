@@ -10,7 +10,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import ConfigurationError
-from pipelines.standin.serve import standin
+from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 

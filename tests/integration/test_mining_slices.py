@@ -22,10 +22,10 @@ from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_current_scn, read_redo_facts
 from pipelines.source.oracle import RetryRule, open_source
-from pipelines.standin.logminer import contents
-from pipelines.standin.serve import standin
 from pipelines.table import TableId
 from pipelines.window.plan import Sealed, plan_window
+from standin.logminer import contents
+from standin.serve import standin
 
 PDB = "FREEPDB1"
 ITEMS, NOTES = TableId("SHOP", "ITEMS"), TableId("SHOP", "NOTES")

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines import cli, steps
-from pipelines.standin.model import ArchiveDestination
 from pipelines.steps.workplace import HANDOVER, workplace
+from standin.model import ArchiveDestination
 
 SETTINGS = """
 pipelines:

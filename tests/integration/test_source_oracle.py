@@ -18,8 +18,8 @@ from pipelines.source.oracle import PINNED, RetryRule, open_source
 from pipelines.source.preflight import Wanted, check
 from pipelines.source.probe import probe
 from pipelines.source.snapshot import read_snapshot
-from pipelines.standin.serve import standin
 from pipelines.table import OracleType, TableId
+from standin.serve import standin
 
 PDB = "FREEPDB1"
 ITEMS, KEYLESS = TableId("SHOP", "ITEMS"), TableId("SHOP", "KEYLESS")

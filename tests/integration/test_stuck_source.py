@@ -10,7 +10,7 @@ from pipelines.errors import SourceBusy, SourceUnavailable, Transient
 from pipelines.source.connection import ConnectParams
 from pipelines.source.facts import read_redo_facts
 from pipelines.source.oracle import RetryRule, Source, open_source
-from pipelines.standin.serve import standin
+from standin.serve import standin
 
 ROWS = [(n, "x" * 1000) for n in range(100)]
 

@@ -111,7 +111,7 @@ ASIDE = {"crash.py", "runtime.py", "__main__.py"}  # the points themselves, Java
 
 @cache
 def functions() -> tuple[tuple[Path, ast.FunctionDef], ...]:
-    files = [f for f in PIPELINES.rglob("*.py") if not {"standin", "demo"} & set(f.parts) and f.name not in ASIDE]
+    files = [f for f in PIPELINES.rglob("*.py") if f.name not in ASIDE]
     nodes = ((file, node) for file in files for node in ast.walk(ast.parse(file.read_text())))
     return tuple((file, node) for file, node in nodes if isinstance(node, ast.FunctionDef))
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.standin.serve import standin
+from standin.serve import standin
 from tests.fix_shop import Shop
 
 pytestmark = pytest.mark.spark

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import oracledb
 import pytest
 
-from pipelines.standin.wire.server import Listener
+from standin.wire.server import Listener
 from tests.integration.standin.wire_fake import PASSWORD, SERVICE, USER, FakeInstance
 
 

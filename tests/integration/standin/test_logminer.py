@@ -9,7 +9,7 @@ import oracledb
 import pyarrow as pa
 import pytest
 
-from pipelines.standin.serve import standin
+from standin.serve import standin
 from tests.integration.standin.mining_client import ADD, END, PIN, add, archived, failure, query, run, start
 
 CHANGES = """SELECT operation, rollback, sql_redo FROM v$logmnr_contents

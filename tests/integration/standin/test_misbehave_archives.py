@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import oracledb
 import pytest
 
-from pipelines.standin.interface import OraError
-from pipelines.standin.serve import standin
+from standin.interface import OraError
+from standin.serve import standin
 from tests.integration.standin.mining_client import add, failure, query, run, start
 from tests.waiting import wait_until
 

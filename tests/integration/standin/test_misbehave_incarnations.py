@@ -7,8 +7,8 @@ from itertools import pairwise
 import oracledb
 import pytest
 
-from pipelines.standin.interface import OraError
-from pipelines.standin.serve import standin
+from standin.interface import OraError
+from standin.serve import standin
 from tests.integration.standin.mining_client import PIN, add, failure, query, run, start
 
 INCARNATIONS = "SELECT status, resetlogs_change#, prior_resetlogs_change#, resetlogs_id FROM v$database_incarnation ORDER BY 2"

@@ -14,9 +14,9 @@ from subprocess import run as run_process
 import oracledb
 import pytest
 
-from pipelines.standin.control import LeverFailed, pull_lever
-from pipelines.standin.misbehave import levers
-from pipelines.standin.serve import standin
+from standin.control import LeverFailed, pull_lever
+from standin.misbehave import levers
+from standin.serve import standin
 from tests.integration.standin.mining_client import add, archived, failure, query, run, start
 from tests.waiting import wait_until
 
@@ -206,7 +206,7 @@ class TestControl:
             assert len(running.database.state.incarnations) == 1
 
     def test_the_command_reaches_a_stand_in_of_another_process(self, tmp_path):
-        command = [sys.executable, "-m", "pipelines.standin.cli"]
+        command = [sys.executable, "-m", "standin"]
         ready = tmp_path / "port"
         started = Popen([*command, "start", "--port", "0", "--port-file", ready, "--data", tmp_path / "data"], stdout=PIPE)
         try:

@@ -7,7 +7,7 @@ from collections import Counter
 import oracledb
 import pytest
 
-from pipelines.standin.serve import standin
+from standin.serve import standin
 from tests.integration.standin.mining_client import add, archived, failure, query, run, start
 
 ROWS = """SELECT thread#, xid, pxid, operation, rollback, scn, row_id, rs_id, ssn FROM v$logmnr_contents

@@ -5,7 +5,7 @@ from __future__ import annotations
 import oracledb
 import pytest
 
-from pipelines.standin.serve import standin
+from standin.serve import standin
 from tests.integration.standin.mining_client import failure, query, run
 
 

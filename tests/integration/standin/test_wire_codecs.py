@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.standin.wire.cells import Cell, encode_rows
-from pipelines.standin.wire.numbers import NumberOutOfRange, decode_number, encode_number
-from pipelines.standin.wire.primitives import clr, dalc, sb
-from pipelines.standin.wire.reader import Reader, RequestNotUnderstood
-from pipelines.standin.wire.types import BindType, WireType
-from pipelines.standin.wire.values import decode_bind, encode_out
+from standin.wire.cells import Cell, encode_rows
+from standin.wire.numbers import NumberOutOfRange, decode_number, encode_number
+from standin.wire.primitives import clr, dalc, sb
+from standin.wire.reader import Reader, RequestNotUnderstood
+from standin.wire.types import BindType, WireType
+from standin.wire.values import decode_bind, encode_out
 
 
 def column_bytes(array: pa.Array, type_: WireType) -> bytes:

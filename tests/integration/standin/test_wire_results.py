@@ -9,7 +9,7 @@ import oracledb
 import pyarrow as pa
 import pytest
 
-from pipelines.standin.interface import ColumnInfo, OraError
+from standin.interface import ColumnInfo, OraError
 from tests.integration.standin.wire_fake import FakeInstance, batch, number, rows, text
 
 SQL = "select * from t"

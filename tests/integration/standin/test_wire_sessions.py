@@ -11,8 +11,8 @@ import oracledb
 import pyarrow as pa
 import pytest
 
-from pipelines.standin.interface import Done, OraError
-from pipelines.standin.wire.server import Listener
+from standin.interface import Done, OraError
+from standin.wire.server import Listener
 from tests.integration.standin.wire_fake import PASSWORD, SERVICE, FakeInstance, batch, number, rows
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.standin.binds import scan_binds, statement_kind
-from pipelines.standin.interface import Called, Done, OraError
+from standin.binds import scan_binds, statement_kind
+from standin.interface import Called, Done, OraError
 from tests.integration.standin.wire_fake import PASSWORD, SERVICE, USER, batch, number, rows, text
 
 

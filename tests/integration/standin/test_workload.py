@@ -12,9 +12,9 @@ import oracledb
 import pytest
 from typer.testing import CliRunner
 
-from pipelines.standin.cli import app
-from pipelines.standin.serve import standin
-from pipelines.standin.workload import Workload, run_workload
+from standin.__main__ import app
+from standin.serve import standin
+from standin.workload import Workload, run_workload
 from tests.integration.standin.mining_client import PIN, add, archived, query, run, start
 
 
@@ -114,7 +114,7 @@ def test_a_mistake_is_one_line_and_a_code(arguments, code, text):
 
 def test_the_server_starts_says_where_and_stops_on_sigterm(tmp_path):
     port_file = tmp_path / "port"
-    command = [sys.executable, "-m", "pipelines.standin.cli", "start", "--port", "0", "--port-file", str(port_file)]
+    command = [sys.executable, "-m", "standin", "start", "--port", "0", "--port-file", str(port_file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ) as server:
         assert server.stdout is not None
         said = ""

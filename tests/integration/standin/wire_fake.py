@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.standin.interface import Called, ColumnInfo, Done, OraError, Rows
+from standin.interface import Called, ColumnInfo, Done, OraError, Rows
 
 Answer = Callable[["FakeSession", list[list[Any]]], Rows | Done | Called]
 USER, PASSWORD, SERVICE = "CDC", "secret", "FREEPDB1"

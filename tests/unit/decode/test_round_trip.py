@@ -15,14 +15,14 @@ from pipelines.mine.mining import lower_case
 from pipelines.mine.pieces import PieceJoiner
 from pipelines.scn import Scn
 from pipelines.source.oracle import PINNED
-from pipelines.standin.engine.values import encoder_of
-from pipelines.standin.logminer.dictionary import ResolvedTable
-from pipelines.standin.logminer.literals import Nls
-from pipelines.standin.logminer.pieces import cut
-from pipelines.standin.logminer.statements import Layout, TableText
-from pipelines.standin.model import SqlType
-from pipelines.standin.redo_file import Op
 from pipelines.table import Column, OracleType, TableId, TableVersion
+from standin.engine.values import encoder_of
+from standin.logminer.dictionary import ResolvedTable
+from standin.logminer.literals import Nls
+from standin.logminer.pieces import cut
+from standin.logminer.statements import Layout, TableText
+from standin.model import SqlType
+from standin.redo_file import Op
 from tests.unit.decode.redo_text import redo_batch
 from tests.unit.mine.mining_world import batch, redo
 

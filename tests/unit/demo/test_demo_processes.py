@@ -9,8 +9,8 @@ import threading
 import psutil
 import pytest
 
-from pipelines.demo import processes
-from pipelines.demo.processes import ChildDied, Crew, stop_leftovers
+from demo import processes
+from demo.processes import ChildDied, Crew, stop_leftovers
 from tests.waiting import wait_until
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(60)"
@@ -87,7 +87,7 @@ def test_a_process_that_got_the_id_of_a_dead_one_is_left_alone(crew, tmp_path):
 
 
 def test_a_kept_demo_that_is_stopped_from_elsewhere_ends_without_an_error(crew, tmp_path):
-    from pipelines.demo.__main__ import wait_until_interrupted
+    from demo.__main__ import wait_until_interrupted
 
     start(crew, tmp_path, "import time; time.sleep(60)")
     elsewhere = threading.Thread(target=stop_leftovers, args=(crew.record,))

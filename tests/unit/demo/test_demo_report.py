@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipelines.demo.report import Report
+from demo.report import Report
 
 ROW = {"table": "SHOP.ORDERS", "applied_scn": 199, "source_rows": 2, "delta_rows": 2, "missing_rows": 0, "extra_rows": 0}
 EQUAL = {**ROW, "differing_cells": 0, "samples": []}

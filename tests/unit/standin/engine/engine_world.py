@@ -6,11 +6,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pipelines.standin.engine.instance import Database
-from pipelines.standin.engine.options import DatabaseOptions
-from pipelines.standin.engine.session import EngineSession
-from pipelines.standin.interface import Called, Done, OraError, Rows
-from pipelines.standin.redo_file import Op, RedoRecord, from_batch, read_records
+from standin.engine.instance import Database
+from standin.engine.options import DatabaseOptions
+from standin.engine.session import EngineSession
+from standin.interface import Called, Done, OraError, Rows
+from standin.redo_file import Op, RedoRecord, from_batch, read_records
 
 
 def open_database(**options: Any) -> Database:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.standin.engine import catalog
-from pipelines.standin.engine.catalog import register_view
-from pipelines.standin.interface import ColumnInfo, OraError
+from standin.engine import catalog
+from standin.engine.catalog import register_view
+from standin.interface import ColumnInfo, OraError
 from tests.unit.standin.engine.engine_world import code_of, logon, open_database, run
 
 

@@ -4,9 +4,9 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from pipelines.standin.engine.instance import Database
-from pipelines.standin.engine.options import DatabaseOptions
-from pipelines.standin.redo_file import Op, read_header
+from standin.engine.instance import Database
+from standin.engine.options import DatabaseOptions
+from standin.redo_file import Op, read_header
 from tests.unit.standin.engine.engine_world import archived_redo, logon, open_database, run
 
 

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.standin.engine import plsql
-from pipelines.standin.engine.plsql import Parameter, Procedures
-from pipelines.standin.interface import OraError
+from standin.engine import plsql
+from standin.engine.plsql import Parameter, Procedures
+from standin.interface import OraError
 from tests.unit.standin.engine.engine_world import code_of, logon, run
 
 
@@ -19,7 +19,7 @@ def calls(monkeypatch):
     registry.register("PKG.NEXT", lambda session, n: n + 1, ["n"], public=True)
     registry.constant("PKG.NEW", 1)
     registry.constant("PKG.BIG", 16)
-    monkeypatch.setattr("pipelines.standin.engine.block.procedures", registry)
+    monkeypatch.setattr("standin.engine.block.procedures", registry)
     monkeypatch.setattr(plsql, "procedures", registry)
     return made
 

@@ -68,7 +68,7 @@ def test_what_oracle_refuses_is_refused_with_its_code_and_changes_nothing(shop, 
 
 @pytest.mark.usefixtures("tables")
 def test_the_message_names_the_constraint(shop):
-    from pipelines.standin.interface import OraError
+    from standin.interface import OraError
 
     with pytest.raises(OraError, match=r"ORA-00001: unique constraint \(SHOP\.CODES\) violated"):
         run(shop, "INSERT INTO c (id, code) VALUES (2, 'a')")

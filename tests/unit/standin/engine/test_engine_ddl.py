@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.standin.redo_file import Op
+from standin.redo_file import Op
 from tests.unit.standin.engine.engine_world import code_of, redo, run
 
 KEY = (3, "SHOP", "T")

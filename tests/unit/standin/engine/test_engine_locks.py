@@ -5,8 +5,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from pipelines.standin.interface import OraError
-from pipelines.standin.redo_file import Op
+from standin.interface import OraError
+from standin.redo_file import Op
 from tests.unit.standin.engine.engine_world import changes, code_of, logon, run
 from tests.waiting import wait_until
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.standin.redo_file import Op
+from standin.redo_file import Op
 from tests.unit.standin.engine.engine_world import changes, logon, open_database, redo, run
 
 TABLE = "CREATE TABLE t (id NUMBER PRIMARY KEY, a NUMBER, b VARCHAR2(9), u NUMBER UNIQUE)"

@@ -6,9 +6,9 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from pipelines.standin.engine import catalog
-from pipelines.standin.engine.catalog import register_view
-from pipelines.standin.interface import ColumnInfo, OraError
+from standin.engine import catalog
+from standin.engine.catalog import register_view
+from standin.interface import ColumnInfo, OraError
 from tests.unit.standin.engine.engine_world import code_of, run
 
 # What each expression answers over the row (1, 'Anna', 1.5, 2026-02-03 04:05:06, NULL).

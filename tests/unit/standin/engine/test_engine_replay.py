@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.standin.interface import OraError
-from pipelines.standin.redo_file import Op
+from standin.interface import OraError
+from standin.redo_file import Op
 from tests.unit.standin.engine.engine_world import archived_redo, code_of, logon, open_database, run
 
 KEYS = st.integers(1, 4)

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.standin.interface import OraError
-from pipelines.standin.redo_file import Op
+from standin.interface import OraError
+from standin.redo_file import Op
 from tests.unit.standin.engine.engine_world import changes, code_of, redo, run
 
 

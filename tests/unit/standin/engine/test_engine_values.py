@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.standin.engine.rowids import row_of, rowid_text
-from pipelines.standin.engine.values import encode_number, number_text, plain
-from pipelines.standin.logminer import literals
+from standin.engine.rowids import row_of, rowid_text
+from standin.engine.values import encode_number, number_text, plain
+from standin.logminer import literals
 from tests.unit.standin.engine.engine_world import changes, run
 
 # facts/LOGMINER.md 5.4

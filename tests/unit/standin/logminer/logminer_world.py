@@ -6,10 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 
-from pipelines.standin.engine.options import DatabaseOptions
-from pipelines.standin.logminer import package
-from pipelines.standin.model import PDB, DatabaseIncarnation, DatabaseState, SqlType, TableColumn, TableDef, User
-from pipelines.standin.redo_file import LogHeader, Op, RedoRecord, write_log
+from standin.engine.options import DatabaseOptions
+from standin.logminer import package
+from standin.model import PDB, DatabaseIncarnation, DatabaseState, SqlType, TableColumn, TableDef, User
+from standin.redo_file import LogHeader, Op, RedoRecord, write_log
 
 AT = datetime(2026, 2, 28, 13, 45, 59)
 TABLE = 100

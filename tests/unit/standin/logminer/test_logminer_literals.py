@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.standin.interface import OraError
-from pipelines.standin.logminer.literals import Nls, literal_of, number_text
-from pipelines.standin.logminer.masks import Moment, compile_mask
-from pipelines.standin.model import SqlType
+from standin.interface import OraError
+from standin.logminer.literals import Nls, literal_of, number_text
+from standin.logminer.masks import Moment, compile_mask
+from standin.model import SqlType
 
 PINNED = Nls(
     "YYYY-MM-DD HH24:MI:SS",

@@ -1,8 +1,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.standin.logminer.merge import merged
-from pipelines.standin.redo_file import Op, RedoRecord, to_batch
+from standin.logminer.merge import merged
+from standin.redo_file import Op, RedoRecord, to_batch
 
 THREADS = st.lists(st.lists(st.lists(st.integers(0, 30), max_size=5), max_size=4), min_size=1, max_size=3)
 

@@ -2,10 +2,10 @@ import os
 
 import pytest
 
-from pipelines.standin.interface import OraError
-from pipelines.standin.logminer import listing, package
-from pipelines.standin.model import ArchivedCopy, OnlineLog, RedoThreadState
-from pipelines.standin.redo_file import Op
+from standin.interface import OraError
+from standin.logminer import listing, package
+from standin.model import ArchivedCopy, OnlineLog, RedoThreadState
+from standin.redo_file import Op
 from tests.unit.standin.logminer.logminer_world import PDB, World, frame, insert
 
 

@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.standin.logminer.pieces import cut
+from standin.logminer.pieces import cut
 
 
 @settings(deadline=None)

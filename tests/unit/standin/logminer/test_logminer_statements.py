@@ -2,11 +2,11 @@
 
 import pytest
 
-from pipelines.standin.logminer.dictionary import MISMATCH, VERSION_MISMATCH, OnlineCatalog, ResolvedTable, unresolved
-from pipelines.standin.logminer.literals import Nls
-from pipelines.standin.logminer.statements import Layout, TableText
-from pipelines.standin.model import DatabaseState, SqlType, TableColumn, TableDef
-from pipelines.standin.redo_file import Op
+from standin.logminer.dictionary import MISMATCH, VERSION_MISMATCH, OnlineCatalog, ResolvedTable, unresolved
+from standin.logminer.literals import Nls
+from standin.logminer.statements import Layout, TableText
+from standin.model import DatabaseState, SqlType, TableColumn, TableDef
+from standin.redo_file import Op
 
 NLS = Nls("YYYY-MM-DD HH24:MI:SS", "YYYY-MM-DD HH24:MI:SS.FF9")
 BARE = Layout(NLS, delimiter="", rowid=False)

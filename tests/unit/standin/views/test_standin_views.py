@@ -4,13 +4,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipelines.standin import views
-from pipelines.standin.engine.archiver import Archiver
-from pipelines.standin.engine.catalog import VIEWS
-from pipelines.standin.engine.clock import Clock
-from pipelines.standin.engine.redo_writer import RedoWriter
-from pipelines.standin.engine.storage import Index
-from pipelines.standin.model import (
+from standin import views
+from standin.engine.archiver import Archiver
+from standin.engine.catalog import VIEWS
+from standin.engine.clock import Clock
+from standin.engine.redo_writer import RedoWriter
+from standin.engine.storage import Index
+from standin.model import (
     PDB,
     ArchivedCopy,
     ArchiveDestination,
@@ -26,7 +26,7 @@ from pipelines.standin.model import (
     TableDef,
     User,
 )
-from pipelines.standin.views.columns import columns_of
+from standin.views.columns import columns_of
 
 AT = datetime(2026, 2, 28, 13, 45, 59)
 

@@ -1,0 +1,21 @@
+"""`python -m demo.compare PIPELINE FILE`: what `redolake verify` finds, as a file; ends well where cells differ."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from pipelines import steps
+from pipelines.config import load_pipeline
+
+
+def compare(pipeline: str, file: Path) -> None:
+    def report(line: str) -> None:
+        sys.stdout.write(f"{line}\n")
+
+    file.write_text(json.dumps(steps.verify(load_pipeline(pipeline), report=report), default=str))
+
+
+if __name__ == "__main__":
+    compare(sys.argv[1], Path(sys.argv[2]))

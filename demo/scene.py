@@ -1,0 +1,176 @@
+"""Where a demo plays: its folder, ports, settings, and the environment and command line of each process. Starts nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from pipelines.config import CONFIG_VARIABLE
+from pipelines.runtime import delta_jars, environment
+
+PIPELINE = "shop"
+PASSWORD = "oracle"
+LOGIN = "admin"
+INSTANCES = 2
+# The first compiler alone would get 48 MB for its code, which some batches fill: Java compiles nothing more from then on.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+SETTINGS = """\
+# Written by `make demo`.
+pipelines:
+  {pipeline}:
+    source: {{connection: demo_oracle, container: FREEPDB1}}
+    landing: {folder}/landing
+    lake: {folder}/lake
+    schedule: every 10s
+    spark: {{mode: connect, connection: demo_spark}}
+    retry: {{attempts: 3}}
+    tables:
+      - SHOP.CUSTOMERS
+      # NUMBER without precision holds up to 40 digits with any scale: as text nothing is lost.
+      - {{table: SHOP.ORDERS, columns: {{TOTAL: string}}}}
+      - SHOP.ORDER_LINES
+      - SHOP.PAYMENTS
+      - {{table: SHOP.STOCK, columns: {{ON_HAND: string, WEIGHT: string}}}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    folder: Path
+    oracle_port: int
+    spark_port: int
+    airflow_port: int
+
+    @property
+    def settings(self) -> Path:
+        return self.folder / "pipelines.yml"
+
+    @property
+    def record(self) -> Path:
+        return record_file(self.folder)
+
+    @property
+    def compared(self) -> Path:
+        return self.folder / "compared.json"
+
+    @property
+    def pdb(self) -> str:
+        return f"127.0.0.1:{self.oracle_port}/FREEPDB1"
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.airflow_port}"
+
+    @property
+    def spark_remote(self) -> str:
+        return f"sc://127.0.0.1:{self.spark_port}"
+
+    def write(self) -> None:
+        self.settings.write_text(SETTINGS.format(pipeline=PIPELINE, folder=self.folder))
+        home = self.folder / "airflow"
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "passwords.json").write_text(json.dumps({LOGIN: LOGIN}))
+        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.connections().items())
+        (self.folder / "env").write_text(f"# `. {self.folder / 'env'}` lets redolake find this demo while it runs.\n{exports}")
+
+    def connections(self) -> dict[str, str]:
+        """What the steps read, in a task, in the terminal and in the demo itself."""
+        return {
+            CONFIG_VARIABLE: str(self.settings),
+            "AIRFLOW_CONN_DEMO_ORACLE": f"oracle://{quote('C##REDOLAKE')}:{PASSWORD}@127.0.0.1:{self.oracle_port}/FREE",
+            # A hyphen: URLs allow no underscore there, and Airflow reads both alike.
+            "AIRFLOW_CONN_DEMO_SPARK": f"spark-connect://127.0.0.1:{self.spark_port}",
+            "REDOLAKE_SPARK_REMOTE": self.spark_remote,
+        }
+
+    def child_environment(self) -> dict[str, str]:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW_", "SPARK_"))}
+        return {**environment(clean), **self.connections(), "STANDIN_PASSWORD": PASSWORD, "PYTHONUNBUFFERED": "1"}
+
+    def airflow_environment(self) -> dict[str, str]:
+        home = self.folder / "airflow"
+        return {
+            **self.child_environment(),
+            "AIRFLOW_HOME": str(home),
+            "AIRFLOW__CORE__DAGS_FOLDER": str(REPOSITORY / "dags"),
+            "AIRFLOW__CORE__PLUGINS_FOLDER": str(REPOSITORY / "plugins"),
+            "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+            "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": f"{LOGIN}:admin",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
+            "AIRFLOW__API__HOST": "127.0.0.1",
+            "AIRFLOW__API__PORT": str(self.airflow_port),
+            # Tasks find the API by it, not by the port.
+            "AIRFLOW__API__BASE_URL": self.address,
+            "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
+            "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
+            "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
+            "AIRFLOW__LOGGING__LOGGING_LEVEL": "INFO",
+        }
+
+    # --- command lines ---
+
+    def standin(self) -> list[str]:
+        command = [sys.executable, "-m", "standin", "start", "--port", str(self.oracle_port)]
+        command += ["--threads", str(INSTANCES), "--archive-lag-target", "8"]
+        return [*command, "--archive-dest", str(self.folder / "archive"), "--port-file", str(self.folder / "standin.port")]
+
+    def workload(self, seconds: int, rate: float) -> list[str]:
+        command = [sys.executable, "-m", "standin", "workload", "--dsn", self.pdb, "--output", "json"]
+        return [*command, "--seconds", str(seconds), "--rate", str(rate), "--sessions", "3"]
+
+    def spark(self) -> list[str]:
+        from pipelines.apply.session import spark_conf
+
+        own = {
+            "spark.connect.grpc.binding.address": "127.0.0.1",
+            "spark.connect.grpc.binding.port": str(self.spark_port),
+            "spark.log.level": "WARN",
+            "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"),
+            # For a server that lives minutes and rows by the thousand: compiling costs more than it saves.
+            "spark.driver.extraJavaOptions": QUICK_JAVA,
+            "spark.default.parallelism": "2",
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.sql.adaptive.enabled": "false",
+        }
+        command = ["spark-submit", "--class", CONNECT_SERVER, "--name", "redolake-demo", "--master", "local[2]"]
+        command += ["--driver-memory", "1g", "--jars", ",".join(delta_jars())]
+        for key, value in spark_conf(own).items():
+            command += ["--conf", f"{key}={value}"]
+        return command
+
+    def warm_up(self) -> list[str]:
+        return [sys.executable, "-m", "demo.warm", self.spark_remote, str(self.folder / "warm-up")]
+
+    def verify(self) -> list[str]:
+        return [sys.executable, "-m", "demo.compare", PIPELINE, str(self.compared)]
+
+    def airflow(self) -> list[str]:
+        return ["airflow", "standalone"]
+
+
+def record_file(folder: Path) -> Path:
+    return folder / "processes.json"
+
+
+def new_scene(folder: Path) -> Scene:
+    """Three free ports, no two alike: each is held until all are found."""
+    probes = [socket.socket() for _ in range(3)]
+    try:
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        ports = [int(probe.getsockname()[1]) for probe in probes]
+    finally:
+        for probe in probes:
+            probe.close()
+    return Scene(folder.resolve(), *ports)

@@ -1,0 +1,156 @@
+"""Which rows a WHERE clause can touch at all: by ROWID, by the equality of an index's columns, or the whole segment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from standin.engine.datatypes import info_of_column
+from standin.engine.expressions import Compiler
+from standin.engine.frame import Compiled, Frame, Scope
+from standin.engine.parse import identifier
+from standin.engine.rowids import row_of
+from standin.engine.storage import Index, TableStore
+from standin.engine.values import moment, to_number
+from standin.interface import OraError
+
+Candidates = Callable[[Frame], set[int] | None]  # None: look at every row
+
+
+def table_scope(store: TableStore, alias: str | None) -> Scope:
+    table = store.definition
+    columns = {c.name: (i, info_of_column(c)) for i, c in enumerate(table.columns)}
+    return Scope(columns, frozenset({alias} if alias else {table.name}), is_table=True)
+
+
+def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
+    """The parts of a condition that all have to hold."""
+    if node is None:
+        return
+    if isinstance(node, exp.Where | exp.Paren):
+        yield from conjuncts(node.this)
+    elif isinstance(node, exp.And):
+        yield from conjuncts(node.this)
+        yield from conjuncts(node.expression)
+    else:
+        yield node
+
+
+def is_rownum_limit(part: exp.Expression) -> bool:
+    """`ROWNUM <= n`, `ROWNUM < n` or `ROWNUM = 1`: how many rows, not which."""
+    return (
+        isinstance(part, exp.LT | exp.LTE | exp.EQ) and isinstance(part.this, exp.Column) and identifier(part.this) == "ROWNUM"
+    )
+
+
+def access_path(store: TableStore, scope: Scope, compiler: Compiler, where: exp.Expression | None) -> Candidates:
+    """`where` is kept as the filter in any case; this only narrows what it is asked of."""
+    equal: dict[str, list[Compiled]] = {}
+    for part in conjuncts(where):
+        name, values = _equality(part, scope, compiler)
+        if name and values and name not in equal:
+            equal[name] = values
+    if "ROWID" in equal and len(equal["ROWID"]) == 1:
+        return _by_rowid(store, equal["ROWID"][0])
+    chosen = _index_for(store, equal)
+    return _whole if chosen is None else _by_key(store, chosen, [equal[name] for name in chosen.columns])
+
+
+def _whole(frame: Frame) -> None:
+    return None
+
+
+def _equality(part: exp.Expression, scope: Scope, compiler: Compiler) -> tuple[str, list[Compiled]]:
+    if isinstance(part, exp.EQ):
+        for column, other in ((part.this, part.expression), (part.expression, part.this)):
+            if isinstance(column, exp.Column) and _belongs(column, scope) and _is_free(other):
+                return identifier(column.this), [compiler.compile(other)]
+    if isinstance(part, exp.In) and isinstance(part.this, exp.Column) and _belongs(part.this, scope):
+        choices = part.args.get("expressions") or []
+        if choices and all(_is_free(choice) for choice in choices):
+            return identifier(part.this.this), compiler.all(choices)
+    return "", []
+
+
+def _belongs(column: exp.Column, scope: Scope) -> bool:
+    name, qualifier = identifier(column.this), identifier(column.args.get("table"))
+    return (name in scope.columns or name == "ROWID") and (not qualifier or qualifier in scope.qualifiers)
+
+
+def _is_free(node: exp.Expression) -> bool:
+    """No column, no subquery, nothing that differs from row to row."""
+    return not any(node.find_all(exp.Column, exp.Query))
+
+
+def _by_rowid(store: TableStore, value: Compiled) -> Candidates:
+    def candidates(frame: Frame) -> set[int]:
+        row = row_of(str(value.run((), frame)))
+        return set() if row is None else {row}
+
+    return candidates
+
+
+def _index_for(store: TableStore, equal: dict[str, list[Compiled]]) -> Index | None:
+    """The index all of whose columns are given; unique ones first. Lists of values only for an index of one column."""
+    usable = [
+        index
+        for index in store.indexes
+        if equal.keys() >= set(index.columns)
+        and (len(index.columns) == 1 or all(len(equal[name]) == 1 for name in index.columns))
+    ]
+    return max(usable, key=lambda index: (index.unique, len(index.columns)), default=None)
+
+
+def _by_key(store: TableStore, index: Index, values: Sequence[list[Compiled]]) -> Candidates:
+    kinds = [c.type.name for name in index.columns if (c := store.definition.column(name)) is not None]
+    entries = index.entries
+    if len(values) == 1:
+        kind, choices = kinds[0], [choice.run for choice in values[0]]
+
+        def by_one(frame: Frame) -> set[int] | None:
+            rows: set[int] = set()
+            for run in choices:
+                found, key = _as_key(run((), frame), kind, frame)
+                if not found:
+                    return None
+                rows |= entries.get((key,), _NONE)
+            return rows
+
+        return by_one
+    singles = [choice[0].run for choice in values]
+
+    def by_all(frame: Frame) -> set[int] | None:
+        key = []
+        for run, kind in zip(singles, kinds, strict=True):
+            found, part = _as_key(run((), frame), kind, frame)
+            if not found:
+                return None
+            key.append(part)
+        return set(entries.get(tuple(key), _NONE))
+
+    return by_all
+
+
+_NONE: frozenset[int] = frozenset()
+
+
+def _as_key(value: Any, kind: str, frame: Frame) -> tuple[bool, Any]:
+    """The value as the index stores it; (False, _) when the comparison is not one of equal keys."""
+    if value is None:
+        return True, object()  # equals nothing
+    if kind in ("NUMBER", "FLOAT"):
+        try:
+            return isinstance(value, int | Decimal | str), to_number(value)
+        except OraError:
+            return False, None
+    if kind in ("VARCHAR2", "NVARCHAR2"):
+        return isinstance(value, str), value
+    if kind in ("DATE", "TIMESTAMP"):
+        if isinstance(value, datetime):
+            return True, value
+        return isinstance(value, str), moment(value, frame.nls["NLS_DATE_FORMAT"]) if isinstance(value, str) else None
+    return kind == "RAW" and isinstance(value, bytes), value

@@ -1,0 +1,172 @@
+"""What becomes of archived logs: deleted, removed behind the control file's back, forgotten, damaged, hidden, restored.
+
+Whatever is taken is kept in a backup first, as RMAN's would be, so that it can be restored.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from standin.engine.clock import Clock
+from standin.interface import OraError
+from standin.model import ArchivedCopy, DatabaseState
+from standin.redo_file import HEADER_BYTES
+
+
+class Damage(StrEnum):
+    PURGED = "purged"  # RMAN DELETE: file and row
+    REMOVED = "removed"  # rm: the file only
+    AGED_OUT = "aged out"  # the row only
+    TRUNCATED = "truncated"
+    OVERWRITTEN = "overwritten"  # another log under this name
+    GARBLED = "garbled"
+
+
+@dataclass(frozen=True, slots=True)
+class LogChoice:
+    """Which archived copies are meant; criteria left out do not restrict, but for the incarnation: the current one."""
+
+    thread: int | None = None
+    from_sequence: int | None = None
+    to_sequence: int | None = None
+    dest_id: int | None = None
+    resetlogs_id: int | None = None
+
+    def takes(self, copy: ArchivedCopy, current: int) -> bool:
+        return (
+            copy.resetlogs_id == (current if self.resetlogs_id is None else self.resetlogs_id)
+            and self.thread in (None, copy.thread)
+            and self.dest_id in (None, copy.dest_id)
+            and (self.from_sequence is None or copy.sequence >= self.from_sequence)
+            and (self.to_sequence is None or copy.sequence <= self.to_sequence)
+        )
+
+
+class ArchivedLogs:
+    """The caller holds the database's lock."""
+
+    def __init__(self, state: DatabaseState, clock: Clock, directory: Path) -> None:
+        self._state, self._clock = state, clock
+        self._backups = directory / "backup"
+        self._kept: dict[str, tuple[ArchivedCopy, Path]] = {}
+        self._modes: dict[int, int] = {}
+
+    def damage(self, damage: Damage, choice: LogChoice) -> list[ArchivedCopy]:
+        """The chosen copies as they were. Raises OraError when there is nothing to overwrite one with."""
+        current = self._state.incarnation.resetlogs_id
+        found = [c for c in self._state.archived if c.name and not c.deleted and choice.takes(c, current)]
+        before = [replace(copy) for copy in found]
+        for copy in found:
+            self._keep(copy)
+            self._deeds[damage](self, copy)
+        return before
+
+    def restore(self, choice: LogChoice) -> list[ArchivedCopy]:
+        """Put back what was taken, file and row; a new row where the old one is marked or gone, as RMAN does."""
+        current = self._state.incarnation.resetlogs_id
+        back = []
+        for name, (before, backup) in list(self._kept.items()):
+            if not choice.takes(before, current):
+                continue
+            _replace_file(Path(name), backup)
+            backup.unlink()
+            del self._kept[name]
+            row = next((c for c in self._state.archived if c.name == name and not c.deleted), None)
+            if row is None:
+                row = replace(before, recid=self._state.next_recid(), completed_at=self._clock.second())
+                self._state.archived.append(row)
+            back.append(row)
+        return back
+
+    def readable_copy(self, copy: ArchivedCopy) -> Path | None:
+        """Where the log's content is, be it in the backup."""
+        for name, (before, backup) in self._kept.items():
+            if (before.thread, before.sequence, before.resetlogs_id) == (copy.thread, copy.sequence, copy.resetlogs_id):
+                return backup if name == copy.name or copy.name is None else Path(copy.name)
+        return Path(copy.name) if copy.name and Path(copy.name).exists() else None
+
+    def hide(self, dest_id: int) -> None:
+        """Nobody may enter the destination's folder, nor write into it."""
+        folder = self._folder(dest_id)
+        self._modes.setdefault(dest_id, folder.stat().st_mode & 0o777)
+        folder.chmod(0)
+
+    def show(self, dest_id: int) -> None:
+        mode = self._modes.pop(dest_id, None)
+        if mode is not None:
+            self._folder(dest_id).chmod(mode)
+
+    def show_all(self) -> None:
+        for dest_id in list(self._modes):
+            self.show(dest_id)
+
+    def _folder(self, dest_id: int) -> Path:
+        for destination in self._state.destinations:
+            if destination.dest_id == dest_id:
+                return Path(destination.path)
+        raise OraError(16032, f"parameter LOG_ARCHIVE_DEST_{dest_id} destination string cannot be translated")
+
+    def _keep(self, copy: ArchivedCopy) -> None:
+        """The first damage finds the file whole; later ones must not spoil the backup."""
+        assert copy.name is not None
+        if copy.name not in self._kept and Path(copy.name).exists():
+            folder = self._backups / str(copy.dest_id)
+            folder.mkdir(parents=True, exist_ok=True)
+            backup = folder / Path(copy.name).name
+            shutil.copy2(copy.name, backup)
+            self._kept[copy.name] = (replace(copy), backup)
+
+    def _purge(self, copy: ArchivedCopy) -> None:
+        self._remove(copy)
+        copy.deleted, copy.status, copy.name = True, "D", None
+
+    def _remove(self, copy: ArchivedCopy) -> None:
+        Path(copy.name or "").unlink(missing_ok=True)
+
+    def _age_out(self, copy: ArchivedCopy) -> None:
+        self._state.archived.remove(copy)
+
+    def _truncate(self, copy: ArchivedCopy) -> None:
+        path = Path(copy.name or "")
+        content = path.read_bytes()
+        _rewrite(path, content[: HEADER_BYTES + (len(content) - HEADER_BYTES) // 2])
+
+    def _garble(self, copy: ArchivedCopy) -> None:
+        path = Path(copy.name or "")
+        _rewrite(path, b"\xde\xad\xbe\xef" * (path.stat().st_size // 4))
+
+    def _overwrite(self, copy: ArchivedCopy) -> None:
+        others = [c for c in self._state.archived if c.name and c.thread == copy.thread and c.sequence != copy.sequence]
+        donors = [path for c in reversed(others) if (path := self.readable_copy(c)) is not None]
+        if not donors:
+            raise OraError(
+                308, f"cannot open archived log: thread {copy.thread} has no other log to overwrite {copy.name} with"
+            )
+        _replace_file(Path(copy.name or ""), donors[0])
+
+    _deeds: dict[Damage, Callable[[ArchivedLogs, ArchivedCopy], None]] = {  # noqa: RUF012 - never changed
+        Damage.PURGED: _purge,
+        Damage.REMOVED: _remove,
+        Damage.AGED_OUT: _age_out,
+        Damage.TRUNCATED: _truncate,
+        Damage.OVERWRITTEN: _overwrite,
+        Damage.GARBLED: _garble,
+    }
+
+
+def _rewrite(path: Path, content: bytes) -> None:
+    """A new file under the name: who reads the old one now reads it to its end."""
+    part = path.with_name(path.name + ".part")
+    part.write_bytes(content)
+    part.rename(path)
+
+
+def _replace_file(path: Path, source: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    shutil.copy2(source, part)
+    part.rename(path)

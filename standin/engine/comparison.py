@@ -1,0 +1,116 @@
+"""How two SQL values compare and combine: implicit conversion, three-valued logic, exact arithmetic."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any
+
+from standin.engine.values import EXACT, moment, plain, to_number
+from standin.interface import OraError
+
+Nls = Mapping[str, str]
+
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "EQ": operator.eq,
+    "NEQ": operator.ne,
+    "LT": operator.lt,
+    "LTE": operator.le,
+    "GT": operator.gt,
+    "GTE": operator.ge,
+}
+
+
+def aligned(left: Any, right: Any, nls: Nls) -> tuple[Any, Any]:
+    """Both as one kind: text gives way to numbers and dates, as Oracle converts. Neither is NULL."""
+    if left.__class__ is right.__class__:
+        return left, right
+    if isinstance(left, str) != isinstance(right, str):
+        if isinstance(left, str):
+            return _as(right, left, nls), right
+        return left, _as(left, right, nls)
+    numbers = (int, Decimal, float)
+    if isinstance(left, numbers) != isinstance(right, numbers):
+        raise OraError(932, "inconsistent datatypes")
+    return left, right
+
+
+def _as(model: Any, text: str, nls: Nls) -> Any:
+    if isinstance(model, int | Decimal | float):
+        return to_number(text)
+    if isinstance(model, datetime):
+        return moment(text, nls["NLS_TIMESTAMP_FORMAT" if model.microsecond else "NLS_DATE_FORMAT"])
+    if isinstance(model, bytes):
+        try:
+            return bytes.fromhex(text)
+        except ValueError:
+            raise OraError(1465, "invalid hex number") from None
+    raise OraError(932, "inconsistent datatypes")
+
+
+def arithmetic(sign: str, left: Any, right: Any) -> Any:
+    """`+ - * /` on numbers, on dates and days, on dates and intervals; NULL to NULL."""
+    if left is None or right is None:
+        return None
+    if left.__class__ is int and right.__class__ is int and sign != "/":
+        return left + right if sign == "+" else left - right if sign == "-" else plain_int(left * right)
+    if isinstance(left, datetime | timedelta) or isinstance(right, datetime | timedelta):
+        return _with_dates(sign, left, right)
+    if isinstance(left, float) or isinstance(right, float):
+        return _floats(sign, float(left), float(right))
+    a, b = Decimal(to_number(left)), Decimal(to_number(right))
+    if sign == "/" and not b:
+        raise OraError(1476, "divisor is equal to zero")
+    run = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply, "/": EXACT.divide}[sign]
+    return plain(run(a, b))
+
+
+def plain_int(number: int) -> int | Decimal:
+    return number if -(10**38) < number < 10**38 else to_number(number)
+
+
+def _floats(sign: str, a: float, b: float) -> float:
+    if sign == "/":
+        if not b:
+            raise OraError(1476, "divisor is equal to zero")
+        return a / b
+    return a + b if sign == "+" else a - b if sign == "-" else a * b
+
+
+def _with_dates(sign: str, left: Any, right: Any) -> Any:
+    if isinstance(left, datetime) and isinstance(right, datetime):
+        if sign != "-":
+            raise OraError(975, "date + date not allowed")
+        return plain(EXACT.divide(Decimal((left - right) // timedelta(microseconds=1)), Decimal(86_400_000_000)))
+    if isinstance(left, datetime):
+        step = right if isinstance(right, timedelta) else timedelta(days=float(to_number(right)))
+        exact = isinstance(right, timedelta) or left.microsecond
+        moved = left + step if sign == "+" else left - step
+        return moved if exact else (moved + timedelta(microseconds=500_000)).replace(microsecond=0)
+    if isinstance(right, datetime) and sign == "+":
+        return _with_dates("+", right, left)
+    if isinstance(left, timedelta) and isinstance(right, timedelta):
+        return left + right if sign == "+" else left - right
+    if isinstance(left, timedelta) and sign in "*/":
+        return left * float(right) if sign == "*" else left / float(right)
+    raise OraError(932, "inconsistent datatypes")
+
+
+@lru_cache(maxsize=512)
+def like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
+    out, at = [], 0
+    while at < len(pattern):
+        sign = pattern[at]
+        if escape and sign == escape:
+            if pattern[at + 1 : at + 2] not in ("%", "_", escape):
+                raise OraError(1424, "missing or illegal character following the escape character")
+            at += 1
+            out.append(re.escape(pattern[at]))
+        else:
+            out.append(".*" if sign == "%" else "." if sign == "_" else re.escape(sign))
+        at += 1
+    return re.compile("".join(out), re.DOTALL)

@@ -1,0 +1,155 @@
+"""Types in their three shapes: as written in DDL and CAST, as described to a client, and as Arrow columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from standin.engine.values import number_text
+from standin.interface import ColumnInfo, OraError
+from standin.model import SqlType, TableColumn
+
+MAX_TEXT = 4000
+_FIXED = {
+    "DATE": SqlType("DATE", 7),
+    "CLOB": SqlType("CLOB", MAX_TEXT),
+    "NCLOB": SqlType("NCLOB", MAX_TEXT),
+    "BLOB": SqlType("BLOB", MAX_TEXT),
+    "BINARY_DOUBLE": SqlType("BINARY_DOUBLE", 8),
+    "BINARY_FLOAT": SqlType("BINARY_FLOAT", 4),
+    "INTEGER": SqlType("NUMBER", 22, 0, None, 0),
+    "INT": SqlType("NUMBER", 22, 0, None, 0),
+    "SMALLINT": SqlType("NUMBER", 22, 0, None, 0),
+    "DOUBLE PRECISION": SqlType("FLOAT", 22, 0, 126),
+    "REAL": SqlType("FLOAT", 22, 0, 63),
+}
+_SYNONYMS = {"VARCHAR": "VARCHAR2", "CHARACTER": "CHAR", "NUMERIC": "NUMBER", "DECIMAL": "NUMBER", "DEC": "NUMBER"}
+
+_SQLGLOT_NAMES = {
+    "DECIMAL": "NUMBER",
+    "VARCHAR": "VARCHAR2",
+    "NVARCHAR": "NVARCHAR2",
+    "DOUBLE": "BINARY_DOUBLE",
+    "VARBINARY": "RAW",
+    "BINARY": "RAW",
+    "TEXT": "CLOB",
+    "BIGINT": "INTEGER",
+    "TIMESTAMPTZ": "TIMESTAMP",
+}
+
+
+def sql_type(name: str, sizes: Sequence[str], unit: str = "") -> SqlType:
+    """`NUMBER`, ["10", "2"] and so on; `unit` is BYTE or CHAR where written. Raises ORA-00902 for what is not modelled."""
+    name = _SYNONYMS.get(name, name)
+    if name in _FIXED:
+        return _FIXED[name]
+    first = None if not sizes or sizes[0] == "*" else int(sizes[0])
+    if name == "NUMBER":
+        return _number(sizes, first)
+    if name == "FLOAT":
+        return SqlType("FLOAT", 22, 0, first or 126)
+    if name == "TIMESTAMP":
+        return SqlType("TIMESTAMP", 7 if first == 0 else 11, 0, None, 6 if first is None else first)
+    if name == "RAW":
+        return SqlType("RAW", first or 1)
+    if name in ("NVARCHAR2", "NCHAR"):
+        return SqlType(name, 2 * (first or 1), first or 1)
+    if name in ("VARCHAR2", "CHAR"):
+        return _text(name, first, unit)
+    raise OraError(902, f"invalid datatype: {name} is not modelled")
+
+
+def _number(sizes: Sequence[str], precision: int | None) -> SqlType:
+    if precision is not None and not 1 <= precision <= 38:
+        raise OraError(1727, "numeric precision specifier is out of range (1 to 38)")
+    if not sizes:
+        return SqlType("NUMBER", 22, 0)
+    return SqlType("NUMBER", 22, 0, precision, int(sizes[1]) if len(sizes) > 1 else 0)
+
+
+def _text(name: str, size: int | None, unit: str) -> SqlType:
+    if size is None:
+        if name == "VARCHAR2":
+            raise OraError(906, "missing left parenthesis")
+        size = 1
+    limit = MAX_TEXT if name == "VARCHAR2" else 2000
+    if not 1 <= size <= limit:
+        raise OraError(910, "specified length too long for its datatype")
+    return SqlType(name, min(MAX_TEXT, 4 * size) if unit == "CHAR" else size, size)
+
+
+def type_of_cast(node: exp.DataType) -> SqlType:
+    """The type of a CAST as sqlglot holds it."""
+    name = str(node.this.value if hasattr(node.this, "value") else node.this).upper()
+    params = [p for p in node.expressions if isinstance(p, exp.DataTypeParam)]
+    unit = next((str(p.args["expression"]).upper() for p in params if p.args.get("expression")), "")
+    return sql_type(_SQLGLOT_NAMES.get(name, name), [str(p.this) for p in params], unit)
+
+
+def info_of_type(name: str, type_: SqlType, nullable: bool = True) -> ColumnInfo:
+    if type_.name == "NUMBER":
+        if type_.precision is None and type_.scale is None:
+            return ColumnInfo(name, "NUMBER", nullable=nullable)
+        return ColumnInfo(name, "NUMBER", 22, 0, 38 if type_.precision is None else type_.precision, type_.scale or 0, nullable)
+    if type_.name == "FLOAT":
+        return ColumnInfo(name, "NUMBER", 22, 0, type_.precision or 126, -127, nullable)
+    if type_.name == "TIMESTAMP":
+        return ColumnInfo(name, "TIMESTAMP", 11, 0, 0, 6 if type_.scale is None else type_.scale, nullable)
+    return ColumnInfo(name, type_.name, max(1, type_.length), type_.chars, 0, 0, nullable)
+
+
+def info_of_column(column: TableColumn) -> ColumnInfo:
+    return info_of_type(column.name, column.type, column.nullable)
+
+
+def text_info(chars: int = MAX_TEXT) -> ColumnInfo:
+    return ColumnInfo("", "VARCHAR2", min(MAX_TEXT, max(1, chars * 4)), min(MAX_TEXT, max(1, chars)), 0, 0)
+
+
+NUMBER = ColumnInfo("", "NUMBER")
+DATE = ColumnInfo("", "DATE", 7, 0, 0, 0)
+TIMESTAMP = ColumnInfo("", "TIMESTAMP", 11, 0, 0, 6)
+TIMESTAMP_TZ = ColumnInfo("", "TIMESTAMP WITH TIME ZONE", 13, 0, 0, 6)
+RAW = ColumnInfo("", "RAW", 2000, 0, 0, 0)
+BINARY_DOUBLE = ColumnInfo("", "BINARY_DOUBLE", 8, 0, 0, 0)
+
+
+def arrow_type(info: ColumnInfo) -> pa.DataType:
+    if info.type == "NUMBER":
+        if info.precision == 0 or info.scale < 0 or info.scale > info.precision:
+            return pa.string()
+        return pa.int64() if info.scale == 0 and info.precision <= 18 else pa.decimal128(info.precision, info.scale)
+    if info.type == "DATE":
+        return pa.timestamp("s")
+    if info.type.startswith("TIMESTAMP"):
+        return pa.timestamp("us")
+    if info.type in ("RAW", "BLOB", "LONG RAW"):
+        return pa.binary()
+    if info.type in ("BINARY_DOUBLE", "BINARY_FLOAT"):
+        return pa.float64()
+    return pa.string()
+
+
+def arrow_column(info: ColumnInfo, values: Sequence[Any]) -> pa.Array:
+    """Values of one column; NUMBER without precision as decimal text, so that nothing is rounded."""
+    type_ = arrow_type(info)
+    if info.type == "NUMBER":
+        if pa.types.is_string(type_):
+            return pa.array([None if v is None else number_text(v) for v in values], type_)
+        if pa.types.is_decimal(type_):
+            return pa.array([None if v is None else Decimal(v) for v in values], type_)
+        return pa.array(values, type_)
+    if pa.types.is_string(type_):
+        return pa.array([v if v is None or v.__class__ is str else _shown(v) for v in values], type_)
+    return pa.array(values, type_)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int | Decimal | float):
+        return number_text(value)
+    return value.isoformat(" ") if isinstance(value, datetime) else str(value)

@@ -1,0 +1,71 @@
+"""DDL: which statement it is, its implicit commits, its own transaction in the redo, and the lock on the table.
+
+What Oracle has and this lacks is refused with ORA-03001, never ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from standin.engine import accounts, ddl_alter, ddl_system, ddl_tables
+from standin.engine.tokens import Cursor
+from standin.interface import OraError
+
+if TYPE_CHECKING:
+    from standin.engine.session import EngineSession
+
+Statement = Callable[["EngineSession", Cursor], None]
+
+# The first words of a statement, longest first; what commits before and after itself.
+STATEMENTS: dict[tuple[str, ...], Statement] = {
+    ("CREATE", "UNIQUE", "INDEX"): ddl_tables.create_index,
+    ("CREATE", "INDEX"): ddl_tables.create_index,
+    ("CREATE", "TABLE"): ddl_tables.create_table,
+    ("CREATE", "SEQUENCE"): ddl_tables.create_sequence,
+    ("CREATE", "USER"): accounts.create_user,
+    ("CREATE", "ROLE"): accounts.create_role,
+    ("DROP", "TABLE"): ddl_tables.drop_table,
+    ("DROP", "INDEX"): ddl_tables.drop_index,
+    ("DROP", "SEQUENCE"): ddl_tables.drop_sequence,
+    ("DROP", "USER"): accounts.drop_user,
+    ("TRUNCATE", "TABLE"): ddl_tables.truncate_table,
+    ("PURGE", "TABLE"): ddl_tables.purge_table,
+    ("PURGE", "RECYCLEBIN"): ddl_tables.purge_recyclebin,
+    ("COMMENT", "ON"): ddl_tables.comment,
+    ("RENAME",): ddl_tables.rename_table,
+    ("ALTER", "TABLE"): ddl_alter.alter_table,
+    ("ALTER", "USER"): accounts.alter_user,
+    ("GRANT",): accounts.grant,
+    ("REVOKE",): accounts.revoke,
+    ("ALTER", "DATABASE"): ddl_system.alter_database,
+    ("ALTER", "PLUGGABLE", "DATABASE"): ddl_system.alter_database,
+    ("FLASHBACK", "DATABASE"): ddl_system.flashback_database,
+}
+# Without a commit.
+SETTINGS: dict[tuple[str, ...], Statement] = {
+    ("ALTER", "SESSION"): ddl_system.alter_session,
+    ("ALTER", "SYSTEM"): ddl_system.alter_system,
+}
+
+
+def run_ddl(session: EngineSession, text: str) -> None:
+    """Under the database's lock. A statement that fails has committed what was open all the same, as Oracle's does."""
+    cursor = Cursor(text)
+    statement, commits = _find(cursor)
+    if not commits:
+        statement(session, cursor)
+        return
+    session.commit()
+    if statement not in (ddl_system.alter_database, ddl_system.flashback_database):
+        session.database.await_redo(session)
+    statement(session, cursor)
+
+
+def _find(cursor: Cursor) -> tuple[Statement, bool]:
+    for table, commits in ((STATEMENTS, True), (SETTINGS, False)):
+        for words, statement in table.items():
+            if cursor.accept(*words):
+                return statement, commits
+    first = " ".join(cursor.ahead(i).value for i in range(2))
+    raise OraError(3001, f"unimplemented feature: {first}")

@@ -1,0 +1,342 @@
+"""INSERT, UPDATE and DELETE: compiled once per text, run once per array row under the database's lock.
+
+A plan collects its rows, waits for their locks (and starts over, so that it sees what it waited for), then changes them.
+What a failed run leaves is undone by the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sqlglot import exp
+
+from standin.engine.access import Candidates, access_path, table_scope
+from standin.engine.constraints import checks_of, require_checks, require_not_null
+from standin.engine.expressions import Compiler
+from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope
+from standin.engine.layout import Row
+from standin.engine.parse import identifier, parse_as_written
+from standin.engine.privileges import require_on
+from standin.engine.rowids import rowid_text
+from standin.engine.storage import TableStore
+from standin.interface import OraError
+
+if TYPE_CHECKING:
+    from standin.engine.frame import SubQuery
+    from standin.engine.session import EngineSession
+
+
+@dataclass(slots=True)
+class Touched:
+    """What one run of a statement did: how many rows, the last one's ROWID, RETURNING values per bind."""
+
+    count: int
+    rowid: str | None
+    returning: list[list[Any]]
+
+
+class Stale(Exception):
+    """The table was altered while the statement waited: compile it again."""
+
+
+class DmlPlan(Protocol):
+    def run(self, session: EngineSession, frame: Frame) -> Touched: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Returning:
+    values: tuple[Compiled, ...]
+    row_address: bool
+
+    def of(self, store: TableStore, row: int, values: Row, frame: Frame) -> list[Any]:
+        frame.row_id = rowid_text(store.definition.data_object_id, row)
+        return [v.run(values, frame) for v in self.values]
+
+
+def compile_dml(session: EngineSession, tree: exp.Expression, subquery: SubQuery) -> DmlPlan:
+    try:
+        if isinstance(tree, exp.Insert):
+            return _insert(session, tree, subquery)
+        if isinstance(tree, exp.Update):
+            return _update(session, tree, subquery)
+        if isinstance(tree, exp.Delete):
+            return _delete(session, tree, subquery)
+    except NotCompilable as error:
+        raise OraError(3001, f"unimplemented feature: {error} in DML") from None
+    raise OraError(3001, f"unimplemented feature: {tree.key.upper()}")
+
+
+def _returning(tree: exp.Expression, scope: Scope) -> Returning:
+    node = tree.args.get("returning")
+    if node is None:
+        return Returning((), False)
+    compiler = Compiler(scope)
+    return Returning(tuple(compiler.all(node.expressions)), compiler.row_address)
+
+
+class _Result:
+    """Gathers what a run touched."""
+
+    def __init__(self, store: TableStore, returning: Returning, frame: Frame) -> None:
+        self._store, self._returning, self._frame = store, returning, frame
+        self._count, self._row = 0, -1
+        self._values: list[list[Any]] = [[] for _ in returning.values]
+
+    def add(self, row: int, values: Row) -> None:
+        self._count, self._row = self._count + 1, row
+        if self._values:
+            for bucket, value in zip(self._values, self._returning.of(self._store, row, values, self._frame), strict=True):
+                bucket.append(value)
+
+    def touched(self) -> Touched:
+        rowid = rowid_text(self._store.definition.data_object_id, self._row) if self._count else None
+        return Touched(self._count, rowid, self._values)
+
+
+def _insert(session: EngineSession, tree: exp.Insert, subquery: SubQuery) -> DmlPlan:
+    target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
+    store = session.table(target)
+    require_on(session.account, "INSERT", store.definition)
+    visible = [c.name for c in store.definition.columns if not c.hidden]
+    named = [identifier(c) for c in tree.this.expressions] if isinstance(tree.this, exp.Schema) else visible
+    positions = [_position(store, name) for name in named]
+    if len(set(positions)) < len(positions):
+        raise OraError(957, "duplicate column name")
+    defaults = [_default_of(store, i) for i in range(len(store.definition.columns))]
+    source = tree.expression
+    if isinstance(source, exp.Values):
+        rows = [t.expressions if isinstance(t, exp.Tuple) else [t] for t in source.expressions]
+        compiled = [_values(row, positions, defaults, subquery) for row in rows]
+        return InsertPlan(store, tuple(positions), tuple(defaults), compiled, None, _returning(tree, table_scope(store, None)))
+    if source is None:
+        raise OraError(926, "missing VALUES keyword")
+    columns, run = subquery(source)
+    _same_length(len(columns), len(positions))
+    return InsertPlan(store, tuple(positions), tuple(defaults), [], run, _returning(tree, table_scope(store, None)))
+
+
+def _position(store: TableStore, name: str) -> int:
+    position = store.layout.position.get(name)
+    if position is None:
+        raise OraError(904, f'"{name}": invalid identifier')
+    return position
+
+
+def _same_length(given: int, wanted: int) -> None:
+    if given > wanted:
+        raise OraError(913, "too many values")
+    if given < wanted:
+        raise OraError(947, "not enough values")
+
+
+def _is_default(node: exp.Expression) -> bool:
+    if isinstance(node, exp.Column):
+        return identifier(node.this) == "DEFAULT"
+    return isinstance(node, exp.Var) and node.name.upper() == "DEFAULT"
+
+
+def _values(row: Sequence[exp.Expression], positions: list[int], defaults: list[Fn | None], subquery: SubQuery) -> list[Fn]:
+    _same_length(len(row), len(positions))
+    compiler = Compiler(EMPTY_SCOPE, subquery)
+    return [
+        (defaults[at] or _null) if _is_default(node) else compiler.compile(node).run
+        for at, node in zip(positions, row, strict=True)
+    ]
+
+
+def _null(row: Any, frame: Frame) -> None:
+    return None
+
+
+def _default_of(store: TableStore, position: int) -> Fn | None:
+    text = store.definition.columns[position].default
+    if text is None:
+        return None
+    expression = parse_as_written(f"select {text} from dual")
+    return Compiler(EMPTY_SCOPE).compile(expression.expressions[0]).run
+
+
+@dataclass(slots=True)
+class InsertPlan:
+    store: TableStore
+    positions: tuple[int, ...]
+    defaults: tuple[Fn | None, ...]
+    rows: list[list[Fn]]
+    query: Callable[[Frame], list[tuple[Any, ...]]] | None
+    returning: Returning
+
+    def run(self, session: EngineSession, frame: Frame) -> Touched:
+        store = self.store
+        checks = checks_of(store)
+        result = _Result(store, self.returning, frame)
+        database = session.database
+        given = self.query(frame) if self.query else [[value((), frame) for value in row] for row in self.rows]
+        for values in given:
+            complete = self._complete(values, frame)
+            require_not_null(store, complete, updating=False)
+            if checks:
+                require_checks(store, checks, complete, frame)
+            tx = database.transactions.of(session)
+            row = database.rows.insert(tx, store, complete)
+            database.keys.require_unique(tx, store, row, complete, store.indexes)
+            if store.has_references:
+                database.keys.require_parents(tx, store, complete, None)
+            result.add(row, complete)
+        return result.touched()
+
+    def _complete(self, values: Sequence[Any], frame: Frame) -> Row:
+        coercers, nls = self.store.layout.coercers, frame.nls
+        complete: list[Any] = [None] * len(coercers)
+        for position, default in enumerate(self.defaults):
+            if default is not None and position not in self.positions:
+                value = default((), frame)
+                complete[position] = None if value is None else coercers[position](value, nls)
+        for position, value in zip(self.positions, values, strict=True):
+            if value is not None and value != "":
+                complete[position] = coercers[position](value, nls)
+        return tuple(complete)
+
+
+@dataclass(slots=True)
+class Target:
+    """The rows an UPDATE, DELETE or SELECT FOR UPDATE means."""
+
+    store: TableStore
+    candidates: Candidates
+    where: Fn | None
+    row_address: bool
+    generation: int
+
+    def rows(self, session: EngineSession, frame: Frame, wait: float | None = None) -> list[tuple[int, Row]]:
+        """All of them, not locked by anybody else; ORA-00054 when `wait` seconds were not enough."""
+        database, store = session.database, self.store
+        while True:
+            frame.cache.clear()
+            found = self._matching(session, frame)
+            mine = session.transaction
+            owner = next((o for row, _ in found if (o := store.owner_of(row)) is not None and o is not mine), None)
+            if owner is None:
+                return found
+            if wait == 0 or not database.transactions.wait_for(session, owner, wait):
+                raise OraError(54, "resource busy and acquire with NOWAIT specified or timeout expired")
+            if store.generation != self.generation:
+                raise Stale
+
+    def _matching(self, session: EngineSession, frame: Frame) -> list[tuple[int, Row]]:
+        store, where = self.store, self.where
+        seen = store.visible(session.database.clock.scn, session.transaction, self.candidates(frame))
+        if where is None:
+            return list(seen)
+        found = []
+        for row, values in seen:
+            if self.row_address:
+                frame.row_id = rowid_text(store.definition.data_object_id, row)
+                frame.row_scn = store.last_scn(row)
+            if where(values, frame):
+                found.append((row, values))
+        return found
+
+
+def target_of(store: TableStore, alias: str | None, where: exp.Expression | None, subquery: SubQuery | None) -> Target:
+    scope = table_scope(store, alias)
+    compiler = Compiler(scope, subquery)
+    run = compiler.compile(where.this).run if where is not None else None
+    return Target(
+        store, access_path(store, scope, Compiler(scope, subquery), where), run, compiler.row_address, store.generation
+    )
+
+
+def _update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> DmlPlan:
+    store, alias = session.table(tree.this), identifier(tree.this.args.get("alias")) or None
+    require_on(session.account, "UPDATE", store.definition)
+    scope = table_scope(store, alias)
+    compiler = Compiler(scope, subquery)
+    settings: list[tuple[int, Fn]] = []
+    for node in tree.expressions:
+        if not isinstance(node, exp.EQ) or not isinstance(node.this, exp.Column):
+            raise NotCompilable("SET of several columns")
+        position = _position(store, identifier(node.this.this))
+        if _is_default(node.expression):
+            settings.append((position, _default_of(store, position) or _null))
+        else:
+            settings.append((position, compiler.compile(node.expression).run))
+    target = target_of(store, alias, tree.args.get("where"), subquery)
+    return UpdatePlan(target, tuple(settings), compiler.row_address, _returning(tree, scope))
+
+
+@dataclass(slots=True)
+class UpdatePlan:
+    target: Target
+    settings: tuple[tuple[int, Fn], ...]
+    row_address: bool
+    returning: Returning
+
+    def run(self, session: EngineSession, frame: Frame) -> Touched:
+        store, database = self.target.store, session.database
+        found = self.target.rows(session, frame)
+        result = _Result(store, self.returning, frame)
+        changed = frozenset(position for position, _ in self.settings)
+        checks = checks_of(store)
+        written: list[tuple[int, Row, Row]] = []
+        coercers = store.layout.coercers
+        for row, old in found:
+            if self.row_address:
+                frame.row_id = rowid_text(store.definition.data_object_id, row)
+            new = list(old)
+            for position, value_of in self.settings:
+                value = value_of(old, frame)
+                new[position] = None if value is None or value == "" else coercers[position](value, frame.nls)
+            values = tuple(new)
+            require_not_null(store, values, updating=True)
+            if checks:
+                require_checks(store, checks, values, frame)
+            tx = database.transactions.of(session)
+            stored = store.rows[row][-1].values
+            assert stored is not None
+            database.rows.update(tx, store, row, stored, values, changed)
+            written.append((row, old, values))
+            result.add(row, values)
+        self._require_keys(session, changed, written)
+        return result.touched()
+
+    def _require_keys(self, session: EngineSession, changed: frozenset[int], written: list[tuple[int, Row, Row]]) -> None:
+        """At the end of the statement, so that `set id = id + 1` may pass through keys in use."""
+        store, database, tx = self.target.store, session.database, session.transaction
+        touched = [i for i in store.indexes if not changed.isdisjoint(i.positions)]
+        if tx is None or not touched:
+            return
+        for row, old, values in written:
+            database.keys.require_unique(tx, store, row, values, touched)
+            if store.has_references:
+                database.keys.require_parents(tx, store, values, changed)
+            database.keys.require_no_children(tx, store, old, values)
+
+
+def _delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery) -> DmlPlan:
+    store, alias = session.table(tree.this), identifier(tree.this.args.get("alias")) or None
+    require_on(session.account, "DELETE", store.definition)
+    target = target_of(store, alias, tree.args.get("where"), subquery)
+    return DeletePlan(target, _returning(tree, table_scope(store, alias)))
+
+
+@dataclass(slots=True)
+class DeletePlan:
+    target: Target
+    returning: Returning
+
+    def run(self, session: EngineSession, frame: Frame) -> Touched:
+        store, database = self.target.store, session.database
+        found = self.target.rows(session, frame)
+        result = _Result(store, self.returning, frame)
+        for row, old in found:
+            tx = database.transactions.of(session)
+            stored = store.rows[row][-1].values
+            assert stored is not None
+            result.add(row, old)
+            database.rows.delete(tx, store, row, stored)
+        if session.transaction is not None:
+            for _, old in found:
+                database.keys.require_no_children(session.transaction, store, old, None)
+        return result.touched()

@@ -1,0 +1,382 @@
+"""SQL expressions compiled once to closures over (row, frame): the evaluator of DML and of simple queries.
+
+What it does not know raises NotCompilable: a query then goes over DuckDB, DML is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from standin.engine import datatypes
+from standin.engine.comparison import COMPARE, arithmetic, like_pattern
+from standin.engine.dates import parser_of
+from standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Scope, SubQuery, compared, constant
+from standin.engine.functions import FUNCTIONS, Function, midnight
+from standin.engine.parse import identifier
+from standin.engine.values import coercer_of, to_number, to_text
+from standin.interface import ColumnInfo, OraError
+
+if TYPE_CHECKING:
+    pass
+
+
+_ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
+_WRITTEN_AS = {exp.Greatest: "GREATEST"}
+
+
+class Compiler:
+    def __init__(self, scope: Scope, subquery: SubQuery | None = None) -> None:
+        self._scope, self._subquery = scope, subquery
+        self.row_address = False  # ROWID or ORA_ROWSCN is used
+        self._forms: dict[type, Callable[[Any], Compiled]] = {
+            exp.Paren: lambda node: self.compile(node.this),
+            exp.Alias: lambda node: self.compile(node.this),
+            exp.Column: self._column,
+            exp.Placeholder: self._bind,
+            exp.Literal: self._literal,
+            exp.RawString: lambda node: constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
+            exp.National: lambda node: constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
+            exp.Null: lambda node: constant(None, datatypes.text_info(1)),
+            exp.DateStrToDate: lambda node: constant(midnight(node.this.name), datatypes.DATE),
+            exp.StrToTime: self._timestamp_literal,
+            exp.Interval: self._interval,
+            exp.Systimestamp: lambda node: Compiled(lambda row, f: f.now, datatypes.TIMESTAMP_TZ, True),
+            exp.And: self._and,
+            exp.Or: self._or,
+            exp.Not: self._not,
+            exp.Is: self._is,
+            exp.In: self._in,
+            exp.Between: self._between,
+            exp.Like: lambda node: self._like(node, None),
+            exp.Escape: lambda node: self._like(node.this, node.expression),
+            exp.Neg: self._negative,
+            exp.DPipe: self._concatenation,
+            exp.Case: self._case,
+            exp.Cast: self._cast,
+            exp.Extract: self._extract,
+            exp.Anonymous: lambda node: self._call(str(node.this).upper(), node.expressions),
+            exp.Trim: self._trim,
+            exp.Dot: self._packaged_call,
+            exp.Subquery: self._scalar_subquery,
+            exp.Exists: self._exists,
+        }
+
+    def compile(self, node: exp.Expression) -> Compiled:
+        kind = type(node)
+        if kind in _ARITHMETIC:
+            return self._arithmetic(node, _ARITHMETIC[kind])
+        if node.key.upper() in COMPARE:
+            return self._comparison(node, node.key.upper())
+        form = self._forms.get(kind)
+        if form is None:
+            raise NotCompilable(node.key)
+        return form(node)
+
+    def all(self, nodes: Sequence[exp.Expression]) -> list[Compiled]:
+        return [self.compile(node) for node in nodes]
+
+    def _column(self, node: exp.Column) -> Compiled:
+        name, qualifier = identifier(node.this), identifier(node.args.get("table"))
+        if node.args.get("join_mark"):
+            raise NotCompilable("outer join")
+        found = self._scope.columns.get(name)
+        known = not qualifier or qualifier in self._scope.qualifiers
+        if found is not None and known:
+            at, info = found
+            return Compiled(lambda row, f: row[at], info)
+        if name in ("NEXTVAL", "CURRVAL") and qualifier:
+            return self._sequence(node, name)
+        if self._scope.is_table and known and name in ("ROWID", "ORA_ROWSCN"):
+            self.row_address = True
+            if name == "ROWID":
+                return Compiled(lambda row, f: f.row_id, ColumnInfo("", "VARCHAR2", 18, 18, 0, 0))
+            return Compiled(lambda row, f: f.row_scn, datatypes.NUMBER)
+        if not qualifier and (plain := _PSEUDO.get(name)) is not None and not node.this.args.get("quoted"):
+            return plain
+        written = f'"{qualifier}"."{name}"' if qualifier else f'"{name}"'
+        raise OraError(904, f"{written}: invalid identifier")
+
+    def _sequence(self, node: exp.Column, what: str) -> Compiled:
+        owner, name = identifier(node.args.get("db")) or None, identifier(node.args.get("table"))
+        step = what == "NEXTVAL"
+        return Compiled(lambda row, f: f.session.sequence_value(owner, name, step), datatypes.NUMBER)
+
+    def _bind(self, node: exp.Placeholder) -> Compiled:
+        at = int(str(node.this)[1:])
+
+        def value(row: Any, f: Frame) -> Any:
+            bound = f.binds[at]
+            return None if bound == "" else bound
+
+        return Compiled(value, datatypes.text_info(), True)
+
+    def _literal(self, node: exp.Literal) -> Compiled:
+        text = str(node.this)
+        if node.is_string:
+            return constant(text or None, ColumnInfo("", "CHAR", max(1, len(text.encode())), max(1, len(text)), 0, 0))
+        return constant(to_number(text), datatypes.NUMBER)
+
+    def _timestamp_literal(self, node: exp.StrToTime) -> Compiled:
+        if not isinstance(node.this, exp.Literal):
+            raise NotCompilable("StrToTime")
+        return constant(parser_of("YYYY-MM-DD HH24:MI:SS.FF")(node.this.name), datatypes.TIMESTAMP)
+
+    def _interval(self, node: exp.Interval) -> Compiled:
+        unit = str(node.args.get("unit") or "").upper()
+        if not isinstance(node.this, exp.Literal) or unit not in ("DAY", "HOUR", "MINUTE", "SECOND"):
+            raise NotCompilable("interval")
+        return constant(timedelta(**{f"{unit.lower()}s": float(node.this.name)}), datatypes.DATE)
+
+    def _and(self, node: exp.And) -> Compiled:
+        left, right = self.compile(node.this), self.compile(node.expression)
+        a, b = left.run, right.run
+
+        def both(row: Any, f: Frame) -> Any:
+            first = a(row, f)
+            if first is False:
+                return False
+            second = b(row, f)
+            return second if first else (False if second is False else None)
+
+        return Compiled(both, datatypes.NUMBER, left.constant and right.constant)
+
+    def _or(self, node: exp.Or) -> Compiled:
+        left, right = self.compile(node.this), self.compile(node.expression)
+        a, b = left.run, right.run
+
+        def either(row: Any, f: Frame) -> Any:
+            first = a(row, f)
+            if first:
+                return True
+            second = b(row, f)
+            return True if second else (second if first is False else None)
+
+        return Compiled(either, datatypes.NUMBER, left.constant and right.constant)
+
+    def _not(self, node: exp.Not) -> Compiled:
+        inner = self.compile(node.this)
+        run = inner.run
+        return Compiled(lambda row, f: None if (v := run(row, f)) is None else not v, datatypes.NUMBER, inner.constant)
+
+    def _is(self, node: exp.Is) -> Compiled:
+        if not isinstance(node.expression, exp.Null):
+            raise NotCompilable("IS")
+        inner = self.compile(node.this)
+        run = inner.run
+        return Compiled(lambda row, f: run(row, f) is None, datatypes.NUMBER, inner.constant)
+
+    def _comparison(self, node: exp.Expression, name: str) -> Compiled:
+        if isinstance(node.this, exp.Tuple):
+            raise NotCompilable("row comparison")
+        left, right = self.compile(node.this), self.compile(node.expression)
+        return Compiled(compared(COMPARE[name], left, right), datatypes.NUMBER, left.constant and right.constant)
+
+    def _in(self, node: exp.In) -> Compiled:
+        if isinstance(node.this, exp.Tuple):
+            raise NotCompilable("row comparison")
+        query = node.args.get("query")
+        value = self.compile(node.this)
+        if query is not None:
+            return self._in_subquery(value, query)
+        tests = [compared(COMPARE["EQ"], value, choice) for choice in self.all(node.expressions)]
+
+        def within(row: Any, f: Frame) -> Any:
+            unknown = False
+            for test in tests:
+                answer = test(row, f)
+                if answer:
+                    return True
+                unknown = unknown or answer is None
+            return None if unknown else False
+
+        return Compiled(within, datatypes.NUMBER)
+
+    def _in_subquery(self, value: Compiled, query: exp.Expression) -> Compiled:
+        _, rows = self._run_of(query)
+        run, key = value.run, id(query)
+
+        def within(row: Any, f: Frame) -> Any:
+            if key not in f.cache:
+                f.cache[key] = {r[0] for r in rows(f)}
+            members, wanted = f.cache[key], run(row, f)
+            if wanted is None or not members:
+                return None if members else False
+            return True if wanted in members else (None if None in members else False)
+
+        return Compiled(within, datatypes.NUMBER)
+
+    def _run_of(self, node: exp.Expression) -> tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]:
+        query = node.this if isinstance(node, exp.Subquery) else node
+        if self._subquery is None or not isinstance(query, exp.Query):
+            raise NotCompilable("subquery")
+        return self._subquery(query)
+
+    def _scalar_subquery(self, node: exp.Subquery) -> Compiled:
+        columns, rows = self._run_of(node)
+        key = id(node)
+
+        def value(row: Any, f: Frame) -> Any:
+            if key not in f.cache:
+                found = rows(f)
+                if len(found) > 1:
+                    raise OraError(1427, "single-row subquery returns more than one row")
+                f.cache[key] = found[0][0] if found else None
+            return f.cache[key]
+
+        return Compiled(value, columns[0], True)
+
+    def _exists(self, node: exp.Exists) -> Compiled:
+        _, rows = self._run_of(node.this)
+        return Compiled(lambda row, f: bool(f.cache.setdefault(id(node), rows(f))), datatypes.NUMBER, True)
+
+    def _between(self, node: exp.Between) -> Compiled:
+        value, low, high = self.compile(node.this), self.compile(node.args["low"]), self.compile(node.args["high"])
+        above, below = compared(COMPARE["GTE"], value, low), compared(COMPARE["LTE"], value, high)
+
+        def inside(row: Any, f: Frame) -> Any:
+            first, second = above(row, f), below(row, f)
+            return False if first is False or second is False else (None if first is None or second is None else True)
+
+        return Compiled(inside, datatypes.NUMBER)
+
+    def _like(self, node: exp.Like, escape: exp.Expression | None) -> Compiled:
+        value, pattern = self.compile(node.this), self.compile(node.expression)
+        mark = self.compile(escape).run if escape is not None else None
+
+        def matches(row: Any, f: Frame) -> Any:
+            text, wanted = value.run(row, f), pattern.run(row, f)
+            if text is None or wanted is None:
+                return None
+            return bool(like_pattern(wanted, mark(row, f) if mark else None).fullmatch(to_text(text, f.nls)))
+
+        return Compiled(matches, datatypes.NUMBER)
+
+    def _negative(self, node: exp.Neg) -> Compiled:
+        inner = self.compile(node.this)
+        return Compiled(lambda row, f: arithmetic("-", 0, inner.run(row, f)), inner.info, inner.constant)
+
+    def _arithmetic(self, node: exp.Expression, sign: str) -> Compiled:
+        left, right = self.compile(node.this), self.compile(node.expression)
+        a, b = left.run, right.run
+        dates = [side.info for side in (left, right) if side.info.type.startswith(("DATE", "TIMESTAMP"))]
+        info = dates[0] if len(dates) == 1 else datatypes.NUMBER
+        constant = left.constant and right.constant
+        return Compiled(lambda row, f: arithmetic(sign, a(row, f), b(row, f)), replace(info, name=""), constant)
+
+    def _concatenation(self, node: exp.DPipe) -> Compiled:
+        left, right = self.compile(node.this), self.compile(node.expression)
+
+        def joined(row: Any, f: Frame) -> Any:
+            a, b = left.run(row, f), right.run(row, f)
+            if a is None or b is None:
+                return None if a is None and b is None else to_text(b if a is None else a, f.nls)
+            return to_text(a, f.nls) + to_text(b, f.nls)
+
+        chars = (left.info.chars or 40) + (right.info.chars or 40)
+        return Compiled(joined, datatypes.text_info(chars), left.constant and right.constant)
+
+    def _case(self, node: exp.Case) -> Compiled:
+        subject = node.this
+        branches = []
+        for branch in node.args["ifs"]:
+            test: Fn = (
+                self.compile(branch.this).run
+                if subject is None
+                else compared(COMPARE["EQ"], self.compile(subject), self.compile(branch.this))
+            )
+            branches.append((test, self.compile(branch.args["true"])))
+        default = self.compile(node.args["default"]) if node.args.get("default") is not None else None
+
+        def chosen(row: Any, f: Frame) -> Any:
+            for test, value in branches:
+                if test(row, f):
+                    return value.run(row, f)
+            return default.run(row, f) if default is not None else None
+
+        return Compiled(chosen, _common([value for _, value in branches] + ([default] if default else [])))
+
+    def _cast(self, node: exp.Cast) -> Compiled:
+        inner, type_ = self.compile(node.this), datatypes.type_of_cast(node.args["to"])
+        coerce = coercer_of(type_, "CAST")
+        info = datatypes.info_of_type("", type_)
+
+        def cast(row: Any, f: Frame) -> Any:
+            value = inner.run(row, f)
+            if value is None:
+                return None
+            if type_.name == "VARCHAR2":
+                return to_text(value, f.nls)[: type_.chars]
+            return coerce(value, f.nls)
+
+        return Compiled(cast, info, inner.constant)
+
+    def _extract(self, node: exp.Extract) -> Compiled:
+        inner, part = self.compile(node.expression), str(node.this).lower()
+        if part not in ("year", "month", "day", "hour", "minute", "second"):
+            raise NotCompilable("EXTRACT")
+        return Compiled(lambda row, f: None if (v := inner.run(row, f)) is None else getattr(v, part), datatypes.NUMBER)
+
+    def _trim(self, node: exp.Trim) -> Compiled:
+        side = {"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(str(node.args.get("position") or ""), "TRIM")
+        arguments = [node.this, *([node.expression] if node.args.get("expression") else [])]
+        return self._call(side, arguments)
+
+    def _packaged_call(self, node: exp.Dot) -> Compiled:
+        if not isinstance(node.expression, exp.Anonymous):
+            raise NotCompilable("Dot")
+        return self._call(f"{identifier(node.this)}.{str(node.expression.this).upper()}", node.expression.expressions)
+
+    def _call(self, name: str, nodes: Sequence[exp.Expression]) -> Compiled:
+        function = FUNCTIONS.get(name)
+        if function is None:
+            raise NotCompilable(name)
+        arguments = self.all(nodes)
+        runs = [a.run for a in arguments]
+        run, nulls = function.run, function.nulls
+
+        def call(row: Any, f: Frame) -> Any:
+            values = [r(row, f) for r in runs]
+            return None if not nulls and None in values else run(f, *values)
+
+        return Compiled(call, _result_of(function, arguments), all(a.constant for a in arguments))
+
+
+def _common(values: Sequence[Compiled]) -> ColumnInfo:
+    """The type of CASE, DECODE and the like: of the first value that is not a bare NULL; text by the longest."""
+    infos = [v.info for v in values]
+    first = next((i for i in infos if i.type not in ("CHAR", "VARCHAR2")), infos[0])
+    if first.type in ("CHAR", "VARCHAR2"):
+        return datatypes.text_info(max(i.chars for i in infos))
+    return datatypes.NUMBER if first.type == "NUMBER" else replace(first, name="")
+
+
+def _result_of(function: Function, arguments: Sequence[Compiled]) -> ColumnInfo:
+    if isinstance(function.result, ColumnInfo):
+        return function.result
+    chosen = {
+        "first": arguments[:],
+        "first?": arguments[:1],
+        "second": arguments[1:],
+        "third": [*arguments[2::2], *(arguments[-1:] if len(arguments) % 2 == 0 else [])],
+    }[function.result]
+    return _common(chosen or arguments)
+
+
+_PSEUDO: dict[str, Compiled] = {
+    "SYSDATE": Compiled(lambda row, f: f.now.replace(microsecond=0), datatypes.DATE, True),
+    "CURRENT_DATE": Compiled(lambda row, f: f.now.replace(microsecond=0), datatypes.DATE, True),
+    "SYSTIMESTAMP": Compiled(lambda row, f: f.now, datatypes.TIMESTAMP_TZ, True),
+    "CURRENT_TIMESTAMP": Compiled(lambda row, f: f.now, datatypes.TIMESTAMP_TZ, True),
+    "LOCALTIMESTAMP": Compiled(lambda row, f: f.now, datatypes.TIMESTAMP, True),
+    "USER": Compiled(lambda row, f: f.session.user, datatypes.text_info(128), True),
+    "UID": Compiled(lambda row, f: 100, datatypes.NUMBER, True),
+    "ROWNUM": Compiled(lambda row, f: f.rownum, datatypes.NUMBER),
+    "SESSIONTIMEZONE": Compiled(lambda row, f: f.nls["TIME_ZONE"], datatypes.text_info(75), True),
+    "DBTIMEZONE": Compiled(lambda row, f: "+00:00", datatypes.text_info(6), True),
+    "EMPTY_CLOB": Compiled(lambda row, f: None, datatypes.text_info(), True),
+}

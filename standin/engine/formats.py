@@ -1,0 +1,54 @@
+"""TO_CHAR: dates and numbers as text under a format mask."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
+
+from standin.engine.values import EXACT, number_text
+from standin.interface import OraError
+from standin.logminer.masks import Moment, compile_mask
+
+
+def date_text(value: datetime, mask: str) -> str:
+    fields = Moment(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond * 1000)
+    return compile_mask(mask.removeprefix("FM"))(fields)
+
+
+def formatted_number(value: float | Decimal, mask: str, marks: str = ".,") -> str:
+    """TM, TM9, and masks of 9, 0, D, G, the point, the comma, FM and S in front or behind."""
+    upper = mask.upper()
+    if upper in ("TM", "TM9"):
+        return number_text(value).replace(".", marks[0])
+    packed = upper.startswith("FM")
+    body = upper[2:] if packed else upper
+    signed = "S" in body
+    body = body.replace("S", "").replace("G", ",").replace("D", ".")
+    if not body or set(body) - set("90.,"):
+        raise OraError(1481, "invalid number format model")
+    whole_mask, _, fraction_mask = body.partition(".")
+    digits = len(fraction_mask)
+    exact = EXACT.create_decimal(repr(value) if isinstance(value, float) else value)
+    exact = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP, context=EXACT)
+    whole, _, fraction = format(abs(exact), "f").partition(".")
+    places = whole_mask.replace(",", "")
+    least = len(places) - places.index("0") if "0" in places else 0
+    whole = whole.lstrip("0").rjust(least, "0")
+    if len(whole) > len(places):
+        return "#" * (len(mask) + 1)
+    if packed:
+        fraction = fraction[: max(fraction_mask.rfind("0") + 1, len(fraction.rstrip("0")))]
+    if "," in whole_mask:
+        whole = _grouped(whole, whole_mask, marks[1])
+    text = whole + (marks[0] + fraction if fraction_mask else "")
+    sign = "-" if exact < 0 else ("+" if signed else "")
+    return sign + text if packed else (sign + text).rjust(len(body) + 1)
+
+
+def _grouped(whole: str, mask: str, mark: str) -> str:
+    digits, out = list(whole), []
+    for sign in reversed(mask):
+        if not digits:
+            break
+        out.append(mark if sign == "," else digits.pop())
+    return "".join(reversed(out))

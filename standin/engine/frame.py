@@ -1,0 +1,88 @@
+"""What compiled expressions are made of: the frame they run in, the scope they were compiled for, comparison of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from standin.engine.comparison import aligned
+from standin.interface import ColumnInfo
+
+if TYPE_CHECKING:
+    from standin.engine.session import EngineSession
+
+
+class NotCompilable(Exception):
+    """The own evaluator does not know this construct."""
+
+
+class Frame:
+    """What an expression may look at besides the row: binds, session, moment, and the row's address."""
+
+    __slots__ = ("_now", "binds", "cache", "nls", "row_id", "row_scn", "rownum", "session")
+
+    def __init__(self, session: EngineSession, binds: Sequence[Any], now: datetime | None = None) -> None:
+        self.session, self.binds, self.nls, self._now = session, binds, session.nls, now
+        self.row_id: str | None = None
+        self.row_scn: int | None = None
+        self.rownum = 0
+        self.cache: dict[int, Any] = {}
+
+    @property
+    def now(self) -> datetime:
+        """One moment for the whole statement, read when first asked for."""
+        if self._now is None:
+            self._now = self.session.database.clock.now()
+        return self._now
+
+
+Fn = Callable[[Any, Frame], Any]
+SubQuery = Callable[[exp.Query], tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    run: Fn
+    info: ColumnInfo
+    constant: bool = False  # the same for every row of a statement
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The columns in sight: by name their place in the row, and the qualifiers that mean this relation."""
+
+    columns: Mapping[str, tuple[int, ColumnInfo]]
+    qualifiers: frozenset[str] = frozenset()
+    is_table: bool = False  # has ROWID and ORA_ROWSCN
+
+
+EMPTY_SCOPE = Scope({})
+
+
+def constant(value: Any, info: ColumnInfo) -> Compiled:
+    return Compiled(lambda row, f: value, info, True)
+
+
+def compared(test: Callable[[Any, Any], bool], left: Compiled, right: Compiled) -> Fn:
+    """The comparison as a closure; blank-padded when one side is a CHAR column, as Oracle compares."""
+    a, b = left.run, right.run
+    padded = any(s.info.type in ("CHAR", "NCHAR") and s.info.name for s in (left, right))
+
+    def compare(row: Any, f: Frame) -> Any:
+        x = a(row, f)
+        if x is None:
+            return None
+        y = b(row, f)
+        if y is None:
+            return None
+        if x.__class__ is not y.__class__:
+            x, y = aligned(x, y, f.nls)
+        if padded and isinstance(x, str):
+            x, y = x.rstrip(" "), y.rstrip(" ")
+        return test(x, y)
+
+    return compare

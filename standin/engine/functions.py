@@ -1,0 +1,240 @@
+"""The single-row SQL functions of the own evaluator, one table: name, what it does, what type it gives.
+
+A function gets the frame (session, NLS) and its arguments' values; `nulls` ones see NULL arguments, all others answer
+NULL to NULL.
+"""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING, Any
+
+from standin.engine import datatypes
+from standin.engine.dates import parser_of
+from standin.engine.formats import date_text, formatted_number
+from standin.engine.values import EXACT, moment, number_text, plain, to_number, to_text
+from standin.interface import ColumnInfo, OraError
+
+if TYPE_CHECKING:
+    from standin.engine.frame import Frame
+
+FIRST_ARGUMENT = "first"
+Result = ColumnInfo | str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    run: Callable[..., Any]
+    result: Result
+    nulls: bool = False
+
+
+def _to_char(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> str:
+    if isinstance(value, datetime):
+        return date_text(value, mask) if mask else to_text(value, frame.nls)
+    if isinstance(value, str):
+        if mask is None:
+            return value
+        value = to_number(value)
+    marks = frame.nls["NLS_NUMERIC_CHARACTERS"]
+    if nls and "NLS_NUMERIC_CHARACTERS" in nls.upper():
+        marks = nls.split("=", 1)[1].strip().strip("'\"")
+    return formatted_number(value, mask, marks) if mask else number_text(value).replace(".", marks[0])
+
+
+def _to_date(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> datetime:
+    if isinstance(value, datetime):
+        return value.replace(microsecond=0)
+    return parser_of(mask or frame.nls["NLS_DATE_FORMAT"])(to_text(value, frame.nls)).replace(microsecond=0)
+
+
+def _to_timestamp(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> datetime:
+    return value if isinstance(value, datetime) else parser_of(mask or frame.nls["NLS_TIMESTAMP_FORMAT"])(value)
+
+
+def _substr(frame: Frame, value: Any, start: Any, length: Any = None) -> str | None:
+    text, first = to_text(value, frame.nls), int(to_number(start))
+    at = first - 1 if first > 0 else (len(text) + first if first < 0 else 0)
+    if at < 0 or (length is not None and length < 1):
+        return None
+    return (text[at:] if length is None else text[at : at + int(length)]) or None
+
+
+def _round(frame: Frame, value: Any, digits: Any = 0) -> Any:
+    if isinstance(value, datetime):
+        return (value + timedelta(hours=12)).replace(hour=0, minute=0, second=0, microsecond=0)
+    return _quantized(value, int(digits), ROUND_HALF_UP)
+
+
+def _trunc(frame: Frame, value: Any, digits: Any = None) -> Any:
+    if isinstance(value, datetime):
+        return _truncated(value, str(digits or "DD").upper())
+    return _quantized(value, int(digits or 0), ROUND_DOWN)
+
+
+def _quantized(value: Any, digits: int, rounding: str) -> Any:
+    if isinstance(value, float):
+        return float(round(value, digits))
+    exact = EXACT.create_decimal(to_number(value))
+    exponent = exact.as_tuple().exponent
+    if isinstance(exponent, int) and -exponent <= digits:
+        return plain(exact)
+    return plain(exact.quantize(Decimal(1).scaleb(-digits), rounding=rounding, context=EXACT))
+
+
+def _truncated(at: datetime, unit: str) -> datetime:
+    day = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    if unit in ("DD", "DDD", "J"):
+        return day
+    if unit in ("MM", "MON", "MONTH"):
+        return day.replace(day=1)
+    if unit in ("YYYY", "YEAR", "YY"):
+        return day.replace(day=1, month=1)
+    if unit in ("HH", "HH24"):
+        return at.replace(minute=0, second=0, microsecond=0)
+    if unit == "MI":
+        return at.replace(second=0, microsecond=0)
+    raise OraError(1898, "too many precision specifiers")
+
+
+def _mod(frame: Frame, value: Any, divisor: Any) -> Any:
+    left, right = to_number(value), to_number(divisor)
+    if not right:
+        return left
+    if isinstance(left, int) and isinstance(right, int):
+        rest = abs(left) % abs(right)
+        return -rest if left < 0 else rest
+    return plain(EXACT.remainder(Decimal(left), Decimal(right)))
+
+
+def _decode(frame: Frame, value: Any, *rest: Any) -> Any:
+    for i in range(0, len(rest) - 1, 2):
+        if value == rest[i] or (value is None and rest[i] is None):
+            return rest[i + 1]
+    return rest[-1] if len(rest) % 2 else None
+
+
+def _pad(frame: Frame, value: Any, width: Any, fill: Any = " ", *, left: bool) -> str | None:
+    text, size = to_text(value, frame.nls), int(width)
+    if size <= len(text):
+        return text[:size] or None
+    more = (str(fill) * size)[: size - len(text)]
+    return more + text if left else text + more
+
+
+def _trim(frame: Frame, value: Any, characters: str = " ", *, side: str = "both") -> str | None:
+    text = to_text(value, frame.nls)
+    if side != "right":
+        text = text.lstrip(characters)
+    return (text if side == "left" else text.rstrip(characters)) or None
+
+
+def _add_months(frame: Frame, value: Any, months: Any) -> datetime:
+    at = moment(value, frame.nls["NLS_DATE_FORMAT"])
+    count = at.year * 12 + at.month - 1 + int(months)
+    year, month = divmod(count, 12)
+    last = calendar.monthrange(year, month + 1)[1]
+    is_last = at.day == calendar.monthrange(at.year, at.month)[1]
+    return at.replace(year=year, month=month + 1, day=last if is_last else min(at.day, last))
+
+
+def _instr(frame: Frame, value: Any, part: Any, start: Any = 1, nth: Any = 1) -> int:
+    text, at = to_text(value, frame.nls), int(start) - 1
+    for _ in range(int(nth)):
+        at = text.find(str(part), at) + 1
+        if not at:
+            return 0
+    return at
+
+
+def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda frame, *values: choose(values)
+
+
+def _coalesce(frame: Frame, *values: Any) -> Any:
+    return next((v for v in values if v is not None), None)
+
+
+def _ora_hash(frame: Frame, value: Any, buckets: Any = 4294967295, seed: Any = 0) -> int:
+    import zlib
+
+    return zlib.crc32(to_text(value, frame.nls).encode(), int(seed)) % (int(buckets) + 1)
+
+
+def _whole(rounding: str) -> Callable[..., Any]:
+    return lambda frame, value: int(Decimal(to_number(value)).to_integral_value(rounding=rounding))
+
+
+def _nth_day(days: str) -> Callable[..., Any]:
+    return lambda frame, count, unit: timedelta(
+        **{{"DAY": "days", "HOUR": "hours", "MINUTE": "minutes"}.get(unit, days): float(count)}
+    )
+
+
+_TEXT, _NUMBER = datatypes.text_info(), datatypes.NUMBER
+FUNCTIONS: dict[str, Function] = {
+    "TO_CHAR": Function(_to_char, _TEXT),
+    "TO_NCHAR": Function(_to_char, _TEXT),
+    "TO_CLOB": Function(_to_char, _TEXT),
+    "TO_DATE": Function(_to_date, datatypes.DATE),
+    "TO_TIMESTAMP": Function(_to_timestamp, datatypes.TIMESTAMP),
+    "TO_NUMBER": Function(lambda frame, value, *_: to_number(value), _NUMBER),
+    "NVL": Function(_coalesce, FIRST_ARGUMENT, nulls=True),
+    "COALESCE": Function(_coalesce, FIRST_ARGUMENT, nulls=True),
+    "NVL2": Function(lambda frame, v, yes, no: no if v is None else yes, "second", nulls=True),
+    "NULLIF": Function(lambda frame, a, b: None if a == b else a, FIRST_ARGUMENT, nulls=True),
+    "DECODE": Function(_decode, "third", nulls=True),
+    "UPPER": Function(lambda frame, v: to_text(v, frame.nls).upper(), FIRST_ARGUMENT),
+    "LOWER": Function(lambda frame, v: to_text(v, frame.nls).lower(), FIRST_ARGUMENT),
+    "INITCAP": Function(lambda frame, v: to_text(v, frame.nls).title(), FIRST_ARGUMENT),
+    "SUBSTR": Function(_substr, _TEXT),
+    "LENGTH": Function(lambda frame, v: len(to_text(v, frame.nls)), _NUMBER),
+    "LENGTHB": Function(lambda frame, v: len(to_text(v, frame.nls).encode()), _NUMBER),
+    "TRIM": Function(_trim, _TEXT),
+    "LTRIM": Function(lambda frame, v, c=" ": _trim(frame, v, c, side="left"), _TEXT),
+    "RTRIM": Function(lambda frame, v, c=" ": _trim(frame, v, c, side="right"), _TEXT),
+    "LPAD": Function(lambda frame, *a: _pad(frame, *a, left=True), _TEXT),
+    "RPAD": Function(lambda frame, *a: _pad(frame, *a, left=False), _TEXT),
+    "REPLACE": Function(lambda frame, v, a, b=None: to_text(v, frame.nls).replace(a, b or "") or None, _TEXT, nulls=True),
+    "CONCAT": Function(lambda frame, *a: "".join(to_text(v, frame.nls) for v in a if v is not None) or None, _TEXT, nulls=True),
+    "INSTR": Function(_instr, _NUMBER),
+    "CHR": Function(lambda frame, v: chr(int(v)), datatypes.text_info(1)),
+    "ASCII": Function(lambda frame, v: ord(v[0]), _NUMBER),
+    "ROUND": Function(_round, FIRST_ARGUMENT + "?"),
+    "TRUNC": Function(_trunc, FIRST_ARGUMENT + "?"),
+    "MOD": Function(_mod, _NUMBER),
+    "ABS": Function(lambda frame, v: abs(to_number(v)) if not isinstance(v, float) else abs(v), _NUMBER),
+    "SIGN": Function(lambda frame, v: (v > 0) - (v < 0), _NUMBER),
+    "FLOOR": Function(_whole(ROUND_FLOOR), _NUMBER),
+    "CEIL": Function(lambda frame, v: -int((-Decimal(to_number(v))).to_integral_value(rounding=ROUND_FLOOR)), _NUMBER),
+    "POWER": Function(lambda frame, a, b: plain(EXACT.power(Decimal(to_number(a)), Decimal(to_number(b)))), _NUMBER),
+    "SQRT": Function(lambda frame, a: plain(EXACT.sqrt(Decimal(to_number(a)))), _NUMBER),
+    "GREATEST": Function(_extreme(max), FIRST_ARGUMENT),
+    "LEAST": Function(_extreme(min), FIRST_ARGUMENT),
+    "ADD_MONTHS": Function(_add_months, datatypes.DATE),
+    "LAST_DAY": Function(lambda frame, v: v.replace(day=calendar.monthrange(v.year, v.month)[1]), datatypes.DATE),
+    "HEXTORAW": Function(lambda frame, v: bytes.fromhex(v), datatypes.RAW),
+    "ROWIDTOCHAR": Function(lambda frame, v: v, datatypes.text_info(18)),
+    "RAWTOHEX": Function(lambda frame, v: v.hex().upper(), _TEXT),
+    "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: v.encode(), datatypes.RAW),
+    "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
+    "NUMTODSINTERVAL": Function(_nth_day("seconds"), datatypes.DATE),
+    "SYS_EXTRACT_UTC": Function(lambda frame, v: v, datatypes.TIMESTAMP),
+    "EMPTY_CLOB": Function(lambda frame: None, ColumnInfo("", "CLOB", 4000, 0, 0, 0)),
+    "EMPTY_BLOB": Function(lambda frame: None, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
+    "SYS_CONTEXT": Function(lambda frame, space, key: frame.session.context(space, key), datatypes.text_info(256)),
+    "USERENV": Function(lambda frame, key: frame.session.context("USERENV", key), datatypes.text_info(64)),
+    "DBMS_LOB.GETLENGTH": Function(lambda frame, v: len(v), _NUMBER),
+}
+
+
+def midnight(text: str) -> datetime:
+    """DATE 'YYYY-MM-DD'."""
+    try:
+        return datetime.combine(date.fromisoformat(text.strip()), datetime.min.time())
+    except ValueError:
+        raise OraError(1861, "literal does not match format string") from None

@@ -1,0 +1,71 @@
+"""What a table's definition means for its rows: positions, conversions, internal bytes, supplemental logging.
+
+Derived from TableDef and thrown away at each DDL. A value's position is its column's place in the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+from standin.engine.values import coercer_of, encoder_of, is_lob
+from standin.model import TableDef
+
+Row = tuple[Any, ...]
+
+
+class Layout:
+    """Encoders and coercers by position, and which columns an UPDATE's redo has to carry."""
+
+    def __init__(self, table: TableDef, database_wide: Set[str]) -> None:
+        columns = table.columns
+        self.names = tuple(c.name for c in columns)
+        self.position = {c.name: i for i, c in enumerate(columns)}
+        self.encoders = tuple(encoder_of(c.type) for c in columns)
+        self.coercers = tuple(coercer_of(c.type, f'"{table.owner}"."{table.name}"."{c.name}"') for c in columns)
+        self.segment_ids = tuple(c.segment_id for c in columns)
+        self.lobs = frozenset(i for i, c in enumerate(columns) if is_lob(c.type))
+        keys = {name for k in table.constraints if k.kind == "P" and k.enabled for name in k.columns}
+        self.not_null = tuple(i for i, c in enumerate(columns) if not c.nullable or c.name in keys)
+        self.always_logged, self.logged_groups = self._supplemental(table, database_wide)
+
+    def _supplemental(self, table: TableDef, database_wide: Set[str]) -> tuple[frozenset[int], tuple[frozenset[int], ...]]:
+        """Columns that every UPDATE carries, and groups that it carries when one of their members changes."""
+        kinds = {g.kind for g in table.log_groups}
+        loggable = frozenset(range(len(self.names))) - self.lobs
+        if "ALL" in database_wide or "ALL COLUMN LOGGING" in kinds:
+            return loggable, ()
+        always: set[int] = set()
+        groups: list[frozenset[int]] = []
+        if "PK" in database_wide or "PRIMARY KEY LOGGING" in kinds:
+            key = [self.position[n] for k in table.constraints if k.kind == "P" and k.enabled for n in k.columns]
+            always |= set(key) or loggable  # without a key Oracle logs the whole row
+        for flag, logging, kind in (("UI", "UNIQUE KEY LOGGING", "U"), ("FK", "FOREIGN KEY LOGGING", "R")):
+            if flag in database_wide or logging in kinds:
+                groups += [frozenset(self.position[n] for n in k.columns) for k in table.constraints if k.kind == kind]
+        for group in table.log_groups:
+            if group.kind == "USER LOG GROUP":
+                members = frozenset(self.position[n] for n in group.columns)
+                if group.always:
+                    always |= members
+                else:
+                    groups.append(members)
+        return frozenset(always) & loggable, tuple(groups)
+
+    def logged(self, changed: Set[int]) -> set[int]:
+        """The positions whose old values an UPDATE of `changed` carries."""
+        found = set(self.always_logged) | (set(changed) - self.lobs)
+        for group in self.logged_groups:
+            if not group.isdisjoint(changed):
+                found |= group
+        return found
+
+    def encode(self, values: Row, positions: Set[int] | range | tuple[int, ...]) -> dict[int, bytes | None]:
+        """Internal bytes by segment column number; a value that the row does not store (added later) is left out."""
+        encoded: dict[int, bytes | None] = {}
+        stored = len(values)
+        for i in positions:
+            if i < stored:
+                value = values[i]
+                encoded[self.segment_ids[i]] = None if value is None else self.encoders[i](value)
+        return encoded

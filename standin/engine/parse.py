@@ -1,0 +1,75 @@
+"""SQL text to sqlglot's tree, twice: calls left as written for the own evaluator, understood for the way over DuckDB."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.oracle import Oracle
+from sqlglot.errors import ParseError, TokenError
+
+from standin.interface import OraError
+
+
+class _Words(Oracle):  # type: ignore[misc]
+    """Oracle's grammar in which ROLLBACK is a name, as it is in V$LOGMNR_CONTENTS; the statement never comes here."""
+
+    class Tokenizer(Oracle.Tokenizer):  # type: ignore[misc]
+        KEYWORDS = {k: v for k, v in Oracle.Tokenizer.KEYWORDS.items() if k not in ("ROLLBACK", "COMMIT")}  # noqa: RUF012
+
+
+class _AsWritten(_Words):
+    """Without sqlglot's knowledge of functions, which would rewrite format masks."""
+
+    Tokenizer = _Words.Tokenizer
+
+    class Parser(Oracle.Parser):  # type: ignore[misc]
+        FUNCTIONS: ClassVar[dict[str, object]] = {}
+        FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.FUNCTION_PARSERS.items() if k in ("CAST", "EXTRACT", "TRIM")}  # noqa: RUF012
+        NO_PAREN_FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.NO_PAREN_FUNCTION_PARSERS.items() if k == "CASE"}  # noqa: RUF012
+
+
+def parse_as_written(text: str) -> exp.Expression:
+    return _parsed(text, _AsWritten)
+
+
+def parse_understood(text: str) -> exp.Expression:
+    return _parsed(text, _Words)
+
+
+def _parsed(text: str, dialect: type[Oracle]) -> exp.Expression:
+    try:
+        statements = sqlglot.parse(text, dialect=dialect)
+    except TokenError:
+        raise OraError(1756, "quoted string not properly terminated") from None
+    except ParseError as error:
+        raise _syntax_error(error) from None
+    if len(statements) != 1 or statements[0] is None:
+        raise OraError(900, "invalid SQL statement") if not statements[0] else OraError(933, "SQL command not properly ended")
+    tree = statements[0]
+    if isinstance(tree, exp.Select) and not tree.expressions:
+        raise OraError(936, "missing expression", 7)
+    return tree
+
+
+def _syntax_error(error: ParseError) -> OraError:
+    details = error.errors[0] if error.errors else {}
+    text = str(details.get("description", ""))
+    position = max(0, int(details.get("col") or 1) - 1)
+    if "Expecting )" in text:
+        return OraError(907, "missing right parenthesis", position)
+    if "Required keyword" in text or "Expected" in text:
+        return OraError(936, "missing expression", position)
+    return OraError(933, "SQL command not properly ended", position)
+
+
+def identifier(node: exp.Expression | str | None) -> str:
+    """A name as the dictionary spells it: upper case unless quoted; empty for none."""
+    if node is None:
+        return ""
+    if isinstance(node, str):
+        return node.upper()
+    if isinstance(node, exp.Identifier):
+        return str(node.this) if node.args.get("quoted") else str(node.this).upper()
+    return identifier(node.this)

@@ -1,0 +1,122 @@
+"""Redo threads as instances come and go: heartbeat, closing, reopening, disabling."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from standin.engine.founding import new_thread
+from standin.interface import OraError
+from standin.model import RedoThreadState
+
+if TYPE_CHECKING:
+    from standin.engine.instance import Database
+
+
+class RedoThreads:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def of_instance(self, instance: str | None) -> int:
+        """The thread a session writes to; without a name the open instance with the fewest sessions."""
+        threads = [t for t in self._database.state.threads.values() if t.is_open]
+        if instance is not None:
+            threads = [t for t in threads if t.instance.upper() == instance.upper()]
+            if not threads:
+                raise OraError(12521, "TNS:listener does not currently know of instance requested in connect descriptor")
+        if not threads:
+            raise OraError(1034, "ORACLE not available")
+        sessions = [s.thread for s in self._database.sessions.values()]
+        return min(threads, key=lambda t: (sessions.count(t.number), t.number)).number
+
+    def heartbeat(self) -> None:
+        """Idle threads write too, so that LAST_REDO_CHANGE# goes on; and a log that is too old is switched."""
+        database = self._database
+        lag = timedelta(seconds=int(database.state.parameters.get("archive_lag_target", "0")))
+        now = database.clock.second()
+        for thread in database.state.threads.values():
+            if thread.is_open:
+                thread.last_redo_scn, thread.last_redo_at = database.clock.scn, now
+                if lag and now - thread.current.first_at >= lag and database.redo.can_switch(thread):
+                    database.redo.switch(thread)
+        database.archiver.work()
+
+    def close(self, number: int) -> None:
+        """Shut that instance down cleanly: its sessions end, its last log is archived, its checkpoint is its end."""
+        database = self._database
+        with database.lock:
+            thread = self._thread(number)
+            if not thread.is_open:
+                raise OraError(1034, f"instance {thread.instance} is not started")
+            for session in [s for s in database.sessions.values() if number in s.threads]:
+                database.kill(session.number)
+            database.redo.switch(thread)
+            thread.is_open = False
+
+    def open(self, number: int) -> None:
+        """Start that instance again. Its next log goes on in sequence and begins at a fresh SCN: a gap in SCNs only."""
+        database = self._database
+        with database.lock:
+            thread = self._thread(number)
+            if thread.is_open:
+                raise OraError(1154, "database busy. Open, close, mount, and dismount not allowed now")
+            if thread.enabled == "DISABLED":
+                raise OraError(1618, f"redo thread {number} is not enabled - cannot mount")
+            scn, at = database.clock.next_scn(), database.clock.second()
+            thread.current.first_scn, thread.current.first_at = scn, at
+            thread.is_open, thread.opened_at = True, at
+            thread.last_redo_scn, thread.last_redo_at = scn, at
+            database.redo.reopen(thread)
+
+    def add(self, number: int) -> None:
+        """ALTER DATABASE ADD LOGFILE THREAD n: the groups of a thread that is not enabled yet."""
+        database = self._database
+        with database.lock:
+            if number in database.state.threads:
+                raise OraError(1184, f"logfile group already exists for thread {number}")
+            thread = new_thread(database.state, database.options, database.directory, database.clock, number)
+            thread.is_open, thread.enabled, thread.enable_scn, thread.enable_at = False, "DISABLED", 0, None
+            first = thread.current
+            first.status, first.sequence, first.first_scn = "UNUSED", 0, 0
+            database.state.threads[number] = thread
+
+    def enable(self, number: int, *, public: bool = True) -> None:
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD n: from a fresh SCN on, and closed until its instance starts."""
+        database = self._database
+        with database.lock:
+            thread = database.state.threads.get(number)
+            if thread is None:
+                raise OraError(1612, f"instance (thread {number}) has no log groups")
+            if thread.enabled != "DISABLED":
+                raise OraError(1612, f"instance UNNAMED_INSTANCE_{number} (thread {number}) is already enabled")
+            scn, at = database.clock.next_scn(), database.clock.second()
+            thread.enabled = "PUBLIC" if public else "PRIVATE"
+            thread.enable_scn, thread.enable_at = scn, at
+            thread.checkpoint_scn, thread.checkpoint_at = scn, at
+            if all(log.status == "UNUSED" for log in thread.logs):
+                first = thread.logs[0]
+                first.status, first.sequence, first.first_scn, first.first_at = "CURRENT", 1, scn, at
+            database.redo.reopen(thread)
+
+    def disable(self, number: int) -> None:
+        """ALTER DATABASE DISABLE THREAD n, of a closed thread."""
+        database = self._database
+        with database.lock:
+            thread = self._thread(number)
+            if thread.is_open:
+                raise OraError(1615, f"instance {thread.instance} (thread {number}) is mounted - cannot disable")
+            thread.enabled = "DISABLED"
+            thread.disable_scn, thread.disable_at = database.clock.next_scn(), database.clock.second()
+
+    def drop(self, number: int) -> None:
+        """A disabled thread whose log groups are dropped is no longer in V$THREAD; its archives remain."""
+        with self._database.lock:
+            if self._thread(number).enabled != "DISABLED":
+                raise OraError(1623, f"log is current log for instance (thread {number}) - cannot drop")
+            del self._database.state.threads[number]
+
+    def _thread(self, number: int) -> RedoThreadState:
+        thread = self._database.state.threads.get(number)
+        if thread is None:
+            raise OraError(1613, f"instance (thread {number}) does not exist")
+        return thread

@@ -1,0 +1,79 @@
+"""What a name in FROM means to a session: a table with its snapshot, a view, or DUAL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from standin.engine.access import table_scope
+from standin.engine.catalog import ViewSource
+from standin.engine.expressions import Compiler
+from standin.engine.frame import EMPTY_SCOPE, Fn, Frame, NotCompilable, Scope
+from standin.engine.parse import identifier
+from standin.engine.privileges import holds, require_on
+from standin.engine.storage import TableStore
+from standin.engine.values import to_number
+from standin.interface import ColumnInfo, OraError
+
+if TYPE_CHECKING:
+    from standin.engine.session import EngineSession
+
+DUAL = (ColumnInfo("DUMMY", "VARCHAR2", 1, 1, 0, 0),)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Exactly one of `store` and `view`, or neither for DUAL. `version` is the SCN of AS OF."""
+
+    scope: Scope
+    shown: tuple[tuple[int, ColumnInfo], ...]  # what * means
+    store: TableStore | None = None
+    view: ViewSource | None = None
+    version: Fn | None = None
+    alias: str | None = None
+
+
+def relation_of(session: EngineSession, node: exp.Table) -> Relation:
+    owner, name = identifier(node.args.get("db")) or None, identifier(node.this)
+    alias = identifier(node.args.get("alias")) or None
+    if not isinstance(node.this, exp.Identifier) or node.args.get("joins") or node.args.get("pivots"):
+        raise NotCompilable("table expression")
+    found = session.resolve(owner, name)
+    if isinstance(found, TableStore):
+        version = _version(node)
+        require_on(session.account, "SELECT", found.definition)
+        if version is not None and not holds(session.account, "FLASHBACK ANY TABLE"):
+            require_on(session.account, "FLASHBACK", found.definition)
+        scope = table_scope(found, alias)
+        shown = tuple(scope.columns[c.name] for c in found.definition.columns if not c.hidden)
+        return Relation(scope, shown, store=found, version=version, alias=alias)
+    columns = found.columns if found is not None else DUAL
+    numbered = {info.name: (i, info) for i, info in enumerate(columns)}
+    return Relation(Scope(numbered, frozenset({alias or name})), tuple(numbered.values()), view=found, alias=alias)
+
+
+def _version(node: exp.Table) -> Fn | None:
+    version = node.args.get("version")
+    if version is None:
+        return None
+    if str(version.this).upper() != "SCN":
+        raise OraError(3001, "unimplemented feature: AS OF TIMESTAMP")
+    return Compiler(EMPTY_SCOPE).compile(version.expression).run
+
+
+def snapshot_scn(session: EngineSession, relation: Relation, frame: Frame) -> int:
+    """The SCN a table is read at: now, or what AS OF says, if that can still be read."""
+    database, store = session.database, relation.store
+    assert store is not None
+    if relation.version is None:
+        return database.clock.scn
+    scn = int(to_number(relation.version((), frame) or 0))
+    if scn <= 0 or scn > database.clock.scn:
+        raise OraError(8181, "specified number is not a valid system change number")
+    if scn < store.structure_scn:
+        raise OraError(1466, "unable to read data - table definition has changed")
+    if scn < database.oldest_scn:
+        raise OraError(1555, 'snapshot too old: rollback segment number 4 with name "_SYSSMU4$" too small')
+    return scn

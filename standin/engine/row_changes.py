@@ -1,0 +1,197 @@
+"""One row inserted, updated, deleted, locked or put back: storage, undo and redo together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from standin.engine.layout import Row
+from standin.engine.rowids import rowid_text
+from standin.engine.storage import UNCOMMITTED, TableStore, Version
+from standin.engine.transactions import Transaction, Undo
+from standin.interface import OraError
+from standin.redo_file import Op, RedoRecord
+
+if TYPE_CHECKING:
+    from standin.engine.instance import Database
+
+_INLINE_LOB = 3964  # bytes that a LOB may have to lie in the row
+
+
+class RowChanges:
+    """The caller holds the database's lock and every row lock that it needs."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._author: Undo | None = None  # the change that is being made or taken back
+
+    def insert(self, tx: Transaction, store: TableStore, values: Row) -> int:
+        row, version, is_new = self._place(tx, store, values)
+        for index in store.indexes:
+            index.add(values, row)
+        self._undoable(tx, Undo(store, row, Op.INSERT, None, version, is_new))
+        layout = store.layout
+        if not layout.lobs:
+            self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
+            return row
+        after = layout.encode(values, range(len(values)))
+        contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if values[i] is not None}
+        self._write(tx, store, row, Op.INSERT, after={**after, **dict.fromkeys(contents, b"")})
+        for segment_id, content in contents.items():
+            self._write_lob(tx, store, row, segment_id, content)
+        return row
+
+    def _place(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
+        row = store.take_freed(tx) if self._database.options.reuses_rowids else None
+        if row is not None and row in store.rows:
+            return row, *self._put(tx, store, row, values)
+        if row is None:
+            row, store.next_row = store.next_row, store.next_row + 1
+        version = Version(UNCOMMITTED, values, tx)
+        store.rows[row] = [version]
+        tx.versions.append(version)
+        return row, version, True
+
+    def _write_lob(
+        self, tx: Transaction, store: TableStore, row: int, segment_id: int, content: bytes | None, *, rollback: bool = False
+    ) -> None:
+        """Contents come behind the row: inline ones as an update of the column, larger ones are beyond this model."""
+        if content is None or len(content) <= _INLINE_LOB:
+            self._write(tx, store, row, Op.UPDATE, after={segment_id: content}, rollback=rollback)
+        else:
+            self._write(tx, store, row, Op.UNSUPPORTED, info="LOB beyond the row is not modelled", rollback=rollback)
+
+    def update(self, tx: Transaction, store: TableStore, row: int, old: Row, new: Row, changed: frozenset[int]) -> None:
+        """`old` as stored, without padding; `new` complete; `changed` are the positions that SET names.
+
+        Columns added later and not set stay out of the row, as Oracle leaves them.
+        """
+        version, is_new = self._put(tx, store, row, new[: max(len(old), max(changed) + 1)])
+        self._undoable(tx, Undo(store, row, Op.UPDATE, old, version, is_new, changed))
+        for index in store.indexes:
+            if not changed.isdisjoint(index.positions):
+                index.add(new, row)
+        layout = store.layout
+        inline = changed - layout.lobs
+        if inline:
+            before = layout.encode(old, tuple(sorted(layout.logged(changed))))
+            self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(inline))))
+        for i in sorted(changed & layout.lobs):
+            content = layout.encode(new, (i,))[layout.segment_ids[i]]
+            self._write_lob(tx, store, row, layout.segment_ids[i], content)
+
+    def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
+        version, is_new = self._put(tx, store, row, None)
+        self._undoable(tx, Undo(store, row, Op.DELETE, old, version, is_new))
+        self._free(store, row)
+        layout = store.layout
+        positions = tuple(i for i in range(len(old)) if i not in layout.lobs)
+        self._write(tx, store, row, Op.DELETE, before=layout.encode(old, positions))
+
+    def lock(self, tx: Transaction, store: TableStore, row: int) -> None:
+        if store.owner_of(row) is not tx:
+            store.locks[row] = tx
+            tx.row_locks.append((store, row))
+            self._author = None
+            self._write(tx, store, row, Op.SELECT_FOR_UPDATE)
+
+    def _undoable(self, tx: Transaction, undo: Undo) -> None:
+        undo.server = self._database.transactions.server_of(tx, undo.row)
+        tx.undo.append(undo)
+        self._author = undo
+
+    def _put(self, tx: Transaction, store: TableStore, row: int, values: Row | None) -> tuple[Version, bool]:
+        versions = store.rows[row]
+        version = versions[-1]
+        if version.tx is tx:
+            version.values = values
+            return version, False
+        if version.tx is not None:
+            raise OraError(600, "internal error code, arguments: [row changed without its lock]")
+        version = Version(UNCOMMITTED, values, tx)
+        versions.append(version)
+        tx.versions.append(version)
+        return version, True
+
+    def take_back(self, tx: Transaction, undo: Undo) -> None:
+        """Restore the row and write what Oracle's undo rows hold: no before image, an undone INSERT only its ROWID."""
+        self._author = undo
+        store, row, layout = undo.store, undo.row, undo.store.layout
+        present = undo.version.values
+        if undo.op is Op.INSERT:
+            for i in sorted(layout.lobs, reverse=True):
+                if present is not None and i < len(present) and present[i] is not None:
+                    self._write_lob(tx, store, row, layout.segment_ids[i], b"", rollback=True)
+            self._take_back_insert(undo, present)
+            self._write(tx, store, row, Op.DELETE, rollback=True)
+            return
+        assert undo.old is not None
+        if undo.new_version:
+            store.rows[row].pop()
+            undo.version.tx = None
+        else:
+            undo.version.values = undo.old
+        if undo.op is Op.DELETE:
+            positions = tuple(i for i in range(len(undo.old)) if i not in layout.lobs)
+            self._write(tx, store, row, Op.INSERT, rollback=True, after=layout.encode(undo.old, positions))
+        else:
+            self._take_back_update(tx, undo, store.padded(undo.old))
+
+    def _take_back_insert(self, undo: Undo, present: Row | None) -> None:
+        store, row = undo.store, undo.row
+        self._free(store, row)
+        if not undo.new_version:
+            undo.version.values = None
+            return
+        undo.version.tx = None
+        store.rows[row].pop()
+        if store.rows[row]:  # it had taken the place of a deleted row
+            return
+        del store.rows[row]
+        if present is not None:
+            for index in store.indexes:
+                index.remove(store.padded(present), row)
+
+    def _free(self, store: TableStore, row: int) -> None:
+        if self._database.options.reuses_rowids:
+            store.freed.append(row)
+
+    def _take_back_update(self, tx: Transaction, undo: Undo, old: Row) -> None:
+        """One undo row for each row that the update had written, the last of them first."""
+        store, layout = undo.store, undo.store.layout
+        for i in sorted(undo.changed & layout.lobs, reverse=True):
+            content = layout.encode(old, (i,))[layout.segment_ids[i]]
+            self._write_lob(tx, store, undo.row, layout.segment_ids[i], content, rollback=True)
+        inline = tuple(sorted(undo.changed - layout.lobs))
+        if inline:
+            self._write(tx, store, undo.row, Op.UPDATE, rollback=True, after=layout.encode(old, inline))
+
+    def _write(
+        self,
+        tx: Transaction,
+        store: TableStore,
+        row: int,
+        op: Op,
+        *,
+        before: dict[int, bytes | None] | None = None,
+        after: dict[int, bytes | None] | None = None,
+        rollback: bool = False,
+        info: str = "",
+    ) -> None:
+        table, author = store.definition, self._author
+        server = author.server if author is not None else None
+        xid, thread, start_scn = (
+            (tx.xid, tx.thread, tx.start_scn) if server is None else (server.xid, server.thread, server.start_scn)
+        )
+        record = RedoRecord(
+            0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id,
+            table.object_version, rowid_text(table.data_object_id, row), before or {}, after or {}, "", "", "",
+            tx.session.user, start_scn, info=info, pxid=None if server is None else tx.xid,
+        )  # fmt: skip
+        database = self._database
+        database.state.transactions[tx.con_id, xid].undo_records = len(tx.undo)
+        if database.options.undo_first and author is not None:
+            if not rollback:
+                author.records.append(record)
+            elif author.records and database.redo.write_before(record, author.records.pop()):
+                return
+        database.redo.write(record)

@@ -1,0 +1,163 @@
+"""Rows of a table in versions, and the indexes on them. Knows which version a snapshot sees; locks and redo are not its."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from standin.engine.layout import Layout, Row
+from standin.model import TableDef
+
+if TYPE_CHECKING:
+    from standin.engine.transactions import Transaction
+
+UNCOMMITTED = 2**63  # later than every SCN: nobody's snapshot sees it, but its own transaction does
+_MANY_VERSIONS = 16
+
+
+class Version:
+    """One state of a row: from `scn` on, or of the open transaction `tx`; `values` is None when the row is deleted."""
+
+    __slots__ = ("scn", "tx", "values")
+
+    def __init__(self, scn: int, values: Row | None, tx: Transaction | None) -> None:
+        self.scn, self.values, self.tx = scn, values, tx
+
+
+class Index:
+    """Key values to the rows that have or had them; whoever looks up checks the row itself."""
+
+    def __init__(self, name: str, columns: tuple[str, ...], unique: bool, object_id: int = 0) -> None:
+        self.name, self.columns, self.unique, self.object_id = name, columns, unique, object_id
+        self.positions: tuple[int, ...] = ()
+        self.entries: dict[tuple[Any, ...], set[int]] = {}
+
+    def key_of(self, values: Row) -> tuple[Any, ...] | None:
+        """None when all key columns are NULL (such rows are in no index) or, for a search, one is beyond the row."""
+        positions, stored = self.positions, len(values)
+        if len(positions) == 1:
+            at = positions[0]
+            return None if at >= stored or values[at] is None else (values[at],)
+        key = tuple([values[i] if i < stored else None for i in positions])
+        return None if all(part is None for part in key) else key
+
+    def add(self, values: Row, row: int) -> None:
+        key = self.key_of(values)
+        if key is not None:
+            self.entries.setdefault(key, set()).add(row)
+
+    def remove(self, values: Row, row: int) -> None:
+        key = self.key_of(values)
+        if key is not None and (rows := self.entries.get(key)) is not None:
+            rows.discard(row)
+            if not rows:
+                del self.entries[key]
+
+
+class TableStore:
+    """The segment of one table. `pad` is what columns added later show in rows that do not store them."""
+
+    def __init__(self, definition: TableDef, scn: int) -> None:
+        self.definition = definition
+        self.rows: dict[int, list[Version]] = {}
+        self.next_row = 0
+        self.freed: list[int] = []  # rows that were deleted, or whose insert was undone, if they are to be used again
+        self.indexes: list[Index] = []
+        self.locks: dict[int, Transaction] = {}  # SELECT .. FOR UPDATE
+        self.created_scn = scn
+        self.structure_scn = scn  # of the last structural DDL: no flashback beyond
+        self.pad: Row = ()
+        self.layout = Layout(definition, frozenset())
+        self.generation = 0
+        self.has_references = False
+        self.compiled_checks: tuple[tuple[str, Any], ...] | None = None
+
+    def refresh(self, database_wide: frozenset[str]) -> None:
+        """Derive anew what depends on the definition."""
+        self.layout = Layout(self.definition, database_wide)
+        self.generation += 1
+        self.has_references = any(c.kind == "R" and c.enabled for c in self.definition.constraints)
+        self.compiled_checks = None
+        for index in self.indexes:
+            index.positions = tuple(self.layout.position[name] for name in index.columns)
+        self.pad = self.pad + (None,) * (len(self.layout.names) - len(self.pad))
+
+    def reindex(self, index: Index) -> None:
+        index.entries.clear()
+        for row, versions in self.rows.items():
+            for version in versions:
+                if version.values is not None:
+                    index.add(self.padded(version.values), row)
+
+    def padded(self, values: Row) -> Row:
+        return values if len(values) == len(self.pad) else values + self.pad[len(values) :]
+
+    def stored(self, row: int, scn: int, tx: Transaction | None) -> Row | None:
+        """The values of `row` as the snapshot sees them, without padding."""
+        for version in reversed(self.rows.get(row, ())):
+            if version.scn <= scn or (tx is not None and version.tx is tx):
+                return version.values
+        return None
+
+    def visible(self, scn: int, tx: Transaction | None, rows: Iterable[int] | None = None) -> Iterator[tuple[int, Row]]:
+        """Row numbers with padded values, in the order of the segment."""
+        width, pad = len(self.pad), self.pad
+        chosen = self.rows.items() if rows is None else [(r, self.rows[r]) for r in sorted(rows) if r in self.rows]
+        for row, versions in chosen:
+            version = versions[-1]
+            if not (version.scn <= scn or (tx is not None and version.tx is tx)):
+                found = next((v for v in reversed(versions) if v.scn <= scn), None)
+                if found is None:
+                    continue
+                version = found
+            values = version.values
+            if values is not None:
+                yield row, values if len(values) == width else values + pad[len(values) :]
+
+    def take_freed(self, tx: Transaction) -> int | None:
+        """The row freed last whose place `tx` may take: gone for good, or by its own hand."""
+        for at in range(len(self.freed) - 1, -1, -1):
+            row = self.freed[at]
+            version = self.rows[row][-1] if row in self.rows else None
+            if self.owner_of(row) in (None, tx) and (version is None or version.values is None):
+                del self.freed[at]
+                return row
+        return None
+
+    def owner_of(self, row: int) -> Transaction | None:
+        """The open transaction that holds the row's lock."""
+        versions = self.rows.get(row)
+        if versions and versions[-1].tx is not None:
+            return versions[-1].tx
+        return self.locks.get(row) if self.locks else None
+
+    def last_scn(self, row: int) -> int:
+        return next((v.scn for v in reversed(self.rows.get(row, ())) if v.tx is None), 0)
+
+    def rewind(self, scn: int) -> None:
+        """Forget everything after `scn`; no transaction is open."""
+        for row, versions in list(self.rows.items()):
+            kept = [version for version in versions if version.scn <= scn]
+            if kept:
+                self.rows[row] = kept
+            else:
+                del self.rows[row]
+        for index in self.indexes:
+            self.reindex(index)
+        self.generation += 1
+
+    def trim(self, row: int, bound: int) -> None:
+        """Forget versions that no snapshot at or above `bound` sees."""
+        versions = self.rows[row]
+        if len(versions) < _MANY_VERSIONS:
+            return
+        keep = next((i for i in range(len(versions) - 1, -1, -1) if versions[i].scn <= bound), 0)
+        gone, kept = versions[:keep], versions[keep:]
+        if not gone:
+            return
+        self.rows[row] = kept
+        for index in self.indexes:
+            live = {index.key_of(self.padded(v.values)) for v in kept if v.values is not None}
+            for version in gone:
+                if version.values is not None and index.key_of(self.padded(version.values)) not in live:
+                    index.remove(self.padded(version.values), row)

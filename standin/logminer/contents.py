@@ -1,0 +1,247 @@
+"""V$LOGMNR_CONTENTS: its columns, and the stream of its rows for the LogMiner session of one database session.
+
+Every SELECT reads the files again from their first record; nothing but dropping rows is saved by the range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from standin.logminer.logs import read_log
+from standin.logminer.merge import merged
+from standin.logminer.mining import MiningRange, MissingLogs, by_thread, holes
+from standin.logminer.rows import MISSING_SCN, USER_DDL, RedoRows, Rendering
+from standin.redo_file import Op, RedoRecord, to_batch
+from standin.views.columns import columns_of
+
+COLUMNS = columns_of(
+    """
+    SCN NUMBER, START_SCN NUMBER, COMMIT_SCN NUMBER, TIMESTAMP DATE, START_TIMESTAMP DATE, COMMIT_TIMESTAMP DATE,
+    XIDUSN NUMBER, XIDSLT NUMBER, XIDSQN NUMBER, XID RAW(8), PXIDUSN NUMBER, PXIDSLT NUMBER, PXIDSQN NUMBER, PXID RAW(8),
+    TX_NAME VARCHAR2(256), OPERATION VARCHAR2(32), OPERATION_CODE NUMBER, ROLLBACK NUMBER, SEG_OWNER VARCHAR2(386),
+    SEG_NAME VARCHAR2(256), TABLE_NAME VARCHAR2(386), SEG_TYPE NUMBER, SEG_TYPE_NAME VARCHAR2(32), TABLE_SPACE VARCHAR2(32),
+    ROW_ID VARCHAR2(18), USERNAME VARCHAR2(384), OS_USERNAME VARCHAR2(4000), MACHINE_NAME VARCHAR2(4000),
+    AUDIT_SESSIONID NUMBER, SESSION# NUMBER, SERIAL# NUMBER, SESSION_INFO VARCHAR2(4000), THREAD# NUMBER, SEQUENCE# NUMBER,
+    RBASQN NUMBER, RBABLK NUMBER, RBABYTE NUMBER, UBAFIL NUMBER, UBABLK NUMBER, UBAREC NUMBER, UBASQN NUMBER,
+    ABS_FILE# NUMBER, REL_FILE# NUMBER, DATA_BLK# NUMBER, DATA_OBJ# NUMBER, DATA_OBJV# NUMBER, DATA_OBJD# NUMBER,
+    SQL_REDO VARCHAR2(4000), SQL_UNDO VARCHAR2(4000), RS_ID VARCHAR2(32), SSN NUMBER, CSF NUMBER, INFO VARCHAR2(64),
+    STATUS NUMBER, REDO_VALUE NUMBER, UNDO_VALUE NUMBER, SAFE_RESUME_SCN NUMBER, CSCN NUMBER, OBJECT_ID RAW(16),
+    EDITION_NAME VARCHAR2(386), CLIENT_ID VARCHAR2(64), SRC_CON_NAME VARCHAR2(386), SRC_CON_ID NUMBER, SRC_CON_UID NUMBER,
+    SRC_CON_DBID NUMBER, SRC_CON_GUID RAW(16), CON_ID NUMBER
+    """
+)
+OPERATIONS = {
+    Op.INTERNAL: "INTERNAL",
+    Op.INSERT: "INSERT",
+    Op.DELETE: "DELETE",
+    Op.UPDATE: "UPDATE",
+    Op.DDL: "DDL",
+    Op.START: "START",
+    Op.COMMIT: "COMMIT",
+    9: "SELECT_LOB_LOCATOR",
+    10: "LOB_WRITE",
+    11: "LOB_TRIM",
+    Op.SELECT_FOR_UPDATE: "SELECT_FOR_UPDATE",
+    27: "REPLICATION_MARKER",
+    29: "LOB_ERASE",
+    MISSING_SCN: "MISSING_SCN",
+    Op.ROLLBACK: "ROLLBACK",
+    68: "XML DOC BEGIN",
+    70: "XML DOC WRITE",
+    71: "XML DOC END",
+    91: "32K_BEGIN",
+    92: "32K_WRITE",
+    93: "32K_END",
+    Op.UNSUPPORTED: "UNSUPPORTED",
+}
+UNKNOWN_SQN = 2**32 - 1
+_NO_ROW_ID = "AAAAAAAAAAAAAAAAAA"
+_XID = np.dtype([("usn", "<u2"), ("slt", "<u2"), ("sqn", "<u4")])  # as a little-endian host packs it
+
+
+@dataclass(frozen=True, slots=True)
+class Viewpoint:
+    """Where the mining session stands: its container, and the containers' names where the source is told (from the root)."""
+
+    con_id: int
+    only_container: int | None  # inside a PDB: the only one whose rows are shown
+    container_names: dict[int, str]
+
+
+def read_contents(
+    mined: MiningRange, rendering: Rendering, viewpoint: Viewpoint, wanted: frozenset[str]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the range in redo order, with the wanted columns only (all when none is named)."""
+    names = [c.name for c in COLUMNS if not wanted or c.name in wanted]
+    for batch in merged(_thread_streams(mined)):
+        kept = batch.filter(_in_range(batch, mined, viewpoint.only_container))
+        if kept.num_rows == 0:
+            continue
+        rows = RedoRows(kept, rendering, redo="SQL_REDO" in names, undo="SQL_UNDO" in names)
+        if wanted & _FROM_START or not wanted or rendering.forgets_sequences:
+            _ = rows.begun
+        yield pa.RecordBatch.from_arrays([_column(name, rows, viewpoint) for name in names], names)
+
+
+def _thread_streams(mined: MiningRange) -> list[Iterator[pa.RecordBatch]]:
+    gaps = {(gap.thread, gap.last_sequence + 1): gap for gap in holes(mined.logs)}
+
+    def stream(thread: int, logs: list[Any]) -> Iterator[pa.RecordBatch]:
+        for log in logs:
+            if gap := gaps.get((thread, log.header.sequence)):
+                yield to_batch([_missing(gap)])
+            if log.header.next_scn > mined.start_scn and (mined.end_scn is None or log.header.first_scn <= mined.end_scn):
+                yield from read_log(log)
+
+    return [stream(thread, logs) for thread, logs in by_thread(mined.logs).items()]
+
+
+def _missing(gap: MissingLogs) -> RedoRecord:
+    return RedoRecord(
+        scn=gap.first_scn,
+        op=MISSING_SCN,
+        xid=(0, 0, 0),
+        thread=gap.thread,
+        sequence=gap.first_sequence,
+        info=f"Missing SCN {gap.first_scn} - {gap.next_scn}",
+        at=datetime(1988, 1, 1),
+    )
+
+
+def _in_range(batch: pa.RecordBatch, mined: MiningRange, only_container: int | None) -> pa.Array:
+    scn = batch.column("scn")
+    mask = pc.greater_equal(scn, mined.start_scn)
+    if mined.end_scn is not None:
+        mask = pc.and_(mask, pc.less_equal(scn, mined.end_scn))
+    # A hole that reaches into the range is told even where it began below.
+    mask = pc.or_(mask, pc.equal(batch.column("op"), MISSING_SCN))
+    if only_container is not None:
+        mask = pc.and_(mask, pc.is_in(batch.column("con_id"), pa.array([only_container, 0], pa.int32())))
+    return mask
+
+
+def _sqn(rows: RedoRows, part: str) -> pa.Array:
+    column = rows.batch.column(part)
+    return (
+        pc.if_else(rows.forgotten, pa.scalar(UNKNOWN_SQN, column.type), column) if rows.rendering.forgets_sequences else column
+    )
+
+
+def _packed_xid(rows: RedoRows, usn: str, slt: str, sqn: str) -> pa.Array:
+    packed = np.empty(rows.batch.num_rows, _XID)
+    packed["usn"], packed["slt"] = rows.batch.column(usn).to_numpy(), rows.batch.column(slt).to_numpy()
+    packed["sqn"] = _sqn(rows, sqn).to_numpy()
+    raw = pa.Array.from_buffers(pa.binary(8), len(packed), [None, pa.py_buffer(packed.tobytes())])
+    return rows.take(raw.cast(pa.binary()))
+
+
+def _seg_name(rows: RedoRows) -> pa.Array:
+    return rows.of_table(lambda t: t.table.name, pa.string(), [name or None for name in rows.values("object_name")])
+
+
+def _status(rows: RedoRows) -> pa.Array:
+    values = [
+        1291 if op == MISSING_SCN else 2 if op == Op.UNSUPPORTED else table.table.status if table is not None else 0
+        for op, table in zip(rows.ops, rows.tables, strict=True)
+    ]
+    return rows.mapped(pa.int64(), values)
+
+
+def _info(rows: RedoRows) -> pa.Array:
+    values = [
+        info or (table.table.info if table is not None else USER_DDL if op == Op.DDL else None)
+        for op, table, info in zip(rows.values("op"), rows.tables, rows.values("info"), strict=True)
+    ]
+    return rows.mapped(pa.string(), values)
+
+
+def _rs_id(rows: RedoRows) -> pa.Array:
+    parts = zip(rows.values("sequence"), rows.values("block"), rows.values("offset"), strict=True)
+    return rows.mapped(pa.string(), [f" 0x{s:06x}.{b:08x}.{o:04x} " for s, b, o in parts])
+
+
+def _start_scn(rows: RedoRows) -> pa.Array:
+    told = zip(rows.values("op"), rows.values("start_scn"), rows.begun, strict=True)
+    return rows.mapped(pa.int64(), [scn if known and scn and op in _FRAME else None for op, scn, known in told])
+
+
+def _username(rows: RedoRows) -> pa.Array:
+    told = zip(rows.values("user"), rows.begun, strict=True)
+    return rows.mapped(pa.string(), [user if known and user else "UNKNOWN" for user, known in told])
+
+
+def _row_id(rows: RedoRows) -> pa.Array:
+    return rows.mapped(pa.string(), [row_id or _NO_ROW_ID for row_id in rows.values("row_id")])
+
+
+def _in_table(value: Any, kind: pa.DataType, other: Any) -> Callable[[RedoRows], pa.Array]:
+    return lambda rows: rows.of_table(lambda _: value, kind, [other] * rows.batch.num_rows)
+
+
+def _recorded(name: str, kind: pa.DataType | None = None) -> Callable[[RedoRows], pa.Array]:
+    return lambda rows: rows.column(name) if kind is None else rows.column(name).cast(kind)
+
+
+_FRAME = frozenset({Op.START, Op.COMMIT, Op.ROLLBACK})
+_FROM_START = frozenset({"START_SCN", "USERNAME"})
+_INT = pa.int64()
+_PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
+    "SCN": _recorded("scn"),
+    "START_SCN": _start_scn,
+    "TIMESTAMP": _recorded("at"),
+    "XIDUSN": _recorded("usn", _INT),
+    "XIDSLT": _recorded("slt", _INT),
+    "XIDSQN": lambda rows: rows.take(_sqn(rows, "sqn")),
+    "XID": lambda rows: _packed_xid(rows, "usn", "slt", "sqn"),
+    "PXIDUSN": _recorded("pusn", _INT),
+    "PXIDSLT": _recorded("pslt", _INT),
+    "PXIDSQN": lambda rows: rows.take(_sqn(rows, "psqn")),
+    "PXID": lambda rows: _packed_xid(rows, "pusn", "pslt", "psqn"),
+    "OPERATION": lambda rows: rows.mapped(pa.string(), [OPERATIONS[op] for op in rows.ops]),
+    "OPERATION_CODE": lambda rows: rows.mapped(_INT, rows.ops),
+    "ROLLBACK": _recorded("rollback", _INT),
+    "SEG_OWNER": lambda rows: rows.of_table(lambda t: t.table.owner, pa.string(), [o or None for o in rows.values("owner")]),
+    "SEG_NAME": _seg_name,
+    "TABLE_NAME": _seg_name,
+    "SEG_TYPE": _in_table(2, _INT, 0),
+    "SEG_TYPE_NAME": _in_table("TABLE", pa.string(), None),
+    "TABLE_SPACE": _in_table("USERS", pa.string(), None),
+    "ROW_ID": _row_id,
+    "USERNAME": _username,
+    "THREAD#": _recorded("thread", _INT),
+    "SEQUENCE#": lambda rows: rows.mapped(_INT, [1] * rows.batch.num_rows),
+    "RBASQN": _recorded("sequence"),
+    "RBABLK": _recorded("block"),
+    "RBABYTE": _recorded("offset", _INT),
+    "DATA_OBJ#": _recorded("object_id"),
+    "DATA_OBJV#": _recorded("object_version"),
+    "DATA_OBJD#": _recorded("data_object_id"),
+    "SQL_REDO": lambda rows: rows.redo,
+    "SQL_UNDO": lambda rows: rows.undo,
+    "RS_ID": _rs_id,
+    "SSN": _recorded("ssn"),
+    "CSF": lambda rows: rows.csf,
+    "INFO": _info,
+    "STATUS": _status,
+}
+_ABSENT = {"NUMBER": pa.int64(), "DATE": pa.timestamp("s"), "RAW": pa.binary()}
+
+
+def _column(name: str, rows: RedoRows, viewpoint: Viewpoint) -> pa.Array:
+    if name == "CON_ID":
+        return rows.mapped(_INT, [viewpoint.con_id] * rows.batch.num_rows)
+    if name == "SRC_CON_ID":
+        return rows.column("con_id").cast(_INT)
+    if name == "SRC_CON_NAME":
+        return rows.mapped(pa.string(), [viewpoint.container_names.get(con) for con in rows.values("con_id")])
+    if name in _PRODUCERS:
+        return _PRODUCERS[name](rows)
+    kind = next(c.type for c in COLUMNS if c.name == name)
+    return pa.nulls(rows.num_rows, _ABSENT.get(kind, pa.string()))

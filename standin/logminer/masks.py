@@ -1,0 +1,125 @@
+"""Oracle's date format masks, compiled to one formatting function each. What a mask holds beyond the common
+elements is refused (ORA-01821), never guessed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from standin.interface import OraError
+
+MONTHS = (
+    "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A DATE or TIMESTAMP by its fields; the year is negative before Christ, the offset is in minutes."""
+
+    year: int
+    month: int
+    day: int
+    hour: int = 0
+    minute: int = 0
+    second: int = 0
+    nanosecond: int = 0
+    offset: int = 0
+
+
+Field = Callable[[Moment], str]
+
+
+def _clock12(m: Moment) -> str:
+    return f"{m.hour % 12 or 12:02d}"
+
+
+def _offset_hours(m: Moment) -> str:
+    return f"{'-' if m.offset < 0 else '+'}{abs(m.offset) // 60:02d}"
+
+
+def _offset_minutes(m: Moment) -> str:
+    return f"{abs(m.offset) % 60:02d}"
+
+
+def _meridian(m: Moment) -> str:
+    return "AM" if m.hour < 12 else "PM"
+
+
+def _fraction(digits: int) -> Field:
+    return lambda m: f"{m.nanosecond:09d}"[:digits]
+
+
+# Longest first, so that MONTH is not read as MON and TH.
+FIELDS: dict[str, Field] = {
+    "SYYYY": lambda m: f"{'-' if m.year < 0 else ' '}{abs(m.year):04d}",
+    "MONTH": lambda m: MONTHS[m.month - 1].ljust(9),
+    "SSSSS": lambda m: f"{m.hour * 3600 + m.minute * 60 + m.second:05d}",
+    "YYYY": lambda m: f"{abs(m.year):04d}",
+    "RRRR": lambda m: f"{abs(m.year):04d}",
+    "HH24": lambda m: f"{m.hour:02d}",
+    "HH12": _clock12,
+    "A.M.": lambda m: f"{_meridian(m)[0]}.M.",
+    "P.M.": lambda m: f"{_meridian(m)[0]}.M.",
+    "B.C.": lambda m: "B.C." if m.year < 0 else "A.D.",
+    "A.D.": lambda m: "B.C." if m.year < 0 else "A.D.",
+    "MON": lambda m: MONTHS[m.month - 1][:3],
+    "TZH": _offset_hours,
+    "TZM": _offset_minutes,
+    "TZR": lambda m: f"{_offset_hours(m)}:{_offset_minutes(m)}",
+    "YYY": lambda m: f"{abs(m.year) % 1000:03d}",
+    "YY": lambda m: f"{abs(m.year) % 100:02d}",
+    "RR": lambda m: f"{abs(m.year) % 100:02d}",
+    "MM": lambda m: f"{m.month:02d}",
+    "DD": lambda m: f"{m.day:02d}",
+    "HH": _clock12,
+    "MI": lambda m: f"{m.minute:02d}",
+    "SS": lambda m: f"{m.second:02d}",
+    "AM": _meridian,
+    "PM": _meridian,
+    "BC": lambda m: "BC" if m.year < 0 else "AD",
+    "AD": lambda m: "BC" if m.year < 0 else "AD",
+}
+_SCANNER = re.compile(
+    r'"(?P<quoted>[^"]*)"|FF(?P<digits>[1-9]?)|(?P<name>'
+    + "|".join(re.escape(n) for n in FIELDS)
+    + r")|(?P<mark>[-/,.;: ]|[Xx]|T)",
+    re.IGNORECASE,
+)
+_WORDS = frozenset({"MONTH", "MON"})
+
+
+def _cased(field: Field, spelled: str) -> Field:
+    """`Mon` gives Mar, `mon` mar and `MON` MAR, as Oracle follows the first two letters of the mask."""
+    if spelled[:2].isupper():
+        return field
+    return (lambda m: field(m).capitalize()) if spelled[0].isupper() else (lambda m: field(m).lower())
+
+
+def _constant(text: str) -> Field:
+    return lambda _: text
+
+
+@lru_cache(maxsize=256)
+def compile_mask(mask: str, radix: str = ".", fraction_digits: int = 6) -> Callable[[Moment], str]:
+    """`fraction_digits` is what a bare FF prints: the column's precision."""
+    fields: list[Field] = []
+    at = 0
+    while at < len(mask):
+        found = _SCANNER.match(mask, at)
+        if found is None:
+            raise OraError(1821, f"date format not recognized: {mask}")
+        at = found.end()
+        if (quoted := found["quoted"]) is not None:
+            fields.append(_constant(quoted))
+        elif (name := found["name"]) is not None:
+            field = FIELDS[name.upper()]
+            fields.append(_cased(field, name) if name.upper() in _WORDS else field)
+        elif (mark := found["mark"]) is not None:
+            fields.append(_constant(radix if mark in "Xx" else mark))
+        else:
+            fields.append(_fraction(int(found["digits"] or fraction_digits)))
+    parts = tuple(fields)
+    return lambda m: "".join([part(m) for part in parts])

@@ -1,0 +1,125 @@
+"""The LogMiner session of one database session: its list of logs and the range it was started with.
+
+Adding, removing, starting and ending, with the errors Oracle gives for each wrong order (facts/LOGMINER.md 2, 9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from standin.interface import OraError
+from standin.logminer.logs import MinedLog, open_log
+from standin.logminer.options import ADDFILE, NEW, REMOVEFILE, StartOption
+from standin.model import DatabaseState
+
+
+@dataclass(frozen=True, slots=True)
+class MissingLogs:
+    """A hole between two added logs of a thread."""
+
+    thread: int
+    first_sequence: int
+    last_sequence: int
+    first_scn: int
+    next_scn: int
+
+    @property
+    def title(self) -> str:
+        sequences = f"{self.first_sequence} to {self.last_sequence}"
+        return f"Missing log file(s) for thread number {self.thread}, sequence number(s) {sequences}"
+
+
+@dataclass(frozen=True, slots=True)
+class MiningRange:
+    """What START_LOGMNR was told; `end_scn` is inclusive, None means to the end of the redo."""
+
+    start_scn: int
+    end_scn: int | None
+    options: StartOption
+    logs: tuple[MinedLog, ...]
+
+
+@dataclass(slots=True)
+class Mining:
+    """Nothing of it outlives the session; DBMS_LOGMNR calls of other sessions do not see it."""
+
+    logs: list[MinedLog] = field(default_factory=list)
+    started: MiningRange | None = None
+    fetching: int = 0  # cursors on V$LOGMNR_CONTENTS that are not at their end
+
+    def add(self, name: str, options: int, state: DatabaseState) -> None:
+        if options == REMOVEFILE:
+            self.remove(name)
+            return
+        if options not in (NEW, ADDFILE):
+            raise OraError(1283, "Options parameter specified is invalid")
+        if options == NEW:
+            log = open_log(name, state)
+            self.logs, self.started, self.fetching = [], None, 0
+        else:
+            self._check_idle()
+            log = open_log(name, state)
+        self._check_fits(log, state)
+        self.logs.append(log)
+
+    def remove(self, name: str) -> None:
+        self._check_idle()
+        if not any(log.name == name for log in self.logs):
+            raise OraError(1290, f"cannot remove unlisted logfile {name}")
+        self.logs = [log for log in self.logs if log.name != name]
+
+    def start(self, start_scn: int, end_scn: int, options: StartOption, logs: list[MinedLog]) -> None:
+        """`end_scn` 0 is the end of the redo. A start that no log holds is ORA-01291, as is an end beyond the last log."""
+        if not logs:
+            raise OraError(1292, "no log file has been specified for the current LogMiner session")
+        if start_scn < 0 or end_scn < 0 or (end_scn and end_scn < start_scn):
+            raise OraError(1281, "invalid SCN range specified")
+        if start_scn and not any(log.holds(start_scn) for log in logs):
+            raise OraError(1291, "missing log file")
+        if end_scn and end_scn > max(log.header.next_scn for log in logs):
+            raise OraError(1291, "missing log file")
+        first = start_scn or min(log.header.first_scn for log in logs)
+        self.started = MiningRange(first, end_scn or None, options, tuple(logs))
+
+    def end(self) -> None:
+        if self.started is None:
+            raise OraError(1307, "no LogMiner session is currently active")
+        self.logs, self.started, self.fetching = [], None, 0
+
+    def required(self) -> MiningRange:
+        if self.started is None:
+            raise OraError(1306, "dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents")
+        return self.started
+
+    def _check_idle(self) -> None:
+        if self.fetching:
+            raise OraError(1315, "Log file has been added or removed during select")
+
+    def _check_fits(self, log: MinedLog, state: DatabaseState) -> None:
+        if any(other.name == log.name or other.place == log.place for other in self.logs):
+            raise OraError(1289, f"cannot add duplicate logfile {log.name}")
+        if log.header.dbid != (self.logs[0].header.dbid if self.logs else state.dbid):
+            raise OraError(1324, f"cannot add file {log.name} due to DB_ID mismatch")
+        if self.logs and self.logs[0].header.resetlogs_id != log.header.resetlogs_id:
+            raise OraError(1287, f"file {log.name} is from a different database incarnation")
+
+
+def by_thread(logs: tuple[MinedLog, ...] | list[MinedLog]) -> dict[int, list[MinedLog]]:
+    """The logs of each thread in sequence order."""
+    threads: dict[int, list[MinedLog]] = {}
+    for log in sorted(logs, key=lambda log: (log.header.thread, log.header.sequence)):
+        threads.setdefault(log.header.thread, []).append(log)
+    return threads
+
+
+def holes(logs: tuple[MinedLog, ...] | list[MinedLog]) -> list[MissingLogs]:
+    """The sequences that lack between the added logs of each thread."""
+    found = []
+    for thread, chain in by_thread(logs).items():
+        for a, b in pairwise(chain):
+            if b.header.sequence != a.header.sequence + 1:
+                found.append(
+                    MissingLogs(thread, a.header.sequence + 1, b.header.sequence - 1, a.header.next_scn, b.header.first_scn)
+                )
+    return found

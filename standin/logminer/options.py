@@ -1,0 +1,51 @@
+"""The constants of DBMS_LOGMNR and which combinations START_LOGMNR accepts (facts/LOGMINER.md 2.2)."""
+
+from __future__ import annotations
+
+from enum import IntFlag
+
+from standin.interface import OraError
+
+NEW, REMOVEFILE, ADDFILE = 1, 2, 3
+
+
+class StartOption(IntFlag):
+    NO_DICT_RESET_ONSELECT = 1
+    COMMITTED_DATA_ONLY = 2
+    SKIP_CORRUPTION = 4
+    DDL_DICT_TRACKING = 8
+    DICT_FROM_ONLINE_CATALOG = 16
+    DICT_FROM_REDO_LOGS = 32
+    NO_SQL_DELIMITER = 64
+    PRINT_PRETTY_SQL = 512
+    CONTINUOUS_MINE = 1024
+    NO_ROWID_IN_STMT = 2048
+    STRING_LITERALS_IN_STMT = 4096
+
+
+CONSTANTS: dict[str, int] = {"NEW": NEW, "REMOVEFILE": REMOVEFILE, "ADDFILE": ADDFILE} | {
+    option.name: int(option) for option in StartOption if option.name is not None
+}
+_NOT_MODELLED = (StartOption.COMMITTED_DATA_ONLY, StartOption.SKIP_CORRUPTION, StartOption.PRINT_PRETTY_SQL)
+_ALL = StartOption(sum(StartOption))
+
+
+def check_options(options: int, release: int) -> StartOption:
+    """`release` is the database's major version: mining without a dictionary ended with 23ai, CONTINUOUS_MINE with 19c."""
+    if options < 0 or options & ~int(_ALL):
+        raise OraError(1283, "Options parameter specified is invalid")
+    chosen = StartOption(options)
+    if StartOption.CONTINUOUS_MINE in chosen:
+        raise OraError(44609, "CONTINUOUS_MINE is desupported for use with DBMS_LOGMNR.START_LOGMNR.")
+    online, in_redo = StartOption.DICT_FROM_ONLINE_CATALOG in chosen, StartOption.DICT_FROM_REDO_LOGS in chosen
+    if online and (in_redo or StartOption.DDL_DICT_TRACKING in chosen):
+        raise OraError(1298, "conflicting dictionary option")
+    if in_redo:
+        # No DBMS_LOGMNR_D.BUILD is modelled, so no log ever holds a dictionary.
+        raise OraError(1371, "Complete LogMiner dictionary not found")
+    if not online and release >= 23:
+        raise OraError(44613, "A LogMiner dictionary option is required: DICT_FROM_REDO_LOGS or DICT_FROM_ONLINE_CATALOG")
+    for option in _NOT_MODELLED:
+        if option in chosen:
+            raise OraError(3001, f"unimplemented feature: DBMS_LOGMNR.{option.name}")
+    return chosen

@@ -1,0 +1,194 @@
+"""One batch of redo records as rows of V$LOGMNR_CONTENTS: which table each is of, its statements, its pieces.
+
+Only what the statement asks for is computed; an answer's columns are in `contents`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from standin.logminer.dictionary import ResolvedTable
+from standin.logminer.pieces import cut
+from standin.logminer.statements import Layout, TableText
+from standin.redo_file import Op, unpack
+
+MISSING_SCN = 34
+USER_DDL = "USER DDL (PlSql=0 RecDep=0)"
+# Text longer than a piece needs a record of some length; shorter ones need not be written to know that they fit.
+_ONE_PIECE_BYTES = 400
+_BARE_TEXTS = {Op.START: "set transaction read write", Op.COMMIT: "commit", Op.ROLLBACK: "rollback"}
+
+
+class Catalog(Protocol):
+    def resolve(self, con_id: int, object_id: int, object_version: int) -> ResolvedTable: ...
+
+
+@dataclass(slots=True)
+class Rendering:
+    """What holds for a whole SELECT: dictionary, layout, prepared tables, and the transactions whose START was read."""
+
+    catalog: Catalog
+    layout: Layout
+    tables: dict[tuple[int, int, int], TableText] = field(default_factory=dict)
+    started: set[tuple[int, int, int, int]] = field(default_factory=set)
+    forgets_sequences: bool = False
+
+    def table(self, con_id: int, object_id: int, object_version: int) -> TableText:
+        key = (con_id, object_id, object_version)
+        text = self.tables.get(key)
+        if text is None:
+            text = self.tables[key] = TableText(self.catalog.resolve(*key), self.layout)
+        return text
+
+
+class RedoRows:
+    """The batch's records, cut into rows. `take` spreads a record's value over its continuation rows."""
+
+    def __init__(self, batch: pa.RecordBatch, rendering: Rendering, *, redo: bool, undo: bool) -> None:
+        self.batch, self.rendering = batch, rendering
+        self._undo_wanted = undo
+        self._pieces = self._cut(self._redo_texts if redo else self._long_texts(), self._undo_texts if undo else None)
+
+    def values(self, name: str) -> list[Any]:
+        values: list[Any] = self.batch.column(name).to_pylist()
+        return values
+
+    @cached_property
+    def ops(self) -> list[int]:
+        """Operation codes; rows of a table with a type that LogMiner does not support become 255."""
+        return [
+            int(Op.UNSUPPORTED) if table is not None and table.is_unsupported else op
+            for op, table in zip(self.values("op"), self.tables, strict=True)
+        ]
+
+    @cached_property
+    def tables(self) -> list[TableText | None]:
+        find = self.rendering.table
+        keys = zip(
+            self.values("op"), self.values("con_id"), self.values("object_id"), self.values("object_version"), strict=True
+        )
+        return [find(con, obj, version) if op in _TABLE_OPS else None for op, con, obj, version in keys]
+
+    @cached_property
+    def _redo_texts(self) -> list[str | None]:
+        return self._texts(None)
+
+    def _long_texts(self) -> list[str | None]:
+        """The texts of records long enough to need a continuation, None for the others."""
+        batch = self.batch
+        size = pc.add(pc.binary_length(batch.column("before")), pc.binary_length(batch.column("after")))
+        long = pc.or_(pc.greater(size, _ONE_PIECE_BYTES), pc.greater(pc.binary_length(batch.column("sql")), 900))
+        return self._texts(long.to_pylist()) if pc.any(long).as_py() else [None] * batch.num_rows
+
+    def _texts(self, only: list[bool] | None) -> list[str | None]:
+        delimiter = self.rendering.layout.delimiter
+        texts: list[str | None] = []
+        rows = zip(
+            self.ops, self.tables, self.values("rollback"), self.values("before"), self.values("after"), self.values("row_id"),
+            self.values("sql"), strict=True,
+        )  # fmt: skip
+        for number, (op, table, rollback, before, after, row_id, sql) in enumerate(rows):
+            if only is not None and not only[number]:
+                texts.append(None)
+            elif op == Op.UNSUPPORTED:
+                texts.append("Unsupported")
+            elif table is not None:
+                texts.append(table.redo(op, unpack(before), unpack(after), row_id, rollback=rollback))
+            elif op == Op.DDL:
+                texts.append(sql.rstrip().removesuffix(";") + delimiter)
+            else:
+                bare = _BARE_TEXTS.get(op)
+                texts.append(None if bare is None else bare + delimiter)
+        return texts
+
+    @cached_property
+    def _undo_texts(self) -> list[str | None]:
+        packed = zip(self.values("rollback"), self.values("before"), self.values("after"), self.values("row_id"), strict=True)
+        return [
+            None
+            if table is None or op == Op.UNSUPPORTED
+            else table.undo(op, unpack(before), unpack(after), row_id, rollback=rollback)
+            for op, table, (rollback, before, after, row_id) in zip(self.ops, self.tables, packed, strict=True)
+        ]
+
+    def _cut(self, redo: list[str | None], undo: list[str | None] | None) -> _Pieces | None:
+        """None when every record is one row."""
+        undos = undo if undo is not None else [None] * len(redo)
+        long = [n for n, texts in enumerate(zip(redo, undos, strict=True)) if any(t and len(t) > 1000 for t in texts)]
+        if not long:
+            return None
+        pieces = _Pieces()
+        for number, (a, b) in enumerate(zip(redo, undos, strict=True)):
+            pieces.add(number, [*cut(a)] if a else [None], [*cut(b)] if b else [None])
+        return pieces
+
+    def take(self, column: pa.Array) -> pa.Array:
+        return column if self._pieces is None else column.take(pa.array(self._pieces.records, pa.int64()))
+
+    def column(self, name: str) -> pa.Array:
+        return self.take(self.batch.column(name))
+
+    def mapped(self, kind: pa.DataType, values: list[Any]) -> pa.Array:
+        return self.take(pa.array(values, kind))
+
+    def of_table(self, read: Callable[[TableText], Any], kind: pa.DataType, other: list[Any]) -> pa.Array:
+        """A value of each row's table, or that of `other` where the row is of none."""
+        values = [default if table is None else read(table) for table, default in zip(self.tables, other, strict=True)]
+        return self.mapped(kind, values)
+
+    @property
+    def redo(self) -> pa.Array:
+        return pa.array(self._redo_texts if self._pieces is None else self._pieces.redo, pa.string())
+
+    @property
+    def undo(self) -> pa.Array:
+        return pa.array(self._undo_texts if self._pieces is None else self._pieces.undo, pa.string())
+
+    @property
+    def csf(self) -> pa.Array:
+        return pa.array([0] * self.batch.num_rows if self._pieces is None else self._pieces.csf, pa.int64())
+
+    @property
+    def num_rows(self) -> int:
+        return self.batch.num_rows if self._pieces is None else len(self._pieces.records)
+
+    @cached_property
+    def begun(self) -> list[bool]:
+        """Whether each row's transaction began within what was read: only then are its user and START_SCN known."""
+        started, known = self.rendering.started, []
+        xids = zip(self.values("con_id"), self.values("usn"), self.values("slt"), self.values("sqn"), strict=True)
+        for op, key in zip(self.values("op"), xids, strict=True):
+            if op == Op.START:
+                started.add(key)
+            known.append(key in started)
+        return known
+
+    @cached_property
+    def forgotten(self) -> pa.Array:
+        """Which rows' transactions LogMiner knows by undo segment and slot only."""
+        undone = pc.or_(self.batch.column("rollback"), pc.equal(self.batch.column("op"), int(Op.ROLLBACK)))
+        return pc.and_not(undone, pa.array(self.begun, pa.bool_()))
+
+
+_TABLE_OPS = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE, Op.SELECT_FOR_UPDATE, Op.UNSUPPORTED})
+
+
+@dataclass(slots=True)
+class _Pieces:
+    records: list[int] = field(default_factory=list)
+    redo: list[str | None] = field(default_factory=list)
+    undo: list[str | None] = field(default_factory=list)
+    csf: list[int] = field(default_factory=list)
+
+    def add(self, record: int, redo: list[str | None], undo: list[str | None]) -> None:
+        count = max(len(redo), len(undo))
+        self.records += [record] * count
+        self.redo += redo + [None] * (count - len(redo))
+        self.undo += undo + [None] * (count - len(undo))
+        self.csf += [1] * (count - 1) + [0]

@@ -1,0 +1,125 @@
+"""The layout of SQL_REDO and SQL_UNDO for one table (facts/LOGMINER.md 5.1-5.3), from unpacked redo values.
+
+Statements of one table repeat their columns, so each set of columns is prepared once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from standin.logminer.dictionary import ResolvedTable
+from standin.logminer.literals import WHOLE_ROW_UNSUPPORTED, Literal, Nls, hexraw, literal_of
+from standin.redo_file import Op
+
+Values = dict[int, bytes | None]
+
+_LOBS = frozenset({"CLOB", "NCLOB", "BLOB"})
+_DML = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE})
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What shapes a text beside its values: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, and the NLS settings."""
+
+    nls: Nls
+    delimiter: str = ";"
+    rowid: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    equals: str
+    is_null: str
+    literal: Literal
+    is_lob: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """One set of columns in segment order, and where in the record's order each stands."""
+
+    names: str
+    columns: tuple[_Column, ...]
+    in_order: bool
+
+
+class TableText:
+    """Writes the statements of one table as one dictionary version shows it."""
+
+    def __init__(self, table: ResolvedTable, layout: Layout) -> None:
+        self.table = table
+        self._layout = layout
+        self._target = f'"{table.owner}"."{table.name}"'
+        self._columns: dict[int, _Column] = {}
+        self._names: dict[int, str] = {}
+        self._shapes: dict[tuple[int, ...], _Shape] = {}
+        self.is_unsupported = any(kind.name in WHOLE_ROW_UNSUPPORTED for _, kind in table.columns.values())
+
+    def redo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str:
+        end = self._layout.delimiter
+        if op == Op.INSERT:
+            return self._insert(after) + end
+        if op == Op.DELETE:
+            if rollback:
+                # The undo of an INSERT names its row by ROWID alone, whatever NO_ROWID_IN_STMT says.
+                return f"delete from {self._target} where ROWID = '{row_id}'{end}"
+            return f"delete from {self._target}{self._where(before, row_id)}{end}"
+        if op == Op.UPDATE:
+            return f"update {self._target} set {self._set(after)}{self._where(before, row_id)}{end}"
+        if op == Op.SELECT_FOR_UPDATE:
+            return f"select * from {self._target}{self._where(before, row_id)} for update{end}"
+        raise ValueError(f"no statement for operation {op}")
+
+    def undo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str | None:
+        """NULL for rows of a rollback and for what is no DML."""
+        end = self._layout.delimiter
+        if rollback or op not in _DML:
+            return None
+        if op == Op.INSERT:
+            return f"delete from {self._target}{self._where(after, row_id)}{end}"
+        if op == Op.DELETE:
+            return self._insert(before) + end
+        old = {number: before.get(number) for number in after}
+        return f"update {self._target} set {self._set(old)}{self._where({**before, **after}, row_id)}{end}"
+
+    def _insert(self, values: Values) -> str:
+        shape, items = self._shaped(values)
+        row = ",".join(["NULL" if v is None else c.literal(v) for c, v in zip(shape.columns, items, strict=True)])
+        return f"insert into {self._target}({shape.names}) values ({row})"
+
+    def _set(self, values: Values) -> str:
+        shape, items = self._shaped(values)
+        parts = [c.equals + ("NULL" if v is None else c.literal(v)) for c, v in zip(shape.columns, items, strict=True)]
+        return ", ".join(parts)
+
+    def _where(self, values: Values, row_id: str) -> str:
+        shape, items = self._shaped(values)
+        parts = [
+            c.is_null if v is None else c.equals + c.literal(v)
+            for c, v in zip(shape.columns, items, strict=True)
+            if not c.is_lob  # LOBs are in no supplemental log group
+        ]
+        if self._layout.rowid and row_id:
+            parts.append(f"ROWID = '{row_id}'")
+        return " where " + " and ".join(parts) if parts else ""
+
+    def _shaped(self, values: Values) -> tuple[_Shape, list[bytes | None]]:
+        numbers = tuple(values)
+        shape = self._shapes.get(numbers)
+        if shape is None:
+            ordered = sorted(numbers)
+            columns = tuple(self._column(n) for n in ordered)
+            names = ",".join(f'"{self._names[n]}"' for n in ordered)
+            shape = self._shapes[numbers] = _Shape(names, columns, tuple(ordered) == numbers)
+        return shape, list(values.values()) if shape.in_order else [values[n] for n in sorted(numbers)]
+
+    def _column(self, number: int) -> _Column:
+        if number not in self._columns:
+            if number in self.table.columns:
+                name, kind = self.table.columns[number]
+                literal, is_lob = literal_of(kind, self._layout.nls), kind.name in _LOBS
+            else:
+                name, literal, is_lob = f"COL {number}", hexraw, False
+            self._names[number] = name
+            self._columns[number] = _Column(f'"{name}" = ', f'"{name}" IS NULL', literal, is_lob)
+        return self._columns[number]

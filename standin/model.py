@@ -1,0 +1,252 @@
+"""The state of the stand-in's database as plain objects: containers, users, tables, redo threads, logs, incarnations.
+
+Behaviour lives beside it: storage and SQL, transactions, the redo writer and the archiver change this state;
+the V$ and dictionary views and LogMiner only read it (and the log files on disk).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from standin.redo_file import RedoRecord
+
+ROOT, PDB = 1, 3  # CON_ID of CDB$ROOT and of the one pluggable database (2 is PDB$SEED)
+
+
+@dataclass(slots=True)
+class User:
+    name: str
+    password: str
+    con_id: int  # ROOT for common users (C##..), who exist in every container
+    privileges: set[str] = field(
+        default_factory=set
+    )  # system privileges and roles, upper case: "LOGMINING", "SELECT_CATALOG_ROLE"
+    grants: set[tuple[str, str]] = field(
+        default_factory=set
+    )  # ("SELECT", "V_$DATABASE"), ("SELECT", "SHOP.ORDERS"), ("EXECUTE", "DBMS_LOGMNR")
+    container_data: bool = False  # CONTAINER_DATA=ALL: sees other containers' rows from the root
+
+    @property
+    def is_common(self) -> bool:
+        return self.name.startswith("C##") or self.name in ("SYS", "SYSTEM")
+
+
+@dataclass(frozen=True, slots=True)
+class SqlType:
+    """As ALL_TAB_COLS tells it. NUMBER without precision has precision and scale None; TIMESTAMP(p) has scale p."""
+
+    name: str  # NUMBER VARCHAR2 CHAR DATE TIMESTAMP RAW CLOB BLOB FLOAT BINARY_DOUBLE NVARCHAR2 "TIMESTAMP WITH TIME ZONE" ...
+    length: int = 22  # DATA_LENGTH in bytes
+    chars: int = 0
+    precision: int | None = None
+    scale: int | None = None
+
+
+@dataclass(slots=True)
+class TableColumn:
+    name: str
+    type: SqlType
+    segment_id: int  # SEGMENT_COLUMN_ID; Oracle renumbers on DROP COLUMN
+    nullable: bool = True
+    default: str | None = None  # text, as DATA_DEFAULT shows it
+    hidden: bool = False
+    stored_default: bytes | None = None  # ADD COLUMN .. DEFAULT: what rows from before show, without being rewritten
+
+
+@dataclass(slots=True)
+class Constraint:
+    name: str
+    kind: str  # P, U, R, C
+    columns: list[str]
+    enabled: bool = True
+    references: tuple[str, str] | None = None
+    check: str | None = None
+
+
+@dataclass(slots=True)
+class LogGroup:
+    name: str
+    kind: str  # "ALL COLUMN LOGGING", "PRIMARY KEY LOGGING", "UNIQUE KEY LOGGING", "USER LOG GROUP"
+    columns: list[str] = field(default_factory=list)
+    always: bool = True
+
+
+@dataclass(slots=True)
+class TableDef:
+    owner: str
+    name: str
+    con_id: int
+    object_id: int
+    data_object_id: int
+    object_version: int
+    columns: list[TableColumn]
+    constraints: list[Constraint] = field(default_factory=list)
+    log_groups: list[LogGroup] = field(default_factory=list)
+    created: datetime = datetime(2026, 1, 1)
+    last_ddl: datetime = datetime(2026, 1, 1)
+
+    def column(self, name: str) -> TableColumn | None:
+        return next((c for c in self.columns if c.name == name), None)
+
+
+@dataclass(slots=True)
+class ArchivedCopy:
+    """A row of V$ARCHIVED_LOG: one per (thread, sequence, destination)."""
+
+    recid: int
+    thread: int
+    sequence: int
+    resetlogs_id: int
+    resetlogs_scn: int
+    resetlogs_at: datetime
+    first_scn: int
+    first_at: datetime
+    next_scn: int
+    next_at: datetime
+    dest_id: int
+    name: str | None
+    blocks: int
+    block_size: int = 512
+    archived: bool = True
+    deleted: bool = False
+    standby_dest: bool = False
+    status: str = "A"
+    completed_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class OnlineLog:
+    """A group of V$LOG with its one member. `records` is what the log holds so far, in redo order."""
+
+    group: int
+    thread: int
+    member: str
+    sequence: int
+    first_scn: int
+    first_at: datetime
+    next_scn: int | None = None  # None while CURRENT
+    next_at: datetime | None = None
+    status: str = "CURRENT"  # UNUSED CURRENT ACTIVE INACTIVE
+    archived: bool = False
+    size_bytes: int = 50 * 1024 * 1024
+    used_bytes: int = 0
+    records: list[RedoRecord] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RedoThreadState:
+    number: int
+    instance: str
+    is_open: bool = True
+    enabled: str = "PUBLIC"
+    logs: list[OnlineLog] = field(default_factory=list)
+    opened_at: datetime = datetime(2026, 1, 1)
+    checkpoint_scn: int = 0
+    checkpoint_at: datetime = datetime(2026, 1, 1)
+    enable_scn: int = 0
+    enable_at: datetime | None = None
+    disable_scn: int = 0
+    disable_at: datetime | None = None
+    last_redo_scn: int = 0
+    last_redo_at: datetime = datetime(2026, 1, 1)
+
+    @property
+    def current(self) -> OnlineLog:
+        return next(log for log in self.logs if log.status == "CURRENT")
+
+    @property
+    def free_groups(self) -> list[OnlineLog]:
+        return [log for log in self.logs if log.status == "UNUSED" or (log.status == "INACTIVE" and log.archived)]
+
+
+@dataclass(frozen=True, slots=True)
+class LogHistoryRow:
+    recid: int
+    thread: int
+    sequence: int
+    first_scn: int
+    first_at: datetime
+    next_scn: int
+    resetlogs_scn: int
+
+
+@dataclass(slots=True)
+class DatabaseIncarnation:
+    number: int
+    resetlogs_scn: int
+    resetlogs_at: datetime
+    prior_resetlogs_scn: int
+    resetlogs_id: int
+    status: str = "CURRENT"
+    prior_number: int = 0
+
+
+@dataclass(slots=True)
+class ArchiveDestination:
+    dest_id: int
+    path: str
+    status: str = "VALID"  # VALID ERROR DEFERRED; one in ERROR is tried again with the next log
+    error: str | None = None
+    is_full: bool = False
+
+
+@dataclass(slots=True)
+class OpenTransaction:
+    """A row of GV$TRANSACTION."""
+
+    xid: tuple[int, int, int]
+    con_id: int
+    thread: int
+    start_scn: int
+    started_at: datetime
+    session: int
+    user: str
+    undo_records: int = 0
+    is_parallel: bool = False
+
+
+@dataclass(slots=True)
+class DatabaseState:
+    name: str = "FREE"
+    unique_name: str = "FREE"
+    dbid: int = 1455087542
+    is_cdb: bool = True
+    pdb_name: str = "FREEPDB1"
+    created: datetime = datetime(2026, 1, 1)
+    archivelog: bool = True
+    force_logging: bool = True
+    supplemental: set[str] = field(default_factory=set)  # of MIN PK UI FK ALL, database-wide
+    pdb_supplemental: set[str] = field(default_factory=set)  # the same, of the PDB alone
+    characterset: str = "AL32UTF8"
+    national_characterset: str = "AL16UTF16"
+    release: str = "19.23.0.0.0"
+    parameters: dict[str, str] = field(default_factory=dict)  # V$PARAMETER
+    users: dict[str, User] = field(default_factory=dict)
+    tables: dict[tuple[int, str, str], TableDef] = field(default_factory=dict)  # (con_id, owner, name)
+    dropped: dict[int, TableDef] = field(default_factory=dict)  # object id -> last definition of a dropped table
+    threads: dict[int, RedoThreadState] = field(default_factory=dict)
+    archived: list[ArchivedCopy] = field(default_factory=list)
+    history: list[LogHistoryRow] = field(default_factory=list)
+    incarnations: list[DatabaseIncarnation] = field(default_factory=list)
+    destinations: list[ArchiveDestination] = field(default_factory=list)
+    transactions: dict[tuple[int, tuple[int, int, int]], OpenTransaction] = field(default_factory=dict)  # (con_id, xid)
+    last_recid: int = 0
+    last_drop_scn: int = 0  # a table was dropped or renamed: no flashback of the database beyond it
+    is_mounted: bool = False  # mounted and not open
+
+    def next_recid(self) -> int:
+        """Of V$ARCHIVED_LOG; never given twice, whatever leaves the view."""
+        self.last_recid += 1
+        return self.last_recid
+
+    @property
+    def incarnation(self) -> DatabaseIncarnation:
+        return next(i for i in self.incarnations if i.status == "CURRENT")
+
+    def logged_in(self, con_id: int) -> frozenset[str]:
+        """What is logged of every table of a container, whatever the table's own log groups are."""
+        return frozenset(self.supplemental | self.pdb_supplemental if con_id == PDB else self.supplemental)
+
+    def container_name(self, con_id: int) -> str:
+        return self.name if not self.is_cdb else {ROOT: "CDB$ROOT", 2: "PDB$SEED", PDB: self.pdb_name}[con_id]

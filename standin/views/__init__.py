@@ -1,0 +1,9 @@
+"""The V$ and dictionary views of the stand-in, computed from the database's state at the moment of the query."""
+
+from standin.views import accounts, dictionary, instance, keys, redo, sessions
+
+
+def register() -> None:
+    """Make all of them selectable."""
+    for module in (redo, instance, sessions, dictionary, keys, accounts):
+        module.register()

@@ -1,0 +1,89 @@
+"""How a view is declared and registered: fixed views (V$), and families of one relation under DBA_, CDB_, ALL_ and USER_."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from standin.engine.catalog import register_view
+from standin.model import TableDef
+from standin.views.columns import columns_of
+from standin.views.sight import can_see_table, visible_containers
+
+if TYPE_CHECKING:
+    from standin.engine.instance import Database
+    from standin.engine.session import EngineSession
+
+Row = tuple[Any, ...]
+
+
+def fixed_view(
+    name: str, columns: str, rows: Callable[[EngineSession], Iterable[Row]], *, public: bool = False, con_id: int | None = None
+) -> None:
+    """`con_id` is the position of CON_ID in the row: rows of containers that the session is not shown are left out."""
+
+    def visible(session: EngineSession, _: frozenset[str]) -> list[Row]:
+        with session.database.lock:
+            found = list(rows(session))
+        if con_id is None:
+            return found
+        containers = visible_containers(session)
+        return [row for row in found if row[con_id] in containers]
+
+    register_view(name, columns_of(columns), visible, public=public)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of a family: where it belongs, which table it tells of (None for other objects), and its values."""
+
+    con_id: int
+    owner: str
+    table: TableDef | None
+    values: Row
+
+
+def family(
+    name: str,
+    columns: str,
+    entries: Callable[[Database], Iterable[Entry]],
+    *,
+    user_has_owner: bool = False,
+    only: Sequence[str] = ("DBA", "CDB", "ALL", "USER"),
+) -> None:
+    """OWNER is the first column; USER_ views drop it unless `user_has_owner`, CDB_ views add CON_ID."""
+    described = columns_of(columns)
+
+    def listed(session: EngineSession) -> list[Entry]:
+        with session.database.lock:
+            return list(entries(session.database))
+
+    def dba(session: EngineSession, _: frozenset[str]) -> list[Row]:
+        return [e.values for e in listed(session) if e.con_id == session.container]
+
+    def cdb(session: EngineSession, _: frozenset[str]) -> list[Row]:
+        containers = visible_containers(session)
+        return [(*e.values, e.con_id) for e in listed(session) if e.con_id in containers]
+
+    def every(session: EngineSession, _: frozenset[str]) -> list[Row]:
+        here = [e for e in listed(session) if e.con_id == session.container]
+        return [e.values for e in here if e.owner == session.user or (e.table is not None and can_see_table(session, e.table))]
+
+    def mine(session: EngineSession, _: frozenset[str]) -> list[Row]:
+        own = [e for e in listed(session) if e.con_id == session.container and e.owner == session.user]
+        return [e.values if user_has_owner else e.values[1:] for e in own]
+
+    own_columns = described if user_has_owner else described[1:]
+    if "DBA" in only:
+        register_view(f"DBA_{name}", described, dba)
+    if "CDB" in only:
+        register_view(f"CDB_{name}", (*described, *columns_of("CON_ID NUMBER")), cdb)
+    if "ALL" in only:
+        register_view(f"ALL_{name}", described, every, public=True)
+    if "USER" in only:
+        register_view(f"USER_{name}", own_columns, mine, public=True)
+
+
+def yes(value: object) -> str:
+    return "YES" if value else "NO"

@@ -1,0 +1,202 @@
+"""Views of instances, releases, parameters and containers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from standin.model import PDB, ROOT, DatabaseState, RedoThreadState
+from standin.views.family import Row, fixed_view
+
+if TYPE_CHECKING:
+    from standin.engine.session import EngineSession
+
+_INSTANCE_COLUMNS = """INSTANCE_NUMBER NUMBER, INSTANCE_NAME VARCHAR2(16), HOST_NAME VARCHAR2(64), VERSION VARCHAR2(17),
+    VERSION_FULL VARCHAR2(17), STARTUP_TIME DATE, STATUS VARCHAR2(12), PARALLEL VARCHAR2(3), THREAD# NUMBER,
+    ARCHIVER VARCHAR2(7), LOG_SWITCH_WAIT VARCHAR2(15), LOGINS VARCHAR2(10), DATABASE_STATUS VARCHAR2(17), CON_ID NUMBER"""
+NLS_DEFAULTS = {
+    "NLS_LANGUAGE": "AMERICAN",
+    "NLS_TERRITORY": "AMERICA",
+    "NLS_CURRENCY": "$",
+    "NLS_ISO_CURRENCY": "AMERICA",
+    "NLS_NUMERIC_CHARACTERS": ".,",
+    "NLS_CALENDAR": "GREGORIAN",
+    "NLS_DATE_FORMAT": "DD-MON-RR",
+    "NLS_DATE_LANGUAGE": "AMERICAN",
+    "NLS_SORT": "BINARY",
+    "NLS_TIME_FORMAT": "HH.MI.SSXFF AM",
+    "NLS_TIMESTAMP_FORMAT": "DD-MON-RR HH.MI.SSXFF AM",
+    "NLS_TIME_TZ_FORMAT": "HH.MI.SSXFF AM TZR",
+    "NLS_TIMESTAMP_TZ_FORMAT": "DD-MON-RR HH.MI.SSXFF AM TZR",
+    "NLS_DUAL_CURRENCY": "$",
+    "NLS_COMP": "BINARY",
+    "NLS_LENGTH_SEMANTICS": "BYTE",
+    "NLS_NCHAR_CONV_EXCP": "FALSE",
+}
+_PARAMETER_DEFAULTS = {
+    "archive_lag_target": "0",
+    "compatible": "19.0.0",
+    "control_file_record_keep_time": "7",
+    "enable_goldengate_replication": "FALSE",
+    "max_string_size": "STANDARD",
+    "pga_aggregate_limit": "2147483648",
+    "undo_retention": "900",
+}
+# What a session of a database without load shows; DBMS_LOGMNR costs the stand-in no PGA.
+_STATISTICS = (
+    (25, "session uga memory", 1_500_000),
+    (37, "session pga memory", 3_000_000),
+    (38, "session pga memory max", 4_000_000),
+)
+
+
+def _release(state: DatabaseState) -> tuple[str, str]:
+    """VERSION and VERSION_FULL: 19.0.0.0.0 and 19.23.0.0.0."""
+    return f"{state.release.partition('.')[0]}.0.0.0.0", state.release
+
+
+def _product(state: DatabaseState) -> str:
+    major = int(state.release.partition(".")[0])
+    return "Oracle Database 23ai Free" if major >= 23 else f"Oracle Database {major}c Enterprise Edition"
+
+
+def _instance_row(session: EngineSession, thread: RedoThreadState) -> Row:
+    database = session.database
+    state: DatabaseState = database.state
+    version, full = _release(state)
+    parallel = "YES" if len(state.threads) > 1 else "NO"
+    return (
+        thread.number, thread.instance, "standin", version, full, thread.opened_at, "MOUNTED" if state.is_mounted else "OPEN",
+        parallel, thread.number, database.archiver.condition, "ARCHIVE LOG" if database.redo.is_blocked(thread) else None,
+        "ALLOWED", "ACTIVE", 0,
+    )  # fmt: skip
+
+
+def this_instance(session: EngineSession) -> Iterator[Row]:
+    yield _instance_row(session, session.database.state.threads[session.thread])
+
+
+def all_instances(session: EngineSession) -> Iterator[Row]:
+    for thread in session.database.state.threads.values():
+        if thread.is_open:
+            yield (thread.number, *_instance_row(session, thread))
+
+
+def active_instances(session: EngineSession) -> Iterator[Row]:
+    for thread in session.database.state.threads.values():
+        if thread.is_open and len(session.database.state.threads) > 1:
+            yield (thread.number, f"standin:{thread.instance}", 0)
+
+
+def parameters(session: EngineSession) -> Iterator[Row]:
+    state: DatabaseState = session.database.state
+    told = {
+        **_PARAMETER_DEFAULTS,
+        "db_name": state.name,
+        "db_unique_name": state.unique_name,
+        **{f"log_archive_dest_{d.dest_id}": f"LOCATION={d.path}" for d in state.destinations},
+        **{name.lower(): value for name, value in state.parameters.items()},
+    }
+    for number, (name, value) in enumerate(sorted(told.items()), 1):
+        kind = 3 if value.isdigit() else 1 if value in ("TRUE", "FALSE") else 2
+        default = "TRUE" if _PARAMETER_DEFAULTS.get(name) == value else "FALSE"
+        yield (number, name, kind, value, value, default, "TRUE", "IMMEDIATE", None, 0)
+
+
+def _nls_of_session(session: EngineSession) -> dict[str, str]:
+    return {**NLS_DEFAULTS, **{k: v for k, v in session.nls.items() if k.startswith("NLS_")}}
+
+
+def nls_parameters(session: EngineSession) -> Iterator[Row]:
+    state: DatabaseState = session.database.state
+    sets = {"NLS_CHARACTERSET": state.characterset, "NLS_NCHAR_CHARACTERSET": state.national_characterset}
+    for name, value in {**_nls_of_session(session), **sets}.items():
+        yield (name, value, 0)
+
+
+def nls_session_parameters(session: EngineSession) -> Iterator[Row]:
+    yield from _nls_of_session(session).items()
+
+
+def nls_database_parameters(session: EngineSession) -> Iterator[Row]:
+    state: DatabaseState = session.database.state
+    yield from {
+        **NLS_DEFAULTS,
+        "NLS_CHARACTERSET": state.characterset,
+        "NLS_NCHAR_CHARACTERSET": state.national_characterset,
+        "NLS_RDBMS_VERSION": _release(state)[0],
+    }.items()
+
+
+def versions(session: EngineSession) -> Iterator[Row]:
+    state: DatabaseState = session.database.state
+    banner = f"{_product(state)} Release {_release(state)[0]} - Production"
+    yield (banner, f"{banner}\nVersion {state.release}", banner, 0)
+
+
+def components(session: EngineSession) -> Iterator[Row]:
+    state: DatabaseState = session.database.state
+    yield (_product(state), *_release(state), "Production")
+
+
+def pdbs(session: EngineSession) -> Iterator[Row]:
+    state: DatabaseState = session.database.state
+    if state.is_cdb:
+        yield (2, state.dbid + 2, state.dbid + 2, b"\x02" * 16, "PDB$SEED", "READ ONLY", "NO")
+        yield (PDB, state.dbid + PDB, state.dbid + PDB, b"\x03" * 16, state.pdb_name, "READ WRITE", "NO")
+
+
+def containers(session: EngineSession) -> Iterator[Row]:
+    state: DatabaseState = session.database.state
+    if state.is_cdb:
+        yield (ROOT, state.dbid, 1, b"\x01" * 16, "CDB$ROOT", "READ WRITE", "NO")
+        yield from pdbs(session)
+    else:
+        yield (0, state.dbid, 0, b"\x00" * 16, state.name, "READ WRITE", "NO")
+
+
+def _statistics(columns: Callable[[int, str, int], Row]) -> Callable[[EngineSession], Iterator[Row]]:
+    return lambda session: (columns(*statistic) for statistic in _STATISTICS)
+
+
+def register() -> None:
+    fixed_view("V$INSTANCE", _INSTANCE_COLUMNS, this_instance)
+    fixed_view("GV$INSTANCE", f"INST_ID NUMBER, {_INSTANCE_COLUMNS}", all_instances)
+    fixed_view("V$ACTIVE_INSTANCES", "INST_NUMBER NUMBER, INST_NAME VARCHAR2(60), CON_ID NUMBER", active_instances)
+    fixed_view(
+        "V$PARAMETER",
+        """NUM NUMBER, NAME VARCHAR2(80), TYPE NUMBER, VALUE VARCHAR2(4000), DISPLAY_VALUE VARCHAR2(4000),
+        ISDEFAULT VARCHAR2(9),
+        ISSES_MODIFIABLE VARCHAR2(5), ISSYS_MODIFIABLE VARCHAR2(9), DESCRIPTION VARCHAR2(255), CON_ID NUMBER""",
+        parameters,
+    )
+    fixed_view("V$NLS_PARAMETERS", "PARAMETER VARCHAR2(64), VALUE VARCHAR2(64), CON_ID NUMBER", nls_parameters, public=True)
+    nls_columns = "PARAMETER VARCHAR2(128), VALUE VARCHAR2(64)"
+    fixed_view("NLS_SESSION_PARAMETERS", nls_columns, nls_session_parameters, public=True)
+    fixed_view("NLS_DATABASE_PARAMETERS", nls_columns, nls_database_parameters, public=True)
+    fixed_view(
+        "V$VERSION",
+        "BANNER VARCHAR2(80), BANNER_FULL VARCHAR2(160), BANNER_LEGACY VARCHAR2(80), CON_ID NUMBER",
+        versions,
+        public=True,
+    )
+    fixed_view(
+        "PRODUCT_COMPONENT_VERSION",
+        "PRODUCT VARCHAR2(80), VERSION VARCHAR2(80), VERSION_FULL VARCHAR2(80), STATUS VARCHAR2(80)",
+        components,
+        public=True,
+    )
+    container_columns = """CON_ID NUMBER, DBID NUMBER, CON_UID NUMBER, GUID RAW(16), NAME VARCHAR2(128), OPEN_MODE VARCHAR2(10),
+        RESTRICTED VARCHAR2(3)"""
+    fixed_view("V$PDBS", container_columns, pdbs, con_id=0)
+    fixed_view("V$CONTAINERS", container_columns, containers, con_id=0)
+    fixed_view(
+        "V$STATNAME",
+        "STATISTIC# NUMBER, NAME VARCHAR2(64), CLASS NUMBER, STAT_ID NUMBER, DISPLAY_NAME VARCHAR2(64), CON_ID NUMBER",
+        _statistics(lambda number, name, _: (number, name, 1, number, name, 0)),
+    )
+    fixed_view(
+        "V$MYSTAT",
+        "SID NUMBER, STATISTIC# NUMBER, VALUE NUMBER, CON_ID NUMBER",
+        lambda session: ((session.number, number, value, 0) for number, _, value in _STATISTICS),
+    )

@@ -1,0 +1,108 @@
+"""Views of what is going on: sessions, open transactions, and what the own session may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from standin.model import OpenTransaction, User
+from standin.views.family import Row, fixed_view
+from standin.views.sight import ADMINISTRATORS
+
+if TYPE_CHECKING:
+    from standin.engine.session import EngineSession
+
+_TRANSACTION_COLUMNS = """ADDR RAW(8), XIDUSN NUMBER, XIDSLOT NUMBER, XIDSQN NUMBER, STATUS VARCHAR2(16),
+    START_TIME VARCHAR2(20),
+    START_SCNB NUMBER, START_SCNW NUMBER, SES_ADDR RAW(8), SPACE VARCHAR2(3), RECURSIVE VARCHAR2(3), NOUNDO VARCHAR2(3),
+    PTX VARCHAR2(3), NAME VARCHAR2(256), USED_UBLK NUMBER, USED_UREC NUMBER, LOG_IO NUMBER, START_DATE DATE, START_SCN NUMBER,
+    XID RAW(8), CON_ID NUMBER"""
+_SESSION_COLUMNS = """SADDR RAW(8), SID NUMBER, SERIAL# NUMBER, USER# NUMBER, USERNAME VARCHAR2(128), STATUS VARCHAR2(8),
+    SCHEMANAME VARCHAR2(128), OSUSER VARCHAR2(128), MACHINE VARCHAR2(64), PROGRAM VARCHAR2(84), TYPE VARCHAR2(10),
+    MODULE VARCHAR2(64), ACTION VARCHAR2(64), CLIENT_IDENTIFIER VARCHAR2(64), LOGON_TIME DATE, TADDR RAW(8), CON_ID NUMBER"""
+_ADMINISTRATOR_PRIVILEGES = (
+    "ALTER DATABASE", "ALTER SYSTEM", "CREATE SESSION", "CREATE TABLE", "CREATE USER", "FLASHBACK ANY TABLE",
+    "GRANT ANY PRIVILEGE",
+    "LOGMINING", "SELECT ANY DICTIONARY", "SELECT ANY TABLE", "SELECT ANY TRANSACTION", "SET CONTAINER", "SYSDBA",
+)  # fmt: skip
+
+
+def _session_address(number: int) -> bytes:
+    return b"\x00\x00\x00\x01" + number.to_bytes(4, "big")
+
+
+def _transaction_address(tx: OpenTransaction) -> bytes:
+    return b"\x00\x00\x00\x02" + tx.xid[0].to_bytes(2, "big") + tx.xid[1].to_bytes(2, "big")
+
+
+def _transaction_row(tx: OpenTransaction) -> Row:
+    usn, slot, sqn = tx.xid
+    xid = usn.to_bytes(2, "little") + slot.to_bytes(2, "little") + sqn.to_bytes(4, "little")
+    return (
+        _transaction_address(tx), usn, slot, sqn, "ACTIVE", tx.started_at.strftime("%m/%d/%y %H:%M:%S"),
+        tx.start_scn & 0xFFFFFFFF, tx.start_scn >> 32, _session_address(tx.session), "NO", "NO", "NO",
+        "YES" if tx.is_parallel else "NO", None, 1,
+        tx.undo_records, tx.undo_records, tx.started_at, tx.start_scn, xid, tx.con_id,
+    )  # fmt: skip
+
+
+def transactions(session: EngineSession) -> Iterator[Row]:
+    """Of this instance only; those of the others are in GV$TRANSACTION."""
+    for tx in session.database.state.transactions.values():
+        if tx.thread == session.thread:
+            yield _transaction_row(tx)
+
+
+def all_transactions(session: EngineSession) -> Iterator[Row]:
+    for tx in session.database.state.transactions.values():
+        yield (tx.thread, *_transaction_row(tx))
+
+
+def _session_row(other: EngineSession) -> Row:
+    tx = next((t for t in other.database.state.transactions.values() if t.session == other.number), None)
+    return (
+        _session_address(other.number), other.number, other.serial, 0, other.user, "ACTIVE", other.schema, "oracle",
+        other.machine, other.program, "USER", other.module, other.action, other.client_id, other.logon_at,
+        _transaction_address(tx) if tx else None, other.container,
+    )  # fmt: skip
+
+
+def sessions(session: EngineSession) -> Iterator[Row]:
+    for other in session.database.sessions.values():
+        if other.thread == session.thread:
+            yield _session_row(other)
+
+
+def all_sessions(session: EngineSession) -> Iterator[Row]:
+    for other in session.database.sessions.values():
+        yield (other.thread, *_session_row(other))
+
+
+def _is_role(privilege: str) -> bool:
+    return privilege.endswith("_ROLE") or privilege in ("CONNECT", "RESOURCE", "DBA")
+
+
+def privileges(session: EngineSession) -> Iterator[Row]:
+    user: User = session.account
+    held = _ADMINISTRATOR_PRIVILEGES if user.name in ADMINISTRATORS else user.privileges
+    yield from ((privilege,) for privilege in sorted(held) if not _is_role(privilege))
+
+
+def roles(session: EngineSession) -> Iterator[Row]:
+    user: User = session.account
+    held = {"DBA"} if user.name in ADMINISTRATORS else user.privileges
+    yield from ((role,) for role in sorted(held) if _is_role(role))
+
+
+def register() -> None:
+    fixed_view("V$TRANSACTION", _TRANSACTION_COLUMNS, transactions, con_id=20)
+    fixed_view("GV$TRANSACTION", f"INST_ID NUMBER, {_TRANSACTION_COLUMNS}", all_transactions, con_id=21)
+    fixed_view("V$SESSION", _SESSION_COLUMNS, sessions, con_id=16)
+    fixed_view("GV$SESSION", f"INST_ID NUMBER, {_SESSION_COLUMNS}", all_sessions, con_id=17)
+    fixed_view("SESSION_PRIVS", "PRIVILEGE VARCHAR2(40)", privileges, public=True)
+    fixed_view("SESSION_ROLES", "ROLE VARCHAR2(128)", roles, public=True)
+    in_doubt = """LOCAL_TRAN_ID VARCHAR2(22), GLOBAL_TRAN_ID VARCHAR2(169), STATE VARCHAR2(16), MIXED VARCHAR2(3),
+        ADVICE VARCHAR2(1), FAIL_TIME DATE, FORCE_TIME DATE, RETRY_TIME DATE, OS_USER VARCHAR2(64), HOST VARCHAR2(128),
+        COMMIT# VARCHAR2(16)"""
+    fixed_view("DBA_2PC_PENDING", in_doubt, lambda _: ())
+    fixed_view("CDB_2PC_PENDING", f"{in_doubt}, CON_ID NUMBER", lambda _: ())

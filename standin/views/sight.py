@@ -1,0 +1,30 @@
+"""What a session is shown: the containers whose rows it sees, and the tables that ALL_ views list for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from standin.engine.privileges import may
+from standin.model import PDB, ROOT, TableDef, User
+
+if TYPE_CHECKING:
+    from standin.engine.session import EngineSession
+
+ADMINISTRATORS = frozenset({"SYS", "SYSTEM"})
+
+
+def visible_containers(session: EngineSession) -> frozenset[int]:
+    """From the root other containers show only to SYS, SYSTEM and users with CONTAINER_DATA; 0 is the whole CDB."""
+    if not session.database.state.is_cdb:
+        return frozenset({0, ROOT, PDB})
+    if session.container != ROOT:
+        return frozenset({0, session.container})
+    user: User = session.account
+    return frozenset({0, ROOT, 2, PDB}) if user.name in ADMINISTRATORS or user.container_data else frozenset({0, ROOT})
+
+
+def can_see_table(session: EngineSession, table: TableDef) -> bool:
+    """Any right on a table makes it visible."""
+    user: User = session.account
+    target = f"{table.owner}.{table.name}"
+    return may(user, "SELECT", table) or any(granted == target for _, granted in user.grants)

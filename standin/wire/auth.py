@@ -1,0 +1,107 @@
+"""O5LOGON with the 12c verifier: proves to each side that the other knows the password, without sending it.
+
+Unknown users get the same dialogue with random keys, so that the answer does not tell them from a wrong password.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+from standin.wire.reader import Reader, RequestNotUnderstood
+from standin.wire.requests import Dialect
+
+VERIFIER_12C = 18453
+_VERIFIER_ROUNDS, _SESSION_ROUNDS = 4096, 3
+_BLOCK = 16
+
+
+@dataclass(frozen=True, slots=True)
+class AuthRequest:
+    """Either phase: the user as typed, and keys with values."""
+
+    user: str
+    pairs: Mapping[str, str]
+
+
+def read_auth_request(reader: Reader, dialect: Dialect) -> AuthRequest:
+    has_user, length = reader.u8(), reader.ub()
+    reader.ub()  # authentication mode
+    reader.u8()
+    count = reader.ub()
+    reader.skip(2)
+    user = dialect.text(reader, length) if has_user else ""
+    pairs = {}
+    for _ in range(count):
+        key, value = reader.dalc(), reader.dalc()
+        reader.ub()
+        pairs[(key or b"").decode()] = (value or b"").decode(errors="replace").rstrip("\0")
+    reader.finish()
+    return AuthRequest(user, pairs)
+
+
+def user_name(typed: str) -> str:
+    """As the dictionary has it: upper case unless quoted."""
+    return typed[1:-1] if len(typed) > 2 and typed[0] == typed[-1] == '"' else typed.upper()
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """The server's side of one logon. `password` is None for a user that does not exist."""
+
+    password: str | None
+    salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
+    session_salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
+    server_half: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    stranger_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+
+    def challenge(self) -> tuple[dict[str, str], dict[str, int]]:
+        pairs = {
+            "AUTH_SESSKEY": _hex(_encrypt(self._verifier(), self.server_half)),
+            "AUTH_VFR_DATA": _hex(self.salt),
+            "AUTH_PBKDF2_CSK_SALT": _hex(self.session_salt),
+            "AUTH_PBKDF2_VGEN_COUNT": str(_VERIFIER_ROUNDS),
+            "AUTH_PBKDF2_SDER_COUNT": str(_SESSION_ROUNDS),
+        }
+        return pairs, {"AUTH_VFR_DATA": VERIFIER_12C}
+
+    def accepts(self, answer: Mapping[str, str]) -> bytes | None:
+        """The proof for the client (AUTH_SVR_RESPONSE) when the password is right, else None."""
+        try:
+            client_half = _decrypt(self._verifier(), bytes.fromhex(answer["AUTH_SESSKEY"]))[:32]
+            key = self._session_key(client_half)
+            given = _decrypt(key, bytes.fromhex(answer["AUTH_PASSWORD"]))
+        except (KeyError, ValueError) as error:
+            raise RequestNotUnderstood(f"the second phase of a logon: {error!r}") from error
+        padding = given[-1] if given else 0
+        if self.password is None or not secrets.compare_digest(given[_BLOCK : len(given) - padding], self.password.encode()):
+            return None
+        # JDBC checks the padding also; python-oracledb takes both forms.
+        return _encrypt(key, secrets.token_bytes(_BLOCK) + b"SERVER_TO_CLIENT" + bytes((_BLOCK,)) * _BLOCK)
+
+    def _verifier(self) -> bytes:
+        if self.password is None:
+            return self.stranger_key
+        salt = self.salt + b"AUTH_PBKDF2_SPEEDY_KEY"
+        key = hashlib.pbkdf2_hmac("sha512", self.password.encode(), salt, _VERIFIER_ROUNDS, 64)
+        return hashlib.sha512(key + self.salt).digest()[:32]
+
+    def _session_key(self, client_half: bytes) -> bytes:
+        halves = _hex(client_half + self.server_half).encode()  # the client's half first, and as hex text
+        return hashlib.pbkdf2_hmac("sha512", halves, self.session_salt, _SESSION_ROUNDS, 32)
+
+
+def _hex(data: bytes) -> str:
+    return data.hex().upper()
+
+
+def _encrypt(key: bytes, data: bytes) -> bytes:
+    return Cipher(algorithms.AES(key), modes.CBC(bytes(_BLOCK))).encryptor().update(data)
+
+
+def _decrypt(key: bytes, data: bytes) -> bytes:
+    return Cipher(algorithms.AES(key), modes.CBC(bytes(_BLOCK))).decryptor().update(data)

@@ -1,0 +1,288 @@
+"""Encodes results column by column: each column becomes Arrow arrays of finished wire cells, and one element-wise join of
+them gives a buffer that *is* the row messages, its offsets being the row boundaries. No Python object per row.
+
+NUMBERs that do not fit 64 bits are encoded once per distinct value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from standin.wire.numbers import encode_number
+from standin.wire.primitives import CHUNK, SHORT, clr, ub
+from standin.wire.types import FLOATS, LOBS, LONGS, MOMENTS, NATIONAL, NUMBERS, WireType
+from standin.wire.values import encode_interval, encode_months
+
+ROW = b"\x07"
+_BLOCK_ROWS, _BLOCK_BYTES = 65_536, 64 * 1024 * 1024  # Arrow's 32-bit offsets end at 2 GB
+_PREFIXES = pa.array([bytes((n,)) if n <= SHORT else b"\xfe" + ub(n) for n in range(CHUNK + 1)], pa.binary())
+_SUFFIXES = pa.array([b"", b"\0"], pa.binary())
+_BOOLEANS = pa.array([b"\x01\0", b"\x02\x01\x01"], pa.binary())
+_NULL = pa.scalar(b"\0", pa.binary())
+_LONG_END = pa.scalar(b"\0\0", pa.binary())  # null indicator and return code
+_UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
+
+Part = Any  # a pyarrow array or scalar of type binary
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """How one column of a result is to be sent."""
+
+    type: int
+    form: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedRows:
+    """Rows as they go over the wire."""
+
+    data: memoryview
+    offsets: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def first(self, count: int) -> memoryview:
+        return self.data[self.offsets[0] : self.offsets[count]]
+
+    def without(self, count: int) -> EncodedRows:
+        return EncodedRows(self.data, self.offsets[count:])
+
+
+def encode_rows(
+    batches: Iterable[pa.RecordBatch], cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]
+) -> Iterator[EncodedRows]:
+    """Blocks of encoded rows; `locator` turns a LOB value into its cell."""
+    for batch in batches:
+        for block in _blocks(batch):
+            yield _encode_block(block, cells, locator)
+
+
+def _blocks(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    rows = batch.num_rows
+    if rows > _BLOCK_ROWS or (rows > 1 and batch.nbytes > _BLOCK_BYTES):
+        yield from _blocks(batch.slice(0, rows // 2))
+        yield from _blocks(batch.slice(rows // 2))
+    elif rows:
+        yield batch
+
+
+def _encode_block(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]) -> EncodedRows:
+    parts: list[Part] = [pa.scalar(ROW, pa.binary())]
+    for name, column, cell in zip(batch.schema.names, batch.columns, cells, strict=True):
+        try:
+            parts += _column_parts(column, cell, locator)
+        except (TypeError, ValueError, ArithmeticError, pa.ArrowException) as error:
+            raise ValueError(f"column {name} ({column.type}) does not go out as type {cell.type}: {error}") from error
+    if all(isinstance(part, pa.Scalar) for part in parts):
+        parts[0] = pa.array([ROW] * batch.num_rows, pa.binary())
+    joined = pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.binary()), null_handling="replace", null_replacement=b"")
+    _, offsets, data = joined.buffers()
+    return EncodedRows(memoryview(data), np.frombuffer(offsets, np.int32)[joined.offset : joined.offset + len(joined) + 1])
+
+
+def _column_parts(column: pa.Array, cell: Cell, locator: Callable[[str | bytes], bytes]) -> list[Part]:
+    """What, joined element-wise, is the cells of one column."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_null(column.type):
+        return [_NULL, _LONG_END] if cell.type in LONGS else [_NULL]
+    if cell.type in LOBS:
+        return [_each(column, locator)]
+    if cell.type in NUMBERS:
+        return [_number_cells(column)]
+    if cell.type in MOMENTS:
+        return [_moment_cells(column, cell.type)]
+    if cell.type in FLOATS:
+        return [_float_cells(column, cell.type)]
+    if cell.type == WireType.BOOLEAN:
+        return [pc.fill_null(_BOOLEANS.take(column.cast(pa.int8())), _NULL)]
+    if cell.type == WireType.INTERVAL_DS:
+        return [_each(column, lambda value: clr(encode_interval(value)))]
+    if cell.type == WireType.INTERVAL_YM:
+        return [_each(column, lambda value: clr(encode_months(value)))]
+    parts = _byte_parts(column, cell)
+    return [*parts, _LONG_END] if cell.type in LONGS else parts
+
+
+def _each(column: pa.Array, encode: Callable[[Any], bytes]) -> pa.Array:
+    return pa.array([b"\0" if value is None else encode(value) for value in column.to_pylist()], pa.binary())
+
+
+def _byte_parts(column: pa.Array, cell: Cell) -> list[Part]:
+    """Text and RAW: a length prefix, the bytes themselves, and for chunked values an end."""
+    kind = column.type
+    if not any(is_(kind) for is_ in _BYTES_LIKE):
+        raise TypeError("neither text nor bytes")
+    if cell.form == NATIONAL:
+        return [_each(column, lambda text: clr(text.encode("utf-16-be")))]
+    values = column if kind == pa.binary() else column.cast(pa.binary())
+    lengths = pc.fill_null(pc.binary_length(values), 0)
+    longest = pc.max(lengths).as_py() or 0
+    if longest > CHUNK:
+        return [_each(values, clr)]
+    prefixes = _PREFIXES.take(lengths)
+    if longest <= SHORT:
+        return [prefixes, values]
+    return [prefixes, values, _SUFFIXES.take(pc.greater(lengths, SHORT).cast(pa.int8()))]
+
+
+_BYTES_LIKE = (
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+)
+
+
+def _number_cells(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        try:
+            column = column.cast(pa.int64())
+        except pa.ArrowInvalid:  # not all of them are whole numbers of 64 bits
+            return _distinct_number_cells(column)
+    elif pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and not pa.types.is_uint64(kind)):
+        column = column.cast(pa.int64())
+    elif pa.types.is_decimal128(kind):
+        return _decimal_cells(column)
+    if column.type != pa.int64():
+        return _distinct_number_cells(column)
+    return _integer_cells(pc.fill_null(column, 0).to_numpy(zero_copy_only=False), _nulls(column), 0)
+
+
+def _distinct_number_cells(column: pa.Array) -> pa.Array:
+    coded = column.dictionary_encode()
+    cells = pa.array([_number_cell(value) for value in coded.dictionary.to_pylist()], pa.binary())
+    return pc.fill_null(cells.take(coded.indices), _NULL)
+
+
+@lru_cache(maxsize=65_536)
+def _number_cell(value: Any) -> bytes:
+    return clr(encode_number(value))
+
+
+def _decimal_cells(column: pa.Array) -> pa.Array:
+    words = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset : 2 * (column.offset + len(column))]
+    low, high, nulls = words[0::2], words[1::2], _nulls(column)
+    if nulls is not None:
+        low, high = np.where(nulls, 0, low), np.where(nulls, 0, high)
+    # An odd scale costs one decimal digit more; 64 bits must still hold the value.
+    limit = 2**63 - 1 if column.type.scale % 2 == 0 else 10**18
+    if np.array_equal(high, low >> 63) and len(low) and int(low.min()) >= -limit and int(low.max()) <= limit:
+        return _integer_cells(low, nulls, column.type.scale)
+    return _distinct_number_cells(column)
+
+
+def _integer_cells(values: Ints, nulls: npt.NDArray[np.bool_] | None, scale: int) -> pa.Array:
+    """values * 10**-scale: base-100 digits by repeated division, then the zeros at both ends masked out."""
+    negative, magnitude = values < 0, np.abs(values).astype(np.uint64)
+    if scale % 2:
+        magnitude, scale = magnitude * np.uint64(10), scale + 1
+    rows, hundred = len(values), np.uint64(100)
+    pairs = (len(str(int(magnitude.max()))) + 1) // 2 if rows else 1
+    cells = np.zeros((rows, pairs + 3), np.uint8)  # length, exponent, digits, end of a negative number
+    first, last = np.full(rows, pairs, np.int16), np.full(rows, -1, np.int16)
+    for i in range(pairs - 1, -1, -1):
+        quotient = magnitude // hundred
+        digit = (magnitude - quotient * hundred).astype(np.uint8)
+        magnitude, some = quotient, digit != 0
+        first[some] = i
+        np.copyto(last, i, where=some & (last < 0))
+        cells[:, 2 + i] = np.where(negative, 101 - digit, digit + 1)
+    zero = last < 0
+    exponent = pairs - first - scale // 2 + 192
+    cells[:, 1] = np.where(zero, 128, np.where(negative, ~exponent, exponent) & 0xFF)
+    cells[:, 2 + pairs] = 102
+    sent = np.zeros(cells.shape, np.bool_)
+    sent[:, :2] = True
+    for i in range(pairs):
+        sent[:, 2 + i] = (first <= i) & (last >= i)
+    sent[:, 2 + pairs] = negative
+    return _packed(cells, sent, np.where(zero, 1, last - first + 2) + negative, nulls)
+
+
+def _moment_cells(column: pa.Array, type_: int) -> pa.Array:
+    """DATE, TIMESTAMP and TIMESTAMP WITH TIME ZONE (sent as UTC) by civil-calendar arithmetic on whole columns."""
+    kind = column.type
+    if pa.types.is_date(kind):
+        column = column.cast(pa.timestamp("s"))
+    elif not pa.types.is_timestamp(kind):
+        raise TypeError("not a timestamp")
+    per_second = _UNITS[column.type.unit]
+    ticks = pc.fill_null(column.cast(pa.int64()), 0).to_numpy(zero_copy_only=False)
+    seconds, fraction = np.divmod(ticks, per_second)
+    days, of_day = np.divmod(seconds, 86_400)
+    year, month, day = _civil(days)
+    rows = len(ticks)
+    cells = np.zeros((rows, 14), np.uint8)  # length, 7 bytes of DATE, 4 of fraction, 2 of zone
+    fields = (year // 100 + 100, year % 100 + 100, month, day, of_day // 3600 + 1, of_day // 60 % 60 + 1, of_day % 60 + 1)
+    for i, values in enumerate(fields, 1):
+        cells[:, i] = values
+    sent = np.zeros((rows, 14), np.bool_)
+    sent[:, :8] = True
+    lengths = np.full(rows, 7, np.int64)
+    if type_ != WireType.DATE:
+        zoned = type_ == WireType.TIMESTAMP_TZ
+        with_fraction = (fraction != 0) | zoned
+        cells[:, 8:12] = (fraction * (1_000_000_000 // per_second)).astype(">u4")[:, None].view(np.uint8)
+        cells[:, 12], cells[:, 13] = 20, 60  # +00:00
+        sent[:, 8:12], sent[:, 12:] = with_fraction[:, None], zoned
+        lengths = np.where(with_fraction, 13 if zoned else 11, 7)
+    return _packed(cells, sent, lengths, _nulls(column))
+
+
+def _civil(days: Ints) -> tuple[Ints, Ints, Ints]:
+    """Year, month and day of the Gregorian calendar from days since 1970; years counted from March in eras of 400."""
+    shifted = days + 719_468
+    era, day_of_era = np.divmod(shifted, 146_097)
+    year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
+    day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    from_march = (5 * day_of_year + 2) // 153
+    month = np.where(from_march < 10, from_march + 3, from_march - 9)
+    year = year_of_era + era * 400 + (month <= 2)
+    return year, month, day_of_year - (153 * from_march + 2) // 5 + 1
+
+
+def _float_cells(column: pa.Array, type_: int) -> pa.Array:
+    """IEEE big endian with the sign bit set, or all bits turned over when negative, so that the bytes sort."""
+    bits, sign = (np.uint64, np.uint64(1 << 63)) if type_ == WireType.BINARY_DOUBLE else (np.uint32, np.uint32(1 << 31))
+    kind = pa.float64() if type_ == WireType.BINARY_DOUBLE else pa.float32()
+    raw = pc.fill_null(column.cast(kind, safe=False), 0.0).to_numpy(zero_copy_only=False).view(bits)
+    width = raw.dtype.itemsize
+    cells = np.empty((len(raw), width + 1), np.uint8)
+    ordered = np.where(raw & sign, ~raw, raw | sign)
+    cells[:, 1:] = ordered.astype(ordered.dtype.newbyteorder(">"))[:, None].view(np.uint8)
+    return _packed(cells, np.ones(cells.shape, np.bool_), np.full(len(raw), width, np.int64), _nulls(column))
+
+
+def _nulls(column: pa.Array) -> npt.NDArray[np.bool_] | None:
+    return column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+
+
+def _packed(
+    cells: npt.NDArray[np.uint8],
+    sent: npt.NDArray[np.bool_],
+    lengths: npt.NDArray[np.integer[Any]],
+    nulls: npt.NDArray[np.bool_] | None,
+) -> pa.Array:
+    """The bytes of `cells` that are to be sent, as one binary value per row; byte 0 of a row is its length."""
+    if nulls is not None:
+        sent[nulls, 1:] = False
+        lengths = np.where(nulls, 0, lengths)
+    cells[:, 0] = lengths
+    offsets = np.zeros(len(cells) + 1, np.int32)
+    np.cumsum(lengths + 1, out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(cells[sent])]
+    return pa.Array.from_buffers(pa.binary(), len(cells), buffers)

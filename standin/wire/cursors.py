@@ -1,0 +1,156 @@
+"""Open cursors of a session: statement text, bind and define types, and the rows still to be fetched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from standin.binds import BoundSql, scan_binds, statement_kind
+from standin.interface import ColumnInfo, OraError
+from standin.wire.cells import Cell, EncodedRows
+from standin.wire.faults import as_ora_error
+from standin.wire.types import LOBS, LONGS, BindType, column_type
+
+_HIGHEST_ID = 0xFFFF
+_INLINE = 32767  # bytes; longer binds of SQL are sent behind all the others
+
+
+class Result:
+    """Encoded rows of one execution, one block read ahead so that the last rows can say that they are the last."""
+
+    def __init__(self, blocks: Iterator[EncodedRows]) -> None:
+        self._blocks = blocks
+        self._ready: list[EncodedRows] = []
+        self._failure: OraError | None = None
+        self._is_read = False
+        self.fetched = 0
+
+    def read_ahead(self, rows: int) -> None:
+        """Have more than `rows` rows ready if there are as many. An error is kept for the fetch that needs the rows."""
+        try:
+            while not self._is_read and self._failure is None and sum(map(len, self._ready)) <= rows:
+                block = next(self._blocks, None)
+                if block is None:
+                    self._is_read = True
+                else:
+                    self._ready.append(block)
+        except Exception as error:  # of any kind: the rows come from the database's own code, and this may run between calls
+            self._failure = as_ora_error(error)
+
+    def take(self, rows: int) -> list[memoryview]:
+        self.read_ahead(rows)
+        if self._failure is not None and sum(map(len, self._ready)) < max(rows, 1):
+            raise self._failure
+        taken, wanted = [], rows
+        while wanted and self._ready:
+            block = self._ready[0]
+            count = min(wanted, len(block))
+            taken.append(block.first(count))
+            wanted -= count
+            if count == len(block):
+                self._ready.pop(0)
+            else:
+                self._ready[0] = block.without(count)
+        self.fetched += rows - wanted
+        return taken
+
+    @property
+    def is_at_end(self) -> bool:
+        return self._is_read and not self._ready
+
+    def close(self) -> None:
+        self._ready, self._is_read = [], True
+        close = getattr(self._blocks, "close", None)
+        if close is not None:
+            close()
+
+
+@dataclass(slots=True)
+class Cursor:
+    id: int
+    sql: str
+    kind: str
+    bound: BoundSql
+    binds: tuple[BindType, ...] = ()
+    defines: tuple[BindType, ...] = ()
+    directions: tuple[str, ...] = ()  # of a PL/SQL block that ran
+    columns: tuple[ColumnInfo, ...] = ()
+    result: Result | None = None
+
+    @property
+    def is_plsql(self) -> bool:
+        return self.kind == "plsql"
+
+    @property
+    def returning(self) -> tuple[BindType, ...]:
+        """The binds of RETURNING .. INTO: described, but never sent."""
+        start = self.bound.returning_from
+        return () if start is None else self.binds[start:]
+
+    def sent_binds(self, *, again: bool) -> list[int]:
+        """Which binds a row carries, in the order in which they come."""
+        indexes = list(range(len(self.binds) - len(self.returning)))
+        if not self.is_plsql:
+            return sorted(indexes, key=lambda i: self.binds[i].size > _INLINE)
+        if again:  # what a block only writes is not sent a second time
+            indexes = [i for i in indexes if i >= len(self.directions) or self.directions[i] != "OUT"]
+        return indexes
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """How the result's columns are sent: LOBs as the client defined them, inline as LONG or as locators."""
+        cells = []
+        for i, column in enumerate(self.columns):
+            kind = column_type(column)
+            defined = self.defines[i].type if i < len(self.defines) else kind.type
+            cells.append(Cell(defined if kind.type in LOBS and defined in LONGS else kind.type, kind.form))
+        return tuple(cells)
+
+    @property
+    def awaits_defines(self) -> bool:
+        """With LOB columns the client asks again, with a define for each column, before it expects rows."""
+        return not self.defines and any(column_type(column).type in LOBS for column in self.columns)
+
+    def finish(self) -> None:
+        if self.result is not None:
+            self.result.close()
+            self.result = None
+
+
+@dataclass(slots=True)
+class CursorTable:
+    """Cursors by the id that the client knows them by."""
+
+    _open: dict[int, Cursor] = field(default_factory=dict)
+    _last: int = 0
+
+    def open(self, sql: str, wanted: int = 0) -> Cursor:
+        """A new statement, under a new id or in place of the one the client names."""
+        if wanted:
+            self.close(wanted)
+        number = wanted or self._free_id()
+        cursor = self._open[number] = Cursor(number, sql, statement_kind(sql), scan_binds(sql))
+        return cursor
+
+    def get(self, number: int) -> Cursor:
+        cursor = self._open.get(number)
+        if cursor is None:
+            raise OraError(1001, "invalid cursor")
+        return cursor
+
+    def close(self, number: int) -> None:
+        cursor = self._open.pop(number, None)
+        if cursor is not None:
+            cursor.finish()
+
+    def close_all(self) -> None:
+        for number in list(self._open):
+            self.close(number)
+
+    def _free_id(self) -> int:
+        if len(self._open) >= _HIGHEST_ID:
+            raise OraError(1000, "maximum open cursors exceeded")
+        while True:
+            self._last = self._last % _HIGHEST_ID + 1
+            if self._last not in self._open:
+                return self._last

@@ -1,0 +1,130 @@
+"""The server's messages: status, end of call, describe, return parameters, I/O vector, and their sequence in a reply."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from standin.interface import ColumnInfo, OraError
+from standin.wire.primitives import clr, dalc, sb, ub
+from standin.wire.types import SCALED, UNLIMITED_SCALE, WireType, column_type
+
+ROW_HEADER = b"\x06" + bytes(7)
+IN, OUT, IN_OUT = 32, 16, 48
+DIRECTIONS = {"IN": IN, "OUT": OUT, "IN OUT": IN_OUT}
+_IN_TRANSACTION = 0x02  # of the call status: the client rolls back by it, and shows it
+
+
+@dataclass(frozen=True, slots=True)
+class CallContext:
+    """What ends every reply: is a transaction open, and the sequence number of the request (Oracle's JDBC driver checks it)."""
+
+    in_transaction: bool = False
+    sequence: int = 0
+
+    @property
+    def status(self) -> bytes:
+        return ub(_IN_TRANSACTION if self.in_transaction else 0)
+
+
+def status(context: CallContext) -> bytes:
+    return b"\x09" + context.status + ub(context.sequence)
+
+
+def end_of_call(
+    context: CallContext,
+    *,
+    error: OraError | None = None,
+    cursor: int = 0,
+    count: int = 0,
+    failures: Sequence[tuple[int, OraError]] = (),
+) -> bytes:
+    """Message 4. It ends execute and fetch, also when all went well; `count` is rows touched, or fetched so far."""
+    number = error.code if error else 0
+    head = (
+        b"\x04",
+        context.status,
+        ub(context.sequence),
+        ub(count & 0xFFFFFFFF),
+        ub(number),
+        ub(0) * 2,
+        ub(cursor),
+        sb(error.position if error else 0),
+        bytes(6),  # SQL type, fatal, flags, user cursor options, UPI parameter, warnings
+        bytes(5),  # no rowid
+        ub(0),
+        bytes((0, context.sequence)),  # statement and call number
+        ub(0) * 3,
+    )
+    return b"".join(head) + _batch_errors(failures) + ub(number) + ub(count) + (clr(f"{error}\n".encode()) if error else b"")
+
+
+def _batch_errors(failures: Sequence[tuple[int, OraError]]) -> bytes:
+    if not failures:
+        return ub(0) * 3
+    number, mark = ub(len(failures)), b"\x01"
+    codes = b"".join(ub(error.code) for _, error in failures)
+    rows = b"".join(ub(row) for row, _ in failures)
+    texts = b"".join(ub(1) + clr(str(error).encode()) + b"\0\0" for _, error in failures)
+    return number + mark + codes + number + mark + rows + number + mark + texts
+
+
+def describe(columns: Sequence[ColumnInfo], *, wide_scale: bool) -> bytes:
+    parts = [b"\x10", clr(b"\x01"), ub(1000), ub(len(columns)), b"\x01" if columns else b""]
+    for position, column in enumerate(columns, 1):
+        kind = column_type(column)
+        precision, scale = _precision_and_scale(column)
+        parts += [
+            bytes((kind.type, 0, precision & 0xFF)),
+            sb(scale) if wide_scale and kind.type in SCALED else bytes((scale & 0xFF,)),
+            ub(kind.buffer or max(column.size, 1)),  # 0 would mean that the column is always NULL
+            ub(0) * 2,
+            dalc(b""),
+            ub(0),
+            ub(kind.charset),
+            bytes((kind.form,)),
+            ub(column.chars or (column.size if kind.form else 0)),
+            ub(0),
+            bytes((column.nullable, min(len(column.name.encode()), 255))),
+            dalc(column.name),
+            dalc(b"") * 2,
+            ub(position),
+            ub(0),
+        ]
+    return b"".join(parts) + dalc(b"") + ub(0) * 4 + dalc(b"")
+
+
+def _precision_and_scale(column: ColumnInfo) -> tuple[int, int]:
+    """Only some types have them; the default scale of ColumnInfo means "NUMBER without precision"."""
+    kind = column_type(column)
+    if kind.scale is not None:
+        return 0, kind.scale
+    if kind.type == WireType.NUMBER:
+        return column.precision, column.scale
+    return 0, 6 if column.scale == UNLIMITED_SCALE else column.scale
+
+
+def return_parameters(pairs: Mapping[str, str], flags: Mapping[str, int] | None = None) -> bytes:
+    """Message 8 of a logon: keys and values."""
+    items = (dalc(key) + dalc(value) + ub((flags or {}).get(key, 0)) for key, value in pairs.items())
+    return b"\x08" + ub(len(pairs)) + b"".join(items)
+
+
+def executed(cursor: int, counts: Sequence[int] | None, *, with_cursor: bool) -> bytes:
+    """Message 8 of an execute: the cursor's id for a client that looks for it here, and each row's count if it asked."""
+    if counts is None and not with_cursor:
+        return b""
+    parameters = ub(6) + bytes(2) + ub(cursor) + bytes(3) if with_cursor else ub(0)
+    return b"\x08" + parameters + ub(0) * 3 + (b"" if counts is None else ub(len(counts)) + b"".join(map(ub, counts)))
+
+
+def version(banner: str, number: int) -> bytes:
+    """Message 8 that answers function 59."""
+    text = banner.encode()
+    return b"\x08" + ub(len(text)) + text + ub(number)
+
+
+def io_vector(directions: Sequence[str]) -> bytes:
+    """Message 11: which binds of a PL/SQL block are IN, OUT or both."""
+    count = len(directions)
+    return b"\x0b\0" + ub(count % 256) + ub(count // 256) + ub(1) + ub(0) * 3 + bytes(DIRECTIONS[d] for d in directions)

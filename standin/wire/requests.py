@@ -1,0 +1,255 @@
+"""Parses what a client asks for, function by function, into plain values. Every field must be read: TTC has no lengths.
+
+Field version 12 (Oracle 19.1), so no fields of 20c and later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+
+from standin.wire.reader import Reader, RequestNotUnderstood
+from standin.wire.types import LOBS, SCALED, UTF16, BindType, WireType
+
+REQUEST, PIGGYBACK, ONE_WAY, ROW_DATA = 3, 17, 26, 7
+_PL_SQL_ARRAY = 0x40
+
+RawBind = bytes | list[bytes | None] | None
+_ESCAPED_NULL = 253
+
+
+class Function(IntEnum):
+    REEXECUTE = 4
+    FETCH = 5
+    LOGOFF = 9
+    COMMIT = 14
+    ROLLBACK = 15
+    VERSION = 59
+    REEXECUTE_AND_FETCH = 78
+    EXECUTE = 94
+    LOB = 96
+    CLOSE_CURSORS = 105
+    AUTH_PHASE_TWO = 115
+    AUTH_PHASE_ONE = 118
+    CANCEL_CURSORS = 120
+    END_TO_END = 135
+    PING = 147
+    CURRENT_SCHEMA = 152
+    APPLICATION_CONTEXT = 154
+
+
+class Option(IntFlag):
+    PARSE = 0x01
+    BIND = 0x08
+    DEFINE = 0x10
+    EXECUTE = 0x20
+    FETCH = 0x40
+    COMMIT = 0x100
+    DESCRIBE = 0x20000
+    BATCH_ERRORS = 0x80000
+
+
+_SCROLLABLE = 0x02
+_ROW_COUNTS = 0x4000
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """Where drivers differ. Oracle's JDBC driver sends texts without a length byte when it told the length before, takes a
+    signed variable-length scale, wants the cursor id in return parameters, and fetches in a call of its own."""
+
+    is_jdbc: bool = False
+
+    def text(self, reader: Reader, length: int) -> str:
+        return ((reader.raw(length) if self.is_jdbc else reader.clr()) or b"").decode()
+
+
+@dataclass(frozen=True, slots=True)
+class ExecuteHead:
+    """Execute (94) up to its binds, which cannot be read before the cursor is known."""
+
+    options: Option
+    cursor: int
+    sql: str | None
+    prefetch: int
+    iterations: int  # rows of binds, for anything but a query
+    bind_count: int
+    define_count: int
+    row_counts: bool
+    scrollable: bool
+
+
+def read_execute(reader: Reader, dialect: Dialect) -> ExecuteHead:
+    options, cursor = Option(reader.ub()), reader.ub()
+    has_sql, sql_length = reader.u8(), reader.ub()
+    reader.skip_fields("bubbu")
+    prefetch = reader.ub()
+    reader.skip_fields("ub")
+    bind_count = reader.ub()
+    reader.skip_fields("bbbbb")
+    has_defines, define_count = reader.u8(), reader.ub()
+    reader.skip_fields("ubbbubuu")  # change notification registration
+    wants_counts = reader.u8()
+    reader.skip_fields("ub" + "bubub" + "bu")  # the last two since 12.2
+    sql = dialect.text(reader, sql_length) if has_sql else None
+    al8i4 = [reader.ub() for _ in range(13)]
+    return ExecuteHead(
+        options=options,
+        cursor=cursor,
+        sql=sql,
+        prefetch=prefetch,
+        iterations=al8i4[1],
+        bind_count=bind_count,
+        define_count=define_count if has_defines else 0,
+        row_counts=bool(wants_counts and al8i4[9] & _ROW_COUNTS),
+        scrollable=bool(al8i4[9] & _SCROLLABLE),
+    )
+
+
+def read_bind_type(reader: Reader, dialect: Dialect) -> BindType:
+    """The metadata of one bind or define."""
+    type_, flags = reader.u8(), reader.u8()
+    reader.u8()  # precision
+    if dialect.is_jdbc and type_ in SCALED:
+        reader.ub()
+    else:
+        reader.u8()
+    size = reader.ub()
+    reader.skip_fields("uu")
+    reader.dalc()
+    reader.skip_fields("uu")
+    form = reader.u8()
+    reader.skip_fields("uu")
+    return BindType(type_, size, form, bool(flags & _PL_SQL_ARRAY))
+
+
+def read_bind_row(reader: Reader, order: Sequence[int], types: Sequence[BindType]) -> list[RawBind]:
+    """One row of binds; those not in `order` are not sent and stay None.
+
+    They stay undecoded: a value that cannot be decoded is an error of its statement, not of the stream.
+    """
+    if (mark := reader.u8()) != ROW_DATA:
+        raise RequestNotUnderstood(f"message {mark} where a row of binds should be")
+    row: list[RawBind] = [None] * len(types)
+    for index in order:
+        kind = types[index]
+        row[index] = [_read_value(reader, kind) for _ in range(reader.ub())] if kind.is_array else _read_value(reader, kind)
+    return row
+
+
+def _read_value(reader: Reader, kind: BindType) -> bytes | None:
+    if kind.type in LOBS:
+        return reader.dalc()
+    if kind.type == WireType.CURSOR:
+        reader.u8()
+        return reader.ub().to_bytes(2, "big")
+    if kind.type == WireType.BOOLEAN:
+        length = reader.u8()
+        if length == _ESCAPED_NULL:
+            reader.skip(1)
+            return None
+        return reader.raw(length) if length else None
+    return reader.clr()
+
+
+@dataclass(frozen=True, slots=True)
+class Reexecute:
+    cursor: int
+    iterations: int
+    commit: bool
+
+
+def read_reexecute(reader: Reader) -> Reexecute:
+    cursor, iterations = reader.ub(), reader.ub()
+    reader.ub()
+    return Reexecute(cursor, iterations, bool(reader.ub() & 1))
+
+
+def read_cursor_ids(reader: Reader) -> list[int]:
+    """The body of close cursors and cancel cursors."""
+    reader.u8()
+    return [reader.ub() for _ in range(reader.ub())]
+
+
+def read_current_schema(reader: Reader) -> str:
+    reader.u8()
+    return (reader.dalc() or b"").decode()
+
+
+_END_TO_END_FIELDS = ("client_id", "module", "action", "", "", "client_info", "", "", "operation")
+
+
+def read_end_to_end(reader: Reader, dialect: Dialect) -> dict[str, str]:
+    """Module, action, client identifier: an empty text clears one, an absent key leaves it."""
+    reader.skip(2)
+    reader.ub()
+    announced = [(name, reader.u8(), reader.ub()) for name in _END_TO_END_FIELDS]
+    sent = [(name, length) for name, pointer, length in announced if name and pointer]
+    return {name: dialect.text(reader, length) if length else "" for name, length in sent}
+
+
+def read_application_context(reader: Reader) -> None:
+    """Read and dropped: nothing in the stand-in asks SYS_CONTEXT for namespaces of the application's own."""
+    reader.skip_fields("bub")
+    count = reader.ub()
+    reader.skip_fields("ub")
+    reader.clr()
+    for _ in range(count):
+        reader.dalc()
+        reader.dalc()
+        reader.ub()
+
+
+class LobOperation(IntEnum):
+    LENGTH = 0x01
+    READ = 0x02
+    TRIM = 0x20
+    WRITE = 0x40
+    CREATE_TEMPORARY = 0x110
+    CHUNK_SIZE = 0x4000
+    OPEN = 0x8000
+    CLOSE = 0x10000
+    IS_OPEN = 0x11000
+
+
+LOCATOR_LENGTH = 40
+
+
+@dataclass(frozen=True, slots=True)
+class LobRequest:
+    operation: int
+    locator: bytes
+    offset: int  # from 1; characters of a CLOB
+    destination: int  # of CREATE_TEMPORARY: the type
+    amount: int | None
+    data: bytes | None
+    charset: int = 0
+
+    @property
+    def is_national(self) -> bool:
+        return self.charset == UTF16
+
+
+def read_lob_request(reader: Reader) -> LobRequest:
+    reader.u8()
+    length = reader.ub()
+    reader.skip_fields("buuubbb")
+    operation = reader.ub()
+    reader.skip(2)
+    offset, destination, has_amount = reader.ub(), reader.ub(), reader.u8()
+    reader.skip(6)
+    locator = reader.raw(length)
+    charset = reader.ub() if operation == LobOperation.CREATE_TEMPORARY else 0
+    data = None
+    if operation == LobOperation.WRITE:
+        reader.u8()
+        data = reader.clr()
+    return LobRequest(operation, locator, offset, destination, reader.ub() if has_amount else None, data, charset)
+
+
+def read_free_temporaries(reader: Reader) -> list[bytes]:
+    reader.u8()
+    length = reader.ub()
+    reader.skip_fields("buuubbb" + "u" + "buuub" + "bububu")
+    return [reader.raw(LOCATOR_LENGTH) for _ in range(length // LOCATOR_LENGTH)]

@@ -1,0 +1,246 @@
+"""One client's connection from its first packet to its last: logon, then request after request."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from dataclasses import dataclass
+
+from standin.interface import Instance, OraError, Session
+from standin.wire import handshake, messages, requests
+from standin.wire.auth import Handshake, read_auth_request, user_name
+from standin.wire.faults import CANCELLED, as_ora_error, cancelled
+from standin.wire.lobs import LobStore
+from standin.wire.meddling import Meddling
+from standin.wire.packets import Disconnected, Marker, PacketStream
+from standin.wire.reader import Reader, RequestNotUnderstood
+from standin.wire.requests import ONE_WAY, PIGGYBACK, REQUEST, Dialect, Function
+from standin.wire.statements import Reply, Statements
+from standin.wire.watch import CallWatch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _LoggedOn:
+    """What a session has once its user is known."""
+
+    session: Session
+    statements: Statements
+    lobs: LobStore
+    dialect: Dialect
+
+
+class ClientSession:
+    def __init__(self, instance: Instance, connection: socket.socket, watch: CallWatch, meddling: Meddling) -> None:
+        self._instance, self._watch, self._meddling = instance, watch, meddling
+        self._stream = PacketStream(connection)
+        self._session: Session | None = None
+        self._sequence = 0
+
+    def run(self) -> None:
+        """Serve the client until it leaves; whatever happens, its session is closed."""
+        try:
+            logged_on = self._log_on()
+            if logged_on is not None:
+                self._serve(logged_on)
+        except (Disconnected, RequestNotUnderstood) as reason:
+            log.debug("session ends: %s", reason)
+        finally:
+            self._log_off()
+            self._stream.socket.close()
+
+    def kill(self) -> None:
+        """From another thread: stop the running call and hang up."""
+        session = self._session
+        if session is not None:
+            session.cancel()
+        try:
+            self._stream.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            log.debug("the client had hung up already")
+
+    # -- logon
+
+    def _log_on(self) -> _LoggedOn | None:
+        stream = self._stream
+        connect = handshake.receive_connect(stream)
+        code = self._meddling.refuse
+        if code is None and not self._instance.knows_service(connect.service):
+            code = 12514
+        if code is not None:
+            handshake.refuse(stream, code)
+            return None
+        handshake.accept(stream, connect.sdu)
+        dialect = handshake.negotiate(stream)
+        try:
+            session = self._authenticated(connect, dialect)
+        except OraError as error:
+            stream.send_data(messages.end_of_call(self._context(), error=error))
+            return None
+        lobs = LobStore(dialect)
+        return _LoggedOn(session, Statements(session, lobs, dialect), lobs, dialect)
+
+    def _authenticated(self, connect: handshake.ConnectData, dialect: Dialect) -> Session:
+        typed = read_auth_request(self._logon_request(Function.AUTH_PHASE_ONE), dialect).user
+        user = user_name(typed)
+        logon = Handshake(self._instance.password_of(user, connect.service))
+        self._stream.send_data(messages.return_parameters(*logon.challenge()) + messages.status(self._context()))
+        answer = read_auth_request(self._logon_request(Function.AUTH_PHASE_TWO), dialect)
+        proof = logon.accepts(answer.pairs)
+        if proof is None:
+            raise OraError(1017, "invalid username/password; logon denied")
+        instance = self._instance
+        session = self._session = instance.logon(
+            user, connect.service, program=connect.program, machine=connect.machine, instance=connect.instance
+        )
+        facts = {
+            "AUTH_VERSION_STRING": "- Production",
+            "AUTH_VERSION_SQL": "26",
+            "AUTH_VERSION_NO": str(_version_number(instance.version)),
+            "AUTH_SESSION_ID": str(session.number),
+            "AUTH_SERIAL_NUM": str(session.serial),
+            "AUTH_MAX_OPEN_CURSORS": "300",  # without it the driver keeps no statement cache
+            "AUTH_MAX_IDEN_LENGTH": "128",
+            "AUTH_SC_SERVICE_NAME": connect.service.lower(),
+            "AUTH_SC_DBUNIQUE_NAME": instance.name,
+            "AUTH_SC_REAL_DBUNIQUE_NAME": instance.name,
+            "AUTH_INSTANCENAME": connect.instance or instance.name,
+            "AUTH_SC_DB_DOMAIN": "",
+            "AUTH_SVR_RESPONSE": proof.hex().upper(),
+        }
+        self._stream.send_data(messages.return_parameters(facts) + messages.status(self._context()))
+        return session
+
+    def _logon_request(self, function: Function) -> Reader:
+        reader = self._stream.request()
+        if not isinstance(reader, Reader) or reader.u8() != REQUEST or reader.u8() != function:
+            raise Disconnected("the client gave up its logon")
+        self._sequence = reader.u8()
+        return reader
+
+    def _log_off(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    # -- requests
+
+    def _serve(self, client: _LoggedOn) -> None:
+        while (request := self._stream.request()) is not None:
+            if isinstance(request, Reader):
+                self._answer(client, request)
+            elif request == Marker.RESET:
+                # A BREAK is always followed by a RESET; an INTERRUPT between calls came after its response was sent,
+                # and the client takes that response. So neither is answered.
+                self._stream.send_marker(Marker.RESET)
+                self._stream.send_data(messages.end_of_call(self._context(), error=cancelled()))
+
+    def _answer(self, client: _LoggedOn, reader: Reader) -> None:
+        with self._watch.running(self._stream, client.session) as call:
+            if self._meddling.hold_back(call):
+                reply: Reply | None = Reply(error=cancelled())
+            else:
+                reply = self._reply(client, reader)
+        if reply is None:
+            return
+        if reply.error is not None and reply.error.code == CANCELLED and call.interrupted:
+            self._stream.send_marker(Marker.BREAK)  # the client answers with RESET
+            return
+        failure = self._meddling.failure(reply.count) if reply.is_fetch else None
+        if failure is not None:
+            reply = Reply(cursor=reply.cursor, error=failure)
+        response = b"".join((*reply.parts, self._ending(reply)))
+        if reply.is_fetch and self._meddling.cuts(reply.count):
+            self._stream.send_half(response)
+            raise Disconnected(f"told to drop the connection after {reply.count} rows")
+        self._stream.send_data(response)
+        if reply.ahead is not None:
+            reply.ahead.read_ahead(reply.rows_ahead)
+
+    def _reply(self, client: _LoggedOn, reader: Reader) -> Reply | None:
+        """None for a message that is not answered."""
+        try:
+            while (kind := reader.u8()) == PIGGYBACK:
+                self._piggyback(client, reader)
+            if kind == ONE_WAY:
+                return None
+            if kind != REQUEST:
+                raise RequestNotUnderstood(f"message {kind} in place of a function")
+            function, self._sequence = reader.u8(), reader.u8()
+            return self._perform(client, function, reader)
+        except Disconnected:
+            raise
+        except Exception as error:
+            return Reply(error=as_ora_error(error))
+
+    def _perform(self, client: _LoggedOn, function: int, reader: Reader) -> Reply:
+        match function:
+            case Function.EXECUTE:
+                return client.statements.execute(reader)
+            case Function.REEXECUTE | Function.REEXECUTE_AND_FETCH:
+                return client.statements.reexecute(reader, fetch=function == Function.REEXECUTE_AND_FETCH)
+            case Function.FETCH:
+                return client.statements.fetch(reader)
+            case Function.LOB:
+                request = requests.read_lob_request(reader)
+                reader.finish()
+                return Reply([client.lobs.perform(request)])
+            case Function.COMMIT:
+                client.session.commit()
+            case Function.ROLLBACK:
+                client.session.rollback()
+            case Function.LOGOFF:
+                self._log_off()
+            case Function.VERSION:
+                return Reply([messages.version(*self._version())], is_status=True)
+            case Function.PING:
+                pass
+            case _:
+                raise OraError(3001, f"unimplemented feature: function {function} of the call interface")
+        reader.finish()
+        return Reply(is_status=True)
+
+    def _piggyback(self, client: _LoggedOn, reader: Reader) -> None:
+        """What comes in front of a function. An unknown one has no known length, so nothing behind it can be read."""
+        function, self._sequence = reader.u8(), reader.u8()
+        match function:
+            case Function.CLOSE_CURSORS:
+                for number in requests.read_cursor_ids(reader):
+                    client.statements.cursors.close(number)
+            case Function.CANCEL_CURSORS:
+                for number in requests.read_cursor_ids(reader):
+                    client.statements.cursors.get(number).finish()
+            case Function.CURRENT_SCHEMA:
+                client.session.set_current_schema(requests.read_current_schema(reader))
+            case Function.END_TO_END:
+                info = requests.read_end_to_end(reader, client.dialect)
+                client.session.set_info(**{key: info.get(key) for key in ("module", "action", "client_id")})
+            case Function.APPLICATION_CONTEXT:
+                requests.read_application_context(reader)
+            case Function.LOB:
+                client.lobs.free(requests.read_free_temporaries(reader))
+            case _:
+                raise Disconnected(f"piggyback {function} is not known")
+
+    def _ending(self, reply: Reply) -> bytes:
+        context = self._context()
+        if reply.is_status and reply.error is None:
+            return messages.status(context)
+        return messages.end_of_call(context, error=reply.error, cursor=reply.cursor, count=reply.count, failures=reply.failures)
+
+    def _context(self) -> messages.CallContext:
+        session = self._session
+        return messages.CallContext(session is not None and session.in_transaction, self._sequence)
+
+    def _version(self) -> tuple[str, int]:
+        version = self._instance.version
+        dotted = ".".join(map(str, version))
+        banner = f"Oracle Database {version[0]}c Enterprise Edition Release {dotted} - Production\nVersion {dotted}"
+        return banner, _version_number(version)
+
+
+def _version_number(version: tuple[int, int, int, int, int]) -> int:
+    """As servers since 18c pack it."""
+    release, update, revision, increment, extension = version
+    return release << 24 | update << 16 | revision << 12 | increment << 4 | extension

@@ -1,0 +1,108 @@
+"""Oracle's type codes on the wire, and how a column or a bind is described with them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from standin.interface import ColumnInfo, OraError
+
+
+class WireType(IntEnum):
+    VARCHAR = 1
+    NUMBER = 2
+    INTEGER = 3
+    LONG = 8
+    ROWID = 11
+    DATE = 12
+    RAW = 23
+    LONG_RAW = 24
+    CHAR = 96
+    BINARY_FLOAT = 100
+    BINARY_DOUBLE = 101
+    CURSOR = 102
+    CLOB = 112
+    BLOB = 113
+    TIMESTAMP = 180
+    TIMESTAMP_TZ = 181
+    INTERVAL_YM = 182
+    INTERVAL_DS = 183
+    UROWID = 208
+    TIMESTAMP_LTZ = 231
+    BOOLEAN = 252
+
+
+TEXTS = frozenset({WireType.VARCHAR, WireType.CHAR, WireType.LONG, WireType.ROWID, WireType.UROWID})
+NUMBERS = frozenset({WireType.NUMBER, WireType.INTEGER})
+MOMENTS = frozenset({WireType.DATE, WireType.TIMESTAMP, WireType.TIMESTAMP_TZ, WireType.TIMESTAMP_LTZ})
+FLOATS = frozenset({WireType.BINARY_DOUBLE, WireType.BINARY_FLOAT})
+LOBS = frozenset({WireType.CLOB, WireType.BLOB})
+LONGS = frozenset({WireType.LONG, WireType.LONG_RAW})
+SCALED = frozenset({WireType.NUMBER, WireType.TIMESTAMP, WireType.TIMESTAMP_TZ, WireType.TIMESTAMP_LTZ, WireType.INTERVAL_DS})
+
+IMPLICIT, NATIONAL = 1, 2  # character set forms: CHAR and NCHAR
+UTF8, UTF16 = 873, 2000  # Oracle's ids of AL32UTF8 and AL16UTF16
+UNLIMITED_SCALE = -127
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A column's type as describe sends it; `buffer` is what Oracle's client allots when the column does not say."""
+
+    type: WireType
+    buffer: int = 0  # 0: as the column's own size
+    form: int = 0
+    scale: int | None = 0  # None: the column's own
+
+    @property
+    def charset(self) -> int:
+        return {IMPLICIT: UTF8, NATIONAL: UTF16}.get(self.form, 0)
+
+
+_COLUMN_TYPES = {
+    "NUMBER": ColumnType(WireType.NUMBER, 22, scale=None),
+    "FLOAT": ColumnType(WireType.NUMBER, 22, scale=None),
+    "VARCHAR2": ColumnType(WireType.VARCHAR, form=IMPLICIT),
+    "NVARCHAR2": ColumnType(WireType.VARCHAR, form=NATIONAL),
+    "CHAR": ColumnType(WireType.CHAR, form=IMPLICIT),
+    "NCHAR": ColumnType(WireType.CHAR, form=NATIONAL),
+    "ROWID": ColumnType(WireType.VARCHAR, 18, IMPLICIT),  # as text: a rowid's inner format tells a client nothing more
+    "UROWID": ColumnType(WireType.VARCHAR, form=IMPLICIT),
+    "DATE": ColumnType(WireType.DATE, 7),
+    "TIMESTAMP": ColumnType(WireType.TIMESTAMP, 11, scale=None),
+    "TIMESTAMP WITH TIME ZONE": ColumnType(WireType.TIMESTAMP_TZ, 13, scale=None),
+    "TIMESTAMP WITH LOCAL TIME ZONE": ColumnType(WireType.TIMESTAMP_LTZ, 11, scale=None),
+    "INTERVAL YEAR TO MONTH": ColumnType(WireType.INTERVAL_YM, 5),
+    "INTERVAL DAY TO SECOND": ColumnType(WireType.INTERVAL_DS, 11, scale=None),
+    "RAW": ColumnType(WireType.RAW),
+    "LONG": ColumnType(WireType.LONG, form=IMPLICIT),
+    "LONG RAW": ColumnType(WireType.LONG_RAW),
+    "BINARY_DOUBLE": ColumnType(WireType.BINARY_DOUBLE, 8),
+    "BINARY_FLOAT": ColumnType(WireType.BINARY_FLOAT, 4),
+    "CLOB": ColumnType(WireType.CLOB, 4000, IMPLICIT),
+    "NCLOB": ColumnType(WireType.CLOB, 4000, NATIONAL),
+    "BLOB": ColumnType(WireType.BLOB, 4000),
+    "BOOLEAN": ColumnType(WireType.BOOLEAN, 1),
+}
+
+
+def column_type(column: ColumnInfo) -> ColumnType:
+    """How `column` goes over the wire; a type the tables do not know is refused, not sent as text."""
+    known = _COLUMN_TYPES.get(column.type)
+    if known is None:
+        raise OraError(3115, f"unsupported network datatype or representation: {column.type} of column {column.name}")
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class BindType:
+    """What a client says of a bind (or of a column it defines)."""
+
+    type: int
+    size: int
+    form: int
+    is_array: bool = False
+
+    @property
+    def encoding(self) -> str:
+        return "utf-16-be" if self.form == NATIONAL else "utf-8"

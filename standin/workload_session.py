@@ -1,0 +1,265 @@
+"""One session's work on the shop: which transaction comes next is decided by its own random numbers alone.
+
+Each session keeps to keys of its own, so that what it does does not depend on the others; only STOCK is shared, and a
+transaction touches one row of it at most, which cannot deadlock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import oracledb
+
+from standin import workload_values as values
+from standin.workload_keys import Journal, KeyPool
+from standin.workload_shop import SKUS
+
+KEYS_PER_SESSION = 10**9
+_STATUSES = ("NEW", "PAID", "SHIPPED", "RETURNED", None)
+_DUPLICATE = 1  # ORA-00001
+_MOVED = 100_000_000  # customers with a changed key live above the freshly made ones
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a session did; `rows` by table and operation counts committed changes, `undone` what was rolled back."""
+
+    commits: int = 0
+    rollbacks: int = 0
+    partial_rollbacks: int = 0
+    failed_statements: int = 0
+    undone: int = 0
+    rows: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def add(self, table: str, operation: str, count: int) -> None:
+        by_operation = self.rows.setdefault(table, {"insert": 0, "update": 0, "delete": 0})
+        by_operation[operation] += count
+
+
+class ShopSession:
+    def __init__(self, connection: Any, number: int, seed: int) -> None:
+        self.connection, self.tally = connection, Tally()
+        self._rng = Random(f"{seed}/{number}")
+        self._first = number * KEYS_PER_SESSION
+        self._journal = Journal()
+        self._customers: KeyPool[int] = KeyPool()
+        self._orders: KeyPool[int] = KeyPool()
+        self._lines: KeyPool[tuple[int, int]] = KeyPool()
+        self._payments: KeyPool[int] = KeyPool()
+        self._pending: list[tuple[str, str, int]] = []
+        self._stock_touched = False
+        self._next_id = self._load()
+
+    def _load(self) -> int:
+        """Believe what an earlier run left; the next free id."""
+        bounds = (self._first, self._first + KEYS_PER_SESSION)
+        highest = self._first
+        for sql, pool in (
+            ("SELECT id FROM customers WHERE id >= :1 AND id < :2 ORDER BY id", self._customers),
+            ("SELECT id FROM orders WHERE id >= :1 AND id < :2 ORDER BY id", self._orders),
+            ("SELECT id FROM payments WHERE id >= :1 AND id < :2 ORDER BY id", self._payments),
+        ):
+            for (key,) in self._query(sql, bounds):
+                pool.add(int(key))
+                taken = int(key) - self._first
+                highest = max(highest, self._first + (taken if taken < _MOVED else taken - _MOVED))
+        lines = "SELECT order_id, line_no FROM order_lines WHERE order_id >= :1 AND order_id < :2 ORDER BY order_id, line_no"
+        for order_id, line_no in self._query(lines, bounds):
+            self._lines.add((int(order_id), int(line_no)))
+        return highest + 1
+
+    def _query(self, sql: str, binds: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        with self.connection.cursor() as cursor:
+            found: list[tuple[Any, ...]] = cursor.execute(sql, binds).fetchall()
+            return found
+
+    def transaction(self) -> None:
+        """One transaction: a few actions, perhaps one part of it taken back, then mostly a commit."""
+        rng = self._rng
+        self._pending.clear()
+        self._stock_touched = False
+        for _ in range(rng.choice((1, 1, 2, 3, 6))):
+            if rng.random() < 0.08:
+                self._taken_back()
+            else:
+                self._act()
+        if rng.random() < 0.1:
+            self.connection.rollback()
+            self._journal.back_to(0)
+            self.tally.rollbacks += 1
+            self.tally.undone += sum(count for *_, count in self._pending)
+        else:
+            self.connection.commit()
+            self.tally.commits += 1
+            for change in self._pending:
+                self.tally.add(*change)
+        self._journal.forget()
+
+    def _taken_back(self) -> None:
+        self._execute("SAVEPOINT before_doubt")
+        mark, pending = self._journal.mark, len(self._pending)
+        for _ in range(self._rng.randint(1, 4)):
+            self._act()
+        self._execute("ROLLBACK TO SAVEPOINT before_doubt")
+        self._journal.back_to(mark)
+        self.tally.partial_rollbacks += 1
+        self.tally.undone += sum(count for *_, count in self._pending[pending:])
+        del self._pending[pending:]
+
+    def _act(self) -> None:
+        actions: list[tuple[Callable[[], None], int]] = [
+            (self._new_customer, 3),
+            (self._count_stock, 0 if self._stock_touched else 2),
+        ]
+        if len(self._customers):
+            actions += [
+                (self._change_customer, 4),
+                (self._order, 4),
+                (self._move_customer, 1),
+                (self._drop_customer, 1),
+                (self._duplicate, 1),
+            ]
+        if len(self._orders):
+            actions += [(self._pay, 3), (self._advance, 4), (self._cancel, 1)]
+        if len(self._lines):
+            actions += [(self._change_line, 2), (self._renumber_line, 1)]
+        action = self._rng.choices([a for a, _ in actions], [weight for _, weight in actions])[0]
+        action()
+
+    def _new_id(self) -> int:
+        self._next_id += 1
+        return self._next_id
+
+    def _new_customer(self) -> None:
+        rng, key = self._rng, self._new_id()
+        notes = values.long_text(rng, 3900) if rng.random() < 0.03 else values.text(rng, 400)
+        row = (
+            key, values.name(rng), f"c{key}@example.com", rng.choice(("DE", "CH", "F", None)), values.amount(rng, 12, 2), notes,
+            values.date(rng), values.timestamp(rng),
+        )  # fmt: skip
+        self._execute("INSERT INTO customers VALUES (:1, :2, :3, :4, :5, :6, :7, :8)", row, timestamps=(7,))
+        self._journal.added(self._customers, key)
+        self._changed("CUSTOMERS", "insert", 1)
+
+    def _change_customer(self) -> None:
+        rng, key = self._rng, self._customers.draw(self._rng)
+        column, value = rng.choice(
+            (
+                ("name", values.name(rng)),
+                ("credit", values.amount(rng, 12, 2)),
+                ("notes", values.text(rng, 400)),
+                ("since", values.date(rng)),
+                ("country", rng.choice(("AT", "I", None))),
+            )
+        )
+        sql = f"UPDATE customers SET {column} = :1, updated_at = :2 WHERE id = :3"
+        self._changed("CUSTOMERS", "update", self._execute(sql, (value, values.timestamp(rng), key), timestamps=(1,)))
+
+    def _move_customer(self) -> None:
+        """A changed primary key."""
+        old, new = self._customers.draw(self._rng), self._new_id() + _MOVED
+        self._changed("CUSTOMERS", "update", self._execute("UPDATE customers SET id = :1 WHERE id = :2", (new, old)))
+        self._journal.removed(self._customers, old)
+        self._journal.added(self._customers, new)
+
+    def _drop_customer(self) -> None:
+        key = self._customers.draw(self._rng)
+        self._changed("CUSTOMERS", "delete", self._execute("DELETE FROM customers WHERE id = :1", (key,)))
+        self._journal.removed(self._customers, key)
+
+    def _duplicate(self) -> None:
+        """A statement that fails leaves its redo, and the redo of its undoing."""
+        try:
+            self._execute("INSERT INTO customers (id, name) VALUES (:1, :2)", (self._customers.draw(self._rng), "twice"))
+        except oracledb.DatabaseError as error:
+            if error.args[0].code != _DUPLICATE:
+                raise
+            self.tally.failed_statements += 1
+        else:
+            raise AssertionError("a second customer with the same id was accepted")
+
+    def _order(self) -> None:
+        rng, key = self._rng, self._new_id()
+        row = (
+            key, self._customers.draw(rng), "NEW", values.timestamp(rng), values.date(rng), values.number(rng),
+            values.text(rng, 300),
+        )  # fmt: skip
+        self._execute("INSERT INTO orders VALUES (:1, :2, :3, :4, :5, :6, :7)", row, timestamps=(3,))
+        self._journal.added(self._orders, key)
+        self._changed("ORDERS", "insert", 1)
+        lines = [
+            (key, n, rng.choice(SKUS), rng.randint(1, 50), values.amount(rng, 10, 2), values.amount(rng, 4, 4))
+            for n in range(1, rng.randint(2, 6))
+        ]
+        with self.connection.cursor() as cursor:
+            cursor.executemany("INSERT INTO order_lines VALUES (:1, :2, :3, :4, :5, :6)", lines)
+        for line in lines:
+            self._journal.added(self._lines, (line[0], line[1]))
+        self._changed("ORDER_LINES", "insert", len(lines))
+
+    def _advance(self) -> None:
+        key, status = self._orders.draw(self._rng), self._rng.choice(_STATUSES)
+        self._changed("ORDERS", "update", self._execute("UPDATE orders SET status = :1 WHERE id = :2", (status, key)))
+
+    def _cancel(self) -> None:
+        key = self._orders.draw(self._rng)
+        self._changed("ORDER_LINES", "delete", self._execute("DELETE FROM order_lines WHERE order_id = :1", (key,)))
+        self._changed("ORDERS", "delete", self._execute("DELETE FROM orders WHERE id = :1", (key,)))
+        self._journal.removed(self._orders, key)
+        for line_no in range(1, 200):
+            if (key, line_no) in self._lines:
+                self._journal.removed(self._lines, (key, line_no))
+
+    def _pay(self) -> None:
+        rng, key = self._rng, self._new_id()
+        method = rng.choice(("card", "cash", "transfer", None))
+        row = (key, self._orders.draw(rng), values.amount(rng, 14, 4), method, values.date(rng), values.raw(rng, 32))
+        self._execute("INSERT INTO payments VALUES (:1, :2, :3, :4, :5, :6)", row)
+        self._journal.added(self._payments, key)
+        self._changed("PAYMENTS", "insert", 1)
+
+    def _change_line(self) -> None:
+        rng, key = self._rng, self._lines.draw(self._rng)
+        sql = "UPDATE order_lines SET quantity = :1, discount = :2 WHERE order_id = :3 AND line_no = :4"
+        self._changed("ORDER_LINES", "update", self._execute(sql, (rng.randint(1, 50), values.amount(rng, 4, 4), *key)))
+
+    def _renumber_line(self) -> None:
+        """A changed part of a composite key."""
+        order_id, line_no = self._lines.draw(self._rng)
+        new = line_no + 100 if line_no < 100 else line_no - 100
+        if (order_id, new) in self._lines:
+            return
+        sql = "UPDATE order_lines SET line_no = :1 WHERE order_id = :2 AND line_no = :3"
+        self._changed("ORDER_LINES", "update", self._execute(sql, (new, order_id, line_no)))
+        self._journal.removed(self._lines, (order_id, line_no))
+        self._journal.added(self._lines, (order_id, new))
+
+    def _count_stock(self) -> None:
+        rng = self._rng
+        self._stock_touched = True
+        row = (
+            values.number(rng),
+            values.timestamp(rng),
+            rng.choice(("full", "low", None)),
+            rng.choice(SKUS),
+            rng.choice((1, 2)),
+        )
+        sql = (
+            "UPDATE stock SET on_hand = on_hand - 1, weight = :1, counted_at = :2, label = :3 WHERE sku = :4 AND warehouse = :5"
+        )
+        self._changed("STOCK", "update", self._execute(sql, row, timestamps=(1,)))
+
+    def _changed(self, table: str, operation: str, count: int) -> None:
+        self._pending.append((table, operation, count))
+
+    def _execute(self, sql: str, binds: tuple[Any, ...] = (), *, timestamps: tuple[int, ...] = ()) -> int:
+        """`timestamps` are the binds that would lose their fraction as the driver's DATE."""
+        with self.connection.cursor() as cursor:
+            if timestamps:
+                sizes = [oracledb.DB_TYPE_TIMESTAMP if n in timestamps else None for n in range(len(binds))]
+                cursor.setinputsizes(*sizes)
+            cursor.execute(sql, binds)
+            return int(cursor.rowcount)
