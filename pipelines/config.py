@@ -1,7 +1,7 @@
-"""Settings: `pipelines.yml` parsed and checked whole, all findings at once, before anything starts.
+"""The settings of `pipelines.yml`: parsed and checked completely, all findings at once, before anything starts.
 
-Secrets do not live here: `source.connection` and `ledger.connection` name Airflow connections (or their environment
-variables), and `${NAME}` in any text is taken from the environment.
+The file contains no secrets: `source.connection` and `ledger.connection` name Airflow connections (or their environment
+variables), and `${NAME}` in any text is replaced from the environment.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNITS = {"": 1, "B": 1, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "KB": 10**3, "
 
 
 def parse_bytes(value: object) -> object:
-    """`512MiB`, `1 GB` or a number of bytes."""
+    """Return the bytes of a size such as `512MiB` or `1 GB`; pass other values on to the model's own check."""
     if isinstance(value, str):
         match = re.fullmatch(r"(\d+)\s*([KMG]?i?B?)", value.strip(), re.IGNORECASE)
         if match is None or match[2].upper() not in UNITS:
@@ -36,7 +36,7 @@ def parse_bytes(value: object) -> object:
 
 
 def parse_key(value: object) -> object:
-    """`primary`, `rowid`, `append`, or column names, upper-cased unless they stand in double quotes."""
+    """Return `primary`, `rowid`, `append`, or the column names, in upper case unless they are in double quotes."""
     if isinstance(value, str) and value in ("primary", "rowid", "append"):
         return value
     if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
@@ -56,24 +56,24 @@ class Settings(BaseModel):
 
 
 class Source(Settings):
-    connection: str = Field(description="Airflow connection id; outside Airflow AIRFLOW_CONN_<ID> is read")
-    container: str | None = Field(None, description="PDB that owns the tables; leave out for a non-CDB")
+    connection: str = Field(description="Airflow connection id; outside Airflow, AIRFLOW_CONN_<ID> is read")
+    container: str | None = Field(None, description="PDB that owns the tables; omit for a non-CDB")
     fetch_rows: int = Field(10_000, ge=100, le=1_000_000, description="rows per Arrow batch from the driver")
     call_timeout_seconds: int = Field(1800, ge=1, description="longest single round trip to the database")
 
 
 class WindowLimits(Settings):
-    max_bytes: Bytes = Field(2 * 2**30, description="redo per window, all threads together; at least one log is taken")
-    slice_bytes: Bytes = Field(512 * 2**20, description="redo per LogMiner session; at least one log is taken")
+    max_bytes: Bytes = Field(2 * 2**30, description="redo per window, all threads together; a window has at least one log")
+    slice_bytes: Bytes = Field(512 * 2**20, description="redo per LogMiner session; a session has at least one log")
 
 
 class RunwayLimits(Settings):
-    warn_below_hours: float = Field(12, ge=0, description="of redo behind the position, before needed logs may be deleted")
-    warn_below_bytes: Bytes | None = Field(None, description="the same in bytes, all redo threads together")
+    warn_below_hours: float = Field(12, ge=0, description="warn when needed logs may be deleted within this many hours")
+    warn_below_bytes: Bytes | None = Field(None, description="the same in bytes of redo, all redo threads together")
 
 
 class Ledger(Settings):
-    url: str | None = Field(None, repr=False, description="SQLAlchemy URL; default: SQLite beside the landing")
+    url: str | None = Field(None, repr=False, description="SQLAlchemy URL; default: a SQLite file in the landing folder")
     connection: str | None = Field(None, description="Airflow connection id of a PostgreSQL database")
 
     @model_validator(mode="after")
@@ -84,30 +84,32 @@ class Ledger(Settings):
 
 
 class Spark(Settings):
-    mode: Literal["submit", "connect"] = Field("submit", description="SparkSubmitOperator, or a Connect server kept alive")
+    mode: Literal["submit", "connect"] = Field(
+        "submit", description="`submit`: spark-submit per batch; `connect`: a running Spark Connect server"
+    )
     connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
     master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
-    conf: dict[str, str] = Field(default_factory=dict, description="more Spark settings, taken as they are")
+    conf: dict[str, str] = Field(default_factory=dict, description="more Spark settings, passed on unchanged")
 
 
 class Retry(Settings):
-    attempts: int = Field(5, ge=1, le=100, description="of a step that fails for a passing reason")
-    first_seconds: float = Field(1.0, gt=0, description="the first pause; each one after it is twice as long")
-    most_seconds: float = Field(60.0, gt=0, description="the longest pause")
+    attempts: int = Field(5, ge=1, le=100, description="attempts of a step that fails with a transient error")
+    first_seconds: float = Field(1.0, gt=0, description="first pause between attempts; each further one is twice as long")
+    most_seconds: float = Field(60.0, gt=0, description="longest pause between attempts")
 
 
 class Table(Settings):
     """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
 
     table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
-    target: str | None = Field(None, description="path under the lake; default: owner/name in lower case")
+    target: str | None = Field(None, description="path below `lake`; default: owner/name in lower case")
     key: Key = Field(
         "primary",
-        description="what tells its rows apart: `primary`; columns of a unique index that are NOT NULL, e.g. `[CODE, DAY]`; "
-        "`rowid`, which the Delta table then has as `_rowid`; `append` for a table that only gets INSERTs",
+        description="how rows are identified: `primary` (the primary key); NOT NULL columns of a unique index, e.g. "
+        "`[CODE, DAY]`; `rowid` (stored in Delta as `_rowid`); `append` for a table that only gets INSERTs",
     )
     columns: dict[str, ColumnRule] = Field(
-        default_factory=dict, description="NUMBER without precision: a scale for DECIMAL(38, scale), or `string`"
+        default_factory=dict, description="for NUMBER without precision: the scale of DECIMAL(38, scale), or `string`"
     )
 
     @model_validator(mode="before")
@@ -126,7 +128,7 @@ class Table(Settings):
     def scale_fits(cls, value: dict[str, ColumnRule]) -> dict[str, ColumnRule]:
         for name, rule in value.items():
             if isinstance(rule, int) and not 0 <= rule <= 38:
-                raise ValueError(f"{name}: a scale lies between 0 and 38")
+                raise ValueError(f"{name}: a scale must be between 0 and 38")
         return value
 
     @property
@@ -148,24 +150,26 @@ class Pipeline(Settings):
     landing: str = Field(description="folder or URL (s3://, abfss://, gs://, hdfs://) for landed redo")
     lake: str = Field(description="folder or URL for the Delta tables")
     ledger: Ledger = Ledger()
-    schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for runs by hand")
+    schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for manual runs")
     window: WindowLimits = WindowLimits()
     runway: RunwayLimits = RunwayLimits()
     spark: Spark = Spark()
     retry: Retry = Retry()
-    mining_tasks: int = Field(4, ge=1, le=64, description="slices mined side by side")
+    mining_tasks: int = Field(4, ge=1, le=64, description="slices mined in parallel")
     wait_warns_after_minutes: float = Field(
-        30, gt=0, description="how long a run awaits a log that is due before it fails as overdue; the next run goes on waiting"
+        30,
+        gt=0,
+        description="how long a run waits for a log that is due before it fails with LogOverdue; the next run keeps waiting",
     )
-    wait_looks_every_seconds: float = Field(30, gt=0, description="pause between two looks for a log that is awaited")
+    wait_looks_every_seconds: float = Field(30, gt=0, description="pause between two checks while waiting for a log")
     tables: list[Table] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def no_two_alike(self) -> Pipeline:
+    def tables_are_distinct(self) -> Pipeline:
         seen: set[TableId] = set()
         for table in self.tables:
             if table.id in seen:
-                raise ValueError(f"{table.id} is named twice in tables")
+                raise ValueError(f"{table.id} is listed twice in `tables`")
             seen.add(table.id)
         return self
 
@@ -177,7 +181,7 @@ class Pipeline(Settings):
 
     @property
     def ledger_url(self) -> str:
-        """Without url and connection: a SQLite file in the landing folder, which must then be local."""
+        """The SQLAlchemy URL; without `url` and `connection`, a SQLite file in the landing folder, which must be local."""
         return self.ledger.url or f"sqlite:///{Path(self.landing.removeprefix('file://')).absolute()}/redolake-ledger.db"
 
 
@@ -186,11 +190,11 @@ class Configuration(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def name_them(cls, value: Any) -> Any:
+    def take_name_from_key(cls, value: Any) -> Any:
         if isinstance(value, dict) and isinstance(value.get("pipelines"), dict):
             for name, body in value["pipelines"].items():
                 if isinstance(body, dict) and body.setdefault("name", name) != name:
-                    raise ValueError(f"{name}: a pipeline has one name, and {body['name']!r} is another")
+                    raise ValueError(f"{name}: `name` says {body['name']!r}; remove it, the key is the pipeline's name")
         return value
 
     @field_validator("pipelines")
@@ -198,21 +202,22 @@ class Configuration(Settings):
     def names_fit_dag_ids(cls, value: dict[str, Pipeline]) -> dict[str, Pipeline]:
         for name in value:
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", name):
-                raise ValueError(f"{name!r}: a pipeline's name is letters, digits and _, and begins with a letter")
+                raise ValueError(f"{name!r}: a pipeline's name must begin with a letter and contain only letters, digits and _")
         return value
 
     @model_validator(mode="after")
-    def no_target_in_another(self) -> Configuration:
-        """VACUUM of a Delta table removes what lies below its folder and is not its own."""
-        of_tables = ((p.target(t.id), f"{p.name}: {t.id}") for p in self.pipelines.values() for t in p.tables)
-        targets = sorted((posixpath.normpath(target).split("/"), table) for target, table in of_tables)
+    def targets_are_separate(self) -> Configuration:
+        """Refuse a target inside another's folder: VACUUM removes files below the folder that its table does not own."""
+        owned = ((p.target(t.id), f"{p.name}: {t.id}") for p in self.pipelines.values() for t in p.tables)
+        targets = sorted((posixpath.normpath(target).split("/"), table) for target, table in owned)
         for (outer, one), (inner, other) in pairwise(targets):
             if inner[: len(outer)] == outer:
-                raise ValueError(f"{'/'.join(inner)} would be written for {one} and {other}; give each a folder of its own")
+                raise ValueError(f"{'/'.join(inner)} would be written by {one} and {other}; give each its own folder")
         return self
 
 
 def expand(node: Any, environment: Mapping[str, str], where: str, findings: list[Finding]) -> Any:
+    """Replace `${NAME}` in all texts of `node`; add a finding for each variable that is not set."""
     if isinstance(node, dict):
         return {k: expand(v, environment, f"{where}.{k}" if where else str(k), findings) for k, v in node.items()}
     if isinstance(node, list):
@@ -229,13 +234,13 @@ def expand(node: Any, environment: Mapping[str, str], where: str, findings: list
 
 
 def parse_configuration(text: str, environment: Mapping[str, str], file: str = DEFAULT_FILE) -> Configuration:
-    """Raises ConfigurationError with every finding."""
+    """Return the checked configuration; raise ConfigurationError with every finding."""
     try:
         raw = yaml.safe_load(text)
     except yaml.YAMLError as error:
-        raise ConfigurationError([Finding(file, f"is not YAML: {error}", "mend the file's syntax")]) from error
+        raise ConfigurationError([Finding(file, f"is not YAML: {error}", "correct the file's syntax")]) from error
     if not isinstance(raw, dict):
-        raise ConfigurationError([Finding(file, "holds no settings", "begin with `pipelines:`")])
+        raise ConfigurationError([Finding(file, "contains no settings", "begin the file with `pipelines:`")])
     findings: list[Finding] = []
     raw = expand(raw, environment, "", findings)
     try:
@@ -243,7 +248,13 @@ def parse_configuration(text: str, environment: Mapping[str, str], file: str = D
     except ValidationError as error:
         for item in error.errors():
             where = ".".join(str(part) for part in item["loc"]) or file
-            findings.append(Finding(where, item["msg"].removeprefix("Value error, "), f"see docs/configuration.md, and {file}"))
+            findings.append(
+                Finding(
+                    where,
+                    item["msg"].removeprefix("Value error, "),
+                    f"correct {file}; docs/reference/configuration.md lists the settings",
+                )
+            )
         raise ConfigurationError(findings) from None
     if findings:
         raise ConfigurationError(findings)
@@ -255,12 +266,12 @@ def config_file() -> Path:
 
 
 def load_configuration(file: Path | None = None) -> Configuration:
-    """Read `file`, or what REDOLAKE_CONFIG names, or ./pipelines.yml."""
+    """Read `file`, else the file that REDOLAKE_CONFIG names, else ./pipelines.yml."""
     path = file or config_file()
     try:
         text = path.read_text()
     except OSError as error:
-        cure = f"write it, or name another file by --config or {CONFIG_VARIABLE}"
+        cure = f"create it, or name another file with --config or {CONFIG_VARIABLE}"
         raise ConfigurationError([Finding(str(path), f"cannot be read: {error.strerror}", cure)]) from error
     return parse_configuration(text, os.environ, str(path))
 
@@ -269,5 +280,5 @@ def load_pipeline(name: str, file: Path | None = None) -> Pipeline:
     configuration = load_configuration(file)
     if name not in configuration.pipelines:
         known = ", ".join(sorted(configuration.pipelines))
-        raise ConfigurationError([Finding(name, "is no pipeline of the configuration", f"one of: {known}")])
+        raise ConfigurationError([Finding(name, "is not a pipeline in the configuration", f"one of: {known}")])
     return configuration.pipelines[name]

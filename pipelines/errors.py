@@ -1,30 +1,10 @@
-"""What can go wrong, in two families by what the operator does.
+"""Every error Redolake raises on purpose, in two families.
 
-RedolakeError
-├── Transient            the same step again may work: Airflow retries it
-│   ├── SourceUnavailable    network, listener, instance restarting
-│   ├── SourceBusy           memory, locks, time-outs of a call
-│   ├── LogOverdue           an archived log has been awaited longer than configured; the next run goes on waiting
-│   ├── LedgerUnavailable    the ledger's database does not answer
-│   ├── SnapshotTooEarly     a transaction must end, or a window land, first
-│   └── LeaseHeld            another writer works on the same thing
-└── Terminal             a person must choose; `cure` lists the choices
-    ├── ConfigurationError   findings of validate, all at once
-    ├── SourceRefused        password, privilege, unknown service
-    ├── RedoLost             redo that is needed cannot be had any more
-    ├── RedoNotUnderstood    a row, text or state of LogMiner that has no meaning we know
-    ├── MiningIncomplete     LogMiner's answer is not provably whole
-    ├── LandingConflict      what lies at a path is not what should lie there
-    ├── LandingUnwritable    the landing refuses what is written: permission, full disk
-    ├── LakeFull             Spark finds no space for what it writes
-    ├── ValueDoesNotFit      a value the target type cannot hold
-    ├── TableSetBack         a Delta table lacks commits that were applied to it
-    ├── KeyNeeded            a row of a table that was declared append-only was changed, and nothing tells which one
-    ├── NotLogged            supplemental logging was off: the redo does not tell which row a change is of
-    ├── SchemaConflict       a DDL or dictionary state that is not followed
-    ├── TableHeld            tables were held; the others went on
-    ├── InvariantBroken      counts that must be equal are not
-    └── FormatTooNew         written by a newer Redolake
+    Transient   the same step may succeed later; Airflow and `redolake run` retry it
+    Terminal    a person must choose; `cure` lists the choices
+
+In each class docstring the first paragraph says what the error means and the second what to do. `docs/generate.py` turns
+them into docs/reference/errors.md.
 """
 
 from __future__ import annotations
@@ -34,7 +14,7 @@ from dataclasses import dataclass
 
 
 class RedolakeError(Exception):
-    """`what` happened, `where` (thread, sequence, SCN, table, file ...), and the `cure`."""
+    """An error with `what` happened, `where` (thread, sequence, SCN, table, file ...), and the `cure`."""
 
     def __init__(self, what: str, *, cure: str = "", ora_code: int | None = None, **where: object) -> None:
         self.what, self.cure, self.ora_code = what, cure, ora_code
@@ -66,96 +46,174 @@ def _rebuild(kind: type[RedolakeError], what: str, cure: str, ora_code: int | No
 
 
 class Transient(RedolakeError):
-    """The same step again may work."""
+    """The same step may succeed later.
+
+    Wait: it is retried `retry.attempts` times. If it keeps failing, follow the cure in the message.
+    """
 
 
 class Terminal(RedolakeError):
-    """Stop; a person must choose."""
+    """A person must choose; a retry would fail in the same way.
+
+    Follow the cure in the message, then clear the failed task or run the command again.
+    """
 
 
 class SourceUnavailable(Transient):
-    pass
+    """Oracle cannot be reached: network, listener, an instance that is starting or stopping, or a stuck archiver (ORA-00257).
+
+    Wait for the database. With ORA-00257 make room where it archives to.
+    """
 
 
 class SourceBusy(Transient):
-    pass
+    """Oracle is short of memory, space or locks, a call timed out, or DDL keeps changing a captured table.
+
+    Wait. If it persists, raise `source.call_timeout_seconds` or give the database more memory.
+    """
 
 
 class LogOverdue(Transient):
-    pass
+    """A redo thread has switched a log, and no archived copy has appeared within `wait_warns_after_minutes`.
+
+    Check the archiver and the transport to the standby. Nothing is lost while the redo is kept: the next run keeps
+    waiting, and `redolake runway` says how long the redo will be there.
+    """
 
 
 class LedgerUnavailable(Transient):
-    pass
+    """The ledger's database does not answer.
+
+    Check that it is up, and that `ledger.url` or `ledger.connection` names it with a user who may log in.
+    """
 
 
 class LeaseHeld(Transient):
-    pass
+    """Another process is writing the same pipeline's tables.
+
+    Wait until it finishes or its lease expires. A job that lost its lease has stopped, and the newer one goes on.
+    """
 
 
 class SnapshotTooEarly(Transient):
-    pass
+    """A snapshot would lack changes: an older transaction is still open, or a window must land first.
+
+    Let the named transaction end, or let capture land the next window, then take the snapshot again.
+    """
 
 
 class SourceRefused(Terminal):
-    pass
+    """Oracle refuses the user or a statement: wrong password, missing privilege, unknown object, or a session setting
+    that does not take effect.
+
+    Run `redolake doctor`, which names the missing GRANT, and `redolake setup-sql`, which prints all of them.
+    """
 
 
 class RedoLost(Terminal):
-    pass
+    """Redo that is still needed is no longer available: an archived log is gone, or the database was set back with
+    RESETLOGS. For a table: changes since its last snapshot were never read.
+
+    Run `redolake recover`, which lists the missing logs and the choices. For a held table run
+    `redolake snapshot OWNER.TABLE --replace`.
+    """
 
 
 class RedoNotUnderstood(Terminal):
-    pass
+    """A redo row, a transaction or a state of LogMiner has no meaning known to Redolake. If one table is concerned, it is
+    held at that commit.
+
+    Run `redolake snapshot OWNER.TABLE --replace`. Please report the row shown: the landed redo is kept, and a version that
+    understands it can go on with `redolake resume OWNER.TABLE`. If a window is stopped, run `redolake recover`.
+    """
 
 
 class MiningIncomplete(Terminal):
-    pass
+    """LogMiner did not provably read every log it was given.
+
+    Run again. If it fails again, compare V$LOGMNR_LOGS with V$ARCHIVED_LOG and restore the log that differs; if it cannot
+    be restored, run `redolake recover`.
+    """
 
 
 class LandingConflict(Terminal):
-    pass
+    """A file of the landing is not the one that belongs at that path: another run wrote it, or the plan is outdated.
+
+    Plan again with a new run. If the message names other rows for the same window, mine it again with `redolake remine`
+    and report the difference.
+    """
 
 
 class LandingUnwritable(Terminal):
-    pass
+    """The landing refuses a file: no permission, or no space.
+
+    Grant the right or make room, then clear the task. Nothing half-written counts.
+    """
 
 
 class LakeFull(Terminal):
-    pass
+    """Spark has no space for the lake or for its own temporary files. No table is held.
+
+    Make room, then run again. No commit was cut short.
+    """
 
 
 class ValueDoesNotFit(Terminal):
-    pass
+    """A value does not fit the column's type in Delta.
+
+    Give the column another scale, or `string`, under `columns` of its table; then run
+    `redolake snapshot OWNER.TABLE --replace`.
+    """
 
 
 class TableSetBack(Terminal):
-    pass
+    """A Delta table lacks commits that were applied to it, or something else has changed its rows: an older copy was put
+    back, RESTORE or DELETE ran, or another pipeline wrote it. OPTIMIZE and VACUUM are fine.
+
+    Run `redolake snapshot OWNER.TABLE --replace`.
+    """
 
 
 class KeyNeeded(Terminal):
-    pass
+    """A row of a table with `key: append` was updated or deleted, and without a key Redolake cannot tell which row.
+
+    Declare `key: rowid` or the columns of a unique index, then run `redolake snapshot OWNER.TABLE --replace`. The snapshot
+    alone is enough if this was an exception.
+    """
 
 
 class NotLogged(Terminal):
-    pass
+    """Supplemental logging is or was off, so an UPDATE's redo does not contain the key of its row.
+
+    Turn logging on. If the message names an UPDATE without its key, run `redolake snapshot OWNER.TABLE --replace`;
+    if none has come yet, `redolake resume OWNER.TABLE` is enough.
+    """
 
 
 class SchemaConflict(Terminal):
-    pass
+    """A DDL statement, a column type or a difference between redo and dictionary that Redolake does not follow.
+
+    Run `redolake snapshot OWNER.TABLE --replace` to continue with the table as it is now, or take it out of `tables`.
+    """
 
 
 class InvariantBroken(Terminal):
-    pass
+    """Numbers that must be equal are not. Nothing was merged.
+
+    Keep the landing and report it with the batch's files: this is a fault in Redolake or a damaged file.
+    """
 
 
 class FormatTooNew(Terminal):
-    pass
+    """A newer version of Redolake wrote the file or the ledger.
+
+    Install that version or a later one.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with configuration or source, with its cure."""
+    """One thing that is wrong with the configuration or the source, with its cure."""
 
     subject: str
     what: str
@@ -167,7 +225,10 @@ class Finding:
 
 
 class ConfigurationError(Terminal):
-    """Carries all findings, so that nobody mends them one by one."""
+    """The configuration or a precondition is wrong; the error lists all findings, not only the first.
+
+    Correct each finding as its cure says, then run `redolake validate` or `redolake doctor` again.
+    """
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
@@ -183,7 +244,10 @@ class ConfigurationError(Terminal):
 
 
 class TableHeld(Terminal):
-    """One finding per table that a batch has held; `outcome` is what the step would have returned."""
+    """A batch held one or more tables and applied the others; `outcome` is what the step would have returned.
+
+    Follow the cure of each held table. `redolake status` shows all held tables with their errors.
+    """
 
     def __init__(self, findings: Sequence[Finding], outcome: Mapping[str, object] | None = None) -> None:
         self.findings, self.outcome = tuple(findings), dict(outcome or {})
@@ -194,8 +258,8 @@ class TableHeld(Terminal):
         return (TableHeld, (self.findings, self.outcome))
 
 
-# ORA and DPY codes by number (facts: LOGMINER.md part 3), each in one table. What is in none is not understood: terminal.
-UNAVAILABLE = frozenset(  # reconnect, and do the same step again
+# ORA and DPY codes by number, each in exactly one table. A code that is in no table is Terminal.
+UNAVAILABLE = frozenset(  # reconnect and repeat the step
     {
         22, 28, 31, 45, 257, 376, 378, 602, 603, 609, 1001, 1002, 1012, 1033, 1034, 1041, 1043, 1089, 1090, 1092, 1109, 1115,
         1170, 1219, 1306, 1323, 1507, 3113, 3114, 3122, 3135, 12153, 12170, 12505, 12514, 12516, 12518, 12519, 12520, 12521,
@@ -203,13 +267,13 @@ UNAVAILABLE = frozenset(  # reconnect, and do the same step again
         28511, 56600,
     }
 )  # fmt: skip
-BUSY = frozenset(  # memory, locks, space, slaves of LogMiner: the same step again, later
+BUSY = frozenset(  # memory, locks, space, LogMiner's server processes: repeat the step later
     {
         54, 1013, 1280, 1303, 1304, 1315, 1327, 1328, 1341, 1652, 1653, 2391, 2396, 4021, 4030, 4031, 4036, 4068, 27102, 30036,
     }
 )  # fmt: skip
 REFUSED = frozenset({942, 1005, 1017, 1031, 1045, 1435, 6550, 28000, 28001, 65049, 65096})
-STOPS = frozenset(  # known, and no repeat mends them; another copy of a log may (mine/copies.py)
+STOPS = frozenset(  # a repeat does not help; another copy of the log may (mine/copies.py)
     {
         308, 310, 312, 313, 334, 353, 354, 368, 600, 604, 904, 1281, 1282, 1283, 1284, 1285, 1286, 1287, 1289, 1290, 1291, 1292,
         1293, 1294, 1295, 1296, 1297, 1298, 1299, 1300, 1301, 1302, 1307, 1308, 1309, 1310, 1311, 1312, 1313, 1314, 1316, 1317,
@@ -224,8 +288,8 @@ UNAVAILABLE_DRIVER = frozenset(
 BUSY_DRIVER = frozenset({"DPY-4024"})
 
 
-def kind_of_ora(code: int, full_code: str = "") -> type[RedolakeError]:
-    """The family of an error by its number, or by the driver's own code where it has none; one in no table is terminal."""
+def error_class_for(code: int, full_code: str = "") -> type[RedolakeError]:
+    """Return the error class for an ORA code, or for the driver's DPY code if `code` is 0."""
     if code in REFUSED:
         return SourceRefused
     if code in BUSY or (code == 0 and full_code in BUSY_DRIVER):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from pipelines.errors import RedolakeError, SourceRefused, Terminal, kind_of_ora
+from pipelines.errors import RedolakeError, SourceRefused, Terminal, error_class_for
 from pipelines.source.grants import missing_grants
 
 DRIVER = re.compile(r"DPY-\d{4}")
@@ -63,7 +63,7 @@ def ora_number(error: DriverError) -> int:
 def translate(error: DriverError, doing: str, *, sql: str = "", user: str = "", dsn: str = "") -> RedolakeError:
     """The typed error for `error`, met while `doing` (a statement's name, or `connect`)."""
     number = ora_number(error)
-    kind = kind_of_ora(number, error.full_code)
+    kind = error_class_for(number, error.full_code)
     if number in (942, 1031, 6550):
         cure = missing_grants(sql, user) or "ask the DBA for the right that the statement needs"
     else:

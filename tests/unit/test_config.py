@@ -1,4 +1,4 @@
-"""pipelines.yml is checked whole: all findings at once, each where it is."""
+"""Tests of pipelines.yml: all findings are reported at once, each with its place in the file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def findings_of(text: str, **environment: str) -> dict[str, str]:
     return {finding.subject: finding.what for finding in caught.value.findings}
 
 
-def test_a_good_file_gives_pipelines_with_defaults() -> None:
+def test_a_valid_file_gives_pipelines_with_defaults() -> None:
     pipeline = parse_configuration(GOOD, {"ROOT": "/data"}).pipelines["shop"]
 
     assert (pipeline.name, pipeline.landing, pipeline.window.max_bytes) == ("shop", "/data/landing", 512 * 2**20)
@@ -36,7 +36,7 @@ def test_a_good_file_gives_pipelines_with_defaults() -> None:
     assert pipeline.ledger_url == "sqlite:////data/landing/redolake-ledger.db"
 
 
-def test_all_findings_are_told_at_once() -> None:
+def test_all_findings_are_reported_at_once() -> None:
     text = """
 pipelines:
   shop:
@@ -70,7 +70,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize(("text", "policy"), KEYS.items(), ids=KEYS)
-def test_a_table_says_what_tells_its_rows_apart(text: str, policy: KeyPolicy) -> None:
+def test_each_kind_of_key_is_parsed(text: str, policy: KeyPolicy) -> None:
     pipeline = parse_configuration(GOOD.replace(", target: mixed", f", target: mixed{text}"), {"ROOT": "/data"}).pipelines[
         "shop"
     ]
@@ -79,7 +79,7 @@ def test_a_table_says_what_tells_its_rows_apart(text: str, policy: KeyPolicy) ->
 
 
 @pytest.mark.parametrize("names", [("CODE", "DAY"), ("Mixed Case", "NO"), ("it's", "[x]", "A#"), ("Ü",)], ids=str)
-def test_a_key_that_a_finding_names_can_be_declared_as_it_stands(names: tuple[str, ...]) -> None:
+def test_the_key_text_of_a_finding_can_be_pasted_into_the_file(names: tuple[str, ...]) -> None:
     wanted = KeyPolicy("columns", names)
     text = GOOD.replace(", target: mixed", f", target: mixed, key: {wanted}")
 
@@ -88,15 +88,15 @@ def test_a_key_that_a_finding_names_can_be_declared_as_it_stands(names: tuple[st
 
 WRONG = {
     "no YAML": ("pipelines: [", "is not YAML"),
-    "no mapping": ("- 1", "holds no settings"),
-    "a table twice": (GOOD.replace('"Shop"."Mixed Case"', "SHOP.ORDERS"), "named twice"),
-    "a target twice": (GOOD.replace("target: mixed", "target: shop/orders"), "a folder of its own"),
+    "no mapping": ("- 1", "contains no settings"),
+    "a table twice": (GOOD.replace('"Shop"."Mixed Case"', "SHOP.ORDERS"), "listed twice"),
+    "a target twice": (GOOD.replace("target: mixed", "target: shop/orders"), "its own folder"),
     "a target in another": (
         GOOD.replace("target: mixed", "target: shop//orders/x/"),
-        "a folder of its own",
+        "its own folder",
     ),
-    "another pipeline's target": (GOOD + GOOD.removeprefix("\npipelines:\n").replace("shop:", "more:"), "a folder of its own"),
-    "another name": (GOOD.replace("shop:", "shop:\n    name: other"), "a pipeline has one name"),
+    "another pipeline's target": (GOOD + GOOD.removeprefix("\npipelines:\n").replace("shop:", "more:"), "its own folder"),
+    "another name": (GOOD.replace("shop:", "shop:\n    name: other"), "the key is the pipeline's name"),
     "a name that is no DAG id": (GOOD.replace("shop:", "my-shop:"), "letters, digits"),
     "a scale beyond 38": (GOOD.replace("RATE: 4", "RATE: 39"), "between 0 and 38"),
     "a key of one word": (GOOD.replace("target: mixed", "target: mixed, key: code"), "write primary, rowid, append, or"),
@@ -107,5 +107,5 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("text", "what"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_refused(text: str, what: str) -> None:
+def test_an_invalid_file_is_refused_with_its_reason(text: str, what: str) -> None:
     assert any(what in found for found in findings_of(text, ROOT="/data").values())

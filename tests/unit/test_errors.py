@@ -1,4 +1,4 @@
-"""Errors say what, where and what to do, survive the way between processes, and are sorted by number."""
+"""Tests of the errors: their text, pickling between processes, and the tables that sort ORA and DPY codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pipelines.errors import (
     SourceUnavailable,
     TableHeld,
     Terminal,
-    kind_of_ora,
+    error_class_for,
 )
 
 
@@ -42,20 +42,20 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-def test_an_error_survives_pickling(error: Terminal) -> None:
+def test_an_error_is_equal_after_pickling(error: Terminal) -> None:
     again = pickle.loads(pickle.dumps(error))
 
     assert (type(again), str(again)) == (type(error), str(error))
 
 
-# facts/LOGMINER.md part 3, line by line: the codes, and what is to be done.
+# ORA codes by cause, and the table each belongs to.
 RECONNECT, AGAIN, REFUSE, STOP = UNAVAILABLE, BUSY, REFUSED, STOPS
 FACTS = {
     "LogMiner: an archived log cannot be opened or read": ([308, 312, 313, 334, 1284, 1285, 27037], STOP),
     "LogMiner: the file holds another sequence": ([310, 1368], STOP),
     "LogMiner: corruption": ([353, 354, 368, 1343], STOP),
-    "an internal error, which the driver words as a lost connection": ([600], STOP),
-    "a wrapper without anything in it": ([604], STOP),
+    "an internal error, which the driver reports as a lost connection": ([600], STOP),
+    "a wrapper without a cause": ([604], STOP),
     "LogMiner: slaves and memory": ([1280, 1303, 1304, 1341], AGAIN),
     "LogMiner: range, dates, options": ([1281, 1282, 1283], STOP),
     "LogMiner: another incarnation, twice in the list, not in it": ([1286, 1287, 1289, 1290], STOP),
@@ -69,16 +69,16 @@ FACTS = {
     "LogMiner: a lock on the dictionary, one build at a time": ([1327, 1328], AGAIN),
     "LogMiner: the rest": ([*range(1329, 1341), 1342, 1346, 1347, *range(1349, 1357), 1358, 1371], STOP),
     "XStream": ([26653, 25303], STOP),
-    "options and containers that are no more": ([44609, 44613, 65040, 32589, 60526], STOP),
-    "AS OF an SCN that cannot be had": ([1555, 22924, 1466, 8180, 8181, 8186], STOP),
+    "options and containers that no longer exist": ([44609, 44613, 65040, 32589, 60526], STOP),
+    "AS OF an SCN that is no longer available": ([1555, 22924, 1466, 8180, 8181, 8186], STOP),
     "cancelled": ([1013], AGAIN),
-    "cursors of a session that was killed": ([1001, 1002, 24338], RECONNECT),
+    "cursors of a killed session": ([1001, 1002, 24338], RECONNECT),
     "temp, tablespace, undo full": ([1652, 1653, 30036], AGAIN),
     "memory": ([4030, 4031, 4036, 27102], AGAIN),
-    "no right, no such object": ([942, 1031, 1435, 6550], REFUSE),
+    "missing privilege, no such object": ([942, 1031, 1435, 6550], REFUSE),
     "no such column, no such object for DBMS_METADATA": ([904, 31603], STOP),
     "locks": ([54, 4021], AGAIN),
-    "rows that are none or too many": ([1403, 1422], STOP),
+    "no rows, or too many": ([1403, 1422], STOP),
     "the profile's limits": ([2391, 2396], AGAIN),
     "time zones, IOT overflow, read only": ([1882, 25191, 16000], STOP),
     "mounted, not open": ([1219, 1507, 1109], RECONNECT),
@@ -90,9 +90,9 @@ FACTS = {
     "lost contact": ([3113, 3114, 3135, 3122], RECONNECT),
     "session or process died": ([28, 31, 1012, 1041, 1043, 22, 45, 378, 602, 603, 609, 27146, 28511, 56600], RECONNECT),
     "starting, stopping": ([1033, 1034, 1089, 1090, 1092], RECONNECT),
-    "what the driver calls recoverable": ([376, 1115, 12757, 16456], RECONNECT),
-    "a pool that has no connection": ([24457, 24459, 24496], RECONNECT),
-    "the archiver is stuck (part 7.3)": ([257], RECONNECT),
+    "errors the driver calls recoverable": ([376, 1115, 12757, 16456], RECONNECT),
+    "a pool without a connection": ([24457, 24459, 24496], RECONNECT),
+    "the archiver is stuck": ([257], RECONNECT),
 }
 DRIVER_FACTS = {
     **dict.fromkeys(["DPY-1001", "DPY-4005", "DPY-4011", "DPY-4033", "DPY-6000", "DPY-6001", "DPY-6003"], SourceUnavailable),
@@ -103,7 +103,7 @@ DRIVER_FACTS = {
 
 
 @pytest.mark.parametrize(("codes", "table"), FACTS.values(), ids=FACTS)
-def test_each_code_of_the_facts_is_in_its_table_and_in_no_other(codes: list[int], table: frozenset[int]) -> None:
+def test_each_code_is_in_its_table_and_in_no_other(codes: list[int], table: frozenset[int]) -> None:
     for code in codes:
         assert [code in t for t in (UNAVAILABLE, BUSY, REFUSED, STOPS)] == [
             t is table for t in (UNAVAILABLE, BUSY, REFUSED, STOPS)
@@ -111,18 +111,18 @@ def test_each_code_of_the_facts_is_in_its_table_and_in_no_other(codes: list[int]
 
 
 @pytest.mark.parametrize(("code", "kind"), DRIVER_FACTS.items())
-def test_the_drivers_own_codes_are_sorted_too(code: str, kind: type[Exception]) -> None:
-    assert kind_of_ora(0, code) is kind
+def test_driver_codes_without_an_ora_number_are_sorted(code: str, kind: type[Exception]) -> None:
+    assert error_class_for(0, code) is kind
 
 
-def test_no_table_lists_a_code_of_another() -> None:
+def test_the_tables_share_no_code() -> None:
     tables = (UNAVAILABLE, BUSY, REFUSED, STOPS)
 
     assert sum(map(len, tables)) == len(frozenset.union(*tables))
     assert not UNAVAILABLE_DRIVER & BUSY_DRIVER
 
 
-def test_every_code_that_another_copy_may_mend_stops_when_there_is_none() -> None:
+def test_every_code_that_makes_mining_try_another_copy_is_terminal_without_one() -> None:
     from pipelines.mine.copies import BAD_COPY
 
     assert BAD_COPY <= STOPS
@@ -133,12 +133,12 @@ CODES = {
     (942, ""): SourceRefused,
     (3113, "DPY-4011"): SourceUnavailable,
     (0, "DPY-6005"): SourceUnavailable,
-    (600, "DPY-4011"): Terminal,  # the driver calls it a lost connection; by its number it is not understood
+    (600, "DPY-4011"): Terminal,  # the driver calls it a lost connection; its number is in no table of transient codes
     (4036, ""): SourceBusy,
     (12345, ""): Terminal,
 }
 
 
 @pytest.mark.parametrize(("code", "kind"), CODES.items())
-def test_codes_are_sorted_by_number(code: tuple[int, str], kind: type[Exception]) -> None:
-    assert kind_of_ora(*code) is kind
+def test_the_ora_number_chooses_the_error_class(code: tuple[int, str], kind: type[Exception]) -> None:
+    assert error_class_for(*code) is kind
