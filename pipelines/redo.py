@@ -4,8 +4,59 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import IntEnum
 
 from pipelines.scn import Scn, ScnRange
+
+
+class Operation(IntEnum):
+    """V$LOGMNR_CONTENTS.OPERATION_CODE, as listed in the Oracle Database Reference; names are those of the column OPERATION.
+
+    The list there lacks 29 and 91 to 93, which databases return. A large object is erased by 29; the Reference says 28.
+    """
+
+    INTERNAL = 0
+    INSERT = 1
+    DELETE = 2
+    UPDATE = 3
+    DDL = 5
+    START = 6
+    COMMIT = 7
+    SELECT_LOB_LOCATOR = 9
+    LOB_WRITE = 10
+    LOB_TRIM = 11
+    SELECT_FOR_UPDATE = 25
+    LOB_ERASE_AS_DOCUMENTED = 28
+    LOB_ERASE = 29
+    MISSING_SCN = 34
+    ROLLBACK = 36
+    XML_DOC_BEGIN = 68
+    XML_DOC_WRITE = 70
+    XML_DOC_END = 71
+    LONG_VALUE_BEGIN = 91  # 32K_BEGIN: a VARCHAR2 or RAW above 4000 bytes
+    LONG_VALUE_WRITE = 92
+    LONG_VALUE_END = 93
+    UNSUPPORTED = 255
+
+
+CHANGES = (Operation.INSERT, Operation.DELETE, Operation.UPDATE)
+TRANSACTION_ENDS = (Operation.COMMIT, Operation.ROLLBACK)
+# Not a change of a row.
+CONTROL = (Operation.DDL, Operation.START, *TRANSACTION_ENDS)
+# LogMiner reports these for a table, but they do not contain the whole change of a row.
+LARGE_OBJECT_CHANGES = (
+    Operation.SELECT_LOB_LOCATOR,
+    Operation.LOB_WRITE,
+    Operation.LOB_TRIM,
+    Operation.LOB_ERASE_AS_DOCUMENTED,
+    Operation.LOB_ERASE,
+    Operation.XML_DOC_BEGIN,
+    Operation.XML_DOC_WRITE,
+    Operation.XML_DOC_END,
+    Operation.LONG_VALUE_BEGIN,
+    Operation.LONG_VALUE_WRITE,
+    Operation.LONG_VALUE_END,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from pipelines.apply.target import TargetColumn
 from pipelines.apply.translation import Translation
 from pipelines.batch import CHANGE_ORDER, Rules
 from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict
+from pipelines.redo import Operation
 from pipelines.table import ROWID_COLUMN, TableVersion
 
-INSERT, DELETE, UPDATE = 1, 2, 3
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NO_ROWID = "A" * 18  # what LogMiner writes where a row has no place of its own
 REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "sql_redo")
@@ -62,7 +62,10 @@ def with_rowid(decoded: DataFrame) -> DataFrame:
     """ROWID as a column like the others: a row keeps it as long as it lives, and a later row may get it."""
     code, rowid = F.col("operation_code"), F.col("row_id")
     return decoded.withColumns(
-        {f"o{ROWID_COLUMN}": F.when(code != INSERT, rowid), f"n{ROWID_COLUMN}": F.when(code != DELETE, rowid)}
+        {
+            f"o{ROWID_COLUMN}": F.when(code != Operation.INSERT, rowid),
+            f"n{ROWID_COLUMN}": F.when(code != Operation.DELETE, rowid),
+        }
     )
 
 
@@ -97,13 +100,13 @@ def _left_open(column_id: int, version: TableVersion, defaulted: Collection[int]
     if column_id in defaulted:
         untold = untold | F.col(f"o{column_id}").isNull()
     is_set = F.coalesce(F.array_contains("assigned", F.lit(column_id)), F.lit(False))
-    return (F.col("operation_code") == UPDATE) & ~is_set & untold
+    return (F.col("operation_code") == Operation.UPDATE) & ~is_set & untold
 
 
 def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     """struct(commit_scn, scn, code, what), or NULL for a change that is understood whole."""
     code = F.col("operation_code")
-    before, after = code.isin(DELETE, UPDATE), code.isin(INSERT, UPDATE)
+    before, after = code.isin(Operation.DELETE, Operation.UPDATE), code.isin(Operation.INSERT, Operation.UPDATE)
     ids = sorted(set(key) - {ROWID_COLUMN})
     no_key = any_of(when & F.col(f"{side}{i}").isNull() for i in ids for when, side in ((before, "o"), (after, "n")))
     absent = _absent(version, key)
@@ -116,7 +119,11 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
     text = F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut)
     cases: tuple[tuple[type[RedolakeError], Expression, Expression], ...] = (
-        (KeyNeeded, lasting & (code == UPDATE), F.lit("an UPDATE committed, and the table is declared to get INSERTs only")),
+        (
+            KeyNeeded,
+            lasting & (code == Operation.UPDATE),
+            F.lit("an UPDATE committed, and the table is declared to get INSERTs only"),
+        ),
         (KeyNeeded, lasting, F.lit("a DELETE committed, and the table is declared to get INSERTs only")),
         (
             RedoNotUnderstood,
@@ -155,7 +162,7 @@ def segment_text(data_object_id: int) -> str:
 
 def _absent(version: TableVersion, key: Sequence[int]) -> Expression:
     """Names of key columns an UPDATE or DELETE should have told and did not; an INSERT may leave out trailing NULLs."""
-    located = F.col("operation_code").isin(UPDATE, DELETE)
+    located = F.col("operation_code").isin(Operation.UPDATE, Operation.DELETE)
     names = [F.lit(None).cast("string")]
     for column in version.columns:
         if column.id in key:

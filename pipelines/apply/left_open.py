@@ -14,11 +14,11 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from pipelines.apply.decoded import DELETE, INSERT, UPDATE
 from pipelines.apply.flat import any_of
 from pipelines.apply.quoting import quoted
 from pipelines.apply.target import TargetColumn
 from pipelines.batch import CHANGE_ORDER
+from pipelines.redo import Operation
 
 # Up to this many changes their keys are sent to every worker, so that the target is read once and not shuffled.
 MOST_KEYS_TO_BROADCAST = 500_000
@@ -54,9 +54,12 @@ def _told(changes: DataFrame, columns: Sequence[TargetColumn], key: Sequence[Tar
     row = Window.partitionBy("row_id").orderBy(*CHANGE_ORDER)
     life = Window.partitionBy("row_id", "life").orderBy(*CHANGE_ORDER)
     code = F.col("operation_code")
-    told = changes.withColumn("life", F.sum(F.when(code.isin(INSERT, DELETE), 1).otherwise(0)).over(row))
-    first = {f"first{k.id}": F.first(F.when(code == UPDATE, F.col(f"b{k.id}"))).over(life) for k in key}
-    values = {c.id: F.when(~F.col(f"u{c.id}") & (code != DELETE), F.struct(F.col(f"a{c.id}").alias("value"))) for c in columns}
+    told = changes.withColumn("life", F.sum(F.when(code.isin(Operation.INSERT, Operation.DELETE), 1).otherwise(0)).over(row))
+    first = {f"first{k.id}": F.first(F.when(code == Operation.UPDATE, F.col(f"b{k.id}"))).over(life) for k in key}
+    values = {
+        c.id: F.when(~F.col(f"u{c.id}") & (code != Operation.DELETE), F.struct(F.col(f"a{c.id}").alias("value")))
+        for c in columns
+    }
     return told.withColumns({**first, **{f"told{i}": F.last(v, ignorenulls=True).over(life) for i, v in values.items()}})
 
 

@@ -13,8 +13,8 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from pipelines.apply.decoded import DELETE, INSERT, UPDATE
 from pipelines.batch import CHANGE_ORDER, COMMIT_ORDER
+from pipelines.redo import Operation
 
 LEFT, ENTERED = 0, 1
 ORDER = (*CHANGE_ORDER, "event")
@@ -28,14 +28,14 @@ def events(changes: DataFrame, key: Sequence[int]) -> DataFrame:
     for column_id in key:
         moved = moved | ~F.col(f"b{column_id}").eqNullSafe(F.col(f"a{column_id}"))
     happened = (
-        F.when(code == DELETE, F.array(F.lit(LEFT)))
-        .when((code == UPDATE) & moved, F.array(F.lit(LEFT), F.lit(ENTERED)))
+        F.when(code == Operation.DELETE, F.array(F.lit(LEFT)))
+        .when((code == Operation.UPDATE) & moved, F.array(F.lit(LEFT), F.lit(ENTERED)))
         .otherwise(F.array(F.lit(ENTERED)))
     )
     entered = F.col("event") == ENTERED
     keys = {f"k{i}": F.when(entered, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
     exploded = changes.withColumn("event", F.explode(happened)).withColumns(keys)
-    return exploded.withColumn("weight", F.when(entered | code.isin(DELETE, INSERT), 1).otherwise(0)).drop(
+    return exploded.withColumn("weight", F.when(entered | code.isin(Operation.DELETE, Operation.INSERT), 1).otherwise(0)).drop(
         *(f"b{i}" for i in key)
     )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import CARRIED_COLUMNS, COMMIT, CONTROL, START
+from pipelines.assemble.landed import CARRIED_COLUMNS
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
 from pipelines.batch import OpenTransaction
+from pipelines.redo import CONTROL, Operation
 
 
 def rows_to_carry(changes: DataFrame, rows: DataFrame, parallel: bool = False) -> DataFrame:
@@ -17,12 +18,12 @@ def rows_to_carry(changes: DataFrame, rows: DataFrame, parallel: bool = False) -
     With parallel DML also the commits of servers whose coordinator is open, to be held against its end.
     """
     open_rows = changes.filter(F.col("disposition") == CARRIED_OUT)
-    begun = rows.filter(F.col("operation_code") == START).join(open_rows, list(TRANSACTION), "left_semi")
+    begun = rows.filter(F.col("operation_code") == Operation.START).join(open_rows, list(TRANSACTION), "left_semi")
     carried = open_rows.select(*CARRIED_COLUMNS).unionByName(begun.select(*CARRIED_COLUMNS))
     if not parallel:
         return carried
     early = open_rows.filter(F.col("own_scn").isNotNull()).select(*TRANSACTION).distinct()
-    commits = rows.filter(F.col("operation_code") == COMMIT).join(early, list(TRANSACTION), "left_semi")
+    commits = rows.filter(F.col("operation_code") == Operation.COMMIT).join(early, list(TRANSACTION), "left_semi")
     return carried.unionByName(commits.select(*CARRIED_COLUMNS))
 
 
@@ -30,7 +31,7 @@ def list_open(carried: DataFrame) -> tuple[OpenTransaction, ...]:
     """Oldest first; the rows of parallel servers are their coordinator's."""
     is_change = ~F.col("operation_code").isin(*CONTROL)
     listed = (
-        carried.filter(is_change | (F.col("operation_code") == START))
+        carried.filter(is_change | (F.col("operation_code") == Operation.START))
         .withColumn("xid", deciding_xid())
         .groupBy(*TRANSACTION)
         .agg(

@@ -15,10 +15,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.cases import first_case
-from pipelines.assemble.landed import COMMIT, ROLLBACK
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.subjects import Subject
 from pipelines.batch import Dropped, DroppedRows
+from pipelines.redo import TRANSACTION_ENDS, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,12 @@ class Life:
 def read_lives(rows: DataFrame, dropped: Sequence[Dropped]) -> tuple[Life, ...]:
     if not dropped:
         return ()
-    ended = rows.filter(F.col("operation_code").isin(COMMIT, ROLLBACK) & F.col("xid").isin(*{d.xid for d in dropped}))
-    found = ended.select("con_id", "xid", "scn", (F.col("operation_code") == COMMIT).alias("committed")).distinct().collect()
+    ended = rows.filter(F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("xid").isin(*{d.xid for d in dropped}))
+    found = (
+        ended.select("con_id", "xid", "scn", (F.col("operation_code") == Operation.COMMIT).alias("committed"))
+        .distinct()
+        .collect()
+    )
     return lives(dropped, [End(**row.asDict()) for row in found])
 
 

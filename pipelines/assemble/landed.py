@@ -11,12 +11,6 @@ from pyspark.sql import functions as F
 
 from pipelines.batch import LandedWindow
 
-INSERT, DELETE, UPDATE, DDL, START, COMMIT, ROLLBACK = 1, 2, 3, 5, 6, 7, 36
-CHANGES = {INSERT: "INSERT", DELETE: "DELETE", UPDATE: "UPDATE"}  # code and text must agree
-# LogMiner shows these of a table too, and a row's change cannot be read from them.
-UNSUPPORTED, LARGE_OBJECTS = 255, (9, 10, 11, 28, 29, 68, 70, 71, 91, 92, 93)
-CONTROL = (DDL, START, COMMIT, ROLLBACK)
-
 LANDED = (
     "slice INT, ordinal BIGINT, thread INT, sequence BIGINT, rs_id STRING, ssn BIGINT, scn BIGINT, start_scn BIGINT, "
     "at TIMESTAMP_NTZ, xid STRING, pxid STRING, con_id INT, con_name STRING, operation STRING, operation_code INT, "

@@ -11,9 +11,13 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-INSERT, DELETE, UPDATE, COMMIT, ROLLBACK = 1, 2, 3, 7, 36
-CONTROL = (5, 6, COMMIT, ROLLBACK)
-INVERSE = {INSERT: DELETE, DELETE: INSERT, UPDATE: UPDATE}
+from pipelines.redo import CONTROL, TRANSACTION_ENDS, Operation
+
+INVERSE = {
+    Operation.INSERT: Operation.DELETE,
+    Operation.DELETE: Operation.INSERT,
+    Operation.UPDATE: Operation.UPDATE,
+}
 UNKNOWN_SQN, NO_XID = "4294967295", "0.0.0"
 
 Row = Mapping[str, Any]
@@ -56,8 +60,8 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
     ends: dict[Transaction, End] = {}
     unplaced: dict[str, int] = {}  # SCNs of ends that do not tell their container
     for row in resolved:
-        if row["operation_code"] in (COMMIT, ROLLBACK):
-            committed = row["operation_code"] == COMMIT
+        if row["operation_code"] in TRANSACTION_ENDS:
+            committed = row["operation_code"] == Operation.COMMIT
             if row["con_id"] is None:
                 unplaced[row["xid"]] = min(row["scn"], unplaced.get(row["xid"], row["scn"]))
             ends[row["con_id"], row["xid"]] = End((row["scn"], row["thread"], row["rs_id"]) if committed else None, row["scn"])
@@ -131,7 +135,7 @@ def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         for xid in {row["xid"], deciding_xid(row)}:
             first[row["con_id"], xid] = min(first.get((row["con_id"], xid), row["scn"]), row["scn"])
-        if row["operation_code"] in (COMMIT, ROLLBACK):
+        if row["operation_code"] in TRANSACTION_ENDS:
             ended[row["con_id"], row["xid"]] = row["scn"]
 
     def resolve(row: Row) -> Row:
@@ -204,10 +208,10 @@ def fold(applied: Iterable[tuple[Row, Hashable, Hashable, Any]]) -> dict[Hashabl
     rows: dict[str, tuple[Hashable, Any]] = {}
     touched: set[Hashable] = set()
     for row, before, after, values in applied:
-        if row["operation_code"] != INSERT:
+        if row["operation_code"] != Operation.INSERT:
             touched.add(before)
             rows.pop(row["row_id"], None)
-        if row["operation_code"] != DELETE:
+        if row["operation_code"] != Operation.DELETE:
             touched.add(after)
             rows[row["row_id"]] = (after, values)
     there = dict(rows.values())

@@ -9,7 +9,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import CONTROL
+from pipelines.redo import CONTROL
 from pipelines.table import TableId
 
 

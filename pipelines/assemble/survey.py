@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import COMMIT, CONTROL, ROLLBACK
 from pipelines.assemble.parallel_dml import is_parallel
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
+from pipelines.redo import CONTROL, TRANSACTION_ENDS
 from pipelines.scn import ScnRange
 
 
@@ -43,8 +43,8 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
     per_bucket = rows.groupBy("subject", "carried", "window_start", "slice", bucket.alias("bucket")).agg(
         F.count("*").alias("rows"),
         F.bitmap_count(F.bitmap_construct_agg(F.bitmap_bit_position("ordinal"))).alias("distinct_rows"),
-        F.count_if(code.isin(COMMIT, ROLLBACK)).alias("ends"),
-        F.count_if(code.isin(COMMIT, ROLLBACK) & F.col("con_id").isNull()).alias("unplaced_ends"),
+        F.count_if(code.isin(*TRANSACTION_ENDS)).alias("ends"),
+        F.count_if(code.isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()).alias("unplaced_ends"),
         F.count_if(captured & F.col("rollback")).alias("undo_rows"),
         F.count_if(has_unknown_sequence(F.col("xid"))).alias("unknown_xids"),
         F.count_if(captured & is_parallel()).alias("parallel_rows"),

@@ -14,11 +14,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.cases import first_case
-from pipelines.assemble.landed import CHANGES, COMMIT, LARGE_OBJECTS, ROLLBACK, UNSUPPORTED
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
 from pipelines.assemble.subjects import Subject
 from pipelines.assemble.undo import match_undo
 from pipelines.assemble.unknown_xid import has_unknown_sequence
+from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
 
 TRANSACTION = ("con_id", "xid")
 
@@ -37,8 +37,8 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
     `ends` is how many commits and rollbacks there are. A transaction that ends twice multiplies its rows here, which the
     invariant finds.
     """
-    is_end = F.col("operation_code").isin(COMMIT, ROLLBACK) & (F.col("xid") != NO_XID)
-    is_commit = F.col("operation_code") == COMMIT
+    is_end = F.col("operation_code").isin(*TRANSACTION_ENDS) & (F.col("xid") != NO_XID)
+    is_commit = F.col("operation_code") == Operation.COMMIT
     ended = rows.filter(is_end).select(
         *TRANSACTION,
         F.when(is_commit, F.col("scn")).alias("commit_scn"),
@@ -90,14 +90,14 @@ def _problem() -> Expression:
     where = F.concat_ws(" ", F.lit(", transaction"), F.coalesce("xid", F.lit("none")), F.lit("SCN"), "scn", _info())
     code = F.col("operation_code")
     operation = F.concat(F.lit("operation "), code, F.lit(" "), F.coalesce("operation", F.lit("?")))
-    is_change = F.concat_ws(" ", code, "operation").isin(*(f"{number} {text}" for number, text in CHANGES.items()))
+    is_change = F.concat_ws(" ", code, "operation").isin(*(f"{change} {change.name}" for change in CHANGES))
     stranger = F.concat(
         F.lit("a change under the table's name is of object "), "object_id", F.lit(", which the table never was")
     )
     what = (
         F.when(F.col("stranger"), stranger)
-        .when(code == UNSUPPORTED, F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"))
-        .when(code.isin(*LARGE_OBJECTS), F.concat(F.lit("a change of a large object is not captured: "), operation))
+        .when(code == Operation.UNSUPPORTED, F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"))
+        .when(code.isin(*LARGE_OBJECT_CHANGES), F.concat(F.lit("a change of a large object is not captured: "), operation))
         .when(~is_change, F.concat(operation, F.lit(" is not understood")))
         .when(has_unknown_sequence(F.col("xid")), F.lit(f"an undo row belongs to no known transaction{_WAIT}"))
         .when(_is_lost(), F.lit(f"a change belongs to no transaction{_WAIT}"))
@@ -113,7 +113,7 @@ def _info() -> Expression:
 def stop_unplaced(changes: DataFrame, rows: DataFrame) -> DataFrame:
     """An end that LogMiner ties to no container may be another one's: a change of that xid whose own end is not there cannot be
     decided, and stands at that SCN, so that it stops its table."""
-    is_unplaced = F.col("operation_code").isin(COMMIT, ROLLBACK) & F.col("con_id").isNull()
+    is_unplaced = F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()
     ends = rows.filter(is_unplaced).groupBy(F.col("xid").alias("unplaced_xid")).agg(F.min("scn").alias("unplaced_scn"))
     told = changes.join(F.broadcast(ends), deciding_xid() == F.col("unplaced_xid"), "left")
     concerned = F.col("unplaced_scn").isNotNull() & F.col("rolled_back").isNull() & F.col("commit_scn").isNull()

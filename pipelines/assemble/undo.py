@@ -11,7 +11,8 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import DELETE, INSERT, PLACE, UPDATE
+from pipelines.assemble.landed import PLACE
+from pipelines.redo import Operation
 
 ROW = ("subject", "con_id", "xid", "object_id", "row_id")
 ADDRESS = ("thread", "rs_id", "ssn")
@@ -47,7 +48,11 @@ def _is_inverted() -> Expression:
 
 
 def _inverse(code: Expression) -> Expression:
-    return F.when(code == INSERT, DELETE).when(code == DELETE, INSERT).when(code == UPDATE, UPDATE)
+    return (
+        F.when(code == Operation.INSERT, Operation.DELETE)
+        .when(code == Operation.DELETE, Operation.INSERT)
+        .when(code == Operation.UPDATE, Operation.UPDATE)
+    )
 
 
 def _problem() -> Expression:

@@ -12,8 +12,9 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import COMMIT, PLACE, ROLLBACK
+from pipelines.assemble.landed import PLACE
 from pipelines.batch import Dropped
+from pipelines.redo import TRANSACTION_ENDS
 
 UNKNOWN = ".4294967295"
 
@@ -37,7 +38,7 @@ def resolve(rows: DataFrame, dropped: Sequence[Dropped] = ()) -> DataFrame:
         .groupBy("con_id", "xid")
         .agg(
             F.min("scn").alias("first_scn"),
-            F.max(F.when(F.col("operation_code").isin(COMMIT, ROLLBACK), F.col("scn"))).alias("end_scn"),
+            F.max(F.when(F.col("operation_code").isin(*TRANSACTION_ENDS), F.col("scn"))).alias("end_scn"),
         )
         .withColumn("sqn", F.substring_index("xid", ".", -1).cast("bigint"))
         .select(F.col("con_id").alias("holder_con_id"), _slot().alias("holder_slot"), "first_scn", "sqn", "end_scn", "xid")

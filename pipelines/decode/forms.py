@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from pipelines.redo import Operation
+
 
 class Kind(IntEnum):
-    """Numbered as V$LOGMNR_CONTENTS.OPERATION_CODE numbers them; UNKNOWN is a row that was not understood."""
+    """What a statement does; UNKNOWN for a row that was not understood."""
 
     UNKNOWN = 0
-    INSERT = 1
-    DELETE = 2
-    UPDATE = 3
+    INSERT = Operation.INSERT
+    DELETE = Operation.DELETE
+    UPDATE = Operation.UPDATE
 
 
 class Side(IntEnum):

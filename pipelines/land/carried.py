@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from pipelines.land.files import Files
 from pipelines.land.parquet import read_columns
+from pipelines.redo import CONTROL
 
 COLUMNS = ("con_id", "xid", "pxid", "operation_code", "seg_owner", "table_name", "object_id")
-CONTROL = pa.array([5, 6, 7, 36])
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class CarriedRows:
     def add(self, batch: pa.RecordBatch, con_id: int, xid: str) -> None:
         is_server = pc.fill_null(pc.equal(batch["pxid"], xid), False)
         mine = pc.and_(pc.equal(batch["con_id"], con_id), pc.or_(pc.fill_null(pc.equal(batch["xid"], xid), False), is_server))
-        change = pc.invert(pc.is_in(batch["operation_code"], value_set=CONTROL.cast(batch["operation_code"].type)))
+        change = pc.invert(pc.is_in(batch["operation_code"], value_set=pa.array(CONTROL, batch["operation_code"].type)))
         found = batch.filter(pc.fill_null(pc.and_(mine, change), False))
         self.rows.update(zip(*(found[name].to_pylist() for name in ("seg_owner", "table_name", "object_id")), strict=True))
         self.servers.update(pc.unique(found["xid"]).to_pylist())

@@ -19,11 +19,10 @@ from pipelines.errors import InvariantBroken
 from pipelines.land.ddl_text import told_by_text
 from pipelines.land.record import LogTally
 from pipelines.manifest import DdlRow, LogIdentity
-from pipelines.redo import LogFile, Slice
+from pipelines.redo import LogFile, Operation, Slice
 from pipelines.table import TableId
 
-FRAME = {6: "* start", 7: "* commit", 36: "* rollback"}
-DDL = 5
+FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROLLBACK: "* rollback"}
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
 
 
@@ -63,7 +62,7 @@ class Tally:
 
     def _add_ddl(self, rows: pa.RecordBatch, label: pa.Array) -> pa.Array:
         """Keep the DDL of captured tables; the labels with those that only the text gives to one."""
-        is_ddl = pc.equal(rows["operation_code"], DDL)
+        is_ddl = pc.equal(rows["operation_code"], Operation.DDL)
         places = np.flatnonzero(is_ddl.to_numpy(zero_copy_only=False)).tolist()
         if not places:
             return label

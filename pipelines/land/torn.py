@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from pipelines.redo import CHANGES, TRANSACTION_ENDS, Operation
+
 COLUMNS = ("con_id", "xid", "operation_code")
-START, COMMIT, ROLLBACK = 6, 7, 36
-CHANGES = frozenset({1, 2, 3})
 FORMAT = 2  # 2: goes on from window to window
 
 Name = tuple[int | None, str]
@@ -55,11 +55,11 @@ def behind_next_window(before: Torn, batches: Iterable[pa.RecordBatch]) -> Torn:
         counted = pa.Table.from_batches([batch]).group_by(list(COLUMNS)).aggregate([([], "count_all")])
         for row in counted.to_pylist():
             seen[row["con_id"], row["xid"], row["operation_code"]] += row["count_all"]
-    begun = before.begun | {(con_id, xid) for con_id, xid, code in seen if code == START}
+    begun = before.begun | {(con_id, xid) for con_id, xid, code in seen if code == Operation.START}
     rows = Counter(before.rows)
     for (con_id, xid, code), count in seen.items():
         if code in CHANGES and (con_id, xid) not in begun:
             rows[con_id, xid] += count
-    undone = {(con_id, xid) for con_id, xid, code in seen if code == ROLLBACK}
-    ended = undone | {(con_id, xid) for con_id, xid, code in seen if code == COMMIT}
+    undone = {(con_id, xid) for con_id, xid, code in seen if code == Operation.ROLLBACK}
+    ended = {(con_id, xid) for con_id, xid, code in seen if code in TRANSACTION_ENDS}
     return Torn(begun - ended, {name: n for name, n in rows.items() if name not in undone})

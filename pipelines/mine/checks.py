@@ -15,13 +15,10 @@ import pyarrow.compute as pc
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotUnderstood
 from pipelines.mine.copies import EdgeCut
 from pipelines.mine.rows import as_integers
-from pipelines.redo import Slice
+from pipelines.redo import CONTROL, Operation, Slice
 from pipelines.scn import Scn
 from pipelines.table import TableId
 
-# Whatever row says one of these, by code or by text, must say both: transactions and table versions hang on them.
-CONTROL = {5: "DDL", 6: "START", 7: "COMMIT", 36: "ROLLBACK"}
-MISSING_SCN = 34
 NO_SUPPLEMENTAL = "no supplemental log data found"
 HOLE, CORRUPT = 1291, 1343  # ORA codes, and what STATUS says
 # STATUS -> what it means, and the ORA code of the same trouble, by which another copy of the log is tried.
@@ -52,7 +49,7 @@ def is_captured(rows: pa.RecordBatch, tables: Sequence[TableId], object_ids: fro
 def check_stream(batch: pa.RecordBatch) -> None:
     """Before rows are formed: holes and corruption, whose rows have no address, name or transaction to speak of."""
     what, code = STATUSES[HOLE]
-    _stop(batch, pc.equal(as_integers(batch, "operation_code"), MISSING_SCN), RedoLost, what, RESTORE, code)
+    _stop(batch, pc.equal(as_integers(batch, "operation_code"), Operation.MISSING_SCN), RedoLost, what, RESTORE, code)
     status = as_integers(batch, "status")
     for number in pc.unique(status.filter(pc.invert(pc.is_in(status, value_set=pa.array([0, 2]))))).to_pylist():
         what, code = STATUSES.get(number, UNKNOWN_STATUS)
@@ -88,11 +85,12 @@ def check_rows(
     if container is not None:
         placeless = pc.or_(pc.is_null(rows["con_name"]), pc.is_null(rows["con_id"]))
         _stop(rows, _both(captured, placeless), RedoNotUnderstood, "a change that does not tell its container", REPORT)
-    told = pc.is_in(code, value_set=pa.array(list(CONTROL), pa.int32()))
-    told = pc.or_(told, pc.is_in(rows["operation"], value_set=pa.array(list(CONTROL.values()))))
-    pairs = pa.array([f"{number} {text}" for number, text in CONTROL.items()])
+    # Transactions and table versions depend on control rows, so code and text must both say that it is one.
+    control = pc.is_in(code, value_set=pa.array(CONTROL, pa.int32()))
+    control = pc.or_(control, pc.is_in(rows["operation"], value_set=pa.array([c.name for c in CONTROL])))
+    pairs = pa.array([f"{c} {c.name}" for c in CONTROL])
     pair = pc.binary_join_element_wise(code.cast(pa.string()), rows["operation"], " ")
-    contradicts = pc.and_(told, pc.invert(pc.is_in(pair, value_set=pairs)))
+    contradicts = pc.and_(control, pc.invert(pc.is_in(pair, value_set=pairs)))
     _stop(rows, contradicts, RedoNotUnderstood, "an operation whose code and text contradict each other", REPORT)
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
 
+from pipelines.redo import CONTROL, Operation
 from pipelines.table import TableId
 
 LIST_LIMIT = 500  # an IN list takes 1000 (ORA-01795)
-
-DDL, START, COMMIT, ROLLBACK, MISSING_SCN = 5, 6, 7, 36, 34
-INTERNAL, SELECT_FOR_UPDATE = 0, 25
+NOT_CHANGES = (Operation.INTERNAL, Operation.SELECT_FOR_UPDATE)
 UNRESOLVED = (
     "seg_owner IS NULL",
     "seg_owner = 'UNKNOWN'",
@@ -22,6 +21,10 @@ UNRESOLVED = (
     "table_name LIKE 'OBJ# %'",
     "table_name LIKE 'BIN$%'",
 )
+
+
+def listed(codes: Iterable[Operation]) -> str:
+    return ", ".join(map(str, codes))
 
 
 def chunks(values: Iterable[object]) -> Iterable[list[object]]:
@@ -56,8 +59,8 @@ def predicate(tables: Sequence[TableId], object_ids: frozenset[int], container: 
     for ids in chunks(sorted(object_ids)):
         captured.append(f"data_obj# IN ({', '.join(map(bind, ids))})")
     ours = "\n       OR ".join(f"({c})" for c in captured)
-    frame = f"operation_code IN ({DDL}, {START}, {COMMIT}, {ROLLBACK})"
-    kept = f"{frame}\n   OR operation_code NOT IN ({INTERNAL}, {SELECT_FOR_UPDATE}) AND (\n          {ours})"
+    frame = f"operation_code IN ({listed(CONTROL)})"
+    kept = f"{frame}\n   OR operation_code NOT IN ({listed(NOT_CHANGES)}) AND (\n          {ours})"
     if container is not None:
         kept = f"(src_con_name = {bind(container)} OR src_con_name IS NULL) AND ({kept})"
-    return f"operation_code = {MISSING_SCN} OR status NOT IN (0, 2, 3, 5)\n   OR {kept}", bind.values
+    return f"operation_code = {Operation.MISSING_SCN} OR status NOT IN (0, 2, 3, 5)\n   OR {kept}", bind.values

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import steps
-from pipelines.assemble.landed import CHANGES, COMMIT
 from pipelines.batch import BatchResult
 from pipelines.config import Pipeline
+from pipelines.redo import CHANGES, Operation
 from pipelines.steps.correcting import chain_of_batches
 from pipelines.steps.workplace import workplace
 from tests.fix_airflow import configure, run_dag
@@ -82,7 +82,7 @@ class Story:
 
     def changes(self) -> list[dict[str, Any]]:
         """Those of transactions that committed after the snapshot."""
-        committed = {r["xid"] for r in self.redo if r["operation_code"] == COMMIT and r["scn"] > self.snapshot_scn}
+        committed = {r["xid"] for r in self.redo if r["operation_code"] == Operation.COMMIT and r["scn"] > self.snapshot_scn}
         return [row for row in self.redo if row["operation_code"] in CHANGES and row["xid"] in committed]
 
 
