@@ -86,6 +86,11 @@ class TableDef:
     created: datetime = datetime(2026, 1, 1)
     last_ddl: datetime = datetime(2026, 1, 1)
 
+    @property
+    def recycled_name(self) -> str:
+        """The table's 30-character name in the recycle bin; a table that is there already keeps its name."""
+        return self.name if self.name.startswith("BIN$") else f"BIN${self.object_id:x}".ljust(26, "A") + "==$0"
+
     def column(self, name: str) -> TableColumn | None:
         return next((c for c in self.columns if c.name == name), None)
 

@@ -1,4 +1,4 @@
-"""Text to DATE and TIMESTAMP by an Oracle format mask. Masks for output are in `logminer.masks`; eras are not read."""
+"""TO_DATE and TO_TIMESTAMP: text parsed under an Oracle format mask. Eras (BC, AD) are not modelled."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ from standin.engine.privileges import holds, require, require_on
 from standin.engine.storage import Index, TableStore
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
-from standin.logminer.dictionary import recycled_name
 from standin.model import Constraint, TableColumn, TableDef
 
 if TYPE_CHECKING:
@@ -215,7 +214,7 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
     kept = copy.deepcopy(table)
     kept.last_ddl = database.clock.second()
     database.state.dropped[table.object_id] = kept
-    bin_name = recycled_name(table)
+    bin_name = table.recycled_name
     write_ddl(session, f'ALTER TABLE "{table.owner}"."{table.name}" RENAME TO "{bin_name}"', table, info=INTERNAL_DDL)
     write_ddl(session, f'{cursor.text.strip()} AS "{bin_name}"', table)
 
@@ -224,7 +223,7 @@ def purge_table(session: EngineSession, cursor: Cursor) -> None:
     owner, name = cursor.qualified()
     dropped = session.database.state.dropped
     for object_id, table in list(dropped.items()):
-        if table.owner == (owner or session.schema) and name in (table.name, recycled_name(table)):
+        if table.owner == (owner or session.schema) and name in (table.name, table.recycled_name):
             del dropped[object_id]
             write_ddl(session, cursor.text, table)
             return
@@ -235,7 +234,7 @@ def purge_recyclebin(session: EngineSession, cursor: Cursor) -> None:
     dropped = session.database.state.dropped
     for object_id in [i for i, t in dropped.items() if t.owner == session.schema and t.con_id == session.container]:
         table = dropped.pop(object_id)
-        write_ddl(session, f'purge table "{recycled_name(table)}"', table)
+        write_ddl(session, f'purge table "{table.recycled_name}"', table)
 
 
 def truncate_table(session: EngineSession, cursor: Cursor) -> None:

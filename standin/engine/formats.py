@@ -1,18 +1,11 @@
-"""TO_CHAR: dates and numbers as text under a format mask."""
+"""TO_CHAR of numbers under a format mask; that of dates is in `masks`."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 
 from standin.engine.values import EXACT, number_text
 from standin.interface import OraError
-from standin.logminer.masks import Moment, compile_mask
-
-
-def date_text(value: datetime, mask: str) -> str:
-    fields = Moment(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond * 1000)
-    return compile_mask(mask.removeprefix("FM"))(fields)
 
 
 def formatted_number(value: float | Decimal, mask: str, marks: str = ".,") -> str:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from standin.engine import datatypes
 from standin.engine.dates import parser_of
-from standin.engine.formats import date_text, formatted_number
+from standin.engine.formats import formatted_number
+from standin.engine.masks import date_text
 from standin.engine.values import EXACT, moment, number_text, plain, to_number, to_text
 from standin.interface import ColumnInfo, OraError
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from standin.engine.dates import parser_of
+from standin.engine.masks import date_text
 from standin.interface import OraError
 from standin.model import SqlType
 
@@ -145,8 +146,6 @@ def to_text(value: Any, nls: Mapping[str, str]) -> str:
     if isinstance(value, bytes):
         return value.hex().upper()
     if isinstance(value, datetime):
-        from standin.engine.formats import date_text
-
         return date_text(value, nls["NLS_TIMESTAMP_FORMAT" if value.microsecond else "NLS_DATE_FORMAT"])
     raise OraError(932, f"inconsistent datatypes: expected CHAR got {type(value).__name__.upper()}")
 

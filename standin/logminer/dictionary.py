@@ -33,13 +33,6 @@ class _KnownTable:
     columns: dict[int, tuple[str, SqlType]]
 
 
-def recycled_name(table: TableDef) -> str:
-    """The 30-character name a table has in the recycle bin; one that is there already stays."""
-    if table.name.startswith("BIN$"):
-        return table.name
-    return f"BIN${table.object_id:x}".ljust(26, "A") + "==$0"
-
-
 def _known(table: TableDef, name: str) -> _KnownTable:
     return _KnownTable(table.owner, name, table.object_version, {c.segment_id: (c.name, c.type) for c in table.columns})
 
@@ -48,7 +41,7 @@ class OnlineCatalog:
     """A copy of what the catalog said when it was taken; the caller holds the database's lock meanwhile."""
 
     def __init__(self, state: DatabaseState) -> None:
-        self._tables = {(t.con_id, t.object_id): _known(t, recycled_name(t)) for t in state.dropped.values()}
+        self._tables = {(t.con_id, t.object_id): _known(t, t.recycled_name) for t in state.dropped.values()}
         self._tables |= {(t.con_id, t.object_id): _known(t, t.name) for t in state.tables.values()}
 
     def resolve(self, con_id: int, object_id: int, object_version: int) -> ResolvedTable:

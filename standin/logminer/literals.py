@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from standin.logminer.masks import Moment, compile_mask
+from standin.engine.masks import Moment, compile_mask
 from standin.model import SqlType
 
 Literal = Callable[[bytes], str]

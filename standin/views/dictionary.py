@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from standin.logminer.dictionary import recycled_name
 from standin.model import SqlType, TableColumn, TableDef
 from standin.views.family import Entry, family, yes
 from standin.views.keys import listed_indexes
@@ -97,7 +96,7 @@ def recycle_bin(database: Database) -> Iterator[Entry]:
         dropped_at = t.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
         yield Entry(
             t.con_id, t.owner, None,
-            (t.owner, recycled_name(t), t.name, "DROP", "TABLE", "USERS", dropped_at, None, "YES", "YES", t.object_id,
+            (t.owner, t.recycled_name, t.name, "DROP", "TABLE", "USERS", dropped_at, None, "YES", "YES", t.object_id,
             t.object_id),
         )  # fmt: skip
 

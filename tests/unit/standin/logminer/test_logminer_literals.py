@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from standin.engine.masks import Moment, compile_mask
 from standin.interface import OraError
 from standin.logminer.literals import Nls, literal_of, number_text
-from standin.logminer.masks import Moment, compile_mask
 from standin.model import SqlType
 
 PINNED = Nls(

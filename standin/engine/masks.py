@@ -1,11 +1,14 @@
-"""Oracle's date format masks, compiled to one formatting function each. What a mask holds beyond the common
-elements is refused (ORA-01821), never guessed."""
+"""TO_CHAR of dates: Oracle's date format masks, compiled to one formatting function each.
+
+A mask with an element that is not listed here raises ORA-01821.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 
 from standin.interface import OraError
@@ -92,7 +95,7 @@ _WORDS = frozenset({"MONTH", "MON"})
 
 
 def _cased(field: Field, spelled: str) -> Field:
-    """`Mon` gives Mar, `mon` mar and `MON` MAR, as Oracle follows the first two letters of the mask."""
+    """Follow the case of the mask's first two letters, as Oracle does: `Mon` gives Mar, `mon` mar, `MON` MAR."""
     if spelled[:2].isupper():
         return field
     return (lambda m: field(m).capitalize()) if spelled[0].isupper() else (lambda m: field(m).lower())
@@ -104,7 +107,7 @@ def _constant(text: str) -> Field:
 
 @lru_cache(maxsize=256)
 def compile_mask(mask: str, radix: str = ".", fraction_digits: int = 6) -> Callable[[Moment], str]:
-    """`fraction_digits` is what a bare FF prints: the column's precision."""
+    """Return the formatter of a mask; FF without a digit prints `fraction_digits`, the column's precision."""
     fields: list[Field] = []
     at = 0
     while at < len(mask):
@@ -123,3 +126,9 @@ def compile_mask(mask: str, radix: str = ".", fraction_digits: int = 6) -> Calla
             fields.append(_fraction(int(found["digits"] or fraction_digits)))
     parts = tuple(fields)
     return lambda m: "".join([part(m) for part in parts])
+
+
+def date_text(value: datetime, mask: str) -> str:
+    """Return TO_CHAR(value, mask). FM, which only removes padding, is ignored."""
+    fields = Moment(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond * 1000)
+    return compile_mask(mask.removeprefix("FM"))(fields)
