@@ -17,14 +17,14 @@ PACKAGED, CHECKOUT = Path(__file__).parent / "_sql", Path(__file__).parent.paren
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class NamedStatement:
     name: str
     sql: str
     why: str  # the comment lines under the name
     file: str
 
 
-def split(text: str, file: str) -> list[Statement]:
+def split(text: str, file: str) -> list[NamedStatement]:
     """The statements of one file. SELECTs end without a semicolon, PL/SQL blocks keep theirs: nothing is stripped of them."""
     found = []
     headers = list(HEADER.finditer(text))
@@ -37,15 +37,15 @@ def split(text: str, file: str) -> list[Statement]:
         sql = "\n".join(line for line in body[words:] if not line.startswith("--")).strip()
         if not sql:
             raise ValueError(f"{file}: statement {header['name']} is empty")
-        found.append(Statement(header["name"], sql, why, file))
+        found.append(NamedStatement(header["name"], sql, why, file))
     return found
 
 
 @cache
-def statements(subject: str = "oracle") -> Mapping[str, Statement]:
+def statements(subject: str = "oracle") -> Mapping[str, NamedStatement]:
     """All statements of one folder of sql/, by name."""
     folder = (PACKAGED if PACKAGED.is_dir() else CHECKOUT) / subject
-    found: dict[str, Statement] = {}
+    found: dict[str, NamedStatement] = {}
     for path in sorted(folder.glob("*.sql")):
         for statement in split(path.read_text(encoding="utf-8"), path.name):
             if statement.name in found:

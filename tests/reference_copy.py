@@ -22,7 +22,7 @@ from pipelines.config import WindowLimits
 from pipelines.decode.changes import decode_changes
 from pipelines.land import Landing, SliceRecord
 from pipelines.manifest import Manifest
-from pipelines.mine import REDO_SCHEMA, Reading, mine_slice, mine_whole
+from pipelines.mine import REDO_SCHEMA, LogSet, mine_from_any_copy, mine_slice
 from pipelines.redo import Position, Window
 from pipelines.schema import baseline
 from pipelines.source import (
@@ -77,11 +77,11 @@ class Reference:
         facts = read_redo_facts(self.source)
         current = next(i for i in facts.incarnations if i.status == "CURRENT")
         self.position = Position(facts.dbid, current.resetlogs_id, first_window_start(facts, handover.start_scn))
-        note(f"contents AS OF {handover.s1}, redo from {self.position.scn}")
+        note(f"contents AS OF {handover.snapshot_scn}, redo from {self.position.scn}")
         found = read_tables(self.source, IDS, PDB)
         self.object_ids = {found[table].object_id: table for table in IDS}
         self.versions = {table: baseline(found[table], found[table].scn_before, None) for table in IDS}
-        scn = int(handover.s1)
+        scn = int(handover.snapshot_scn)
         self.begun = scn
         self.tables = {table: Folded(scn, self.players.rows(table.name, scn)) for table in IDS}
 
@@ -117,7 +117,7 @@ class Reference:
         """As the steps do it; `killed` ends it in the middle of the last slice, before the manifest, or within it."""
         last = window.slices[-1].number
         records = [
-            mine_whole(
+            mine_from_any_copy(
                 logs, lambda reading: self.attempt(window, reading, killed == "slice" and reading.own.number == last), list
             )
             for logs in window.slices
@@ -128,7 +128,7 @@ class Reference:
         with points:
             return self.landing.publish(window, IDS, records, int(window.scns.start) if self.landed else None)
 
-    def attempt(self, window: Window, reading: Reading, killed: bool) -> SliceRecord:
+    def attempt(self, window: Window, reading: LogSet, killed: bool) -> SliceRecord:
         mining = mine_slice(
             self.source,
             reading,

@@ -34,7 +34,7 @@ class EdgeCut(MiningIncomplete):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class LogSet:
     """What one attempt reads: `added` are the slice's logs with the copies that are left to try, and neighbours at need."""
 
     own: Slice
@@ -46,7 +46,7 @@ class Reading:
         """Sequences of the logs that only help to complete a row of the slice's own."""
         return frozenset(g.sequence for g in self.added.logs) - {g.sequence for g in self.own.logs}
 
-    def without(self, log: LogFile, copy: LogCopy) -> Reading:
+    def without(self, log: LogFile, copy: LogCopy) -> LogSet:
         left = replace(log, copies=tuple(c for c in log.copies if c != copy))
         logs = tuple(left if g == log else g for g in self.added.logs)
         return replace(self, added=replace(self.added, logs=logs))
@@ -55,18 +55,18 @@ class Reading:
 class BadCopy(Transient):
     """A copy of a log is bad, and another is left: `next` is what to read instead."""
 
-    def __init__(self, why: RedolakeError, next_reading: Reading) -> None:
+    def __init__(self, why: RedolakeError, next_reading: LogSet) -> None:
         where: dict[str, Any] = dict(why.where)
         super().__init__(f"a copy of an archived log is bad: {why.what}", cure="nothing: the next copy is read", **where)
         self.next = next_reading
 
 
-def mine_whole(own: Slice, attempt: Callable[[Reading], T], archived: Callable[[], Sequence[LogFile]]) -> T:
+def mine_from_any_copy(own: Slice, attempt: Callable[[LogSet], T], archived: Callable[[], Sequence[LogFile]]) -> T:
     """Attempt the slice until it is read: each bad copy is left out of the next attempt, a cut row gets its neighbours once.
 
     `archived` tells the logs of the control file. Nothing of a failed attempt may stay: `attempt` has to see to that.
     """
-    reading = Reading(own, own)
+    reading = LogSet(own, own)
     while True:
         try:
             return attempt(reading)
@@ -79,7 +79,7 @@ def mine_whole(own: Slice, attempt: Callable[[Reading], T], archived: Callable[[
             reading = wider
 
 
-def with_neighbours(reading: Reading, archived: Sequence[LogFile]) -> Reading:
+def with_neighbours(reading: LogSet, archived: Sequence[LogFile]) -> LogSet:
     """The same with the logs right before and behind, as far as there are archived copies of them."""
     first, last = reading.own.logs[0], reading.own.logs[-1]
     ours = {
@@ -102,7 +102,7 @@ def suspects(error: RedolakeError, opened: Mapping[LogFile, LogCopy]) -> list[Lo
     return [log for log in opened if error.where.get("sequence") == log.sequence]
 
 
-def after_failure(error: RedolakeError, reading: Reading, opened: Mapping[LogFile, LogCopy]) -> RedolakeError:
+def after_failure(error: RedolakeError, reading: LogSet, opened: Mapping[LogFile, LogCopy]) -> RedolakeError:
     """What a failed attempt comes to: BadCopy while another copy is left, else the finding itself."""
     if error.ora_code not in BAD_COPY and not isinstance(error, WrongLog):
         return error

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.mine.checks import check_rows, check_stream
-from pipelines.mine.copies import Reading
+from pipelines.mine.copies import LogSet
 from pipelines.mine.pieces import PieceJoiner, bounded
 from pipelines.mine.rows import landed_rows, log_of
 from pipelines.mine.selection import predicate
@@ -54,7 +54,7 @@ class SliceMining:
     def __init__(
         self,
         session: Session,
-        reading: Reading,
+        reading: LogSet,
         window: Window,
         *,
         tables: Sequence[TableId],
@@ -115,7 +115,7 @@ def lower_case(answer: Any) -> list[pa.RecordBatch]:
 
 def mine_slice(
     session: Session,
-    logs: Slice | Reading,
+    logs: Slice | LogSet,
     window: Window,
     *,
     tables: Sequence[TableId],
@@ -123,11 +123,11 @@ def mine_slice(
     container: str | None,
     fetch_rows: int,
 ) -> SliceMining:
-    """One attempt at the rows of `logs` that `window` answers for; `mine_whole` makes the next one where that may help.
+    """One attempt at the rows of `logs` that `window` answers for; `mine_from_any_copy` makes the next one where that may help.
 
     Nothing is asked of the database before the first batch is taken.
     """
-    reading = logs if isinstance(logs, Reading) else Reading(logs, logs)
+    reading = logs if isinstance(logs, LogSet) else LogSet(logs, logs)
     return SliceMining(
         session, reading, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows
     )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from pipelines.errors import MiningIncomplete, RedolakeError, SourceBusy, SourceUnavailable
-from pipelines.mine.copies import BAD_COPY, Reading, WrongLog, after_failure, not_available, refusal
+from pipelines.mine.copies import BAD_COPY, LogSet, WrongLog, after_failure, not_available, refusal
 from pipelines.redo import LogCopy, LogFile, Slice, Window
 from pipelines.scn import known_end
 
@@ -28,7 +28,7 @@ class Session(Protocol):
 
 
 @contextmanager
-def logminer(session: Session, reading: Reading, window: Window) -> Iterator[dict[LogFile, LogCopy]]:
+def logminer(session: Session, reading: LogSet, window: Window) -> Iterator[dict[LogFile, LogCopy]]:
     """A started LogMiner session over the logs; yields the copy that was opened of each.
 
     The range is that of the logs, never the window's: a late row lies in a log that the window's edge cuts (D3). Whatever

@@ -16,7 +16,7 @@ from pipelines.errors import SourceRefused
 from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
 from pipelines.scn import Scn, known_end
 from pipelines.source.oracle import Source
-from pipelines.source.supplemental import Level, WideLogging, levels
+from pipelines.source.supplemental import DatabaseLogging, Level, levels
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class DatabaseFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTransaction:
+class ActiveTransaction:
     """A row of GV$TRANSACTION."""
 
     xid: str  # usn.slt.sqn
@@ -192,11 +192,11 @@ def read_database(source: Source) -> DatabaseFacts:
     )
 
 
-def read_wide_logging(source: Source, container: str | None) -> WideLogging:
+def read_database_logging(source: Source, container: str | None) -> DatabaseLogging:
     """What the database and the container log of every table."""
     source.use_container(None)
     row = source.query("database")[0]
-    return WideLogging(levels(row.supplemental_pk, row.supplemental_all), read_container_logging(source, container))
+    return DatabaseLogging(levels(row.supplemental_pk, row.supplemental_all), read_container_logging(source, container))
 
 
 def read_container_logging(source: Source, container: str | None) -> frozenset[Level] | None:
@@ -216,16 +216,16 @@ def read_current_scn(source: Source) -> Scn:
     return Scn(int(source.query("current_scn")[0].current_scn))
 
 
-def read_open_transactions(source: Source) -> tuple[OpenTransaction, ...]:
+def read_active_transactions(source: Source) -> tuple[ActiveTransaction, ...]:
     """Of all instances, oldest first; those that never began (START_SCN 0 or 1) are left out."""
     source.use_container(None)
     found = [
-        OpenTransaction(
+        ActiveTransaction(
             f"{int(row.xidusn)}.{int(row.xidslot)}.{int(row.xidsqn)}",
             Scn(int(row.start_scn)),
             row.started_at,
             None if row.con_id is None else int(row.con_id),
         )
-        for row in source.query("open_transactions")
+        for row in source.query("active_transactions")
     ]
     return tuple(sorted(found, key=lambda t: t.start_scn))

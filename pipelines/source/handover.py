@@ -10,35 +10,40 @@ from pipelines.errors import SnapshotTooEarly, SourceRefused
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables_over
-from pipelines.source.facts import OpenTransaction, read_current_scn, read_open_transactions
+from pipelines.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.table import DictionaryTable, TableId
 
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """Read tables AS OF `s1`, mine from `start_scn` (and one log earlier), apply only what commits above `s1`."""
+    """Where a snapshot meets its redo.
 
-    s0: Scn
-    open: tuple[OpenTransaction, ...]
-    s1: Scn
+    Read the tables AS OF `snapshot_scn`, mine from the log before the one that holds `start_scn`, and apply the transactions
+    that commit above `snapshot_scn`.
+    """
+
+    scn_before: Scn
+    open: tuple[ActiveTransaction, ...]
+    snapshot_scn: Scn
 
     @property
     def start_scn(self) -> Scn:
-        return min([self.s0, *(t.start_scn for t in self.open)])
+        return min([self.scn_before, *(t.start_scn for t in self.open)])
 
 
 def read_handover(source: Source) -> Handover:
-    """The order is the point: listed after s1, a transaction open at s1 that commits before the listing would be missed.
+    """Read an SCN, the open transactions, and the snapshot's SCN, in this order.
 
-    Raises SourceRefused and SnapshotTooEarly where V$TRANSACTION does not show all that is open.
+    Listed after `snapshot_scn`, a transaction that was open then and has committed since would be missing.
+    Raises SourceRefused or SnapshotTooEarly where V$TRANSACTION does not show every open transaction.
     """
     source.use_container(None)
-    s0 = read_current_scn(source)
+    scn_before = read_current_scn(source)
     require_primary(source.query("database")[0].database_role)
-    listed = read_open_transactions(source)
+    listed = read_active_transactions(source)
     require_known_starts(source.query("prepared_transactions"), listed)
-    return Handover(s0, listed, read_current_scn(source))
+    return Handover(scn_before, listed, read_current_scn(source))
 
 
 def require_primary(role: str) -> None:
@@ -49,7 +54,7 @@ def require_primary(role: str) -> None:
         )
 
 
-def require_known_starts(prepared: Iterable[Any], listed: Iterable[OpenTransaction]) -> None:
+def require_known_starts(prepared: Iterable[Any], listed: Iterable[ActiveTransaction]) -> None:
     """Of a prepared transaction that V$TRANSACTION does not show nobody can tell where its changes begin."""
     shown = {(t.con_id, t.xid) for t in listed}
     for row in prepared:
@@ -63,12 +68,12 @@ def require_known_starts(prepared: Iterable[Any], listed: Iterable[OpenTransacti
             )
 
 
-def read_start(
+def read_handover_and_tables(
     source: Source, tables: Sequence[TableId], container: str | None
 ) -> tuple[Handover, dict[TableId, DictionaryTable]]:
-    """A handover, and the tables as the dictionary told them at its `s1`: a DDL that falls in between makes it choose anew."""
+    """Return a handover and the tables' definitions at its `snapshot_scn`. A DDL in between repeats the reading."""
     handover, found = read_tables_over(source, tables, read_handover, container)
-    return handover, found(handover.s1)
+    return handover, found(handover.snapshot_scn)
 
 
 def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pipelines.errors import Finding
 from pipelines.redo import RedoFacts
 from pipelines.source.facts import DatabaseFacts
-from pipelines.source.supplemental import Level, WideLogging, logging_findings, logging_note
+from pipelines.source.supplemental import DatabaseLogging, Level, logging_findings, logging_note
 from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
 
 ColumnRule = str | int | None
@@ -37,7 +37,7 @@ class OpenedLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Probed:
+class ProbeResult:
     """What the probe met. A part that could not be read is None, and `refused` says why."""
 
     database: DatabaseFacts | None = None
@@ -53,13 +53,13 @@ class Probed:
     container_logging: frozenset[Level] | None = frozenset()  # supplemental logging that the container asks for
 
     @property
-    def wide_logging(self) -> WideLogging:
+    def database_logging(self) -> DatabaseLogging:
         database = frozenset[Level]() if self.database is None else self.database.supplemental
-        return WideLogging(database, self.container_logging)
+        return DatabaseLogging(database, self.container_logging)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ConfiguredTable:
     """A table of the configuration, with its column rules and what is to tell its rows apart."""
 
     table: TableId
@@ -67,7 +67,7 @@ class Wanted:
     key: KeyPolicy = PRIMARY
 
 
-def check(probed: Probed, wanted: tuple[Wanted, ...], supported: Supported) -> tuple[Finding, ...]:
+def preflight_findings(probed: ProbeResult, wanted: tuple[ConfiguredTable, ...], supported: Supported) -> tuple[Finding, ...]:
     """All findings; only those of severity `error` stop a pipeline."""
     found = list(probed.refused)
     if probed.database is not None:
@@ -120,10 +120,10 @@ def log_findings(newest: tuple[OpenedLog, ...]) -> Iterator[Finding]:
             yield Finding(f"redo thread {thread}", what, cure, severity)
 
 
-def notes(probed: Probed) -> Iterator[Finding]:
+def preflight_notes(probed: ProbeResult) -> Iterator[Finding]:
     """What a person may want to see beside the findings; nothing is wrong with any of it."""
     database, redo = probed.database, probed.redo
-    logged = (logging_note(table, probed.wide_logging) for table in probed.tables.values())
+    logged = (logging_note(table, probed.database_logging) for table in probed.tables.values())
     yield from (note for note in logged if note is not None)
     if database is None or redo is None:
         return
@@ -143,7 +143,7 @@ def notes(probed: Probed) -> Iterator[Finding]:
     yield Finding("retention", f"{since}; CONTROL_FILE_RECORD_KEEP_TIME is {days} day(s); {unseen}", severity="note")
 
 
-def container_findings(probed: Probed, database: DatabaseFacts) -> Iterator[Finding]:
+def container_findings(probed: ProbeResult, database: DatabaseFacts) -> Iterator[Finding]:
     container = probed.container
     if not database.is_cdb:
         if container is not None:
@@ -167,11 +167,11 @@ def container_findings(probed: Probed, database: DatabaseFacts) -> Iterator[Find
         yield Finding(f"container {container}", what, _see_all(probed))
 
 
-def _see_all(probed: Probed) -> str:
+def _see_all(probed: ProbeResult) -> str:
     return "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
 
 
-def table_findings(wanted: Wanted, probed: Probed, supported: Supported) -> Iterator[Finding]:
+def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supported) -> Iterator[Finding]:
     table = probed.tables.get(wanted.table)
     if table is None:
         # A database that could not be read at all has no unknown tables.
@@ -182,11 +182,11 @@ def table_findings(wanted: Wanted, probed: Probed, supported: Supported) -> Iter
     if probed.database is not None and not table.logging and not probed.database.forces_logging:
         yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
     yield from key_findings(table, wanted.key)
-    yield from logging_findings(table, wanted.key, probed.wide_logging)
+    yield from logging_findings(table, wanted.key, probed.database_logging)
     yield from column_findings(table, wanted.rules, supported)
 
 
-def _unknown(table: TableId, probed: Probed) -> Finding:
+def _unknown(table: TableId, probed: ProbeResult) -> Finding:
     visible = probed.neighbours.get(table.owner, ())
     near = get_close_matches(table.name, visible, n=3, cutoff=0.6)
     if near:

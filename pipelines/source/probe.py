@@ -9,14 +9,14 @@ from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
 from pipelines.redo import RedoFacts
 from pipelines.source.dictionary import read_table
 from pipelines.source.facts import (
+    read_active_transactions,
     read_container_logging,
     read_current_scn,
     read_database,
-    read_open_transactions,
     read_redo_facts,
 )
 from pipelines.source.oracle import Source
-from pipelines.source.preflight import OpenedLog, Probed
+from pipelines.source.preflight import OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
 from pipelines.source.supplemental import Level
 from pipelines.table import DictionaryTable, TableId
@@ -25,12 +25,12 @@ Read = TypeVar("Read")
 # Each stands for one right; read_* above stop at the first one missing, these are asked one by one.
 VIEWS = (
     "database", "release", "parameters", "online_logs", "archived_logs", "log_history", "incarnations", "redo_threads",
-    "open_transactions", "prepared_transactions",
+    "active_transactions", "prepared_transactions",
 )  # fmt: skip
 NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
 
 
-def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> Probed:
+def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> ProbeResult:
     """Everything that can be read, and a finding for everything that cannot."""
     refused: list[Finding] = []
 
@@ -52,7 +52,7 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
     redo = None if refused else attempt("redo", lambda: read_redo_facts(source))
     zones = None if refused else attempt("time zone", lambda: source.query("database_time_zone"))
     if redo is not None:
-        attempt("open transactions", lambda: read_open_transactions(source))
+        attempt("open transactions", lambda: read_active_transactions(source))
     is_cdb = database is not None and database.is_cdb
     containers = attempt("containers", lambda: source.query("visible_containers")) if is_cdb else None
     visible = attempt("containers", lambda: source.query("visible_tables")) if is_cdb else None
@@ -73,7 +73,7 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
                 rows = attempt(table.owner, lambda table=table: source.query("tables_of_owner", owner=table.owner))  # type: ignore[misc]
                 neighbours[table.owner] = tuple(row.table_name for row in rows or ())
         source.use_container(None)
-    return Probed(
+    return ProbeResult(
         database=database,
         refused=tuple(refused),
         container=container,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pipelines.errors import Finding, SourceRefused
 from pipelines.redo import Position, RedoFacts
-from pipelines.source.facts import read_current_scn, read_open_transactions, read_redo_facts
+from pipelines.source.facts import read_active_transactions, read_current_scn, read_redo_facts
 from pipelines.source.handover import first_window_start
 from pipelines.source.oracle import Source
 
@@ -27,7 +27,7 @@ class RecoveryArea:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepingFacts:
+class RetentionFacts:
     """`recovery_area` None: there is none, or `refused` says that it may not be read."""
 
     now: datetime
@@ -36,7 +36,7 @@ class KeepingFacts:
     refused: Finding | None
 
 
-def read_keeping(source: Source) -> KeepingFacts:
+def read_retention(source: Source) -> RetentionFacts:
     """To be read before the logs: what happens in between makes time look shorter than it is, never longer."""
     source.use_container(None)
     now = source.query("database_clock")[0].now_at
@@ -44,7 +44,7 @@ def read_keeping(source: Source) -> KeepingFacts:
     try:
         rows = [row for row in source.query("recovery_area") if row.name and row.space_limit]
     except SourceRefused as error:
-        return KeepingFacts(
+        return RetentionFacts(
             now, None if lag is None else int(lag), None, Finding("recovery area", error.what, error.cure, "note")
         )
     area = None
@@ -52,14 +52,14 @@ def read_keeping(source: Source) -> KeepingFacts:
         area = RecoveryArea(
             rows[0].name, int(rows[0].space_limit), int(rows[0].space_used or 0), int(rows[0].space_reclaimable or 0)
         )
-    return KeepingFacts(now, None if lag is None else int(lag), area, None)
+    return RetentionFacts(now, None if lag is None else int(lag), area, None)
 
 
-def read_snapshot_need(source: Source) -> tuple[Position, RedoFacts]:
+def read_snapshot_position(source: Source) -> tuple[Position, RedoFacts]:
     """Where redo would have to begin for a snapshot that is taken now: before every transaction that is open."""
     source.use_container(None)
     scn = read_current_scn(source)
-    oldest = min([scn, *(t.start_scn for t in read_open_transactions(source))])
+    oldest = min([scn, *(t.start_scn for t in read_active_transactions(source))])
     facts = read_redo_facts(source)
     current = next(i.resetlogs_id for i in facts.incarnations if i.status == "CURRENT")
     return Position(facts.dbid, current, first_window_start(facts, oldest)), facts

@@ -23,7 +23,7 @@ OF_GROUP = {"ALL COLUMN LOGGING": Level.ALL, "PRIMARY KEY LOGGING": Level.KEY}
 
 
 @dataclass(frozen=True, slots=True)
-class WideLogging:
+class DatabaseLogging:
     """What is logged of every table. `container` is None where that could not be read."""
 
     database: frozenset[Level] = frozenset()
@@ -43,7 +43,7 @@ def levels(key: str, all_columns: str) -> frozenset[Level]:
     return frozenset(level for level, said in ((Level.KEY, key), (Level.ALL, all_columns)) if said == "YES")
 
 
-def logging_of(table: DictionaryTable, wide: WideLogging) -> TableLogging | None:
+def logging_of(table: DictionaryTable, wide: DatabaseLogging) -> TableLogging | None:
     """The most that anybody asks for; None where nobody does."""
     own = frozenset(OF_GROUP[group] for group in table.log_groups if group in OF_GROUP)
     asked: tuple[tuple[Collection[Level], str], ...] = (
@@ -63,22 +63,22 @@ def needed(table: DictionaryTable, key: KeyPolicy) -> Level:
     return Level.KEY if key.kind == "primary" and table.key else Level.ALL
 
 
-def is_enough(table: DictionaryTable, key: KeyPolicy, wide: WideLogging) -> bool:
+def has_needed_logging(table: DictionaryTable, key: KeyPolicy, wide: DatabaseLogging) -> bool:
     found = logging_of(table, wide)
     return found is not None and found.level in (Level.ALL, needed(table, key))
 
 
-def logging_findings(table: DictionaryTable, key: KeyPolicy, wide: WideLogging) -> Iterator[Finding]:
-    if is_enough(table, key, wide):
+def logging_findings(table: DictionaryTable, key: KeyPolicy, wide: DatabaseLogging) -> Iterator[Finding]:
+    if has_needed_logging(table, key, wide):
         return
     lacks = "its primary key" if needed(table, key) is Level.KEY else "all columns"
     what = f"has no supplemental logging of {lacks}: its redo would not tell which row an UPDATE is of"
     if wide.container is None:
         what += " (what its container logs could not be read: GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO the user)"
-    yield Finding(str(table.table), what, f"{cure(table, key)}; the snapshot must come behind it")
+    yield Finding(str(table.table), what, f"{logging_cure(table, key)}; the snapshot must come behind it")
 
 
-def cure(table: DictionaryTable, key: KeyPolicy) -> str:
+def logging_cure(table: DictionaryTable, key: KeyPolicy) -> str:
     """The cheapest first."""
     add = f'ALTER TABLE "{table.table.owner}"."{table.table.name}" ADD SUPPLEMENTAL LOG DATA ({{}}) COLUMNS'
     if needed(table, key) is Level.ALL:
@@ -87,7 +87,7 @@ def cure(table: DictionaryTable, key: KeyPolicy) -> str:
     return f"{add.format('PRIMARY KEY')}, or {wide}; (ALL) will do as well, at the price of more redo"
 
 
-def logging_note(table: DictionaryTable, wide: WideLogging) -> Finding | None:
+def logging_note(table: DictionaryTable, wide: DatabaseLogging) -> Finding | None:
     found = logging_of(table, wide)
     if found is None:
         return None

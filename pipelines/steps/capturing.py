@@ -10,17 +10,17 @@ from typing import Any
 from pipelines.config import Pipeline
 from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
 from pipelines.land import SliceRecord, build_manifest
-from pipelines.mine import REDO_SCHEMA, EdgeCut, Reading, mine_slice, mine_whole
+from pipelines.mine import REDO_SCHEMA, EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.redo import LogFile, Window
 from pipelines.source import (
     ConnectParams,
+    DatabaseLogging,
     Source,
-    WideLogging,
-    cure,
-    is_enough,
+    has_needed_logging,
+    logging_cure,
+    read_database_logging,
     read_redo_facts,
     read_tables,
-    read_wide_logging,
 )
 from pipelines.steps.choices import current_of
 from pipelines.steps.correcting import correct_ledger
@@ -111,13 +111,13 @@ def hold_unlogged(work: Workplace, oracle: Source, dictionary: Mapping[TableId, 
     keys = {name: work.pipeline.table(name).key_policy for name in dictionary}
     # One that goes by its primary key and has none any more: the DDL that took it holds the table.
     asked = {name: table for name, table in dictionary.items() if table.key or keys[name].kind != "primary"}
-    if all(is_enough(table, keys[name], WideLogging()) for name, table in asked.items()):
+    if all(has_needed_logging(table, keys[name], DatabaseLogging()) for name, table in asked.items()):
         return  # each by itself, as most are: the database is asked for the others only
-    wide = read_wide_logging(oracle, work.pipeline.source.container)
+    wide = read_database_logging(oracle, work.pipeline.source.container)
     live = {entry.table for entry in work.ledger.tables(work.name, "live")}
     for name, table in asked.items():
-        if name in live and not is_enough(table, keys[name], wide):
-            work.ledger.hold(work.name, name, not_logged(table, cure(table, keys[name])).as_dict(), now())
+        if name in live and not has_needed_logging(table, keys[name], wide):
+            work.ledger.hold(work.name, name, not_logged(table, logging_cure(table, keys[name])).as_dict(), now())
 
 
 def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
@@ -169,10 +169,10 @@ def mined(work: Workplace, source: ConnectParams | None, made: Plan, slice_numbe
         with opened_source(work.pipeline, source) as oracle:
             return read_redo_facts(oracle).archived
 
-    return mine_whole(piece, lambda reading: mined_once(work, source, made, reading), archived)
+    return mine_from_any_copy(piece, lambda reading: mined_once(work, source, made, reading), archived)
 
 
-def mined_once(work: Workplace, source: ConnectParams | None, made: Plan, reading: Reading) -> SliceRecord:
+def mined_once(work: Workplace, source: ConnectParams | None, made: Plan, reading: LogSet) -> SliceRecord:
     """One attempt, with a session of its own; the file of one that fails is removed."""
     settings = work.pipeline.source
     with opened_source(work.pipeline, source) as oracle:

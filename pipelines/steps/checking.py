@@ -12,7 +12,16 @@ from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.land import Landing
 from pipelines.ledger import open_ledger
-from pipelines.source import ConnectParams, Probed, Source, Wanted, check, connect_params, notes, probe
+from pipelines.source import (
+    ConfiguredTable,
+    ConnectParams,
+    ProbeResult,
+    Source,
+    connect_params,
+    preflight_findings,
+    preflight_notes,
+    probe,
+)
 from pipelines.statements import setup_text
 from pipelines.steps.workplace import ledger_url, opened_source, workplace
 from pipelines.table import OracleType, TableId
@@ -62,7 +71,7 @@ def doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Find
     except RedolakeError as error:
         return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
     found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
-    return sorted([*findings, *found, *position_findings(pipeline, probed), *notes(probed)], key=gravity)
+    return sorted([*findings, *found, *position_findings(pipeline, probed), *preflight_notes(probed)], key=gravity)
 
 
 def gravity(finding: Finding) -> int:
@@ -75,9 +84,9 @@ def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId
     return findings_of(pipeline, probe(oracle, pipeline.source.container, tables), tables)
 
 
-def findings_of(pipeline: Pipeline, probed: Probed, tables: Sequence[TableId]) -> tuple[Finding, ...]:
-    wanted = tuple(Wanted(table, pipeline.table(table).columns, pipeline.table(table).key_policy) for table in tables)
-    found = check(probed, wanted, why_not)
+def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> tuple[Finding, ...]:
+    wanted = tuple(ConfiguredTable(table, pipeline.table(table).columns, pipeline.table(table).key_policy) for table in tables)
+    found = preflight_findings(probed, wanted, why_not)
     if probed.database is None or probed.database.character_set in CODECS:
         return found
     what = f"character set {probed.database.character_set}: text in Oracle's internal form could not be read"
@@ -85,7 +94,7 @@ def findings_of(pipeline: Pipeline, probed: Probed, tables: Sequence[TableId]) -
     return (*found, Finding(f"database {probed.database.name}", what, cure))
 
 
-def position_findings(pipeline: Pipeline, probed: Probed) -> list[Finding]:
+def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     """Whether the redo that is needed next can still be had: the database's identity, its incarnation, each archived log."""
     if probed.redo is None:
         return []

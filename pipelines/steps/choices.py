@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pipelines.errors import RedoLost, Terminal
 from pipelines.redo import Incarnation, LogFile, Position, RedoFacts
 from pipelines.scn import Scn
-from pipelines.window import MissingLog, goes_on_in, incarnation_at, missing_logs, next_whole_scn
+from pipelines.window import MissingLog, follow_resetlogs, incarnation_at, missing_logs, next_complete_scn
 from pipelines.window.incarnation import lineage
 
 
@@ -136,7 +136,7 @@ def gap_end(position: Position, facts: RedoFacts, window_end: int | None = None)
         start = Position(facts.dbid, later.resetlogs_id, later.resetlogs_scn)
     elif window_end is not None:
         start = replace(position, scn=Scn(max(position.scn, window_end)))
-    scn = next_whole_scn(start, facts)
+    scn = next_complete_scn(start, facts)
     return None if scn is None else in_incarnation(scn, facts)
 
 
@@ -155,7 +155,7 @@ def checked_position(position: Position, scn: int, facts: RedoFacts) -> Position
     found = in_incarnation(scn, facts)
     if found is None:
         raise Terminal(f"SCN {scn} lies before every incarnation of the database", cure=cure)
-    here = goes_on_in(position, facts)  # at a RESETLOGS one place has two names, and a break between them would skip nothing
+    here = follow_resetlogs(position, facts)  # a RESETLOGS SCN belongs to two incarnations: a gap between them is empty
     if (found.resetlogs_id, found.scn) <= (here.resetlogs_id, here.scn):
         what = (
             f"SCN {scn} lies in what is landed already: incarnation {position.resetlogs_id} is landed up to SCN {position.scn}"
@@ -164,7 +164,7 @@ def checked_position(position: Position, scn: int, facts: RedoFacts) -> Position
     missing = missing_logs(found, facts)
     if missing:
         first = missing[0]
-        whole = next_whole_scn(found, facts)
+        whole = next_complete_scn(found, facts)
         raise RedoLost(
             f"from SCN {scn} on the redo is not whole: {len(missing)} log(s) are missing",
             cure=f"choose SCN {whole} or higher, or restore them" if whole else "restore them",

@@ -18,9 +18,9 @@ from pipelines.source import (
     Source,
     first_window_start,
     read_database,
+    read_handover_and_tables,
     read_redo_facts,
     read_snapshot,
-    read_start,
 )
 from pipelines.steps.applying import finding_of
 from pipelines.steps.checking import source_findings
@@ -55,7 +55,7 @@ def snapshot_begin(
             return {"scn": 0, "tables": [], "replace": replace}
         with opened_source(pipeline, source) as oracle:
             check_source(pipeline, oracle, chosen)
-            handover, dictionary = read_start(oracle, chosen, pipeline.source.container)
+            handover, dictionary = read_handover_and_tables(oracle, chosen, pipeline.source.container)
             missing = [
                 Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary
             ]
@@ -65,7 +65,7 @@ def snapshot_begin(
             stretch = stretch_of(work)
             check_followed(work, read_redo_facts(oracle))
             since = check_captured(work, chosen, handover)
-        scn = int(handover.s1)
+        scn = int(handover.snapshot_scn)
         for table, found in dictionary.items():
             check_unread(work, table, scn, stretch)
             work.landing.write_json_once(since_file(work, table, scn, since), {"scn": since[1]})

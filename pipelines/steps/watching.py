@@ -9,7 +9,7 @@ from pipelines.config import Pipeline
 from pipelines.errors import Finding
 from pipelines.redo import LogFile
 from pipelines.source import ConnectParams, read_redo_facts
-from pipelines.source.runway_facts import KeepingFacts, RecoveryArea, read_keeping, read_snapshot_need
+from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
 from pipelines.steps.correcting import proven_position
 from pipelines.steps.workplace import opened_source, workplace
 from pipelines.window.runway import HeldBack, Runway, ThreadRunway, measure, state_of
@@ -21,9 +21,9 @@ def runway(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str,
     with workplace(pipeline) as work:
         position = proven_position(work)  # and not the ledger's, which a step beside this one may be about to correct
     with opened_source(pipeline, source) as oracle:
-        keeping = read_keeping(oracle)
+        keeping = read_retention(oracle)
         if position is None:
-            needed, facts = read_snapshot_need(oracle)
+            needed, facts = read_snapshot_position(oracle)
         else:
             needed, facts = position, read_redo_facts(oracle)
     found = measure(needed, facts, keeping.now)
@@ -53,7 +53,7 @@ def standing(found: Runway, has_position: bool) -> str:
     return f"{what} {found.needed_scn}{behind}; archived and not read yet: {in_units(found.unread_bytes)}"
 
 
-def area_findings(keeping: KeepingFacts, bytes_per_hour: float | None) -> list[Finding]:
+def area_findings(keeping: RetentionFacts, bytes_per_hour: float | None) -> list[Finding]:
     """A full recovery area deletes archived logs before their time, so its room is told beside the age."""
     if keeping.refused is not None:
         return [keeping.refused]

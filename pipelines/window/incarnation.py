@@ -67,7 +67,7 @@ def incarnation_at(scn: Scn, facts: RedoFacts) -> Incarnation | None:
     return next((i for i in reversed(lineage(facts.incarnations)) if i.resetlogs_scn <= scn), None)
 
 
-def goes_on_in(position: Position, facts: RedoFacts) -> Position:
+def follow_resetlogs(position: Position, facts: RedoFacts) -> Position:
     """The same place in the incarnation whose redo goes on there: another one exactly at a RESETLOGS."""
     found = find_branch(position, facts)
     return Position(position.dbid, found.incarnation.resetlogs_id, found.position) if isinstance(found, Branch) else position

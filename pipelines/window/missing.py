@@ -44,7 +44,7 @@ def missing_logs(position: Position, facts: RedoFacts) -> tuple[MissingLog, ...]
     )
 
 
-def next_whole_scn(position: Position, facts: RedoFacts) -> Scn | None:
+def next_complete_scn(position: Position, facts: RedoFacts) -> Scn | None:
     """The smallest SCN at or after the position from which on no redo is lost up to now; None where there is none at all.
 
     It may lie in a later incarnation (`incarnation_at`). Redo that is not archived yet is no hole.

@@ -14,7 +14,7 @@ from pipelines.scn import Scn, ScnRange
 from pipelines.window.gate import Coverage, Current, Lost, Wait, cover_all
 from pipelines.window.incarnation import Branch, find_branch, newest_scn, set_back
 
-__all__ = ["Limits", "Lost", "NothingNew", "Plan", "Sealed", "Wait", "cover_all", "plan_window"]
+__all__ = ["Limits", "Lost", "NothingNew", "Sealed", "Wait", "WindowDecision", "cover_all", "plan_window"]
 
 SWITCH_HINT = "; ALTER SYSTEM ARCHIVE LOG CURRENT, or a smaller ARCHIVE_LAG_TARGET, closes it earlier"
 
@@ -41,10 +41,10 @@ class NothingNew:
     held_back_by: tuple[int, ...] = ()
 
 
-Plan = Sealed | NothingNew | Wait | Lost
+WindowDecision = Sealed | NothingNew | Wait | Lost
 
 
-def plan_window(position: Position, facts: RedoFacts, limits: Limits) -> Plan:
+def plan_window(position: Position, facts: RedoFacts, limits: Limits) -> WindowDecision:
     """Sealed with as much as there is before any hole; a hole is reported once the position stands at it."""
     branch = find_branch(position, facts)
     if not isinstance(branch, Branch):
@@ -112,7 +112,7 @@ def cut_slices(scns: ScnRange, coverages: Sequence[Coverage], slice_bytes: int) 
     return tuple(Slice(n, run[0].thread, tuple(run)) for n, run in enumerate(runs))
 
 
-def explain(branch: Branch, coverages: Sequence[Coverage], current_scn: Scn) -> Plan:
+def explain(branch: Branch, coverages: Sequence[Coverage], current_scn: Scn) -> WindowDecision:
     """Why there is no window: the gravest reason among the threads that stand at the position."""
     stuck = [c.behind for c in coverages if c.covered_to is not None and c.covered_to <= branch.position]
     for kind in (Lost, Wait):

@@ -35,7 +35,7 @@ SELECT thread# AS thread, status, enabled, checkpoint_change# AS checkpoint_scn,
        disable_change# AS disable_scn, instance
   FROM v$thread
 
--- name: open_transactions
+-- name: active_transactions
 -- GV$: transactions are facts of an instance's memory. START_SCN 0 and 1 belong to recursive rows that began nothing.
 SELECT xidusn, xidslot, xidsqn, start_scn, start_date AS started_at, con_id FROM gv$transaction WHERE start_scn > 1
 

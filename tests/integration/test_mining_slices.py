@@ -13,7 +13,7 @@ import pytest
 from pipelines.config import WindowLimits
 from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable
 from pipelines.land.landing import Landing
-from pipelines.mine.copies import mine_whole
+from pipelines.mine.copies import mine_from_any_copy
 from pipelines.mine.mining import mine_slice
 from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import Position
@@ -99,7 +99,7 @@ class World:
                 )
             return replace(record, circumstance={**record.circumstance, **work.facts.as_json()})
 
-        records = [mine_whole(logs, attempt, self.archived) for logs in window.slices]
+        records = [mine_from_any_copy(logs, attempt, self.archived) for logs in window.slices]
         return landing.publish(window, [ITEMS], records, None)
 
     def archived(self):

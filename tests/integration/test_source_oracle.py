@@ -12,10 +12,10 @@ from pipelines.errors import SourceRefused, SourceUnavailable, Terminal
 from pipelines.scn import Scn
 from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
-from pipelines.source.facts import read_current_scn, read_database, read_open_transactions, read_redo_facts
+from pipelines.source.facts import read_active_transactions, read_current_scn, read_database, read_redo_facts
 from pipelines.source.handover import first_window_start, read_handover
 from pipelines.source.oracle import PINNED, RetryRule, open_source
-from pipelines.source.preflight import Wanted, check
+from pipelines.source.preflight import ConfiguredTable, preflight_findings
 from pipelines.source.probe import probe
 from pipelines.source.snapshot import read_snapshot
 from pipelines.table import OracleType, TableId
@@ -146,10 +146,10 @@ def test_mining_has_to_start_before_a_transaction_that_is_open(oracle, source):
         handover = read_handover(source)
 
         assert [t.start_scn for t in handover.open] == [handover.start_scn]
-        assert handover.start_scn < handover.s0 <= handover.s1
+        assert handover.start_scn < handover.scn_before <= handover.snapshot_scn
         assert first_window_start(read_redo_facts(source), handover.start_scn) <= handover.start_scn
         connection.rollback()
-    assert read_open_transactions(source) == ()
+    assert read_active_transactions(source) == ()
 
 
 def test_the_dictionary_is_read_in_the_container_that_owns_the_tables(source):
@@ -218,7 +218,7 @@ def supported(kind, rule):
 
 def findings(source, *tables, container=PDB):
     ids = tables or (ITEMS,)
-    found = check(probe(source, container, ids), tuple(Wanted(t) for t in ids), supported)
+    found = preflight_findings(probe(source, container, ids), tuple(ConfiguredTable(t) for t in ids), supported)
     return [f for f in found if f.severity == "error"]
 
 
@@ -294,7 +294,7 @@ def test_every_destination_of_each_threads_newest_log_is_opened(oracle, source):
     copies = {(log.thread, copy.dest_id): Path(copy.name) for log in facts.archived for copy in log.claimed}
     hidden = copies[2, 1].rename(f"{copies[2, 1]}.hidden")
     try:
-        found = check(probe(source, PDB, [ITEMS]), (Wanted(ITEMS),), supported)
+        found = preflight_findings(probe(source, PDB, [ITEMS]), (ConfiguredTable(ITEMS),), supported)
     finally:
         hidden.rename(copies[2, 1])
 

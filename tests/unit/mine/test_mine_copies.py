@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable, Terminal
-from pipelines.mine.copies import BadCopy, EdgeCut, Reading, mine_whole, with_neighbours
+from pipelines.mine.copies import BadCopy, EdgeCut, LogSet, mine_from_any_copy, with_neighbours
 from pipelines.mine.mining import mine_slice
 from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import LogCopy, Slice
@@ -18,7 +18,7 @@ def two_copies(sequence, first, end):
 
 
 SLICE = Slice(0, 1, (two_copies(1, 100, 200), two_copies(2, 200, 300)))
-READING = Reading(SLICE, SLICE)
+READING = LogSet(SLICE, SLICE)
 
 
 class Sessions:
@@ -37,7 +37,7 @@ class Sessions:
             self.facts = work.facts
             return rows
 
-        return mine_whole(own, attempt, lambda: self.archived)
+        return mine_from_any_copy(own, attempt, lambda: self.archived)
 
     @property
     def files(self):
@@ -199,7 +199,7 @@ def test_neighbours_are_of_the_same_thread_and_incarnation_and_archived():
     deleted = replace(ARCHIVED[2], copies=(LogCopy(1, None, "D", deleted=True),))
 
     for archived in (odd, (deleted,)):
-        assert with_neighbours(Reading(OWN, OWN), archived).neighbours == frozenset()
+        assert with_neighbours(LogSet(OWN, OWN), archived).neighbours == frozenset()
 
 
 def test_a_reader_without_mine_whole_is_told_that_the_same_step_may_work():

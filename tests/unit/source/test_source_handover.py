@@ -8,11 +8,11 @@ import pytest
 
 from pipelines.errors import SnapshotTooEarly, SourceRefused
 from pipelines.scn import Scn
-from pipelines.source.facts import OpenTransaction
+from pipelines.source.facts import ActiveTransaction
 from pipelines.source.handover import require_known_starts, require_primary
 
 Prepared = namedtuple("Prepared", "local_tran_id con_id")
-LISTED = (OpenTransaction("5.1.99", Scn(100), None, 3),)
+LISTED = (ActiveTransaction("5.1.99", Scn(100), None, 3),)
 
 
 def test_a_standby_does_not_show_what_is_open_on_its_primary():

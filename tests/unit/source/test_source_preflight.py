@@ -11,7 +11,7 @@ from pipelines.errors import Finding
 from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.source.facts import DatabaseFacts
-from pipelines.source.preflight import OpenedLog, Probed, Wanted, check, notes
+from pipelines.source.preflight import ConfiguredTable, OpenedLog, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.supplemental import Level
 from pipelines.table import PRIMARY, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 
@@ -24,7 +24,7 @@ TABLE = DictionaryTable(
     ORDERS, 1, 1, (DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False),), ("ID",), frozenset({"ALL COLUMN LOGGING"}),
     Scn(1), Scn(2),
 )  # fmt: skip
-GOOD = Probed(DATABASE, (), "PDB1", {"PDB1": "READ WRITE"}, 5, {ORDERS: TABLE}, {})
+GOOD = ProbeResult(DATABASE, (), "PDB1", {"PDB1": "READ WRITE"}, 5, {ORDERS: TABLE}, {})
 
 
 def supported(kind, rule):
@@ -32,7 +32,7 @@ def supported(kind, rule):
 
 
 def findings(probed, *wanted):
-    return check(probed, wanted or (Wanted(ORDERS),), supported)
+    return preflight_findings(probed, wanted or (ConfiguredTable(ORDERS),), supported)
 
 
 def test_a_source_as_it_should_be_has_no_findings():
@@ -121,7 +121,7 @@ KEYS = {
 
 @pytest.mark.parametrize(("key", "named"), KEYS.values(), ids=KEYS)
 def test_a_key_that_is_none_is_found_and_what_would_be_one_is_named(key, named):
-    found = findings(KEYLESS, Wanted(ORDERS, key=key))
+    found = findings(KEYLESS, ConfiguredTable(ORDERS, key=key))
 
     assert len(found) == bool(named), found
     assert all(part in found[0].cure for part in named)
@@ -153,7 +153,7 @@ ENOUGH = {
 @pytest.mark.parametrize(("probed", "told"), ENOUGH.values(), ids=ENOUGH)
 def test_logging_of_the_key_is_enough_whoever_asks_for_it_and_is_told(probed, told):
     assert findings(probed) == ()
-    assert [str(note) for note in notes(probed)] == [f"SHOP.ORDERS: supplemental logging of {told}"]
+    assert [str(note) for note in preflight_notes(probed)] == [f"SHOP.ORDERS: supplemental logging of {told}"]
 
 
 def test_a_table_that_nobody_logs_gets_the_cheapest_cure_first():
@@ -169,7 +169,7 @@ def test_a_table_that_nobody_logs_gets_the_cheapest_cure_first():
         )
     ]
     assert at == sorted(at)
-    assert list(notes(logged())) == []
+    assert list(preflight_notes(logged())) == []
 
 
 def test_where_the_containers_logging_may_not_be_read_the_missing_right_is_told():
@@ -183,14 +183,14 @@ def test_where_the_containers_logging_may_not_be_read_the_missing_right_is_told(
 def test_a_table_that_goes_by_another_key_needs_all_columns(key, primary):
     of_key, of_all = (logged(table=[level], database=[KEY], key=primary) for level in (KEY, ALL))
 
-    assert [f.cure for f in findings(of_key, Wanted(ORDERS, key=key))] == [
+    assert [f.cure for f in findings(of_key, ConfiguredTable(ORDERS, key=key))] == [
         'ALTER TABLE "SHOP"."ORDERS" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS; the snapshot must come behind it'
     ]
-    assert findings(of_all, Wanted(ORDERS, key=key)) == ()
+    assert findings(of_all, ConfiguredTable(ORDERS, key=key)) == ()
 
 
 def test_a_rule_for_a_column_that_is_not_there_is_found():
-    found = findings(GOOD, Wanted(ORDERS, {"IT": "string"}))
+    found = findings(GOOD, ConfiguredTable(ORDERS, {"IT": "string"}))
 
     assert [f.subject for f in found] == ["SHOP.ORDERS.IT"]
 
@@ -235,7 +235,7 @@ def test_the_notes_tell_what_the_source_is_and_what_cannot_be_seen():
     threads = (RedoThread(1, True, "PUBLIC", None, None, None, "one"), RedoThread(2, False, "PUBLIC", None, None, None, "two"))
     facts = RedoFacts(9, Scn(30), threads, (log,), (), (incarnation,))
 
-    told = [str(note) for note in notes(replace(GOOD, redo=facts, time_zone="+02:00"))]
+    told = [str(note) for note in preflight_notes(replace(GOOD, redo=facts, time_zone="+02:00"))]
 
     for part in (
         "19.23.0.0.0, character sets AL32UTF8 and AL16UTF16, time zone +02:00",

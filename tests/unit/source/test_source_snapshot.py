@@ -12,7 +12,7 @@ from pipelines.errors import SourceRefused
 from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts
 from pipelines.scn import Scn
 from pipelines.source.dictionary import oracle_type
-from pipelines.source.facts import OpenTransaction
+from pipelines.source.facts import ActiveTransaction
 from pipelines.source.handover import Handover, first_window_start
 from pipelines.source.quoting import quoted
 from pipelines.source.snapshot import snapshot_sql
@@ -141,7 +141,7 @@ def test_a_log_whose_archived_copy_is_deleted_is_not_read_from_its_online_group(
 
 
 def test_mining_starts_before_the_oldest_open_transaction():
-    waiting = OpenTransaction("1.2.3", Scn(400), None, 3)
+    waiting = ActiveTransaction("1.2.3", Scn(400), None, 3)
 
     assert Handover(Scn(500), (waiting,), Scn(501)).start_scn == 400
     assert Handover(Scn(500), (), Scn(501)).start_scn == 500

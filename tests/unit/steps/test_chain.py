@@ -707,7 +707,9 @@ def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     incarnations = (Incarnation(SECOND, Scn(130), "CURRENT", Scn(1)),)
     monkeypatch.setattr(snapshotting, "opened_source", lambda *_: nullcontext())
     monkeypatch.setattr(snapshotting, "check_source", lambda *_: None)
-    monkeypatch.setattr(snapshotting, "read_start", lambda *_: (Handover(Scn(scn), (), Scn(scn)), {ORDERS: there}))
+    monkeypatch.setattr(
+        snapshotting, "read_handover_and_tables", lambda *_: (Handover(Scn(scn), (), Scn(scn)), {ORDERS: there})
+    )
     monkeypatch.setattr(snapshotting, "read_redo_facts", lambda _: RedoFacts(DBID, Scn(scn), (), (), (), incarnations))
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.redo import Incarnation, Position, RedoThread
 from pipelines.scn import Scn, ScnRange
-from pipelines.window import Lost, NothingNew, Sealed, Wait, incarnation_at, missing_logs, next_whole_scn, plan_window
+from pipelines.window import Lost, NothingNew, Sealed, Wait, incarnation_at, missing_logs, next_complete_scn, plan_window
 from tests.unit.window.drawn import (
     CURRENT,
     DBID,
@@ -268,7 +268,7 @@ def test_the_logs_of_an_orphan_do_not_make_a_position_any_less_future():
     answer = plan(control_file, start=500, inc=13)
 
     assert isinstance(answer, Lost)
-    assert next_whole_scn(Position(DBID, 13, Scn(500)), control_file) is None
+    assert next_complete_scn(Position(DBID, 13, Scn(500)), control_file) is None
 
 
 def test_a_current_scn_that_lags_behind_the_shared_control_file_is_not_the_future():
@@ -371,7 +371,7 @@ def test_what_lies_behind_the_position_stands_in_nobodys_way(start, left):
 
 def test_the_next_scn_from_which_all_is_there():
     position = Position(DBID, INC, Scn(100))
-    whole = next_whole_scn(position, HOLED)
+    whole = next_complete_scn(position, HOLED)
 
     assert whole == 500
     assert isinstance(plan_window(Position(DBID, INC, Scn(500)), HOLED, Limits()), Sealed)
@@ -382,14 +382,14 @@ def test_where_nothing_is_missing_the_next_whole_scn_is_the_position():
     position = Position(DBID, INC, Scn(120))
 
     assert missing_logs(position, facts(ONE, [ON_1])) == ()
-    assert next_whole_scn(position, facts(ONE, [ON_1])) == 120
+    assert next_complete_scn(position, facts(ONE, [ON_1])) == 120
 
 
 def test_a_log_that_is_not_archived_yet_is_not_missing():
     control_file = facts([], [online(1, 1, 50, 200), online(1, 2, 200)])
 
     assert missing_logs(Position(DBID, INC, Scn(100)), control_file) == ()
-    assert next_whole_scn(Position(DBID, INC, Scn(100)), control_file) == 100
+    assert next_complete_scn(Position(DBID, INC, Scn(100)), control_file) == 100
 
 
 def test_what_is_missing_is_named_through_a_resetlogs():
@@ -399,7 +399,7 @@ def test_what_is_missing_is_named_through_a_resetlogs():
     position = Position(DBID, INC, Scn(100))
 
     assert [(m.resetlogs_id, m.sequence) for m in missing_logs(position, control_file)] == [(INC, 2), (12, 1)]
-    assert next_whole_scn(position, control_file) == 400
+    assert next_complete_scn(position, control_file) == 400
     assert incarnation_at(Scn(400), control_file).resetlogs_id == 12
 
 
@@ -417,5 +417,5 @@ def test_no_log_and_no_scn_helps_a_position(dbid, inc, scn):
     position = Position(dbid, inc, Scn(scn))
     control_file = facts(ONE, [ON_1], incarnations=(CURRENT, Incarnation(10, Scn(1), "ORPHAN", Scn(0))))
 
-    assert next_whole_scn(position, control_file) is None
+    assert next_complete_scn(position, control_file) is None
     assert missing_logs(position, control_file) == ()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pipelines.redo import Position
 from pipelines.scn import Scn
-from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, next_whole_scn, plan_window
+from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, next_complete_scn, plan_window
 from tests.unit.window.redo_history import DBID, History, read
 
 
@@ -129,7 +129,7 @@ def test_what_the_gate_answers_follows_from_what_was_written(events, share, budg
         current = {g.thread for g, first, end in history.spans() if g.next is None and first <= stopped.scn < end}
         assert set(answer.held_back_by) == current
 
-    whole = next_whole_scn(start, facts)
+    whole = next_complete_scn(start, facts)
     assert whole == max([start.scn, *lost.values()])
     assert not isinstance(
         walk(Position(DBID, incarnation_at(whole, facts).resetlogs_id, whole), facts, Limits(budget))[2], Lost
@@ -184,4 +184,4 @@ def test_a_position_that_is_not_on_the_line_is_lost(events, share, number):
     position = Position(DBID, chosen.id, Scn(scn))
 
     assert isinstance(plan_window(position, facts, Limits(30)), Lost)
-    assert next_whole_scn(position, facts) is None
+    assert next_complete_scn(position, facts) is None
