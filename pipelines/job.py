@@ -20,13 +20,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines import crash
-from pipelines.apply.compare import compare
-from pipelines.apply.create import create_shadow
-from pipelines.apply.delta_log import last_txn
-from pipelines.apply.pieces import cuts, until
+from pipelines.apply.commit_ranges import ddl_scns, stop_scn
+from pipelines.apply.delta.compare import compare
+from pipelines.apply.delta.create import create_shadow
+from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.snapshot import load_snapshot
 from pipelines.apply.session import open_session
-from pipelines.apply.snapshot import load_snapshot
-from pipelines.apply.table import PieceChanges, apply_table, check_session, check_space, unexpected
+from pipelines.apply.table import CommittedChanges, apply_table, check_session, check_space, unexpected
 from pipelines.apply.translation import Translation
 from pipelines.assemble.assembled import Assembled, assembled
 from pipelines.assemble.carry import list_open, rows_to_carry
@@ -93,8 +93,8 @@ def run_batch(
             table=task.table,
             object_ids=tuple(sorted({version.object_id for version in task.versions})),
             position=-1 if position is None else position,
-            until=until(task, spec.scns),
-            cuts=cuts(task, spec.scns, -1 if position is None else position),
+            until=stop_scn(task, spec.scns),
+            cuts=ddl_scns(task, spec.scns, -1 if position is None else position),
         )
         for number, (task, position) in enumerate(zip(spec.tables, positions, strict=True))
     ]
@@ -159,9 +159,9 @@ def apply_one(
 ) -> TableResult:
     task = spec.tables[number]
 
-    def changes(piece: int) -> PieceChanges:
+    def changes(piece: int) -> CommittedChanges:
         problem = batch.census.problems.get((number, piece))
-        return PieceChanges(
+        return CommittedChanges(
             frame=batch.committed(number, piece),
             count=batch.census.count(number, APPLIED, piece),
             problem=None if problem is None else problem.error(task.table),

@@ -12,8 +12,8 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.apply.flat import any_of, united
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
 from pipelines.batch import CHANGE_ORDER, Rules
 from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict

@@ -9,8 +9,8 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.apply.quoting import quoted
-from pipelines.apply.target import field_of, target_columns
+from pipelines.apply.delta.quoting import quoted
+from pipelines.apply.delta.schema import field_of, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Rules
 from pipelines.errors import SchemaConflict, ValueDoesNotFit

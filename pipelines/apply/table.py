@@ -13,15 +13,15 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines import crash
-from pipelines.apply.commit import Tag, tagged
+from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.decoded import FINDINGS, decode
-from pipelines.apply.delta_log import last_txn, latest_version, written_by_another
-from pipelines.apply.evolve import evolve
-from pipelines.apply.left_open import complete, open_columns
-from pipelines.apply.merge import Merged, append, count_all, merge, total
+from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.apply.delta.evolve import evolve
+from pipelines.apply.delta.log import last_txn, latest_version, written_by_another
+from pipelines.apply.delta.merge import Merged, append, count_all, merge, total
+from pipelines.apply.delta.schema import check_columns, read_columns
+from pipelines.apply.missing_columns import complete, open_columns
 from pipelines.apply.net import events, net_change
-from pipelines.apply.pieces import Piece, plan_pieces
-from pipelines.apply.target import check_columns, read_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Balance, TableResult, TableTask
 from pipelines.errors import (
@@ -41,7 +41,7 @@ NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large") 
 
 
 @dataclass(frozen=True, slots=True)
-class PieceChanges:
+class CommittedChanges:
     """The committed changes of one piece: `count` of them, or the reason why they are not understood."""
 
     frame: DataFrame
@@ -60,7 +60,7 @@ def apply_table(
     spark: SparkSession,
     task: TableTask,
     scns: ScnRange,
-    changes: Callable[[int], PieceChanges],
+    changes: Callable[[int], CommittedChanges],
     balance: Balance,
     metadata: Mapping[str, object],
     translation: Translation,
@@ -78,7 +78,7 @@ def apply_table(
     error = None if task.hold is None else dict(task.hold.error)
     try:
         check_not_set_back(task, scns.start, position)
-        apply_pieces(spark, task, scns, changes, progress, metadata, translation, may_commit)
+        apply_ranges(spark, task, scns, changes, progress, metadata, translation, may_commit)
     except Transient:
         raise
     except RedolakeError as stopped:
@@ -120,18 +120,18 @@ def check_not_set_back(task: TableTask, start: int, position: int | None) -> Non
         raise TableSetBack(what, cure=cure, table=task.table, path=task.target)
 
 
-def apply_pieces(
+def apply_ranges(
     spark: SparkSession,
     task: TableTask,
     scns: ScnRange,
-    changes: Callable[[int], PieceChanges],
+    changes: Callable[[int], CommittedChanges],
     progress: _Progress,
     metadata: Mapping[str, object],
     translation: Translation,
     may_commit: Callable[[], None],
 ) -> None:
     position = progress.complete_to
-    pieces = plan_pieces(task, scns, -1 if position is None else position)
+    pieces = plan_commit_ranges(task, scns, -1 if position is None else position)
     if pieces:
         if latest_version(task.target) is None:
             raise SchemaConflict(
@@ -146,16 +146,16 @@ def apply_pieces(
         evolve(spark, task, piece, metadata, translation)
         committed = changes(piece.number)
         if committed.count or committed.problem:
-            progress.merged += merge_piece(spark, task, piece, committed, metadata, translation, may_commit)
+            progress.merged += merge_range(spark, task, piece, committed, metadata, translation, may_commit)
             progress.applied += committed.count
         progress.complete_to = piece.last_scn
 
 
-def merge_piece(
+def merge_range(
     spark: SparkSession,
     task: TableTask,
-    piece: Piece,
-    committed: PieceChanges,
+    piece: CommitRange,
+    committed: CommittedChanges,
     metadata: Mapping[str, object],
     translation: Translation,
     may_commit: Callable[[], None],

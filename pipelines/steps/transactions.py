@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pipelines.apply.delta_log import last_txn
+from pipelines.apply.delta.log import last_txn
 from pipelines.batch import BatchResult, Dropped, DroppedRows, OpenTransaction
 from pipelines.config import Pipeline
 from pipelines.errors import InvariantBroken, Terminal

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.apply.delta_log import latest_version
+from pipelines.apply.delta.log import latest_version
 from pipelines.apply.session import open_session
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import steps
-from pipelines.apply.commit import Tag, tagged
+from pipelines.apply.delta.commit import Tag, tagged
 from standin.serve import standin
 from tests.fix_shop import Shop, open_shop
 

@@ -103,8 +103,8 @@ POINT_IN = {  # writers whose callers pass the point
     "overwrite": ("load_snapshot", "create_shadow"),
     "add_column": ("evolve",),
     "drop_column": ("evolve",),
-    "merge": ("merge_piece",),
-    "append": ("merge_piece",),
+    "merge": ("merge_range",),
+    "append": ("merge_range",),
 }
 ASIDE = {"crash.py", "runtime.py", "__main__.py"}  # the points themselves, Java for Spark, the demo
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
-from pipelines.apply.merge import total
+from pipelines.apply.delta.merge import total
 from pipelines.apply.net import events, net_change
 from pipelines.assemble.assembled import assembled
 from pipelines.assemble.carry import list_open, rows_to_carry

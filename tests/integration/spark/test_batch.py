@@ -13,14 +13,26 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from pipelines import crash
-from pipelines.apply.create import create_table
-from pipelines.apply.delta_log import last_txn, latest_version
+from pipelines.apply.delta.create import create_table
+from pipelines.apply.delta.log import last_txn, latest_version
 from pipelines.batch import Balance, Column, HoldAt, Step, batch_result_from_json, to_json
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job import TRANSLATION, run_batch, run_snapshot
 from pipelines.table import OracleType, TableId
 from tests.integration.spark.landing import land
-from tests.integration.spark.orders import ID, V, change, committed, contents, control, order, snapshot, task, version, with_sql
+from tests.integration.spark.specs import (
+    ID,
+    V,
+    batch_spec,
+    change,
+    committed,
+    contents,
+    control,
+    snapshot_spec,
+    task,
+    version,
+    with_sql,
+)
 from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
@@ -70,11 +82,13 @@ def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_noth
     cut = enumerate(history.cut([edge]))
     windows = [land(tmp_path / str(n), start, end, with_sql(rows, key_only)) for n, (start, end, rows) in cut]
     mine = task(tmp_path, TableId("SHOP", "T100"))
-    run_snapshot(spark, snapshot(tmp_path, mine, at, [{"ID": key, "V": value} for key, value in history.truth(at).items()]))
+    run_snapshot(
+        spark, snapshot_spec(tmp_path, mine, at, [{"ID": key, "V": value} for key, value in history.truth(at).items()])
+    )
     carried: tuple[str, ...] = ()
 
     for window in windows:
-        spec = order(tmp_path, [window], [mine], carry_in=carried)
+        spec = batch_spec(tmp_path, [window], [mine], carry_in=carried)
         result = run_batch(spark, spec)
 
         assert [table.error for table in result.tables] == [None]
@@ -97,7 +111,7 @@ def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_noth
 def test_keys_may_be_swapped_chained_and_used_again(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     start = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
-    run_snapshot(spark, snapshot(tmp_path, mine, 5, start))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, start))
     rows = [
         *committed(0, 20, (3, move(1, 2, "v1"), "R1"), (3, move(2, 1, "v2"), "R2")),
         *committed(10, 22, (3, move(3, 4, "v3"), "R3"), (3, move(4, 9, "v4"), "R4")),
@@ -107,7 +121,7 @@ def test_keys_may_be_swapped_chained_and_used_again(spark, tmp_path: Path) -> No
         *committed(50, 30, (3, move(7, 70, "v7"), "R7"), (2, delete(70, "v7"), "R7")),
     ]
 
-    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
 
     assert contents(spark, mine) == {1: "v2", 2: "v1", 4: "v3", 9: "v4", 5: "same place", 6: "moved", 8: "v8"}
     assert (result.tables[0].inserted, result.tables[0].updated, result.tables[0].deleted) == (1, 5, 2)
@@ -119,10 +133,10 @@ def test_only_a_table_that_is_not_small_gets_its_rows_marked_as_deleted(spark, t
     """A deletion vector leaves the file; a small table's files are written anew and stay few."""
     mine, random = task(tmp_path), Random(1)
     there = {n: random.randbytes(45).hex() for n in range(1, rows + 1)}
-    run_snapshot(spark, snapshot(tmp_path, mine, 5, [{"ID": key, "V": value} for key, value in there.items()]))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, [{"ID": key, "V": value} for key, value in there.items()]))
     redo = committed(0, 20, (2, delete(1, there[1])), (3, update(2, there[2], "new")), (1, insert(rows + 1, "more")))
 
-    run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine]))
+    run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine]))
 
     del there[1]
     assert contents(spark, mine) == {**there, 2: "new", rows + 1: "more"}
@@ -172,7 +186,7 @@ def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> Non
         control(133, 48, 7, "8.8.8"),
     ]
 
-    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *undone])], [mine]))
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *undone])], [mine]))
 
     assert result.tables[0].error is None
     found = {int(row["ID"]): (row["V"], row["W"]) for row in spark.read.format("delta").load(mine.target).collect()}
@@ -232,7 +246,7 @@ def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Pa
     rows = [row for n, (name, (mine, _)) in enumerate(NOT_UNDERSTOOD.items()) for row in of_table(mine, name, 201 + n)]
     rows += committed(900, 20, (1, insert(2, "b")), object_id=300)
 
-    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [*stopped, fine]))
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [*stopped, fine]))
 
     for held, (_, message) in zip(result.tables, NOT_UNDERSTOOD.values(), strict=False):
         assert message in held.error["what"]
@@ -250,7 +264,7 @@ def test_a_writer_that_was_overtaken_commits_nothing_more(spark, tmp_path: Path)
     for each in (first, second):
         create_table(spark, each.target, each.versions[0], each.rules, TRANSLATION)
     rows = committed(900, 20, (1, insert(2, "b"))) + of_table(committed(901, 30, (1, insert(3, "c"))), "LATER", 300)
-    batch = order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second])
+    batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [first, second])
 
     def may_commit() -> None:
         if last_txn(first.target, first.app_id) is not None:
@@ -265,36 +279,36 @@ def test_a_writer_that_was_overtaken_commits_nothing_more(spark, tmp_path: Path)
 
 def test_a_held_table_is_applied_up_to_its_hold_and_goes_on_from_there(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     rows = [*committed(0, 20, (1, insert(1, "a"))), *committed(10, 40, (1, insert(2, "b")))]
     window = land(tmp_path / "w", 10, 100, rows)
     error = {"code": "SchemaConflict", "what": "TRUNCATE", "where": {}, "cure": "snapshot"}
 
-    held = run_batch(spark, order(tmp_path / "1", [window], [replace(mine, hold=HoldAt(30, error))])).tables[0]
+    held = run_batch(spark, batch_spec(tmp_path / "1", [window], [replace(mine, hold=HoldAt(30, error))])).tables[0]
 
     assert (held.state, held.complete_to, held.error) == ("held", 29, error)
     assert (held.balance.applied, held.balance.held) == (1, 1)
     assert contents(spark, mine) == {1: "a"}
-    later = run_batch(spark, order(tmp_path / "2", [window], [replace(mine, hold=HoldAt(10, error))])).tables[0]
+    later = run_batch(spark, batch_spec(tmp_path / "2", [window], [replace(mine, hold=HoldAt(10, error))])).tables[0]
     assert (later.state, later.complete_to) == ("held", 29)
-    resumed = run_batch(spark, order(tmp_path / "3", [window], [mine])).tables[0]
+    resumed = run_batch(spark, batch_spec(tmp_path / "3", [window], [mine])).tables[0]
     assert (resumed.state, resumed.complete_to) == ("applied", 99)
     assert contents(spark, mine) == {1: "a", 2: "b"}
 
 
 def test_a_table_that_was_restored_to_an_older_version_takes_nothing_more(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
-    run_batch(spark, order(tmp_path / "1", [window], [mine]))
+    run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
     spark.sql(f"OPTIMIZE delta.`{mine.target}` ZORDER BY (V)").collect()
     behind = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
-    assert run_batch(spark, order(tmp_path / "2", [behind], [mine])).tables[0].error is None
+    assert run_batch(spark, batch_spec(tmp_path / "2", [behind], [mine])).tables[0].error is None
     spark.sql(f"RESTORE TABLE delta.`{mine.target}` TO VERSION AS OF 0").collect()
     assert last_txn(mine.target, mine.app_id) == 199
 
     later = land(tmp_path / "y", 200, 300, committed(0, 220, (1, insert(3, "c"))))
-    result = run_batch(spark, order(tmp_path / "3", [later], [mine])).tables[0]
+    result = run_batch(spark, batch_spec(tmp_path / "3", [later], [mine])).tables[0]
 
     assert (result.state, result.error["code"]) == ("held", "TableSetBack")
     assert contents(spark, mine) == {}
@@ -302,22 +316,22 @@ def test_a_table_that_was_restored_to_an_older_version_takes_nothing_more(spark,
 
 def test_a_followed_ddl_is_nobody_elses_write(spark, tmp_path: Path) -> None:
     mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, W))), ddl=(Step(40, "add_column", W),))
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
-    run_batch(spark, order(tmp_path / "1", [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    run_batch(spark, batch_spec(tmp_path / "1", [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
     later = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
 
-    assert run_batch(spark, order(tmp_path / "2", [later], [mine])).tables[0].error is None
+    assert run_batch(spark, batch_spec(tmp_path / "2", [later], [mine])).tables[0].error is None
 
 
 def test_a_landed_file_that_cannot_be_read_stops_the_batch_whatever_spark_is_set_to(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
     Path(window.files[0]).write_bytes(b"PAR1 torn")
     spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
     try:
         with pytest.raises(Exception, match=r"redo-x-0000\.parquet"):
-            run_batch(spark, order(tmp_path, [window], [mine]))
+            run_batch(spark, batch_spec(tmp_path, [window], [mine]))
     finally:
         spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
     assert last_txn(mine.target, mine.app_id) == 5
@@ -325,9 +339,9 @@ def test_a_landed_file_that_cannot_be_read_stops_the_batch_whatever_spark_is_set
 
 def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
 
-    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
 
     assert (result.tables[0].state, result.tables[0].complete_to, result.tables[0].delta_version) == ("applied", 99, 0)
 
@@ -336,7 +350,7 @@ def test_a_table_without_contents_is_held_and_says_so(spark, tmp_path: Path) -> 
     mine = task(tmp_path)
     rows = committed(0, 20, (1, insert(1, "a")))
 
-    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
 
     assert (result.tables[0].state, result.tables[0].complete_to) == ("held", None)
     assert "not there" in result.tables[0].error["what"]
@@ -376,8 +390,8 @@ AFTER_DDL = {(1, "2.0", None, 71), (2, "7.5", None, 46), (3, "1.5", None, 46), (
 
 def test_ddl_between_changes_is_followed_and_goes_on_where_it_was_killed(spark, tmp_path: Path, monkeypatch) -> None:
     mine = with_ddl(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
-    spec = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
 
     for point in ("merge", "evolve", "evolve#2", "fill", "merge", "evolve"):
         kill_at(monkeypatch, point)
@@ -398,11 +412,11 @@ def test_a_table_set_back_behind_an_added_default_gets_it_once_more(spark, tmp_p
     mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, N))), ddl=(Step(40, "add_column", N, "7.5"),))
     rows = [{"ID": 1, "V": "a"}]
     window = land(tmp_path / "w", 10, 100, [control(0, 20, 7)])
-    run_snapshot(spark, snapshot(tmp_path, mine, 5, rows))
-    run_batch(spark, order(tmp_path / "1", [window], [mine]))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, rows))
+    run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
 
-    run_snapshot(spark, snapshot(tmp_path, mine, 20, rows, replace=True))
-    result = run_batch(spark, order(tmp_path / "2", [window], [mine]))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 20, rows, replace=True))
+    result = run_batch(spark, batch_spec(tmp_path / "2", [window], [mine]))
 
     assert result.tables[0].error is None
     assert [str(row["N"]) for row in spark.read.format("delta").load(mine.target).collect()] == ["7.5"]
@@ -427,7 +441,7 @@ def test_an_update_that_leaves_a_default_open_keeps_what_the_row_has(spark, tmp_
         *committed(60, 32, (3, update(6, "f", "ff")[:-1] + """ and "N" = '3';""", "R6"), (3, move(6, 7, "ff"), "R6")),
     ]
 
-    result = run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
 
     assert result.tables[0].error is None
     found = {int(row["ID"]): (row["V"], row["N"]) for row in spark.read.format("delta").load(mine.target).collect()}
@@ -441,13 +455,13 @@ def test_an_update_that_leaves_a_default_open_keeps_what_the_row_has(spark, tmp_
 def test_a_batch_that_is_killed_everywhere_is_finished_by_a_repeat(spark, tmp_path: Path, monkeypatch) -> None:
     mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
     for each in (mine, other):
-        run_snapshot(spark, snapshot(tmp_path, each, 5, [{"ID": 1, "V": "old"}]))
+        run_snapshot(spark, snapshot_spec(tmp_path, each, 5, [{"ID": 1, "V": "old"}]))
     rows = [
         *committed(0, 20, (3, update(1, "old", "new"), "R1")),
         *of_table(committed(50, 20, (1, insert(2, "b"))), "U", 200),
         change(60, 30, 1, insert(5, "open"), xid="7.7.7"),
     ]
-    spec = order(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine, other])
+    spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine, other])
 
     for point in ("carry-over", "merge", "merge", "before manifest"):
         kill_at(monkeypatch, point)
@@ -472,11 +486,11 @@ def test_a_batch_that_is_killed_everywhere_is_finished_by_a_repeat(spark, tmp_pa
 )
 def test_what_is_there_twice_stops_before_anything_is_merged(spark, tmp_path: Path, twice: slice, message: str) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     rows = committed(0, 20, (1, insert(1, "a")))
     again = [{**row, "ordinal": row["ordinal"] + (7 if twice.start else 0)} for row in rows[twice]]
 
     with pytest.raises(InvariantBroken, match=message):
-        run_batch(spark, order(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *again])], [mine]))
+        run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *again])], [mine]))
 
     assert latest_version(mine.target) == 0

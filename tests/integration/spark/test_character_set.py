@@ -8,20 +8,20 @@ import pytest
 
 from pipelines.job import run_batch, run_snapshot
 from tests.integration.spark.landing import land
-from tests.integration.spark.orders import committed, contents, order, snapshot, task
+from tests.integration.spark.specs import batch_spec, committed, contents, snapshot_spec, task
 
 pytestmark = pytest.mark.spark
 
 
 def test_internal_text_is_read_in_the_character_set_of_the_order(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     # C3 A9 are two letters in WE8MSWIN1252; in AL32UTF8 they would be one, and nobody would notice.
     sql = """insert into "SHOP"."T"("COL 1","COL 2") values (HEXTORAW('c102'),HEXTORAW('c3a9'));"""
     unresolved = {"status": 2, "info": "Dictionary Version Mismatch"}
     windows = [land(tmp_path / "w", 10, 100, committed(0, 20, (1, sql), **unresolved))]
 
-    result = run_batch(spark, order(tmp_path, windows, [mine], character_set="WE8MSWIN1252"))
+    result = run_batch(spark, batch_spec(tmp_path, windows, [mine], character_set="WE8MSWIN1252"))
 
     assert [t.error for t in result.tables] == [None]
     assert contents(spark, mine) == {1: "Ã©"}

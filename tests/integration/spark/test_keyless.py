@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import crash
-from pipelines.apply.delta_log import last_txn
+from pipelines.apply.delta.log import last_txn
 from pipelines.batch import BatchSpec, CompareSpec, CompareTask, Comparison, SnapshotSpec, Step, TableTask
 from pipelines.job import run_batch, run_compare, run_snapshot
 from pipelines.table import ROWID_COLUMN, Column, OracleType
 from tests.integration.spark.landing import land
-from tests.integration.spark.orders import ID, V, committed, order, snapshot, task, version
+from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
 from tests.integration.spark.test_batch import Killed, delete, insert, kill_at, update
 
 pytestmark = pytest.mark.spark
@@ -35,7 +35,7 @@ def place(number: int, segment: str = "AAAABk") -> str:
 
 def loaded(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn: int = 5) -> SnapshotSpec:
     """As `snapshot`, with the ROWIDs beside the columns where rows have them."""
-    spec = snapshot(folder, mine, scn)
+    spec = snapshot_spec(folder, mine, scn)
     (one,) = spec.tables
     fields = [("ID", pa.decimal128(10, 0)), ("V", pa.string()), ("_rowid", pa.string())]
     pq.write_table(pa.Table.from_pylist(list(rows), pa.schema(fields)), one.files[0])
@@ -54,7 +54,7 @@ def compared(spark: Any, folder: Path, mine: TableTask, rows: Sequence[Mapping[s
 
 
 def batch(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], start: int = 10, end: int = 100) -> BatchSpec:
-    return order(folder, [land(folder / f"w{start}", start, end, rows)], [mine])
+    return batch_spec(folder, [land(folder / f"w{start}", start, end, rows)], [mine])
 
 
 def test_rowids_tell_equal_rows_apart_and_may_be_used_again(spark, tmp_path: Path) -> None:

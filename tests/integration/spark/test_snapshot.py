@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.commit import Tag, tagged
-from pipelines.apply.compare import compare
-from pipelines.apply.delta_log import last_txn, latest_version
-from pipelines.apply.target import read_columns
+from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.apply.delta.compare import compare
+from pipelines.apply.delta.log import last_txn, latest_version
+from pipelines.apply.delta.schema import read_columns
 from pipelines.batch import CompareSpec, CompareTask, Difference, compare_result_from_json, snapshot_result_from_json
 from pipelines.errors import InvariantBroken
 from pipelines.job import TRANSLATION, run_compare, run_snapshot
 from pipelines.table import Column, OracleType
-from tests.integration.spark.orders import ID, contents, snapshot, task, version
+from tests.integration.spark.specs import ID, contents, snapshot_spec, task, version
 
 pytestmark = pytest.mark.spark
 
@@ -27,11 +27,11 @@ ROWS = [{"ID": 1, "V": "a"}, {"ID": 2, "V": None}]
 
 def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    first = snapshot(tmp_path, mine, 50, ROWS)
+    first = snapshot_spec(tmp_path, mine, 50, ROWS)
 
     loaded = run_snapshot(spark, first).tables[0]
     again = run_snapshot(spark, first)
-    newer = run_snapshot(spark, snapshot(tmp_path, mine, 60, ROWS[:1])).tables[0]
+    newer = run_snapshot(spark, snapshot_spec(tmp_path, mine, 60, ROWS[:1])).tables[0]
     older = run_snapshot(spark, first).tables[0]
     replaced = run_snapshot(spark, replace(first, replace=True)).tables[0]
 
@@ -46,7 +46,7 @@ def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path
 
 
 def test_a_snapshot_with_fewer_rows_than_were_read_is_refused(spark, tmp_path: Path) -> None:
-    spec = snapshot(tmp_path, task(tmp_path), 50, ROWS)
+    spec = snapshot_spec(tmp_path, task(tmp_path), 50, ROWS)
     spec = replace(spec, tables=(replace(spec.tables[0], rows=3),))
 
     assert run_snapshot(spark, spec).tables[0].error["code"] == "InvariantBroken"
@@ -59,7 +59,7 @@ def test_a_snapshot_with_fewer_rows_than_were_read_is_refused(spark, tmp_path: P
 def test_a_number_that_came_as_text_is_never_rounded(spark, tmp_path: Path, text: str, fits: bool) -> None:
     number = Column(2, "N", OracleType("NUMBER"), 2)
     mine = task(tmp_path, versions=(version(columns=(ID, number)),))
-    spec = snapshot(tmp_path, mine, 50)
+    spec = snapshot_spec(tmp_path, mine, 50)
     file = tmp_path / "numbers.parquet"
     pq.write_table(pa.table({"ID": pa.array([1], pa.decimal128(10, 0)), "N": [text]}), file)
     spec = replace(spec, tables=(replace(spec.tables[0], files=(str(file),), rows=1, rules={2: 2}),))
@@ -72,8 +72,8 @@ def test_a_number_that_came_as_text_is_never_rounded(spark, tmp_path: Path, text
 
 def test_a_comparison_counts_rows_and_cells_and_shows_them(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
-    there = snapshot(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
+    there = snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files
     spec = CompareSpec(
         "p", (CompareTask(mine.table, mine.target, mine.versions[0], there, 60),), str(tmp_path / "compare.json")
     )
@@ -93,7 +93,7 @@ def test_a_comparison_counts_rows_and_cells_and_shows_them(spark, tmp_path: Path
 
 def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 50, ROWS))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
     spark.sql(f"ALTER TABLE delta.`{mine.target}` SET TBLPROPERTIES ('delta.checkpointInterval' = '3')")
     seen: list[Any] = []
     for scn in range(60, 67):

@@ -14,7 +14,7 @@ from pipelines.job import run_snapshot
 from pipelines.runtime import delta_jars
 from tests.fix_spark import QUIET
 from tests.integration.spark.landing import land
-from tests.integration.spark.orders import order, snapshot
+from tests.integration.spark.specs import batch_spec, snapshot_spec
 from tests.integration.spark.test_batch import AFTER_DDL, ddl_rows, rows_of, with_ddl
 
 pytestmark = pytest.mark.spark
@@ -32,9 +32,9 @@ COMMANDS = {
 @pytest.mark.parametrize("way", COMMANDS)
 def test_an_order_runs_from_its_file_and_leaves_a_manifest(spark, tmp_path: Path, way: str) -> None:
     mine = with_ddl(tmp_path)
-    run_snapshot(spark, snapshot(tmp_path, mine, 5))
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     quiet = [LandedWindow(f"quiet-{start}", start, start + 1, ()) for start in range(100, 500)]  # apply comes late
-    batch = order(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows()), *quiet], [mine])
+    batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows()), *quiet], [mine])
     file = tmp_path / "order.json"
     file.write_text(to_json(batch))
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

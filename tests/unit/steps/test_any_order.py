@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from pipelines import crash, job
-from pipelines.apply.pieces import plan_pieces
+from pipelines.apply.commit_ranges import plan_commit_ranges
 from pipelines.apply.table import check_not_set_back
 from pipelines.batch import (
     BatchResult,
@@ -267,7 +267,7 @@ class History:
         error = None if task.hold is None else dict(task.hold.error)
         try:
             check_not_set_back(task, spec.start, position)
-            for piece in plan_pieces(task, spec.scns, -1 if position is None else position):
+            for piece in plan_commit_ranges(task, spec.scns, -1 if position is None else position):
                 may_commit()
                 if target is None:
                     raise Terminal("the target table is not there", cure="")

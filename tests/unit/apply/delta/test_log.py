@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.delta_log import last_txn, latest_version, table_bytes
+from pipelines.apply.delta.log import last_txn, latest_version, table_bytes
 from pipelines.errors import RedoNotUnderstood
 
 

@@ -29,7 +29,7 @@ def task(folder: Path, table: TableId = TABLE, object_id: int = 100, **more: Any
     return TableTask(table=table, target=str(folder / "lake" / table.name), **{**fixed, **more})
 
 
-def order(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[TableTask], **more: Any) -> BatchSpec:
+def batch_spec(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[TableTask], **more: Any) -> BatchSpec:
     start, end = windows[0].start, windows[-1].end
     name = f"{start}-{end}"
     return BatchSpec(
@@ -47,7 +47,7 @@ def order(folder: Path, windows: Sequence[LandedWindow], tables: Sequence[TableT
     )
 
 
-def snapshot(folder: Path, task: TableTask, scn: int, rows: Sequence[Mapping[str, Any]] = (), **more: Any) -> SnapshotSpec:
+def snapshot_spec(folder: Path, task: TableTask, scn: int, rows: Sequence[Mapping[str, Any]] = (), **more: Any) -> SnapshotSpec:
     source = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string())])
     file = folder / f"snapshot-{task.table.name}-{scn}.parquet"
     pq.write_table(pa.Table.from_pylist(list(rows), source), file)

@@ -9,9 +9,9 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.apply.quoting import quoted
+from pipelines.apply.delta.quoting import quoted
+from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, read_columns, target_columns
 from pipelines.apply.source_rows import check_values, read_source
-from pipelines.apply.target import COMMIT_SCN, check_columns, read_columns, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Comparison, Difference, Rules
 from pipelines.errors import InvariantBroken

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.apply.decoded import segment_text
-from pipelines.apply.target import target_schema
+from pipelines.apply.delta.schema import target_schema
 from pipelines.errors import SchemaConflict
 from pipelines.job import TRANSLATION
 from pipelines.scn import Scn

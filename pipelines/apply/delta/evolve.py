@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from pipelines import crash
-from pipelines.apply.commit import Tag, tagged
-from pipelines.apply.delta_log import last_txn
-from pipelines.apply.pieces import Piece
-from pipelines.apply.quoting import quoted, table_at
-from pipelines.apply.target import COMMIT_SCN, TargetColumn, field_of, read_columns
+from pipelines.apply.commit_ranges import CommitRange
+from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.quoting import quoted, table_at
+from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn, field_of, read_columns
 from pipelines.apply.translation import Translation
 from pipelines.batch import Step, TableTask
 from pipelines.errors import SchemaConflict
@@ -29,7 +29,7 @@ def filling(app_id: str) -> str:
 
 
 def evolve(
-    spark: SparkSession, task: TableTask, piece: Piece, metadata: Mapping[str, object], translation: Translation
+    spark: SparkSession, task: TableTask, piece: CommitRange, metadata: Mapping[str, object], translation: Translation
 ) -> None:
     for scn, group in groupby(piece.steps, key=lambda step: step.scn):
         steps = tuple(group)
@@ -42,7 +42,7 @@ def evolve(
         fill_defaults(spark, task, steps, Tag(filling(task.app_id), scn, metadata), translation)
 
 
-def add_column(spark: SparkSession, task: TableTask, piece: Piece, step: Step, translation: Translation) -> None:
+def add_column(spark: SparkSession, task: TableTask, piece: CommitRange, step: Step, translation: Translation) -> None:
     have = read_columns(spark, task.target)
     if step.column.id in have:
         return

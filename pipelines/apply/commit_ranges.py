@@ -11,7 +11,7 @@ from pipelines.table import TableVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class CommitRange:
     """Commits in [start, end), applied as one commit under `version`, after the `steps` that lead to it."""
 
     number: int
@@ -25,27 +25,27 @@ class Piece:
         return Scn(self.end - 1)
 
 
-def until(task: TableTask, scns: ScnRange) -> int:
+def stop_scn(task: TableTask, scns: ScnRange) -> int:
     """Where the table stops in this batch: at its hold, or at the batch's end."""
     return scns.end if task.hold is None else max(scns.start, min(scns.end, task.hold.at_scn))
 
 
-def cuts(task: TableTask, scns: ScnRange, position: int) -> tuple[int, ...]:
+def ddl_scns(task: TableTask, scns: ScnRange, position: int) -> tuple[int, ...]:
     """The DDL that is still to be followed: what lies at or below the position is in the target already."""
-    stop = until(task, scns)
+    stop = stop_scn(task, scns)
     return tuple(sorted({step.scn for step in task.ddl if max(scns.start, position + 1) <= step.scn < stop}))
 
 
-def plan_pieces(task: TableTask, scns: ScnRange, position: int) -> tuple[Piece, ...]:
+def plan_commit_ranges(task: TableTask, scns: ScnRange, position: int) -> tuple[CommitRange, ...]:
     """In order; none when the table is held from the start or is complete already."""
-    start, stop, edges = max(scns.start, position + 1), until(task, scns), cuts(task, scns, position)
+    start, stop, edges = max(scns.start, position + 1), stop_scn(task, scns), ddl_scns(task, scns, position)
     if start >= stop:
         return ()
     begins = [start, *edges] if start not in edges else list(edges)
     first = 0 if start not in edges else 1  # a DDL right at the start leaves the piece before it empty
     ends = [*begins[1:], stop]
     return tuple(
-        Piece(
+        CommitRange(
             number=first + number,
             start=begin,
             end=end,

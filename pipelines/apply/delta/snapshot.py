@@ -7,12 +7,12 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines import crash
-from pipelines.apply.commit import Tag
-from pipelines.apply.create import overwrite
-from pipelines.apply.delta_log import last_txn, latest_version
-from pipelines.apply.evolve import filling
+from pipelines.apply.delta.commit import Tag
+from pipelines.apply.delta.create import overwrite
+from pipelines.apply.delta.evolve import filling
+from pipelines.apply.delta.log import last_txn, latest_version
+from pipelines.apply.delta.schema import COMMIT_SCN, target_schema
 from pipelines.apply.source_rows import check_values, read_source
-from pipelines.apply.target import COMMIT_SCN, target_schema
 from pipelines.apply.translation import Translation
 from pipelines.batch import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from pipelines.errors import InvariantBroken, LandingConflict

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines import crash
-from pipelines.apply.commit import Tag
-from pipelines.apply.delta_log import latest_version
-from pipelines.apply.target import PROPERTIES, target_schema
+from pipelines.apply.delta.commit import Tag
+from pipelines.apply.delta.log import latest_version
+from pipelines.apply.delta.schema import PROPERTIES, target_schema
 from pipelines.apply.translation import Translation
 from pipelines.batch import Rules, TableTask
 from pipelines.table import TableVersion

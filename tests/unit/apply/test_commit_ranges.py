@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.apply.merge import merge_sql
-from pipelines.apply.pieces import cuts, plan_pieces, until
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.commit_ranges import ddl_scns, plan_commit_ranges, stop_scn
+from pipelines.apply.delta.merge import merge_sql
+from pipelines.apply.delta.schema import TargetColumn
 from pipelines.batch import HoldAt, Step, TableTask
 from pipelines.errors import SchemaConflict
 from pipelines.scn import Scn, ScnRange
@@ -34,7 +34,7 @@ def task(*ddl: int, hold: int | None = None) -> TableTask:
 
 
 def shape(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int, int]]:
-    pieces = plan_pieces(task, BATCH, position)
+    pieces = plan_commit_ranges(task, BATCH, position)
     return [(p.number, p.start, p.end, len(p.version.columns), len(p.steps)) for p in pieces]
 
 
@@ -68,12 +68,12 @@ def test_a_batch_is_cut_at_each_ddl_that_is_not_yet_followed(
 )
 def test_every_commit_above_the_position_falls_into_one_piece(ddl: list[int], hold: int | None, position: int) -> None:
     mine = task(*ddl, hold=hold)
-    edges = cuts(mine, BATCH, position)
+    edges = ddl_scns(mine, BATCH, position)
     try:
-        pieces = plan_pieces(mine, BATCH, position)
+        pieces = plan_commit_ranges(mine, BATCH, position)
     except SchemaConflict:
         return
-    for scn in range(max(100, position + 1), until(mine, BATCH)):
+    for scn in range(max(100, position + 1), stop_scn(mine, BATCH)):
         (piece,) = [p for p in pieces if p.start <= scn < p.end]
         assert piece.number == sum(edge <= scn for edge in edges)
 
@@ -82,7 +82,7 @@ def test_columns_that_change_without_a_ddl_stop_the_table() -> None:
     silent = replace(task(150), ddl=())
 
     with pytest.raises(SchemaConflict, match="no DDL that is followed"):
-        plan_pieces(silent, BATCH, -1)
+        plan_commit_ranges(silent, BATCH, -1)
 
 
 def test_merge_names_every_column_and_quotes_what_oracle_allows() -> None:

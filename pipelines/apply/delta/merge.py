@@ -9,11 +9,11 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.apply.commit import Tag
-from pipelines.apply.delta_log import table_bytes
+from pipelines.apply.delta.commit import Tag
+from pipelines.apply.delta.log import table_bytes
+from pipelines.apply.delta.quoting import quoted, table_at
+from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn
 from pipelines.apply.net import REMOVE, UPSERT
-from pipelines.apply.quoting import quoted, table_at
-from pipelines.apply.target import COMMIT_SCN, TargetColumn
 
 VIEW = "redolake_net_change"
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"

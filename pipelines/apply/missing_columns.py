@@ -14,9 +14,9 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from pipelines.apply.flat import any_of
-from pipelines.apply.quoting import quoted
-from pipelines.apply.target import TargetColumn
+from pipelines.apply.delta.quoting import quoted
+from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.shallow import any_of
 from pipelines.batch import CHANGE_ORDER
 from pipelines.redo import Operation
 
