@@ -1,4 +1,4 @@
-"""`python -m demo [stop]`: sweeps up after the last one, plays the story or a scenario, and stops all it started."""
+"""`python -m demo [stop]`: sweeps up after the last one, plays the walkthrough or a scenario, and stops all it started."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from demo.playing import NAMES, ScenarioOption, play_scenario
-from demo.processes import STOP_SECONDS, ChildDied, Crew, stop_leftovers
-from demo.scene import LOGIN, Scene, new_scene, record_file
+from demo.processes import STOP_SECONDS, ChildDied, DemoProcesses, stop_leftovers
+from demo.scenario_command import NAMES, ScenarioOption, play_scenario
+from demo.services import LOGIN, Services, new_services, record_file
 from pipelines.errors import RedolakeError
 
 EXIT_CODES = "Exit codes: 0 source and Delta are equal · 1 something stopped the demo · 3 they differ · 130 interrupted."
@@ -48,12 +48,12 @@ def run(
         console.print(f"stopped {name}, left by an earlier demo", highlight=False)
     if scenario is not None:
         raise typer.Exit(scenario_code(scenario, folder))
-    scene = new_scene(folder)
-    scene.folder.mkdir(parents=True)
-    crew = Crew(scene.record, scene.folder / "logs")
+    services = new_services(folder)
+    services.folder.mkdir(parents=True)
+    processes = DemoProcesses(services.record, services.folder / "logs")
     code = STOPPED
     try:
-        code = play(scene, crew, seconds, rate, keep)
+        code = play(services, processes, seconds, rate, keep)
     except RedolakeError as error:
         console.print(f"The demo stopped. {error}", style="red", markup=False, highlight=False)
     except KeyboardInterrupt:
@@ -61,7 +61,7 @@ def run(
         console.print("interrupted: stopping all processes of the demo")
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        crew.stop()
+        processes.stop()
     raise typer.Exit(code)
 
 
@@ -89,32 +89,32 @@ def sweep(folder: Path) -> list[str]:
     return stopped
 
 
-def play(scene: Scene, crew: Crew, seconds: int, rate: float, keep: bool) -> int:
-    from demo.story import Story
+def play(services: Services, processes: DemoProcesses, seconds: int, rate: float, keep: bool) -> int:
+    from demo.walkthrough import Walkthrough
 
-    scene.write()
-    story = Story(scene, crew, console, seconds, rate)
-    report = story.tell()
-    report.write(scene.folder / "report.json")
+    services.write()
+    walkthrough = Walkthrough(services, processes, console, seconds, rate)
+    report = walkthrough.tell()
+    report.write(services.folder / "report.json")
     console.print(report.shown())
-    where_to_look(scene, report.seconds, keep)
+    where_to_look(services, report.seconds, keep)
     if keep:
-        story.go_on()
-        wait_until_interrupted(crew)
+        walkthrough.go_on()
+        wait_until_interrupted(processes)
     return 0 if report.equal else DIFFERS
 
 
-def where_to_look(scene: Scene, seconds: float, keep: bool) -> None:
+def where_to_look(services: Services, seconds: float, keep: bool) -> None:
     lines = [
         f"done in {seconds:.0f} s",
-        f"  Delta tables    {scene.folder}/lake",
-        f"  landed redo     {scene.folder}/landing",
-        f"  report, logs    {scene.folder}/report.json, {scene.folder}/logs",
+        f"  Delta tables    {services.folder}/lake",
+        f"  landed redo     {services.folder}/landing",
+        f"  report, logs    {services.folder}/report.json, {services.folder}/logs",
     ]
     if keep:
         lines += [
-            f"  Airflow         {scene.address}  login {LOGIN}, password {LOGIN}",
-            f"  next            . {scene.folder}/env && {Path(sys.executable).parent}/redolake status",
+            f"  Airflow         {services.address}  login {LOGIN}, password {LOGIN}",
+            f"  next            . {services.folder}/env && {Path(sys.executable).parent}/redolake status",
             "  stop            Ctrl-C here, or make stop",
         ]
     else:
@@ -122,15 +122,15 @@ def where_to_look(scene: Scene, seconds: float, keep: bool) -> None:
     console.print("\n".join(lines), markup=False, highlight=False)
 
 
-def wait_until_interrupted(crew: Crew) -> None:
+def wait_until_interrupted(processes: DemoProcesses) -> None:
     """Ctrl-C, a process that ends by itself, or `make stop` elsewhere, which takes the record away once all are ended."""
     pause = threading.Event()
     while not pause.wait(1):
         try:
-            crew.check()
+            processes.check()
         except ChildDied:
             deadline = time.monotonic() + 2 * STOP_SECONDS
-            while crew.record.exists():
+            while processes.record.exists():
                 if time.monotonic() > deadline:
                     raise
                 pause.wait(0.2)

@@ -38,7 +38,7 @@ class Child:
 
 
 @dataclass(slots=True)
-class Crew:
+class DemoProcesses:
     """Starts and stops; `record` is a file with each process's id and start time, so that no stranger's id is ever killed."""
 
     record: Path

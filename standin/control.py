@@ -1,8 +1,8 @@
-"""How levers of a running stand-in are pulled from another process: a loopback port, told with a token in a private file.
+"""Fault injection from another process: a loopback port, whose number and token are in a file that only its owner can read.
 
-One request and one answer per connection, each a line of JSON. A request is
-`{"token": .., "lever": .., "options": {..}, "seconds": ..}`, an answer `{"result": ..}` or `{"error": .., "usage": ..}`,
-where `usage` says that the question was wrong and not the deed.
+Each connection carries one request and one answer, each a line of JSON. A request is
+`{"token": .., "fault": .., "options": {..}, "seconds": ..}`, an answer `{"result": ..}` or `{"error": .., "usage": ..}`.
+`usage` is true if the request itself was wrong, false if the stand-in could not carry it out.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from standin.interface import OraError
 
 log = logging.getLogger(__name__)
 
-FILE = "control.json"  # in the data directory, unless told otherwise
-_PATIENCE = 30.0  # seconds that a client waits for its answer
+FILE = "control.json"  # its name in the data directory
+_TIMEOUT_SECONDS = 30.0
 
 
-class Levers(Protocol):
-    def pull(self, name: str, options: Mapping[str, Any] | None = None, seconds: float | None = None) -> Any: ...
+class Faults(Protocol):
+    def inject(self, name: str, options: Mapping[str, Any] | None = None, seconds: float | None = None) -> Any: ...
 
 
-class LeverFailed(Exception):
-    """The stand-in could not do it; the message is its own."""
+class InjectionFailed(Exception):
+    """The stand-in could not inject the fault; the message is the stand-in's."""
 
 
 class ControlServer:
-    """Serves from construction to `close`, which removes the file."""
+    """Serves fault requests from construction to `close`, which removes the file."""
 
-    def __init__(self, levers: Levers, file: Path) -> None:
-        self._levers, self._file = levers, file
+    def __init__(self, faults: Faults, file: Path) -> None:
+        self._faults, self._file = faults, file
         self._token = secrets.token_hex(16)
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._run, name="standin-control", daemon=True)
@@ -64,24 +64,24 @@ class ControlServer:
             except OSError:  # closed
                 return
             with connection, connection.makefile("rw", encoding="utf-8") as stream:
-                connection.settimeout(_PATIENCE)
+                connection.settimeout(_TIMEOUT_SECONDS)
                 try:
                     stream.write(json.dumps(self._answer(stream.readline()), default=_plain) + "\n")
                 except OSError as failure:
-                    log.debug("the client of the control port went away: %s", failure)
+                    log.debug("the client of the control port disconnected: %s", failure)
 
     def _answer(self, line: str) -> dict[str, Any]:
         try:
             request = json.loads(line)
             if not hmac.compare_digest(str(request["token"]), self._token):
-                return {"error": "the token is not this stand-in's", "usage": False}
-            return {"result": self._levers.pull(request["lever"], request.get("options"), request.get("seconds"))}
+                return {"error": "the token is not valid for this stand-in", "usage": False}
+            return {"result": self._faults.inject(request["fault"], request.get("options"), request.get("seconds"))}
         except OraError as refused:
             return {"error": str(refused), "usage": False}
         except (KeyError, TypeError, ValueError) as mistake:
             return {"error": str(mistake), "usage": True}
         except Exception as failure:
-            log.exception("a lever broke")
+            log.exception("injecting a fault failed")
             return {"error": f"{type(failure).__name__}: {failure}", "usage": False}
 
 
@@ -89,26 +89,26 @@ def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
 
-def pull_lever(file: Path, name: str, options: Mapping[str, Any] | None = None, seconds: float | None = None) -> Any:
-    """Pull a lever of the stand-in whose control file this is; what it gives back, as JSON has it.
+def inject_fault(file: Path, name: str, options: Mapping[str, Any] | None = None, seconds: float | None = None) -> Any:
+    """Inject a fault into the stand-in that wrote this control file; return its result, decoded from JSON.
 
-    Raises ValueError for what cannot be asked, LeverFailed for what could not be done, OSError when nobody answers.
+    Raises ValueError for a wrong request, InjectionFailed when the stand-in could not do it, OSError when it does not answer.
     """
     try:
-        told = json.loads(file.read_text())
+        control = json.loads(file.read_text())
     except FileNotFoundError:
-        raise ConnectionError(f"no stand-in runs here: there is no {file}") from None
-    request = {"token": told["token"], "lever": name, "options": dict(options or {}), "seconds": seconds}
-    where = ("127.0.0.1", told["port"])
+        raise ConnectionError(f"no stand-in runs here: {file} does not exist") from None
+    request = {"token": control["token"], "fault": name, "options": dict(options or {}), "seconds": seconds}
+    address = ("127.0.0.1", control["port"])
     with (
-        socket.create_connection(where, timeout=_PATIENCE) as connection,
+        socket.create_connection(address, timeout=_TIMEOUT_SECONDS) as connection,
         connection.makefile("rw", encoding="utf-8") as stream,
     ):
         stream.write(json.dumps(request) + "\n")
         stream.flush()
-        answer = json.loads(stream.readline() or '{"error": "the stand-in went away", "usage": false}')
+        answer = json.loads(stream.readline() or '{"error": "the stand-in closed the connection", "usage": false}')
     if "error" not in answer:
         return answer["result"]
     if answer["usage"]:
         raise ValueError(answer["error"])
-    raise LeverFailed(answer["error"])
+    raise InjectionFailed(answer["error"])

@@ -1,6 +1,6 @@
-"""A whole stand-in: the database, its views, LogMiner, its users, and the listener in front of it.
+"""A complete stand-in: database, views, LogMiner, users and listener.
 
-The database starts with no tables and two users: C##REDOLAKE with the grants of sql/setup/grants.sql, and the owner SHOP.
+A new database has no tables and two users: C##REDOLAKE with the grants of sql/setup/grants.sql, and the table owner SHOP.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from standin import views
 from standin.control import ControlServer
 from standin.engine.instance import Database
 from standin.engine.options import DatabaseOptions
+from standin.fault_injection import FaultInjector
 from standin.logminer import package
-from standin.misbehave import Misbehaviour
 from standin.setup_script import run_statements, setup_statements, without_containers
 from standin.wire.server import Listener
 
@@ -29,22 +29,22 @@ _OWNER_GRANTS = "CREATE SESSION, CREATE TABLE, CREATE SEQUENCE, UNLIMITED TABLES
 
 @dataclass(slots=True)
 class StandIn:
-    """A running stand-in. `passwords` holds SYS, SYSTEM, the capture user and SHOP, all the same; `misbehave` its levers."""
+    """A running stand-in. `passwords` holds SYS, SYSTEM, the capture user and SHOP; `faults` injects faults."""
 
     database: Database
     listener: Listener
     capture_user: str
     passwords: Mapping[str, str]
-    misbehave: Misbehaviour = field(init=False)
+    faults: FaultInjector = field(init=False)
     _control: ControlServer | None = field(default=None, init=False, repr=False)
     _closed: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.misbehave = Misbehaviour(self.database, self.listener)
+        self.faults = FaultInjector(self.database, self.listener)
 
-    def listen_for_levers(self, file: Path) -> None:
-        """Let other processes pull levers; `file` tells them how (standin/control.py)."""
-        self._control = ControlServer(self.misbehave, file)
+    def listen_for_faults(self, file: Path) -> None:
+        """Accept fault requests from other processes that can read `file` (standin/control.py)."""
+        self._control = ControlServer(self.faults, file)
 
     @property
     def port(self) -> int:
@@ -52,7 +52,7 @@ class StandIn:
 
     @property
     def root_dsn(self) -> str:
-        """The service of the root; of the whole database when it is no CDB."""
+        """Return the DSN of the root, or of the whole database if it is not a CDB."""
         return self.listener.dsn(self.database.state.name)
 
     @property
@@ -61,7 +61,7 @@ class StandIn:
         return self.listener.dsn(state.pdb_name if state.is_cdb else state.name)
 
     def connect(self, user: str = OWNER, *, dsn: str | None = None, **arguments: Any) -> Any:
-        """A connection of the real driver; application users go to the PDB, common ones to the root."""
+        """Connect with the real driver: common users to the root, others to the PDB."""
         common = user.upper().startswith("C##") or user.upper() in ("SYS", "SYSTEM")
         service = dsn or (self.root_dsn if common else self.pdb_dsn)
         password = arguments.pop("password", self.passwords.get(user.upper()))
@@ -73,7 +73,7 @@ class StandIn:
             self._closed = True
             if self._control is not None:
                 self._control.close()
-            self.misbehave.close()
+            self.faults.close()
             self.listener.close()
             self.database.close()
 
@@ -87,7 +87,7 @@ class StandIn:
 def start_standin(
     options: DatabaseOptions, *, host: str = "127.0.0.1", port: int = 0, password: str = "oracle", force_logging: bool = True
 ) -> StandIn:
-    """Open the database, set it up unless its data directory already was, and listen."""
+    """Open the database, create its users unless the data directory already has them, and listen."""
     views.register()
     package.register()
     database = Database(options)
@@ -116,7 +116,7 @@ def _create_users(database: Database, password: str) -> None:
     ]
     session = database.logon("SYS", state.name, program="standin", machine="standin", instance=None)
     try:
-        # The script ends in the PDB, which is where the application's owner belongs.
+        # The script ends in the PDB, where the table owner belongs.
         run_statements(session, [*(grants if state.is_cdb else without_containers(grants)), *owner])
     finally:
         session.close()
@@ -124,7 +124,7 @@ def _create_users(database: Database, password: str) -> None:
 
 @contextmanager
 def standin(*, host: str = "127.0.0.1", port: int = 0, password: str = "oracle", **options: Any) -> Iterator[StandIn]:
-    """A stand-in for the length of a `with` block. `options` are those of DatabaseOptions."""
+    """Run a stand-in for a `with` block. `options` are those of DatabaseOptions."""
     options.setdefault("supplemental", frozenset({"MIN"}))
     options.setdefault("passwords", (("SYS", password), ("SYSTEM", password)))
     with start_standin(DatabaseOptions(**options), host=host, port=port, password=password) as running:

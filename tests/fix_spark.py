@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from demo.scene import QUICK_JAVA
+from demo.services import QUICK_JAVA
 from pipelines.apply.session import open_session
 
 QUIET = {

@@ -1,6 +1,6 @@
 """What can go wrong at the source, played through: into a right table, or a typed error and after its cure a right table."""
 
-from demo.scenarios.plays import SCENARIOS, summary
-from demo.scenarios.stage import Ending, Stage, stage
+from demo.scenarios.catalogue import SCENARIOS, summary
+from demo.scenarios.testbed import Outcome, Testbed, open_testbed
 
-__all__ = ["SCENARIOS", "Ending", "Stage", "stage", "summary"]
+__all__ = ["SCENARIOS", "Outcome", "Testbed", "open_testbed", "summary"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import PDB, ROOT, DatabaseState, User
-from standin.views.family import Entry, Row, family, fixed_view
+from standin.views.registration import Entry, Row, family, fixed_view
 
 if TYPE_CHECKING:
     from standin.engine.instance import Database

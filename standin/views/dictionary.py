@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import SqlType, TableColumn, TableDef
-from standin.views.family import Entry, family, yes
 from standin.views.keys import listed_indexes
+from standin.views.registration import Entry, family, yes
 
 if TYPE_CHECKING:
     from standin.engine.instance import Database

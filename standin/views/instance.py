@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import PDB, ROOT, DatabaseState, RedoThreadState
-from standin.views.family import Row, fixed_view
+from standin.views.registration import Row, fixed_view
 
 if TYPE_CHECKING:
     from standin.engine.session import EngineSession

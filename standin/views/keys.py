@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import PDB, Constraint, TableDef
-from standin.views.family import Entry, Row, family, fixed_view, yes
+from standin.views.registration import Entry, Row, family, fixed_view, yes
 
 if TYPE_CHECKING:
     from standin.engine.instance import Database

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from standin.views.family import Row, fixed_view, yes
+from standin.views.registration import Row, fixed_view, yes
 
 if TYPE_CHECKING:
     from standin.engine.session import EngineSession

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import OpenTransaction, User
-from standin.views.family import Row, fixed_view
-from standin.views.sight import ADMINISTRATORS
+from standin.views.registration import Row, fixed_view
+from standin.views.visibility import ADMINISTRATORS
 
 if TYPE_CHECKING:
     from standin.engine.session import EngineSession

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from standin.binds import BoundSql, scan_binds, statement_kind
 from standin.interface import ColumnInfo, OraError
 from standin.wire.cells import Cell, EncodedRows
-from standin.wire.faults import as_ora_error
+from standin.wire.errors import as_ora_error
 from standin.wire.types import LOBS, LONGS, BindType, column_type
 
 _HIGHEST_ID = 0xFFFF

@@ -1,7 +1,7 @@
 """The listener: accepts clients on a loopback port and gives each session a thread.
 
-It can be told to misbehave: `stop_listening` closes the port, `drop_clients` hangs up on everybody, and `meddling` is what the
-sessions are made to suffer.
+For fault injection, `stop_listening` closes the port, `drop_clients` disconnects all sessions, and `network_faults` holds
+the faults that the sessions apply.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from types import TracebackType
 
 from standin.interface import Instance
-from standin.wire.meddling import Meddling
+from standin.wire.network_faults import NetworkFaults
 from standin.wire.session import ClientSession
 from standin.wire.watch import CallWatch
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 class Listener:
     def __init__(self, instance: Instance, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.meddling = Meddling()
+        self.network_faults = NetworkFaults()
         self._instance = instance
         self._socket = socket.create_server((host, port), backlog=128)
         self.host, self.port = self._socket.getsockname()[:2]
@@ -54,7 +54,7 @@ class Listener:
         if already:
             return
         self._close_port()
-        self.meddling.stall(False)
+        self.network_faults.stall(False)
         with self._lock:
             sessions = dict(self._sessions)
         self.drop_clients()
@@ -101,7 +101,7 @@ class Listener:
             except OSError:  # closed
                 return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            session = ClientSession(self._instance, connection, self._watch, self.meddling)
+            session = ClientSession(self._instance, connection, self._watch, self.network_faults)
             thread = threading.Thread(target=self._serve, args=(session,), name=f"standin-session-{client[1]}", daemon=True)
             with self._lock:
                 self._sessions[thread] = session

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from standin.interface import Instance, OraError, Session
 from standin.wire import handshake, messages, requests
 from standin.wire.auth import Handshake, read_auth_request, user_name
-from standin.wire.faults import CANCELLED, as_ora_error, cancelled
+from standin.wire.errors import CANCELLED, as_ora_error, cancelled
 from standin.wire.lobs import LobStore
-from standin.wire.meddling import Meddling
+from standin.wire.network_faults import NetworkFaults
 from standin.wire.packets import Disconnected, Marker, PacketStream
 from standin.wire.reader import Reader, RequestNotUnderstood
 from standin.wire.requests import ONE_WAY, PIGGYBACK, REQUEST, Dialect, Function
@@ -32,8 +32,8 @@ class _LoggedOn:
 
 
 class ClientSession:
-    def __init__(self, instance: Instance, connection: socket.socket, watch: CallWatch, meddling: Meddling) -> None:
-        self._instance, self._watch, self._meddling = instance, watch, meddling
+    def __init__(self, instance: Instance, connection: socket.socket, watch: CallWatch, network_faults: NetworkFaults) -> None:
+        self._instance, self._watch, self._network_faults = instance, watch, network_faults
         self._stream = PacketStream(connection)
         self._session: Session | None = None
         self._sequence = 0
@@ -65,7 +65,7 @@ class ClientSession:
     def _log_on(self) -> _LoggedOn | None:
         stream = self._stream
         connect = handshake.receive_connect(stream)
-        code = self._meddling.refuse
+        code = self._network_faults.refuse
         if code is None and not self._instance.knows_service(connect.service):
             code = 12514
         if code is not None:
@@ -138,7 +138,7 @@ class ClientSession:
 
     def _answer(self, client: _LoggedOn, reader: Reader) -> None:
         with self._watch.running(self._stream, client.session) as call:
-            if self._meddling.hold_back(call):
+            if self._network_faults.hold_back(call):
                 reply: Reply | None = Reply(error=cancelled())
             else:
                 reply = self._reply(client, reader)
@@ -147,11 +147,11 @@ class ClientSession:
         if reply.error is not None and reply.error.code == CANCELLED and call.interrupted:
             self._stream.send_marker(Marker.BREAK)  # the client answers with RESET
             return
-        failure = self._meddling.failure(reply.count) if reply.is_fetch else None
+        failure = self._network_faults.failure(reply.count) if reply.is_fetch else None
         if failure is not None:
             reply = Reply(cursor=reply.cursor, error=failure)
         response = b"".join((*reply.parts, self._ending(reply)))
-        if reply.is_fetch and self._meddling.cuts(reply.count):
+        if reply.is_fetch and self._network_faults.cuts(reply.count):
             self._stream.send_half(response)
             raise Disconnected(f"told to drop the connection after {reply.count} rows")
         self._stream.send_data(response)

@@ -10,7 +10,7 @@ from standin.interface import Called, Done, OraError, Rows, Session
 from standin.wire import messages
 from standin.wire.cells import ROW, EncodedRows, encode_rows
 from standin.wire.cursors import Cursor, CursorTable, Result
-from standin.wire.faults import NO_DATA_FOUND, as_ora_error
+from standin.wire.errors import NO_DATA_FOUND, as_ora_error
 from standin.wire.lobs import LobStore
 from standin.wire.primitives import sb, ub
 from standin.wire.reader import Reader

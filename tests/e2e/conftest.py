@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from demo.processes import Crew
-from demo.scene import new_scene
-from demo.story import listens
+from demo.processes import DemoProcesses
+from demo.services import new_services
+from demo.walkthrough import listens
 from tests.fix_airflow import airflow_db
 
 __all__ = ["airflow_db"]
@@ -21,18 +21,18 @@ DEADLINE_SECONDS = 120
 @pytest.fixture(scope="session")
 def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Connect server that is kept alive, as `spark.mode: connect` has it; its connection in Airflow's words."""
-    scene = new_scene(tmp_path_factory.mktemp("connect"))
-    crew = Crew(scene.record, scene.folder / "logs")
+    services = new_services(tmp_path_factory.mktemp("connect"))
+    processes = DemoProcesses(services.record, services.folder / "logs")
     try:
-        crew.start("spark", scene.spark(), scene.child_environment(), scene.folder)
+        processes.start("spark", services.spark(), services.child_environment(), services.folder)
         deadline = time.monotonic() + DEADLINE_SECONDS
-        while not listens(scene.spark_port):
-            crew.check()
+        while not listens(services.spark_port):
+            processes.check()
             assert time.monotonic() < deadline, "the Connect server does not listen"
             time.sleep(0.2)
-        yield f"spark-connect://127.0.0.1:{scene.spark_port}"
+        yield f"spark-connect://127.0.0.1:{services.spark_port}"
     finally:
-        crew.stop()
+        processes.stop()
 
 
 @pytest.fixture(scope="module")

@@ -184,10 +184,10 @@ def restored(world: World, kills: Kills) -> None:
     """Logs are gone, and capture stops; they are restored, and it goes on."""
     world.source.changing = ONE
     world.source.work()
-    world.source.shop.oracle.misbehave.purge_logs()
+    world.source.shop.oracle.faults.purge_logs()
     world.source.more()
     kills.on(*CATCH_UP, codes=(1,))
-    world.source.shop.oracle.misbehave.restore_logs()
+    world.source.shop.oracle.faults.restore_logs()
     kills.on(*CATCH_UP)
 
 
@@ -213,7 +213,7 @@ def lose_redo(world: World, kills: Kills) -> None:
     world.source.work()
     kills.on(*CATCH_UP)
     world.source.finish()
-    world.source.shop.oracle.misbehave.purge_logs()
+    world.source.shop.oracle.faults.purge_logs()
     world.source.more()
     kills.again_at("ledger.lose")
     kills.on(*CATCH_UP, codes=(1,))

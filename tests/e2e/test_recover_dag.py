@@ -20,7 +20,7 @@ def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipel
     steps.snapshot_begin(pipeline, shop.params)
     shop.work(10)
     shop.switch_logs()
-    shop.oracle.misbehave.purge_logs()
+    shop.oracle.faults.purge_logs()
     shop.work(5, seed=2)
     shop.switch_logs()
     return pipeline

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from demo.scenarios import SCENARIOS, stage
+from demo.scenarios import SCENARIOS, open_testbed
 
 pytestmark = pytest.mark.spark
 
@@ -28,12 +28,12 @@ STOPS: dict[str, list[tuple[str, int | None]]] = {
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_scenario_ends_in_the_error_it_should_and_in_right_tables(name: str, tmp_path: Path, spark: Any) -> None:
     lines: list[str] = []
-    with stage(tmp_path, lines.append, spark) as set_up:
-        SCENARIOS[name](set_up)
-        ending = set_up.compare()
+    with open_testbed(tmp_path, lines.append, spark) as testbed:
+        SCENARIOS[name](testbed)
+        outcome = testbed.compare()
 
-    assert [(told.code, told.where.get("thread")) for told in ending.told] == STOPS.get(name, []), "\n".join(lines)
-    assert ending.is_right, (ending.tables, "\n".join(lines))
+    assert [(error.code, error.where.get("thread")) for error in outcome.errors] == STOPS.get(name, []), "\n".join(lines)
+    assert outcome.tables_equal, (outcome.tables, "\n".join(lines))
 
 
 def test_every_error_that_is_expected_belongs_to_a_scenario() -> None:

@@ -46,7 +46,7 @@ def pipeline(shop, monkeypatch, airflow_db):
 @pytest.fixture
 def lagging(shop, pipeline):
     """Rows on thread 1, and the archiver of thread 2 behind: nothing can be mined although thread 1 is archived."""
-    shop.oracle.misbehave.lag_archiver(thread=2)
+    shop.oracle.faults.lag_archiver(thread=2)
     shop.run_sql("INSERT INTO parts VALUES (1, 'shelf')", "INSERT INTO parts VALUES (2, 'floor')")
     shop.switch_logs()
     return shop
@@ -67,7 +67,7 @@ def looks(monkeypatch, lagging):
     def counted(*args):
         answers.append(look(*args))
         if len(answers) == 2:
-            lagging.oracle.misbehave.catch_up_archiver(thread=2)
+            lagging.oracle.faults.catch_up_archiver(thread=2)
         return answers[-1]
 
     monkeypatch.setattr(steps, "still_awaited", counted)
@@ -90,7 +90,7 @@ def test_an_overdue_log_fails_the_run_and_the_next_one_mines_it(pipeline, laggin
     assert (state, tasks["plan"], tasks["mine"], tasks["land"]) == ("failed", "failed", "upstream_failed", "upstream_failed")
     assert steps.landed_windows(pipeline, 10) == []
 
-    lagging.oracle.misbehave.catch_up_archiver(thread=2)
+    lagging.oracle.faults.catch_up_archiver(thread=2)
     assert run_capture(pipeline)[0] == "success"
     assert len(steps.landed_windows(pipeline, 10)) == 1
 

@@ -57,7 +57,7 @@ class World:
         across = self.shop.oracle.connect("SHOP")
         across.cursor().execute("INSERT INTO parts (id, place, quantity) VALUES (20, 'torn', 20)")
         self.shop.switch_logs()
-        self.shop.oracle.misbehave.purge_logs()
+        self.shop.oracle.faults.purge_logs()
         across.cursor().execute("INSERT INTO parts (id, place, quantity) VALUES (21, 'torn', 21)")
         across.commit()
         across.close()
@@ -108,7 +108,7 @@ def test_restored_logs_let_the_position_go_on(world: World) -> None:
 
     not_yet = steps.look_again(world.pipeline, world.shop.params)
     assert (not_yet["lost"], not_yet["back"]) == (True, [])
-    world.shop.oracle.misbehave.restore_logs()
+    world.shop.oracle.faults.restore_logs()
     again = steps.look_again(world.pipeline, world.shop.params)
 
     assert again["lost"] is False
@@ -211,7 +211,7 @@ def test_a_file_that_is_gone_although_it_is_listed_is_lost_in_mining(world: Worl
     world.caught_up()
     world.change("UPDATE parts SET quantity = 100 WHERE id = 1")
     world.shop.switch_logs()
-    world.shop.oracle.misbehave.remove_files()
+    world.shop.oracle.faults.remove_files()
     world.change("UPDATE parts SET quantity = 300 WHERE id = 3")
     world.shop.switch_logs()
     with pytest.raises(RedoLost):
@@ -236,7 +236,7 @@ def test_a_database_that_was_set_back_goes_on_in_its_new_incarnation(world: Worl
     world.change("UPDATE parts SET quantity = 100 WHERE id = 1")
     world.caught_up()
     assert world.delta()[1] == 100
-    world.shop.oracle.misbehave.reset_logs(to_scn=kept)
+    world.shop.oracle.faults.reset_logs(to_scn=kept)
     world.change("UPDATE parts SET quantity = 300 WHERE id = 3")
     world.shop.switch_logs()
     with pytest.raises(RedoLost, match="rewound"):
@@ -264,7 +264,7 @@ def test_a_table_read_behind_a_resetlogs_is_not_set_back_by_what_was_landed_befo
     world.change("UPDATE parts SET quantity = 100 WHERE id = 1")
     world.shop.switch_logs()
     world.land()
-    world.shop.oracle.misbehave.reset_logs()
+    world.shop.oracle.faults.reset_logs()
     world.change("UPDATE parts SET quantity = 300 WHERE id = 1")
     world.shop.switch_logs()
     world.land()

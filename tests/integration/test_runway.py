@@ -96,7 +96,7 @@ def test_a_purge_behind_the_reader_leaves_less_and_less_time_until_it_is_lost(sh
 
     left = []
     for sequence in range(1, 6):
-        shop.oracle.misbehave.purge_logs(from_sequence=sequence, to_sequence=sequence)
+        shop.oracle.faults.purge_logs(from_sequence=sequence, to_sequence=sequence)
         answer = told(shop, pipeline)
         left.append((answer["state"], round(answer["hours_left"])))
 
@@ -108,8 +108,8 @@ def test_a_purge_behind_the_reader_leaves_less_and_less_time_until_it_is_lost(sh
 def test_of_two_threads_the_one_with_less_left_is_named(shop, pipeline):
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 5, thread=2))
-    shop.oracle.misbehave.purge_logs(thread=1, from_sequence=1, to_sequence=1)
-    shop.oracle.misbehave.purge_logs(thread=2, from_sequence=1, to_sequence=3)
+    shop.oracle.faults.purge_logs(thread=1, from_sequence=1, to_sequence=1)
+    shop.oracle.faults.purge_logs(thread=2, from_sequence=1, to_sequence=3)
 
     answer = told(shop, pipeline)
 
@@ -122,8 +122,8 @@ def test_a_log_that_is_deleted_in_one_destination_only_is_still_there(shop, pipe
     shop.oracle.database.state.destinations.append(ArchiveDestination(2, str(tmp_path / "second")))
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 5) + 1)
-    shop.oracle.misbehave.purge_logs(dest_id=1)
-    shop.oracle.misbehave.purge_logs(dest_id=2, to_sequence=1)
+    shop.oracle.faults.purge_logs(dest_id=1)
+    shop.oracle.faults.purge_logs(dest_id=2, to_sequence=1)
 
     answer = told(shop, pipeline)
 
@@ -150,7 +150,7 @@ def test_an_idle_thread_is_told_to_hold_the_window_back_unless_archive_lag_targe
 def test_a_lagging_archiver_holds_the_window_back_as_well(shop, pipeline):
     switch(shop, 50, 40)
     stand_at(shop, pipeline, first_scn(shop, 2) + 1)
-    shop.oracle.misbehave.lag_archiver(2)
+    shop.oracle.faults.lag_archiver(2)
     switch(shop, 30, 20, 10)
 
     (held,) = told(shop, pipeline)["held_back_by"]
@@ -198,9 +198,9 @@ def terminal(shop, tmp_path, monkeypatch):
 def test_the_exit_code_tells_a_monitor_whether_it_is_enough(shop, pipeline, terminal, monkeypatch):
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 5) + 1)
-    shop.oracle.misbehave.purge_logs(to_sequence=1)
+    shop.oracle.faults.purge_logs(to_sequence=1)
     enough = terminal("--output", "json")
-    shop.oracle.misbehave.purge_logs(to_sequence=2)
+    shop.oracle.faults.purge_logs(to_sequence=2)
     low = terminal("--output", "json")
     monkeypatch.setenv("AIRFLOW_CONN_RUNWAY_ORACLE", "oracle://user:secret@127.0.0.1:1/FREE")
     unknown = terminal("--output", "json")
@@ -217,7 +217,7 @@ def test_nothing_is_cut_off_in_a_narrow_terminal(shop, pipeline, terminal, monke
     monkeypatch.setattr(cli, "console", Console(width=width))
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 5) + 1)
-    shop.oracle.misbehave.purge_logs(to_sequence=2)
+    shop.oracle.faults.purge_logs(to_sequence=2)
     switch(shop, 5, 4, threads=[1])
 
     code, output = terminal()

@@ -131,7 +131,7 @@ def test_no_snapshot_is_taken_before_capture_has_followed_a_resetlogs(shop: Shop
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
     steps.snapshot_begin(pipeline, shop.params)
     shop.switch_logs()
-    shop.oracle.misbehave.reset_logs()
+    shop.oracle.faults.reset_logs()
 
     with pytest.raises(SnapshotTooEarly, match="was opened with RESETLOGS"):
         steps.snapshot_begin(pipeline, shop.params)

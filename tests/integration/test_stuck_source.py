@@ -23,13 +23,13 @@ def stuck():
         with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
             cursor.execute("CREATE TABLE t (id NUMBER(9) PRIMARY KEY, filler VARCHAR2(1000))")
         with open_source(params) as reader:
-            oracle.misbehave.stick_archiver()
+            oracle.faults.stick_archiver()
             writer = threading.Thread(target=write, args=(oracle,))
             writer.start()
             while oracle.database.archiver.condition != "FAILED":
                 writer.join(0.01)
             yield oracle, params, reader
-            oracle.misbehave.free_archiver()
+            oracle.faults.free_archiver()
             writer.join(30)
 
 
@@ -49,13 +49,13 @@ def test_a_stuck_archiver_refuses_logons_as_a_passing_failure_and_lets_readers_g
     assert caught.value.ora_code == 257
     assert "space" in caught.value.cure
     assert read_redo_facts(reader).threads
-    oracle.misbehave.free_archiver()
+    oracle.faults.free_archiver()
     open_source(params, retry=RetryRule(0.1, 1, 20)).close()
 
 
 def test_a_call_that_hangs_ends_at_its_time_out(stuck):
     oracle, params, _ = stuck
-    oracle.misbehave.free_archiver()
+    oracle.faults.free_archiver()
     with open_source(params, call_timeout_seconds=1, retry=RetryRule(0.1, 1, 20)) as source:
         source.query("current_scn")
         with oracle.database.lock, pytest.raises(Transient) as caught:
@@ -66,7 +66,7 @@ def test_a_call_that_hangs_ends_at_its_time_out(stuck):
 
 def test_a_login_that_hangs_ends_at_its_deadline(stuck):
     oracle, params, _ = stuck
-    oracle.misbehave.free_archiver()
+    oracle.faults.free_archiver()
 
     with oracle.database.lock, pytest.raises(SourceUnavailable, match="did not answer the login"):
         Source(params, login_seconds=0.3)

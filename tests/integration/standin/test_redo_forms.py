@@ -132,7 +132,7 @@ def test_servers_of_a_failed_over_coordinator_are_rolled_back(oracle):
         run(shop, PARALLEL, "INSERT /*+ PARALLEL(3) */ INTO t SELECT id, 0 FROM source")
         logs_of(oracle)
         shop.commit()
-    oracle.misbehave.fail_over()
+    oracle.faults.fail_over()
     since = {copy.name for copy in oracle.database.state.archived}
     redo = Redo(oracle, since)
 
@@ -145,7 +145,7 @@ def test_servers_whose_coordinator_has_committed_outlive_a_failover(oracle):
         run(shop, PARALLEL, "INSERT /*+ PARALLEL(3) */ INTO t SELECT id, 0 FROM source")
         shop.commit()
     logs_of(oracle)
-    oracle.misbehave.fail_over()
+    oracle.faults.fail_over()
     since = {copy.name for copy in oracle.database.state.archived}
 
     assert Redo(oracle, since).count("INSERT", "DELETE", "ROLLBACK") == {}

@@ -238,9 +238,9 @@ def test_closing_the_listener_kills_its_sessions(instance):
 
 
 def test_a_listener_told_to_refuse_turns_clients_away_until_told_otherwise(listener):
-    listener.meddling.refuse = 12528
+    listener.network_faults.refuse = 12528
     refused = failure(connect, listener)
-    listener.meddling.refuse = None
+    listener.network_faults.refuse = None
 
     assert "12528" in refused.message
     connect(listener).close()
@@ -248,7 +248,7 @@ def test_a_listener_told_to_refuse_turns_clients_away_until_told_otherwise(liste
 
 def test_a_listener_told_to_drop_hangs_up_in_the_middle_of_a_fetch(listener, instance):
     instance.answers["select n from t"] = lambda *_: rows([number()], batch(pa.array(range(1000))))
-    listener.meddling.cut_fetches(500)
+    listener.network_faults.cut_fetches(500)
     cursor = connect(listener).cursor()
     cursor.prefetchrows = cursor.arraysize = 100
     cursor.execute("select n from t")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from standin.engine.catalog import register_view
 from standin.model import TableDef
 from standin.views.columns import columns_of
-from standin.views.sight import can_see_table, visible_containers
+from standin.views.visibility import can_see_table, visible_containers
 
 if TYPE_CHECKING:
     from standin.engine.instance import Database

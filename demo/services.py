@@ -44,7 +44,7 @@ pipelines:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class Services:
     folder: Path
     oracle_port: int
     spark_port: int
@@ -150,7 +150,7 @@ class Scene:
         return command
 
     def warm_up(self) -> list[str]:
-        return [sys.executable, "-m", "demo.warm", self.spark_remote, str(self.folder / "warm-up")]
+        return [sys.executable, "-m", "demo.warm_up", self.spark_remote, str(self.folder / "warm-up")]
 
     def verify(self) -> list[str]:
         return [sys.executable, "-m", "demo.compare", PIPELINE, str(self.compared)]
@@ -163,7 +163,7 @@ def record_file(folder: Path) -> Path:
     return folder / "processes.json"
 
 
-def new_scene(folder: Path) -> Scene:
+def new_services(folder: Path) -> Services:
     """Three free ports, no two alike: each is held until all are found."""
     probes = [socket.socket() for _ in range(3)]
     try:
@@ -173,4 +173,4 @@ def new_scene(folder: Path) -> Scene:
     finally:
         for probe in probes:
             probe.close()
-    return Scene(folder.resolve(), *ports)
+    return Services(folder.resolve(), *ports)

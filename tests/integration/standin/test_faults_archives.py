@@ -62,7 +62,7 @@ def mined(connection, name):
 
 class TestArchiver:
     def test_one_thread_lags_and_the_other_goes_on(self, oracle, dba, miner):
-        oracle.misbehave.lag_archiver(2)
+        oracle.faults.lag_archiver(2)
         for _ in range(5):  # more often than there are groups
             run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
         waiting = query(miner, "SELECT sequence# FROM v$log WHERE thread# = 2 AND status = 'ACTIVE' AND archived = 'NO'")
@@ -70,11 +70,11 @@ class TestArchiver:
         assert (sequences(miner, 1), sequences(miner, 2)) == ([1, 2, 3, 4, 5], [])
         assert sorted(waiting) == [(1,), (2,), (3,), (4,), (5,)]
 
-        oracle.misbehave.catch_up_archiver(2)
+        oracle.faults.catch_up_archiver(2)
         assert sequences(miner, 2) == [1, 2, 3, 4, 5]
 
     def test_full_destinations_stop_writers_and_logons_but_no_readers(self, oracle, shop, dba, miner):
-        oracle.misbehave.stick_archiver()
+        oracle.faults.stick_archiver()
         with ThreadPoolExecutor() as pool:
             writing = pool.submit(fill, shop, 60)
             wait_until(lambda: query(dba, "SELECT log_switch_wait FROM v$instance") == [("ARCHIVE LOG",)])
@@ -86,14 +86,14 @@ class TestArchiver:
             assert query(miner, "SELECT COUNT(*) FROM v$log WHERE status = 'ACTIVE' AND archived = 'NO'") == [(2,)]
             assert "ORA-19809" in query(dba, "SELECT error FROM v$archive_dest WHERE dest_id = 1")[0][0]
 
-            oracle.misbehave.free_archiver()
+            oracle.faults.free_archiver()
             writing.result(timeout=DEADLINE)
         assert query(shop, "SELECT COUNT(*) FROM t") == [(60,)]
         assert query(dba, "SELECT archiver FROM v$instance") == [("STARTED",)]
         oracle.connect("SHOP").close()
 
     def test_who_waits_for_the_archiver_can_be_timed_out(self, oracle, shop):
-        oracle.misbehave.stick_archiver()
+        oracle.faults.stick_archiver()
         shop.call_timeout = 500
 
         with shop.cursor() as cursor:
@@ -133,7 +133,7 @@ def logs(dba):
 class TestArchivedLogs:
     def test_purged_logs_lose_file_and_name(self, oracle, miner):
         first = name_of(miner, 1)
-        gone = oracle.misbehave.purge_logs(thread=1, to_sequence=2)
+        gone = oracle.faults.purge_logs(thread=1, to_sequence=2)
         rows = query(miner, "SELECT sequence#, status, deleted, name FROM v$archived_log WHERE thread# = 1 AND dest_id = 1")
 
         assert rows[:2] == [(1, "D", "YES", None), (2, "D", "YES", None)]
@@ -143,7 +143,7 @@ class TestArchivedLogs:
         assert query(miner, "SELECT COUNT(*) FROM v$log_history WHERE thread# = 1") == [(3,)]
 
     def test_removed_files_are_still_listed(self, oracle, miner):
-        oracle.misbehave.remove_files(thread=1, from_sequence=2, to_sequence=2, dest_id=1)
+        oracle.faults.remove_files(thread=1, from_sequence=2, to_sequence=2, dest_id=1)
         error = failure(add, miner, name_of(miner, 2))
 
         assert error.code == 1284
@@ -153,7 +153,7 @@ class TestArchivedLogs:
 
     def test_aged_out_records_leave_the_file(self, oracle, miner):
         name = name_of(miner, 1)
-        oracle.misbehave.age_out_records(thread=1, to_sequence=1)
+        oracle.faults.age_out_records(thread=1, to_sequence=1)
 
         assert sequences(miner) == [2, 3]
         assert query(miner, "SELECT MIN(sequence#) FROM v$log_history WHERE thread# = 1") == [(1,)]
@@ -163,7 +163,7 @@ class TestArchivedLogs:
         fill(shop, 5)
         run(dba, "ALTER SYSTEM SWITCH LOGFILE")
         name = name_of(miner, 4)
-        oracle.misbehave.truncate_files(thread=1, from_sequence=4, dest_id=1)
+        oracle.faults.truncate_files(thread=1, from_sequence=4, dest_id=1)
 
         assert failure(mined, miner, name).code == 353
 
@@ -171,23 +171,23 @@ class TestArchivedLogs:
         name = name_of(miner, 1)
         add(miner, name)
         start(miner)
-        oracle.misbehave.overwrite_files(thread=1, to_sequence=1, dest_id=1)
+        oracle.faults.overwrite_files(thread=1, to_sequence=1, dest_id=1)
 
         assert failure(query, miner, CONTENTS).code == 310
         add(miner, name)
         assert query(miner, "SELECT thread_sqn FROM v$logmnr_logs") == [(3,)]
 
     def test_garbage_is_no_log_file(self, oracle, miner):
-        oracle.misbehave.garble_files(thread=1, to_sequence=1, dest_id=1)
+        oracle.faults.garble_files(thread=1, to_sequence=1, dest_id=1)
 
         assert failure(add, miner, name_of(miner, 1)).code == 1285
 
-    @pytest.mark.parametrize("lever", ["purge_logs", "remove_files", "age_out_records", "truncate_files", "garble_files"])
-    def test_restored_logs_are_back_with_what_they_held(self, oracle, miner, lever):
+    @pytest.mark.parametrize("fault", ["purge_logs", "remove_files", "age_out_records", "truncate_files", "garble_files"])
+    def test_restored_logs_are_back_with_what_they_held(self, oracle, miner, fault):
         name = name_of(miner, 1)
         held = mined(miner, name)
-        getattr(oracle.misbehave, lever)(thread=1, to_sequence=1)
-        back = oracle.misbehave.restore_logs(thread=1, to_sequence=1)
+        getattr(oracle.faults, fault)(thread=1, to_sequence=1)
+        back = oracle.faults.restore_logs(thread=1, to_sequence=1)
 
         assert sorted(copy.dest_id for copy in back) == [1, 2]
         assert name_of(miner, 1) == name
@@ -195,7 +195,7 @@ class TestArchivedLogs:
 
     def test_a_hidden_destination_cannot_be_read_and_gets_no_copies(self, oracle, dba, miner):
         name = name_of(miner, 1)
-        oracle.misbehave.hide_destination(1)
+        oracle.faults.hide_destination(1)
         run(dba, "ALTER SYSTEM SWITCH LOGFILE")
         error = failure(add, miner, name)
 
@@ -204,20 +204,20 @@ class TestArchivedLogs:
         assert query(miner, "SELECT dest_id FROM v$archived_log WHERE thread# = 1 AND sequence# = 4") == [(2,)]
         assert query(dba, "SELECT status FROM v$archive_dest_status WHERE dest_id <= 2") == [("ERROR",), ("VALID",)]
 
-        oracle.misbehave.show_destination(1)
+        oracle.faults.show_destination(1)
         run(dba, "ALTER SYSTEM SWITCH LOGFILE")
         add(miner, name)
         assert query(miner, "SELECT COUNT(*) FROM v$archived_log WHERE thread# = 1 AND sequence# = 5") == [(2,)]
 
     def test_a_log_that_can_be_written_nowhere_waits_for_a_destination(self, oracle, dba, miner):
-        oracle.misbehave.hide_destination(1)
-        oracle.misbehave.hide_destination(2)
+        oracle.faults.hide_destination(1)
+        oracle.faults.hide_destination(2)
         run(dba, "ALTER SYSTEM SWITCH LOGFILE")
 
         assert sequences(miner)[-1] == 3
         assert failure(oracle.connect, "SHOP").code == 257
 
-        oracle.misbehave.show_destination(2)
+        oracle.faults.show_destination(2)
         assert sequences(miner)[-1] == 4
 
 
@@ -225,14 +225,14 @@ class TestThreads:
     def test_a_thread_closed_and_reopened_leaves_a_gap_in_scns_only(self, oracle, dba, miner):
         sql = "SELECT sequence#, first_change#, next_change# FROM v$archived_log WHERE thread# = 2 AND dest_id = 1"
         state = "SELECT status, checkpoint_change# FROM v$thread WHERE thread# = 2"
-        oracle.misbehave.close_thread(2)
+        oracle.faults.close_thread(2)
         ((status, checkpoint),) = query(miner, state)
         run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
 
         assert status == "CLOSED"
         assert failure(oracle.connect, "SHOP", instance_name="FREE2").code == 12521
 
-        oracle.misbehave.open_thread(2)
+        oracle.faults.open_thread(2)
         run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
         (_, _, ended), (second, began, _) = query(miner, sql)
         assert ended <= checkpoint < began
@@ -240,7 +240,7 @@ class TestThreads:
 
     def test_sessions_of_an_instance_that_closes_are_ended(self, oracle):
         with oracle.connect("SHOP", instance_name="FREE2") as other:
-            oracle.misbehave.close_thread(2)
+            oracle.faults.close_thread(2)
 
             assert failure(query, other, "SELECT 1 FROM dual").full_code == "DPY-4011"
 
@@ -250,13 +250,13 @@ class TestThreads:
 
         assert query(miner, state) == [("CLOSED", "DISABLED")]
         with pytest.raises(OraError, match="ORA-01618"):
-            oracle.misbehave.open_thread(3)
+            oracle.faults.open_thread(3)
 
         run(dba, "ALTER DATABASE ENABLE PUBLIC THREAD 3")
         assert query(miner, state) == [("CLOSED", "PUBLIC")]
         ((enabled_at,),) = query(miner, "SELECT enable_change# FROM v$thread WHERE thread# = 3")
 
-        oracle.misbehave.open_thread(3)
+        oracle.faults.open_thread(3)
         with oracle.connect("SHOP", instance_name="FREE3") as shop:
             fill(shop, 1)
         run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
@@ -267,7 +267,7 @@ class TestThreads:
         assert query(miner, state) == [("OPEN", "PUBLIC")]
 
     def test_a_thread_disabled_tells_where_and_dropped_leaves_its_archives(self, oracle, dba, miner):
-        oracle.misbehave.close_thread(2)
+        oracle.faults.close_thread(2)
         run(dba, "ALTER DATABASE DISABLE THREAD 2")
         ((enabled, disabled_at),) = query(miner, "SELECT enabled, disable_change# FROM v$thread WHERE thread# = 2")
         ((end,),) = query(miner, "SELECT MAX(next_change#) FROM v$archived_log WHERE thread# = 2")
@@ -275,11 +275,11 @@ class TestThreads:
         assert enabled == "DISABLED"
         assert disabled_at >= end
 
-        oracle.misbehave.drop_thread(2)
+        oracle.faults.drop_thread(2)
         assert query(miner, "SELECT thread# FROM v$thread") == [(1,)]
         assert sequences(miner, 2) == [1]
 
     def test_a_private_thread(self, oracle, miner):
-        oracle.misbehave.add_thread(3, public=False)
+        oracle.faults.add_thread(3, public=False)
 
         assert query(miner, "SELECT status, enabled FROM v$thread WHERE thread# = 3") == [("OPEN", "PRIVATE")]

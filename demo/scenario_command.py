@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from demo.report import comparison
-from demo.scenarios import SCENARIOS, stage, summary
+from demo.scenarios import SCENARIOS, open_testbed, summary
 
 NAMES = "\n\n".join(f"{name}: {summary(name)}" for name in SCENARIOS)
 
@@ -35,11 +35,11 @@ def play_scenario(name: str, folder: Path, console: Console) -> bool:
         console.print(f"[{time.monotonic() - began:5.1f} s] {text}", markup=False, highlight=False)
 
     console.print(f"{name}: {summary(name)}", style="bold", markup=False, highlight=False)
-    with stage(folder, say) as set_up:
-        SCENARIOS[name](set_up)
-        ending = set_up.compare()
-    console.print(comparison(ending.tables))
-    stops = "by " + (", ".join(told.code for told in ending.told) or "nothing")
-    verdict = "Source and Delta are equal, cell by cell" if ending.is_right else "SOURCE AND DELTA DIFFER"
-    console.print(f"Stopped {stops}; after the cure: {verdict}.", style="bold green" if ending.is_right else "bold red")
-    return ending.is_right
+    with open_testbed(folder, say) as testbed:
+        SCENARIOS[name](testbed)
+        outcome = testbed.compare()
+    console.print(comparison(outcome.tables))
+    stops = "by " + (", ".join(error.code for error in outcome.errors) or "nothing")
+    verdict = "Source and Delta are equal, cell by cell" if outcome.tables_equal else "SOURCE AND DELTA DIFFER"
+    console.print(f"Stopped {stops}; after the cure: {verdict}.", style="bold green" if outcome.tables_equal else "bold red")
+    return outcome.tables_equal

@@ -74,7 +74,7 @@ def client(oracle):
 class TestResetlogs:
     def test_without_rewinding_the_old_logs_end_where_the_new_begin(self, oracle, client):
         client.shop("INSERT INTO t VALUES (2, 'two')")
-        born = oracle.misbehave.reset_logs()
+        born = oracle.faults.reset_logs()
         client.shop("INSERT INTO t VALUES (3, 'three')")
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
         old, new = client.ask(INCARNATIONS)
@@ -91,7 +91,7 @@ class TestResetlogs:
     def test_every_session_ends(self, oracle, client):
         with oracle.connect("SHOP") as shop:
             run(shop, "INSERT INTO t VALUES (9, 'nine')")
-            oracle.misbehave.reset_logs()
+            oracle.faults.reset_logs()
 
             assert failure(query, shop, ROWS).full_code == "DPY-4011"
         assert client.rows() == [(1, "one")]
@@ -101,7 +101,7 @@ class TestResetlogs:
         client.shop("UPDATE t SET name = 'uno'", "INSERT INTO t VALUES (2, 'two')", "CREATE TABLE later (id NUMBER)")
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
         beyond = client.scn()
-        born = oracle.misbehave.reset_logs(to_scn=scn)
+        born = oracle.faults.reset_logs(to_scn=scn)
         old = client.ask(INCARNATIONS)[0][3]
 
         assert client.rows() == [(1, "one")]
@@ -116,7 +116,7 @@ class TestResetlogs:
             run(shop, "UPDATE t SET name = 'uno' WHERE id = 1", "INSERT INTO t VALUES (2, 'two')")
             scn = client.scn()
             shop.commit()
-        oracle.misbehave.reset_logs(to_scn=scn)
+        oracle.faults.reset_logs(to_scn=scn)
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
         old, new = (row[3] for row in client.ask(INCARNATIONS))
         open_xid = next(xid for xid, operation, _, text in client.mined(old) if operation == "INSERT" and "'two'" in text)
@@ -130,10 +130,10 @@ class TestResetlogs:
         client.shop("TRUNCATE TABLE t")
 
         with pytest.raises(OraError, match="ORA-38729"):
-            oracle.misbehave.reset_logs(to_scn=scn)
+            oracle.faults.reset_logs(to_scn=scn)
 
     def test_logs_of_two_incarnations_do_not_mix(self, oracle, client):
-        oracle.misbehave.reset_logs()
+        oracle.faults.reset_logs()
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
         names = [n for (n,) in client.ask("SELECT name FROM v$archived_log WHERE thread# = 1 ORDER BY first_change#")]
 
@@ -174,32 +174,32 @@ class TestResetlogs:
             cursor.arraysize = cursor.prefetchrows = 10
             cursor.execute("SELECT * FROM t")
             cursor.fetchmany(10)
-            oracle.misbehave.reset_logs()
+            oracle.faults.reset_logs()
 
             assert failure(cursor.fetchmany, 100).full_code == "DPY-4011"
 
     def test_a_second_rewinding_follows_the_first(self, oracle, client):
         scn = client.scn()
         client.shop("INSERT INTO t VALUES (2, 'two')", "CREATE TABLE later (id NUMBER)")
-        oracle.misbehave.reset_logs(to_scn=scn)
+        oracle.faults.reset_logs(to_scn=scn)
         client.shop("INSERT INTO t VALUES (3, 'three')")
         again = client.scn()
         client.shop("INSERT INTO t VALUES (4, 'four')")
-        oracle.misbehave.reset_logs(to_scn=again)
+        oracle.faults.reset_logs(to_scn=again)
         chain = client.ask(INCARNATIONS)
 
         assert client.rows() == [(1, "one"), (3, "three")]
         assert [row[0] for row in chain] == ["PARENT", "PARENT", "CURRENT"]
         assert all(child[2] == parent[1] for parent, child in pairwise(chain))
         with pytest.raises(OraError, match="ORA-38729"):
-            oracle.misbehave.reset_logs(to_scn=scn)
+            oracle.faults.reset_logs(to_scn=scn)
 
 
 class TestFailover:
     def test_what_was_not_archived_is_lost(self, oracle, client):
         client.shop("INSERT INTO t VALUES (2, 'two')")
         old = client.ask("SELECT db_unique_name, dbid FROM v$database")
-        born = oracle.misbehave.fail_over()
+        born = oracle.faults.fail_over()
         new = client.ask("SELECT db_unique_name, dbid FROM v$database")
         ends = client.ask("SELECT thread#, MAX(next_change#) FROM v$archived_log GROUP BY thread#")
 
@@ -212,7 +212,7 @@ class TestFailover:
         client.shop("INSERT INTO t VALUES (2, 'two')")
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
         read_to = client.scn()
-        born = oracle.misbehave.fail_over(logs_behind=1)
+        born = oracle.faults.fail_over(logs_behind=1)
 
         assert client.rows() == [(1, "one")]
         assert born.resetlogs_scn < read_to
@@ -222,12 +222,12 @@ class TestFailover:
     def test_the_logs_that_arrived_can_be_mined_under_their_new_names(self, oracle, client):
         old = client.ask(INCARNATIONS)[0][3]
         before = client.mined(old)
-        oracle.misbehave.fail_over()
+        oracle.faults.fail_over()
 
         assert client.mined(old) == before
 
     def test_clients_are_cut_off(self, oracle, client):
         with oracle.connect("SHOP") as shop:
-            oracle.misbehave.fail_over()
+            oracle.faults.fail_over()
 
             assert failure(query, shop, ROWS).full_code == "DPY-4011"

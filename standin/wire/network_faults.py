@@ -34,7 +34,7 @@ class _Fault:
         return True
 
 
-class Meddling:
+class NetworkFaults:
     """May be told from any thread, and is asked by those of the sessions."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""`python -m demo.warm ADDRESS FOLDER`: one MERGE on a Connect server, whose first one takes ten times as long.
+"""`python -m demo.warm_up ADDRESS FOLDER`: one MERGE on a Connect server, whose first one takes ten times as long.
 
 A process of its own: a Connect client whose server goes away holds up the end of its process for minutes.
 """

@@ -13,9 +13,9 @@ from typing import Any
 from rich.console import Console
 
 from demo.airflow_api import AirflowApi, AirflowUnavailable
-from demo.processes import Child, Crew
+from demo.processes import Child, DemoProcesses
 from demo.report import Report
-from demo.scene import LOGIN, PIPELINE, Scene
+from demo.services import LOGIN, PIPELINE, Services
 from pipelines import steps
 from pipelines.config import Pipeline, load_pipeline
 from pipelines.errors import Terminal, Transient
@@ -27,9 +27,9 @@ SLOWEST_SECONDS = 420.0  # for one part, on a machine that has other work too
 
 
 @dataclass(slots=True)
-class Story:
-    scene: Scene
-    crew: Crew
+class Walkthrough:
+    services: Services
+    processes: DemoProcesses
     console: Console
     work_seconds: int = 20
     rate: float = 20.0
@@ -37,11 +37,13 @@ class Story:
     windows_told: set[str] = field(default_factory=set)
 
     def tell(self) -> Report:
-        os.environ.update(self.scene.connections())
-        pipeline = load_pipeline(PIPELINE, self.scene.settings)
+        os.environ.update(self.services.connections())
+        pipeline = load_pipeline(PIPELINE, self.services.settings)
         workload = self.start_all(pipeline)
-        self.wait_for("Spark Connect listens", lambda: listens(self.scene.spark_port), SLOWEST_SECONDS)
-        warm = self.crew.start("warm-up", self.scene.warm_up(), self.scene.child_environment(), self.scene.folder, ends=True)
+        self.wait_for("Spark Connect listens", lambda: listens(self.services.spark_port), SLOWEST_SECONDS)
+        warm = self.processes.start(
+            "warm-up", self.services.warm_up(), self.services.child_environment(), self.services.folder, ends=True
+        )
         api = self.airflow()
         self.snapshot(api)
         self.ended(warm, "Spark is warm", SLOWEST_SECONDS)
@@ -53,9 +55,11 @@ class Story:
 
     def go_on(self) -> None:
         """A demo that is kept: more work, captured and applied as before, for who looks around."""
-        env = self.scene.child_environment()
-        self.crew.start("workload", self.scene.workload(LONGEST_WORKLOAD, KEPT_RATE), env, self.scene.folder, ends=True)
-        api = AirflowApi(self.scene.address, LOGIN, LOGIN)
+        env = self.services.child_environment()
+        self.processes.start(
+            "workload", self.services.workload(LONGEST_WORKLOAD, KEPT_RATE), env, self.services.folder, ends=True
+        )
+        api = AirflowApi(self.services.address, LOGIN, LOGIN)
         api.login()
         api.unpause(f"{PIPELINE}_capture")
         self.say(f"the workload goes on for {LONGEST_WORKLOAD // 60} minutes, and so do capture and apply")
@@ -63,20 +67,20 @@ class Story:
     # --- the parts of it ---
 
     def start_all(self, pipeline: Pipeline) -> Child:
-        scene, env = self.scene, self.scene.child_environment()
-        self.say("starting the Oracle stand-in, Spark Connect and Airflow; their logs lie in " + str(self.crew.logs))
-        self.crew.start("standin", scene.standin(), env, scene.folder)
-        self.crew.start("spark", scene.spark(), env, scene.folder)
-        self.crew.start("airflow", scene.airflow(), scene.airflow_environment(), scene.folder)
-        self.wait_for("the stand-in listens", (scene.folder / "standin.port").exists, 60)
-        workload = self.crew.start("workload", scene.workload(LONGEST_WORKLOAD, self.rate), env, scene.folder)
-        self.say(f"a shop of {len(pipeline.tables)} tables is created on {scene.pdb} and changed from now on")
+        services, env = self.services, self.services.child_environment()
+        self.say("starting the Oracle stand-in, Spark Connect and Airflow; their logs lie in " + str(self.processes.logs))
+        self.processes.start("standin", services.standin(), env, services.folder)
+        self.processes.start("spark", services.spark(), env, services.folder)
+        self.processes.start("airflow", services.airflow(), services.airflow_environment(), services.folder)
+        self.wait_for("the stand-in listens", (services.folder / "standin.port").exists, 60)
+        workload = self.processes.start("workload", services.workload(LONGEST_WORKLOAD, self.rate), env, services.folder)
+        self.say(f"a shop of {len(pipeline.tables)} tables is created on {services.pdb} and changed from now on")
         self.wait_for("redolake doctor finds the shop in order", lambda: nothing_in_the_way(pipeline), 60)
         self.say("redolake doctor: nothing stands in the way")
         return workload
 
     def airflow(self) -> AirflowApi:
-        api = AirflowApi(self.scene.address, LOGIN, LOGIN)
+        api = AirflowApi(self.services.address, LOGIN, LOGIN)
         names = {f"{PIPELINE}_{part}" for part in ("snapshot", "capture", "apply", "backfill")}
 
         def ready() -> bool:
@@ -89,7 +93,7 @@ class Story:
                 return False
 
         self.wait_for("Airflow is up and has the DAGs", ready, SLOWEST_SECONDS)
-        self.say(f"Airflow is up: {self.scene.address} (login {LOGIN}, password {LOGIN})")
+        self.say(f"Airflow is up: {self.services.address} (login {LOGIN}, password {LOGIN})")
         return api
 
     def snapshot(self, api: AirflowApi) -> None:
@@ -113,7 +117,7 @@ class Story:
 
     def end(self, workload: Child) -> dict[str, Any]:
         """Stop the workload and read its summary, the last line of its output."""
-        text = self.crew.finish(workload)
+        text = self.processes.finish(workload)
         try:
             summary = dict(json.loads(text.strip().splitlines()[-1]))
         except (ValueError, IndexError) as error:
@@ -144,10 +148,10 @@ class Story:
 
     def compare(self) -> list[dict[str, Any]]:
         self.say("comparing every cell of every table with the source")
-        command, env = self.scene.verify(), self.scene.child_environment()
-        child = self.crew.start("verify", command, env, self.scene.folder, ends=True)
+        command, env = self.services.verify(), self.services.child_environment()
+        child = self.processes.start("verify", command, env, self.services.folder, ends=True)
         self.ended(child, "all tables are compared", SLOWEST_SECONDS)
-        found: list[dict[str, Any]] = json.loads(self.scene.compared.read_text())["tables"]
+        found: list[dict[str, Any]] = json.loads(self.services.compared.read_text())["tables"]
         return found
 
     # --- telling and waiting ---
@@ -167,9 +171,9 @@ class Story:
         deadline = time.monotonic() + seconds
         with self.console.status(f"waiting: {what}"):
             while not condition():
-                self.crew.check()
+                self.processes.check()
                 if time.monotonic() > deadline:
-                    raise Terminal(f"not within {seconds:.0f} s: {what}", cure=f"read the logs in {self.crew.logs}")
+                    raise Terminal(f"not within {seconds:.0f} s: {what}", cure=f"read the logs in {self.processes.logs}")
                 time.sleep(pause)
 
     def ended(self, child: Child, what: str, seconds: float) -> None:
@@ -186,7 +190,7 @@ class Story:
                 why = api.why(*failed)
             except AirflowUnavailable:  # a busy machine; the deadline counts
                 return False
-            raise Terminal(f"a DAG run failed:\n{why}", cure=f"look at {self.scene.address}")
+            raise Terminal(f"a DAG run failed:\n{why}", cure=f"look at {self.services.address}")
 
         self.wait_for(what, unless_failed, seconds, pause=2 * POLL_SECONDS)
 

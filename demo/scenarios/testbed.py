@@ -36,7 +36,7 @@ QUICK_SPARK = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReportedError:
     """An error that the pipeline stopped with, as an operator reads it."""
 
     code: str
@@ -45,14 +45,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class Outcome:
     """How a scenario ended: what stopped on the way, and the comparison after the cure."""
 
-    told: tuple[Told, ...]
+    errors: tuple[ReportedError, ...]
     tables: tuple[Mapping[str, Any], ...]
 
     @property
-    def is_right(self) -> bool:
+    def tables_equal(self) -> bool:
         """Proven only when there were rows to compare."""
         return bool(self.tables) and all(
             t["source_rows"] and not t["differing_cells"] and t["source_rows"] == t["delta_rows"] for t in self.tables
@@ -60,18 +60,18 @@ class Ending:
 
 
 @dataclass(slots=True)
-class Stage:
+class Testbed:
     oracle: StandIn
     folder: Path
     pipeline: Pipeline
     spark: Any  # None: a session is made when the first batch needs it
     say: Callable[[str], None]
-    told: list[Told] = field(default_factory=list)
+    errors: list[ReportedError] = field(default_factory=list)
     _seed: int = 0
 
     # --- what happens at the source ---
 
-    def work(self, transactions: int = 40) -> None:
+    def change_rows(self, transactions: int = 40) -> None:
         """Changes from sessions on every open instance, and the logs switched, so that they are sealed."""
         self._seed += 1
         threads = self.oracle.database.state.threads.values()
@@ -91,13 +91,13 @@ class Stage:
         )
 
     @contextmanager
-    def writers_that_wait(self) -> Iterator[None]:
+    def blocked_writers(self) -> Iterator[None]:
         """Work that goes on until no online log is free: its sessions wait, and others are refused, until the block ends."""
         pause, done = threading.Event(), threading.Event()
 
         def write() -> None:
             while not done.is_set():
-                self.work(400)
+                self.change_rows(400)
 
         writer = threading.Thread(target=write)
         writer.start()
@@ -111,19 +111,19 @@ class Stage:
             yield
         finally:
             done.set()
-            self.pull("free-archiver")
+            self.inject("free-archiver")
             writer.join()
 
     def switch_logs(self) -> None:
         with self.oracle.connect("SYS") as connection, connection.cursor() as cursor:
             cursor.execute("ALTER SYSTEM ARCHIVE LOG CURRENT")
 
-    def pull(self, lever: str, seconds: float | None = None, **options: Any) -> Any:
+    def inject(self, fault: str, seconds: float | None = None, **options: Any) -> Any:
         chosen = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.items())
-        self.say(f"the source: {lever}" + (f" ({chosen})" if chosen else "") + (f" for {seconds:g} s" if seconds else ""))
-        return self.oracle.misbehave.pull(lever, options, seconds)
+        self.say(f"the source: {fault}" + (f" ({chosen})" if chosen else "") + (f" for {seconds:g} s" if seconds else ""))
+        return self.oracle.faults.inject(fault, options, seconds)
 
-    def archived(self, thread: int) -> int:
+    def last_archived(self, thread: int) -> int:
         """The last archived sequence of the thread."""
         return max(log.sequence for log in self.oracle.database.state.archived if log.thread == thread)
 
@@ -134,73 +134,73 @@ class Stage:
         user = self.oracle.capture_user
         return ConnectParams(user, self.oracle.passwords[user], self.oracle.root_dsn)
 
-    def begin(self) -> None:
+    def start_pipeline(self) -> None:
         """First contents, and a first stretch captured and applied."""
         steps.snapshot(self.pipeline, source=self.source, spark=self.spark, report=self._told)
-        self.work()
-        self.go_on()
+        self.change_rows()
+        self.catch_up()
 
-    def go_on(self) -> str:
+    def catch_up(self) -> str:
         """Capture and apply all that is sealed; the reason why it went no further."""
         found = steps.run(self.pipeline, until_caught_up=True, source=self.source, spark=self.spark, report=self._told)
         return str(found["reason"])
 
-    def stops(self) -> Told:
+    def expect_error(self) -> ReportedError:
         """Go on, and be stopped by a typed error that a person must deal with."""
         try:
-            reason = self.go_on()
+            reason = self.catch_up()
         except Terminal as error:
-            return self.remember(error)
+            return self.record_error(error)
         raise Terminal(f"the scenario expected the pipeline to stop, and it said: {reason}", cure=FAULT)
 
-    def stops_lost(self) -> Told:
+    def expect_redo_loss(self) -> ReportedError:
         """As `stops`, and look at the ways on, as `redolake recover` shows them."""
-        told = self.stops()
+        error = self.expect_error()
         for line in steps.recovery_text(steps.recover(self.pipeline, self.source)).splitlines():
             self.say(f"  recover: {line}" if line else "")
-        return told
+        return error
 
-    def restored(self) -> None:
+    def recover_restored(self) -> None:
         """Look again after logs were put back, and go on."""
         found = steps.look_again(self.pipeline, self.source)
         if found["lost"]:
             raise Terminal(f"the position cannot go on: {found['error']['what']}", cure=FAULT)
         self.say("redolake recover --restored: nothing is lost any more")
-        self.go_on()
+        self.catch_up()
 
-    def read_anew(self) -> None:
+    def recover_with_snapshot(self) -> None:
         """What a person chooses where the redo is gone for good."""
         self.say("redolake recover --snapshot")
         steps.lead_over(self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._told)
 
-    def tries(self) -> Told:
+    def expect_transient_error(self) -> ReportedError:
         """Go on, and give up for now after the configured attempts: Airflow would try again at the next run."""
         try:
-            reason = self.go_on()
+            reason = self.catch_up()
         except Transient as error:
-            return self.remember(error)
+            return self.record_error(error)
         raise Terminal(f"the scenario expected the source to refuse, and redolake said: {reason}", cure=FAULT)
 
-    def remember(self, error: RedolakeError) -> Told:
-        told = Told(error.code, dict(error.where), str(error))
-        self.told.append(told)
-        self.say(f"redolake stops with {told.text}")
-        return told
+    def record_error(self, error: RedolakeError) -> ReportedError:
+        reported = ReportedError(error.code, dict(error.where), str(error))
+        self.errors.append(reported)
+        self.say(f"redolake stops with {reported.text}")
+        return reported
 
-    def landed(self) -> int:
+    def landed_scn(self) -> int:
         """The SCN up to which redo is landed."""
         return int(steps.status(self.pipeline)["landed_to"] or 0)
 
-    def compare(self) -> Ending:
+    def compare(self) -> Outcome:
         found = steps.verify(self.pipeline, None, source=self.source, spark=self.spark)
-        return Ending(tuple(self.told), tuple(found["tables"]))
+        return Outcome(tuple(self.errors), tuple(found["tables"]))
 
     def _told(self, line: str) -> None:
         self.say(f"  redolake: {line}")
 
 
 @contextmanager
-def stage(folder: Path, say: Callable[[str], None], spark: Any = None) -> Iterator[Stage]:
+def open_testbed(folder: Path, say: Callable[[str], None], spark: Any = None) -> Iterator[Testbed]:
     """Two redo threads, two archive destinations, small logs, and a pipeline that has begun nothing yet."""
     folder.mkdir(parents=True, exist_ok=True)
     destinations = (folder / "archive" / "one", folder / "archive" / "two")
@@ -210,7 +210,7 @@ def stage(folder: Path, say: Callable[[str], None], spark: Any = None) -> Iterat
     with start_standin(options) as oracle:
         with oracle.connect("SHOP") as connection:
             create_shop(connection)
-        yield Stage(oracle, folder, pipeline_of(folder), spark, say)
+        yield Testbed(oracle, folder, pipeline_of(folder), spark, say)
 
 
 def pipeline_of(folder: Path) -> Pipeline:
