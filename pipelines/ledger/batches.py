@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 
 from pipelines.errors import InvariantBroken
 from pipelines.ledger import tables as t
-from pipelines.ledger.door import Door, changed, insert_new
+from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import BatchEntry, Json, Lease, OpenTransaction
 from pipelines.ledger.states import BATCH, BatchState, check_moves
 from pipelines.scn import Scn, ScnRange
@@ -19,13 +18,12 @@ B = t.batches.c
 X = t.open_transactions.c
 
 
-class Batches(Door):
-    def prepare_batch(
-        self, pipeline: str, name: str, scns: ScnRange, spec_path: str, *, now: datetime, lease: Lease | None = None
-    ) -> BatchEntry:
+class Batches(LedgerBase):
+    def prepare_batch(self, name: str, scns: ScnRange, spec_path: str, *, lease: Lease | None = None) -> BatchEntry:
         """The batch of that name: new, or as it was left. Raises InvariantBroken where the name stands for another range."""
+        now = self._now()
         row = {
-            "pipeline": pipeline,
+            "pipeline": self._pipeline,
             "name": name,
             "start_scn": scns.start,
             "end_scn": scns.end,
@@ -36,60 +34,62 @@ class Batches(Door):
         }
         with self._write(lease) as connection:
             insert_new(connection, t.batches, row)
-            entry = _entry(connection.execute(select(t.batches).where(_named(pipeline, name))).one())
+            entry = _entry(connection.execute(select(t.batches).where(_named(self._pipeline, name))).one())
         if entry.scns != scns:
             raise InvariantBroken(
-                f"batch {name} stands for {entry.scns}, not for {scns}", cure="give each range its own name", pipeline=pipeline
+                f"batch {name} stands for {entry.scns}, not for {scns}",
+                cure="give each range its own name",
+                pipeline=self._pipeline,
             )
         return entry
 
     def move_batch(
         self,
-        pipeline: str,
         name: str,
         from_states: Iterable[BatchState],
         to_state: BatchState,
         *,
-        now: datetime,
         lease: Lease | None = None,
         result: Json | None = None,
     ) -> bool:
         """False where the batch is in none of `from_states` any more."""
         states = check_moves(BATCH, from_states, to_state)
-        values = {"state": to_state, "changed_at": now, "result": None if result is None else dict(result)}
+        values = {"state": to_state, "changed_at": self._now(), "result": None if result is None else dict(result)}
         with self._write(lease) as connection:
-            found = and_(_named(pipeline, name), B.state.in_(states))
+            found = and_(_named(self._pipeline, name), B.state.in_(states))
             return changed(connection, update(t.batches).where(found).values(values))
 
-    def applied_as(self, pipeline: str, name: str, scns: ScnRange, spec_path: str, result: Json, now: datetime) -> bool:
-        """Write down what a batch's manifest proves; whether that was news."""
-        self.prepare_batch(pipeline, name, scns, spec_path, now=now)
-        return self.move_batch(pipeline, name, ("prepared", "failed"), "applied", now=now, result=result)
+    def record_applied(self, name: str, scns: ScnRange, spec_path: str, result: Json) -> bool:
+        """Record what a batch's manifest proves. Return whether the ledger did not have it yet."""
+        self.prepare_batch(name, scns, spec_path)
+        return self.move_batch(name, ("prepared", "failed"), "applied", result=result)
 
-    def batch(self, pipeline: str, name: str) -> BatchEntry | None:
+    def batch(self, name: str) -> BatchEntry | None:
         with self._read() as connection:
-            row = connection.execute(select(t.batches).where(_named(pipeline, name))).first()
+            row = connection.execute(select(t.batches).where(_named(self._pipeline, name))).first()
         return None if row is None else _entry(row)
 
-    def batches(self, pipeline: str, state: BatchState | None = None, limit: int | None = None) -> list[BatchEntry]:
+    def batches(self, state: BatchState | None = None, limit: int | None = None) -> list[BatchEntry]:
         """Newest first."""
-        query = select(t.batches).where(B.pipeline == pipeline).order_by(B.end_scn.desc(), B.created_at.desc()).limit(limit)
+        query = (
+            select(t.batches).where(B.pipeline == self._pipeline).order_by(B.end_scn.desc(), B.created_at.desc()).limit(limit)
+        )
         if state is not None:
             query = query.where(B.state == state)
         with self._read() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
-    def applied_names(self, pipeline: str) -> set[str]:
+    def applied_names(self) -> set[str]:
         with self._read() as connection:
-            return set(connection.execute(select(B.name).where(B.pipeline == pipeline, B.state == "applied")).scalars())
+            return set(connection.execute(select(B.name).where(B.pipeline == self._pipeline, B.state == "applied")).scalars())
 
     def replace_open_transactions(
-        self, pipeline: str, batch: str, transactions: Iterable[OpenTransaction], lease: Lease | None = None
+        self, batch: str, transactions: Iterable[OpenTransaction], lease: Lease | None = None
     ) -> None:
         """Those open at the end of `batch`, in place of those of the batch before."""
         rows = [
             {
-                "pipeline": pipeline,
+                "pipeline": self._pipeline,
                 "batch": batch,
                 "con_id": x.con_id,
                 "xid": x.xid,
@@ -102,13 +102,13 @@ class Batches(Door):
             for x in transactions
         ]
         with self._write(lease) as connection:
-            connection.execute(delete(t.open_transactions).where(X.pipeline == pipeline))
+            connection.execute(delete(t.open_transactions).where(X.pipeline == self._pipeline))
             if rows:
                 connection.execute(insert(t.open_transactions), rows)
 
-    def open_transactions(self, pipeline: str) -> list[OpenTransaction]:
+    def open_transactions(self) -> list[OpenTransaction]:
         """Oldest first: the first one says what landing and carry-over must keep."""
-        query = select(t.open_transactions).where(X.pipeline == pipeline).order_by(X.start_scn, X.con_id, X.xid)
+        query = select(t.open_transactions).where(X.pipeline == self._pipeline).order_by(X.start_scn, X.con_id, X.xid)
         with self._read() as connection:
             rows = connection.execute(query).all()
         return [OpenTransaction(r.con_id, r.xid, r.thread, r.start_scn, r.row_count, r.bytes, r.username) for r in rows]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, or_, select, update
 
 from pipelines.ledger import tables as t
-from pipelines.ledger.door import Door, changed, insert_new
+from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import Json, Lease, TableEntry
 from pipelines.ledger.states import TABLE, TableState, check_moves
 from pipelines.scn import Scn
@@ -18,20 +17,20 @@ from pipelines.table import TableId
 T = t.tables.c
 
 
-class CapturedTables(Door):
-    def add_table(self, pipeline: str, table: TableId, captured_from: Scn, now: datetime) -> bool:
+class CapturedTables(LedgerBase):
+    def add_table(self, table: TableId, captured_from: Scn) -> bool:
         """False where the table is known already; it stays as it is."""
-        row = {**key_of(pipeline, table), "state": "new", "captured_from_scn": captured_from, "changed_at": now}
+        row = {**key_of(self._pipeline, table), "state": "new", "captured_from_scn": captured_from, "changed_at": self._now()}
         with self._write() as connection:
             return insert_new(connection, t.tables, row)
 
-    def table(self, pipeline: str, table: TableId) -> TableEntry | None:
+    def table(self, table: TableId) -> TableEntry | None:
         with self._read() as connection:
-            row = connection.execute(select(t.tables).where(_is(pipeline, table))).first()
+            row = connection.execute(select(t.tables).where(_is(self._pipeline, table))).first()
         return None if row is None else _entry(row)
 
-    def tables(self, pipeline: str, state: TableState | None = None) -> list[TableEntry]:
-        query = select(t.tables).where(T.pipeline == pipeline).order_by(T.owner, T.table_name)
+    def tables(self, state: TableState | None = None) -> list[TableEntry]:
+        query = select(t.tables).where(T.pipeline == self._pipeline).order_by(T.owner, T.table_name)
         if state is not None:
             query = query.where(T.state == state)
         with self._read() as connection:
@@ -39,12 +38,10 @@ class CapturedTables(Door):
 
     def move_table(
         self,
-        pipeline: str,
         table: TableId,
         from_states: Iterable[TableState],
         to_state: TableState,
         *,
-        now: datetime,
         lease: Lease | None = None,
         snapshot_scn: Scn | None = None,
     ) -> bool:
@@ -52,46 +49,41 @@ class CapturedTables(Door):
         states = check_moves(TABLE, from_states, to_state)
         if to_state == "held":
             raise ValueError("a table is held by `hold`, with the error that holds it")
-        values: dict[str, Any] = {"state": to_state, "changed_at": now, "held_from": None, "held_at": None, "error": None}
+        values: dict[str, Any] = {
+            "state": to_state,
+            "changed_at": self._now(),
+            "held_from": None,
+            "held_at": None,
+            "error": None,
+        }
         if snapshot_scn is not None:
             values["snapshot_scn"] = snapshot_scn
         with self._write(lease) as connection:
-            return changed(connection, update(t.tables).where(_is(pipeline, table), T.state.in_(states)).values(values))
+            return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state.in_(states)).values(values))
 
-    def hold(self, pipeline: str, table: TableId, error: Json, now: datetime) -> bool:
+    def hold(self, table: TableId, error: Json) -> bool:
         """Stop a table; the others go on. False where it is held already: the first error stays, it is the cause."""
+        now = self._now()
         values = {"state": "held", "held_from": T.state, "held_at": now, "error": dict(error), "changed_at": now}
         with self._write() as connection:
-            return changed(connection, update(t.tables).where(_is(pipeline, table), T.state != "held").values(values))
+            return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state != "held").values(values))
 
-    def release(self, pipeline: str, table: TableId, now: datetime) -> bool:
+    def release(self, table: TableId) -> bool:
         """Let a held table go on from the state in which it was stopped. False where it is not held."""
-        values = {"state": T.held_from, "held_from": None, "held_at": None, "error": None, "changed_at": now}
+        values = {"state": T.held_from, "held_from": None, "held_at": None, "error": None, "changed_at": self._now()}
         with self._write() as connection:
-            return changed(connection, update(t.tables).where(_is(pipeline, table), T.state == "held").values(values))
+            return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))
 
-    def complete_to(
-        self, pipeline: str, table: TableId, from_: Scn | None, to: Scn, *, now: datetime, lease: Lease | None = None
-    ) -> bool:
-        """Advance the applied SCN from what the caller saw. False where somebody else has moved it."""
-        if from_ is not None and to < from_:
-            raise ValueError(f"{table} cannot become less complete: {from_} to {to}")
-        with self._write(lease) as connection:
-            found = and_(_is(pipeline, table), T.complete_to_scn.is_not_distinct_from(from_))
-            return changed(connection, update(t.tables).where(found).values(complete_to_scn=to, changed_at=now))
-
-    def complete_as(
-        self, pipeline: str, table: TableId, scn: Scn | None, now: datetime, resetlogs_id: int | None = None
-    ) -> bool:
-        """Write down what the Delta log says of a known table; whether that was news. Without `resetlogs_id` the incarnation
-        stays what it was."""
-        values: dict[str, Any] = {"complete_to_scn": scn, "changed_at": now}
+    def record_complete_to(self, table: TableId, scn: Scn | None, resetlogs_id: int | None = None) -> bool:
+        """Record the SCN up to which the Delta log proves a table complete. Return whether the ledger had another one. Without
+        `resetlogs_id` the incarnation stays as it was."""
+        values: dict[str, Any] = {"complete_to_scn": scn, "changed_at": self._now()}
         news = T.complete_to_scn.is_distinct_from(scn)
         if resetlogs_id is not None:
             values["resetlogs_id"] = resetlogs_id
             news = or_(news, T.resetlogs_id.is_distinct_from(resetlogs_id))
         with self._write() as connection:
-            return changed(connection, update(t.tables).where(and_(_is(pipeline, table), news)).values(values))
+            return changed(connection, update(t.tables).where(and_(_is(self._pipeline, table), news)).values(values))
 
 
 def key_of(pipeline: str, table: TableId) -> dict[str, str]:

@@ -7,22 +7,23 @@ from datetime import datetime
 from sqlalchemy import insert, select
 
 from pipelines.ledger import tables as t
-from pipelines.ledger.door import Door
+from pipelines.ledger.base import LedgerBase
 from pipelines.ledger.entries import Decision, Json
 
 D = t.decisions.c
 
 
-class Decisions(Door):
-    def record_decision(self, pipeline: str, kind: str, body: Json, who: str, at: datetime) -> Decision:
-        row = {"pipeline": pipeline, "kind": kind, "body": dict(body), "who": who, "at": at}
+class Decisions(LedgerBase):
+    def record_decision(self, kind: str, body: Json, who: str, at: datetime | None = None) -> Decision:
+        at = at or self._now()
+        row = {"pipeline": self._pipeline, "kind": kind, "body": dict(body), "who": who, "at": at}
         with self._write() as connection:
             number = connection.execute(insert(t.decisions).values(row).returning(D.number)).scalar_one()
         return Decision(number, kind, dict(body), who, at)
 
-    def decisions(self, pipeline: str, kind: str | None = None) -> list[Decision]:
+    def decisions(self, kind: str | None = None) -> list[Decision]:
         """In the order in which they were recorded."""
-        query = select(t.decisions).where(D.pipeline == pipeline).order_by(D.number)
+        query = select(t.decisions).where(D.pipeline == self._pipeline).order_by(D.number)
         if kind is not None:
             query = query.where(D.kind == kind)
         with self._read() as connection:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import select, update
 
 from pipelines.errors import LeaseHeld
 from pipelines.ledger import tables as t
-from pipelines.ledger.door import Door, check_lease, insert_new
+from pipelines.ledger.base import LedgerBase, insert_new
 from pipelines.ledger.entries import Lease
 
 
-class Leases(Door):
-    def lease(
-        self, name: str, owner: str, seconds: float, now: datetime, is_gone: Callable[[str], bool] = lambda _: False
-    ) -> Lease:
+class Leases(LedgerBase):
+    def lease(self, name: str, owner: str, seconds: float, is_gone: Callable[[str], bool] = lambda _: False) -> Lease:
         """Raises LeaseHeld while another owner has it, unless `is_gone` knows that owner to be dead. The same owner gets it
         again, with a new token: its earlier self may have been killed only in appearance. Tokens follow the clock: a ledger
         that was lost, or is an older copy, gives none a second time."""
+        now = self._now()
         expires_at = now + timedelta(seconds=seconds)
         with self._write() as connection:
             insert_new(connection, t.leases, {"name": name, "token": 0})
@@ -36,9 +35,9 @@ class Leases(Door):
             )
             return lease
 
-    def renew(self, lease: Lease, seconds: float, now: datetime) -> Lease:
+    def renew(self, lease: Lease, seconds: float) -> Lease:
         """Raises LeaseHeld when somebody took over. One that ran out unnoticed by others goes on."""
-        expires_at = now + timedelta(seconds=seconds)
+        expires_at = self._now() + timedelta(seconds=seconds)
         with self._write(lease) as connection:
             connection.execute(
                 update(t.leases).where(t.leases.c.name == lease.name).values(owner=lease.owner, expires_at=expires_at)
@@ -50,8 +49,3 @@ class Leases(Door):
         own = (t.leases.c.name == lease.name) & (t.leases.c.token == lease.token)
         with self._write() as connection:
             return connection.execute(update(t.leases).where(own).values(owner=None, expires_at=None)).rowcount > 0
-
-    def check(self, lease: Lease) -> None:
-        """Raises LeaseHeld when somebody took over: ask before a write outside the ledger."""
-        with self._read() as connection:
-            check_lease(connection, lease)

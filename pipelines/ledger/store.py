@@ -1,14 +1,15 @@
-"""Opens the ledger: one relational store, SQLite or PostgreSQL, made or brought up to this version's format."""
+"""Opens the ledger in SQLite or PostgreSQL, and creates its tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 from sqlite3 import OperationalError
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text, update
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import NullPool
@@ -16,10 +17,10 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_r
 
 from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
 from pipelines.ledger import tables as t
+from pipelines.ledger.base import WRITING, database_errors
 from pipelines.ledger.batches import Batches
 from pipelines.ledger.captured import CapturedTables
 from pipelines.ledger.decisions import Decisions
-from pipelines.ledger.door import WRITING, told
 from pipelines.ledger.leases import Leases
 from pipelines.ledger.losses import Losses
 from pipelines.ledger.positions import Positions
@@ -30,30 +31,23 @@ BUSY_SECONDS = 30.0
 CREATION_LOCK = 0x7265646F  # any fixed number: pg_advisory_xact_lock, so that two first runs do not create at once
 
 
-def _add_losses_and_incarnations(connection: Connection) -> None:
-    t.metadata.create_all(connection)
-    connection.execute(text("ALTER TABLE redolake_tables ADD COLUMN resetlogs_id BIGINT"))
-    told = "(SELECT p.resetlogs_id FROM redolake_pipelines p WHERE p.pipeline = redolake_tables.pipeline)"
-    connection.execute(text(f"UPDATE redolake_tables SET resetlogs_id = {told} WHERE complete_to_scn IS NOT NULL"))
-
-
-# From a format to the next: what to run when an older ledger is opened.
-UPGRADES: Mapping[int, Callable[[Connection], None]] = {1: _add_losses_and_incarnations}
+def utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases, Decisions, Losses):
-    """Plans and serves status. What landed and what was applied is told by what lies beside the data: see `landed_as`."""
+    """Serves plans and status. Manifests beside the data prove what has landed and what is applied: see `record_landed`."""
 
     def close(self) -> None:
         self._engine.dispose()
 
 
-def open_ledger(url: str) -> Ledger:
-    """Raises ConfigurationError for a URL that cannot be used, LedgerUnavailable, and FormatTooNew."""
+def open_ledger(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) -> Ledger:
+    """Open a pipeline's ledger. Raises ConfigurationError for an unusable URL, LedgerUnavailable, and FormatTooNew."""
     engine = _engine(_checked(url))
-    with told(engine):
+    with database_errors(engine):
         _prepare(engine)
-    return Ledger(engine)
+    return Ledger(engine, pipeline, now)
 
 
 def _checked(text_: str) -> URL:
@@ -66,7 +60,7 @@ def _checked(text_: str) -> URL:
     if url.get_backend_name() not in ("sqlite", "postgresql"):
         raise _unusable(f"names {url.get_backend_name()}, which is not supported")
     if url.get_backend_name() == "sqlite" and url.database in (None, "", ":memory:"):
-        raise _unusable("names no file, so nothing would be remembered")
+        raise _unusable("names no file, so nothing would be kept")
     return url
 
 
@@ -83,8 +77,8 @@ def _engine(url: URL) -> Engine:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            why = f"{folder} cannot be made: {error.strerror}"
-            raise LedgerUnavailable(why, cure="see to its rights", ledger=url.database) from error
+            why = f"the folder {folder} cannot be created: {error.strerror}"
+            raise LedgerUnavailable(why, cure="give this user the right to write there", ledger=url.database) from error
     try:
         engine = create_engine(url, poolclass=NullPool, connect_args=arguments)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
@@ -130,10 +124,6 @@ def _prepare(engine: Engine) -> None:
                 cure="use a newer Redolake",
                 ledger=engine.url.render_as_string(hide_password=True),
             )
-        elif found < t.FORMAT:
-            for version in range(found, t.FORMAT):
-                UPGRADES[version](connection)
-            connection.execute(update(t.format_version).values(version=t.FORMAT))
 
 
 def _format(connection: Connection) -> int | None:

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import TypeDecorator
 
-FORMAT = 2  # raise it with every change of a table, and add the change to store.UPGRADES
+FORMAT = 1  # raise it with every change of a table
 
 
 class UtcDateTime(TypeDecorator[datetime]):

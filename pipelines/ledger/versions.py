@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Literal
 
 from sqlalchemy import and_, delete, select
 
 from pipelines.errors import SchemaConflict
 from pipelines.ledger import tables as t
+from pipelines.ledger.base import LedgerBase, insert_new
 from pipelines.ledger.captured import key_of
-from pipelines.ledger.door import Door, insert_new
 from pipelines.ledger.entries import Json, Lease, VersionEntry
 from pipelines.scn import Scn
 from pipelines.table import TableId
@@ -19,22 +18,20 @@ from pipelines.table import TableId
 V = t.table_versions.c
 
 
-class TableVersions(Door):
+class TableVersions(LedgerBase):
     def record_version(
         self,
-        pipeline: str,
         table: TableId,
         from_scn: Scn,
         body: Json,
         source: Literal["baseline", "ddl"],
         *,
-        now: datetime,
         ddl: str | None = None,
         lease: Lease | None = None,
     ) -> bool:
         """False where the same version is there already. Raises SchemaConflict where another one has that SCN."""
-        key = {**key_of(pipeline, table), "from_scn": from_scn}
-        row = {**key, "source": source, "body": dict(body), "ddl": ddl, "recorded_at": now}
+        key = {**key_of(self._pipeline, table), "from_scn": from_scn}
+        row = {**key, "source": source, "body": dict(body), "ddl": ddl, "recorded_at": self._now()}
         with self._write(lease) as connection:
             if insert_new(connection, t.table_versions, row):
                 return True
@@ -49,15 +46,17 @@ class TableVersions(Door):
                 )
             return False
 
-    def versions(self, pipeline: str, table: TableId) -> list[VersionEntry]:
+    def versions(self, table: TableId) -> list[VersionEntry]:
         """In the order of their SCNs."""
-        query = select(t.table_versions).where(and_(*(V[name] == value for name, value in key_of(pipeline, table).items())))
+        query = select(t.table_versions).where(
+            and_(*(V[name] == value for name, value in key_of(self._pipeline, table).items()))
+        )
         with self._read() as connection:
             rows = connection.execute(query.order_by(V.from_scn)).all()
         return [VersionEntry(table, Scn(row.from_scn), row.source, row.body, row.ddl) for row in rows]
 
-    def forget_versions_above(self, pipeline: str, table: TableId, scn: Scn, lease: Lease | None = None) -> int:
+    def forget_versions_above(self, table: TableId, scn: Scn, lease: Lease | None = None) -> int:
         """Take back versions above `scn`, for a table that starts anew there; how many there were."""
-        found = and_(*(V[name] == value for name, value in key_of(pipeline, table).items()), V.from_scn > scn)
+        found = and_(*(V[name] == value for name, value in key_of(self._pipeline, table).items()), V.from_scn > scn)
         with self._write(lease) as connection:
             return connection.execute(delete(t.table_versions).where(found)).rowcount

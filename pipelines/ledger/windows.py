@@ -1,62 +1,59 @@
-"""Windows from their plan to their application. Landed is what a manifest says: `landed_as` corrects the ledger from it."""
+"""Windows from their plan to their application. Landed is what a manifest says: `record_landed` corrects the ledger from it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, insert, select, update
 
 from pipelines.errors import LandingConflict
 from pipelines.ledger import tables as t
-from pipelines.ledger.door import Door, changed
+from pipelines.ledger.base import LedgerBase, changed
 from pipelines.ledger.entries import Json, Lease, WindowEntry
-from pipelines.ledger.states import LANDED, UNLANDED, WINDOW, WindowState, check_moves
+from pipelines.ledger.states import LANDED, WINDOW, WindowState, check_moves
 from pipelines.manifest import Manifest
 from pipelines.scn import Scn, ScnRange
 
 W = t.windows.c
 
 
-class Windows(Door):
-    def plan_window(
-        self, pipeline: str, name: str, resetlogs_id: int, scns: ScnRange, plan: Json, lease: Lease, now: datetime
-    ) -> WindowEntry:
+class Windows(LedgerBase):
+    def plan_window(self, name: str, resetlogs_id: int, scns: ScnRange, plan: Json, lease: Lease) -> WindowEntry:
         """The window that now has this place in the chain: the one planned here, which replaces a plan that never landed, or,
         unchanged, the one that has landed with this start. Raises LeaseHeld for a writer that was overtaken."""
+        now = self._now()
         with self._write(lease) as connection:
-            place = _place(pipeline, resetlogs_id, scns.start)
+            place = _place(self._pipeline, resetlogs_id, scns.start)
             taken = connection.execute(select(t.windows).where(place)).first()
             if taken is not None and taken.state in LANDED:
                 return _entry(taken)
             connection.execute(update(t.windows).where(place).values(state="abandoned", changed_at=now))
             entry = WindowEntry(name, resetlogs_id, scns, "planned", dict(plan), lease.token, now, now)
-            _put(connection, pipeline, entry)
+            _put(connection, self._pipeline, entry)
             return entry
 
-    def move(
+    def move_window(
         self,
-        pipeline: str,
         name: str,
         from_states: Iterable[WindowState],
         to_state: WindowState,
         *,
-        now: datetime,
         lease: Lease | None = None,
         error: Json | None = None,
     ) -> bool:
         """False where the window is in none of `from_states` any more. ValueError for a move states.WINDOW does not have."""
         states = check_moves(WINDOW, from_states, to_state)
-        found = and_(_named(pipeline, name), W.state.in_(states))
+        found = and_(_named(self._pipeline, name), W.state.in_(states))
         with self._write(lease) as connection:
-            values = {"state": to_state, "changed_at": now, "error": error}
+            values = {"state": to_state, "changed_at": self._now(), "error": error}
             return changed(connection, update(t.windows).where(found).values(values))
 
-    def landed_as(self, pipeline: str, manifest: Manifest, now: datetime) -> bool:
+    def record_landed(self, manifest: Manifest) -> bool:
         """Write down what a manifest proves; whether that was news. Raises LandingConflict where another window, of another
         end, has landed with the same start."""
-        place = _place(pipeline, manifest.resetlogs_id, manifest.scns.start)
+        now = self._now()
+        place = _place(self._pipeline, manifest.resetlogs_id, manifest.scns.start)
         with self._write() as connection:
             row = connection.execute(select(t.windows).where(place).with_for_update()).first()
             if row is not None and row.state in LANDED:
@@ -64,27 +61,27 @@ class Windows(Door):
                     raise LandingConflict(
                         f"two landed windows begin at SCN {manifest.start}: {row.name} and {manifest.name}",
                         cure="keep the one the next window begins at the end of, and move the other's folder away",
-                        pipeline=pipeline,
+                        pipeline=self._pipeline,
                     )
                 return False
             connection.execute(update(t.windows).where(place).values(state="abandoned", changed_at=now))
-            before = connection.execute(select(t.windows).where(_named(pipeline, manifest.name))).first()
+            before = connection.execute(select(t.windows).where(_named(self._pipeline, manifest.name))).first()
             plan, token = ({}, 0) if before is None else (before.plan, before.token)
             planned_at = now if before is None else before.planned_at
             entry = WindowEntry(manifest.name, manifest.resetlogs_id, manifest.scns, "landed", plan, token, planned_at, now)
-            _put(connection, pipeline, entry)
+            _put(connection, self._pipeline, entry)
             return True
 
-    def window(self, pipeline: str, name: str) -> WindowEntry | None:
+    def window(self, name: str) -> WindowEntry | None:
         with self._read() as connection:
-            row = connection.execute(select(t.windows).where(_named(pipeline, name))).first()
+            row = connection.execute(select(t.windows).where(_named(self._pipeline, name))).first()
         return None if row is None else _entry(row)
 
-    def windows(self, pipeline: str, state: WindowState | None = None, limit: int | None = None) -> list[WindowEntry]:
+    def windows(self, state: WindowState | None = None, limit: int | None = None) -> list[WindowEntry]:
         """Newest first, as status shows them."""
         query = (
             select(t.windows)
-            .where(W.pipeline == pipeline)
+            .where(W.pipeline == self._pipeline)
             .order_by(W.resetlogs_id.desc(), W.start_scn.desc(), W.changed_at.desc())
             .limit(limit)
         )
@@ -93,23 +90,11 @@ class Windows(Door):
         with self._read() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
-    def landed_names(self, pipeline: str) -> set[str]:
+    def landed_names(self) -> set[str]:
         """Of all windows that have landed, applied ones too."""
         with self._read() as connection:
-            found = select(W.name).where(W.pipeline == pipeline, W.state.in_(LANDED))
+            found = select(W.name).where(W.pipeline == self._pipeline, W.state.in_(LANDED))
             return set(connection.execute(found).scalars())
-
-    def landed_since(self, pipeline: str, scn: int, limit: int | None = None) -> list[WindowEntry]:
-        """Landed windows, applied ones too, with anything at or above `scn`, in the order of the chain."""
-        query = select(t.windows).where(W.pipeline == pipeline, W.state.in_(LANDED), W.end_scn > scn)
-        with self._read() as connection:
-            return [_entry(row) for row in connection.execute(query.order_by(W.resetlogs_id, W.start_scn).limit(limit))]
-
-    def unlanded(self, pipeline: str) -> list[WindowEntry]:
-        """Planned or mined: what a writer that died left behind."""
-        query = select(t.windows).where(W.pipeline == pipeline, W.state.in_(UNLANDED)).order_by(W.start_scn)
-        with self._read() as connection:
-            return [_entry(row) for row in connection.execute(query)]
 
 
 def _named(pipeline: str, name: str) -> ColumnElement[bool]:

@@ -28,7 +28,7 @@ from pipelines.steps.omitting import left_out
 from pipelines.steps.outcomes import BATCHES, attempt_of, batch_name, batch_result, end_of, superseded
 from pipelines.steps.transactions import in_force
 from pipelines.steps.versions import app_id, history, record_derived, table_task
-from pipelines.steps.workplace import HANDOVER, Workplace, now, owner, read_order, read_outcome, workplace
+from pipelines.steps.workplace import HANDOVER, Workplace, owner, read_order, read_outcome, workplace
 from pipelines.table import TableId
 
 
@@ -45,7 +45,7 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
         spec = replace(spec, lease=lease.token)
         name = spec.manifest.rsplit("/", 2)[-2]
         path = work.landing.write_text(f"{BATCHES}/{name}/spec-{attempt_of(spec.token)}.json", to_json(spec))
-        work.ledger.prepare_batch(work.name, name, spec.scns, path, now=now(), lease=lease)
+        work.ledger.prepare_batch(name, spec.scns, path, lease=lease)
         live = [str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start]
         return {"batch": path, "tables": live, "start": spec.start, "end": spec.end, "reason": f"{len(spec.windows)} window(s)"}
 
@@ -53,7 +53,7 @@ def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
 def next_batch(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
     """All landed windows behind the last batch, up to the next break or RESETLOGS."""
     ahead = of_one_stretch(work.landing.windows() if last is None else work.landing.windows(place_of(last)))
-    tables = [entry for entry in work.ledger.tables(work.name) if is_configured(work, entry.table)]
+    tables = [entry for entry in work.ledger.tables() if is_configured(work, entry.table)]
     return batch_of(work, ahead, last, tables, None) if ahead else None
 
 
@@ -79,7 +79,7 @@ def catch_up(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
     """For a table behind the chain: from the last batch whose end it has reached, with that batch's carry-over."""
     if last is None:
         return None
-    for entry in work.ledger.tables(work.name, "live"):
+    for entry in work.ledger.tables("live"):
         if not is_configured(work, entry.table) or entry.complete_to_scn is None or reaches(entry, last):
             continue
         before = last_batch(work, (entry.place[0], entry.complete_to_scn + 1))
@@ -275,7 +275,7 @@ def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         spec = read_order(work, batch)
         result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
         name = spec.manifest.rsplit("/", 2)[-2]
-        entry = work.ledger.batch(work.name, name)
+        entry = work.ledger.batch(name)
         if entry is None or entry.state != "applied":
             lease = renewed(work, spec)
             write_down(work, result, name, superseded(work))
@@ -318,16 +318,16 @@ def resume(pipeline: Pipeline, tables: Sequence[str]) -> dict[str, Any]:
         for text in tables:
             table = TableId.parse(text)
             check_contents(work, table)
-            if not work.ledger.release(work.name, table, now()):
+            if not work.ledger.release(table):
                 raise Terminal("the table is not held", cure="`redolake status` shows which are", table=table)
-            work.ledger.record_decision(work.name, "resume", {"table": str(table)}, owner(), now())
+            work.ledger.record_decision("resume", {"table": str(table)}, owner())
             resumed.append(str(table))
         return {"resumed": resumed}
 
 
 def check_contents(work: Workplace, table: TableId) -> None:
     """Raises RedoLost for a table that was to be read anew at a break, and was not yet."""
-    entry = work.ledger.table(work.name, table)
+    entry = work.ledger.table(table)
     for found in work.landing.breaks():
         if found.kind == "snapshot" and entry is not None and is_from_before(entry, found):
             raise not_read(found, table)

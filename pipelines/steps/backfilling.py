@@ -36,7 +36,7 @@ def backfill_prepare(
         correct_ledger(work)
         manifests = work.landing.windows()
         windows = covering(manifests, scns)
-        entries = {table: work.ledger.table(work.name, table) for table in chosen}
+        entries = {table: work.ledger.table(table) for table in chosen}
         refuse([f for table, entry in entries.items() for f in objections(work, table, entry, scns, manifests)])
         spec = folding(work, [e for e in entries.values() if e is not None], scns, manifests)
         refuse([objection for task in spec.tables for objection in stopped_in(task, scns)])

@@ -29,7 +29,7 @@ from pipelines.steps.plans import Plan
 from pipelines.steps.readings import write_reading
 from pipelines.steps.versions import object_ids, record_baselines
 from pipelines.steps.waiting import awaited_by
-from pipelines.steps.workplace import Report, Workplace, now, opened_source, silent, take_lease, workplace
+from pipelines.steps.workplace import Report, Workplace, opened_source, silent, take_lease, workplace
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs, plan_window
 
@@ -48,7 +48,7 @@ def plan(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, A
 def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> dict[str, Any]:
     with workplace(pipeline) as work:
         correct_ledger(work)
-        position = work.ledger.position(pipeline.name)
+        position = work.ledger.position()
         if position is None:
             return nothing(f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`")
         with opened_source(pipeline, source) as oracle:
@@ -77,14 +77,14 @@ def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) 
     require_all(ids, dictionary, work)
     read_at = min(table.scn_before for table in dictionary.values()) if dictionary else window.scns.end
     for table in ids:
-        work.ledger.add_table(work.name, table, window.scns.start, now())
-    record_baselines(work, {t: d for t, d in dictionary.items() if not work.ledger.versions(work.name, t)})
+        work.ledger.add_table(table, window.scns.start)
+    record_baselines(work, {t: d for t, d in dictionary.items() if not work.ledger.versions(t)})
     hold_unlogged(work, oracle, dictionary)
     write_reading(work, resetlogs_id, read_at, dictionary)
     made = Plan(window, ids, object_ids(work, dictionary), read_at)
     lease = take_lease(work, "capture", LEASE_SECONDS)
     try:
-        entry = work.ledger.plan_window(work.name, window.name, window.resetlogs_id, window.scns, made.to_json(), lease, now())
+        entry = work.ledger.plan_window(window.name, window.resetlogs_id, window.scns, made.to_json(), lease)
     finally:
         work.ledger.release_lease(lease)
     slices = [s.number for s in window.slices]
@@ -97,7 +97,7 @@ def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) 
 def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTable], work: Workplace) -> None:
     """A table that is gone does not stop the others, its DROP in the redo holds it; one that was never there stops the run."""
     for table in ids:
-        if table not in dictionary and not work.ledger.versions(work.name, table):
+        if table not in dictionary and not work.ledger.versions(table):
             raise Terminal(
                 "the table is not in the dictionary, or its rights are missing",
                 cure="run `redolake doctor`; mend its name in pipelines.yml, or grant SELECT on it",
@@ -114,10 +114,10 @@ def hold_unlogged(work: Workplace, oracle: Source, dictionary: Mapping[TableId, 
     if all(has_needed_logging(table, keys[name], DatabaseLogging()) for name, table in asked.items()):
         return  # each by itself, as most are: the database is asked for the others only
     wide = read_database_logging(oracle, work.pipeline.source.container)
-    live = {entry.table for entry in work.ledger.tables(work.name, "live")}
+    live = {entry.table for entry in work.ledger.tables("live")}
     for name, table in asked.items():
         if name in live and not has_needed_logging(table, keys[name], wide):
-            work.ledger.hold(work.name, name, not_logged(table, logging_cure(table, keys[name])).as_dict(), now())
+            work.ledger.hold(name, not_logged(table, logging_cure(table, keys[name])).as_dict())
 
 
 def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
@@ -132,7 +132,7 @@ def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
 
 
 def plan_of(work: Workplace, window: str) -> Plan:
-    entry = work.ledger.window(work.name, window)
+    entry = work.ledger.window(window)
     if entry is None or not entry.plan:
         raise Terminal("the ledger has no plan of this window", cure="clear the plan task, or begin a new run", window=window)
     return Plan.from_json(dict(entry.plan))
@@ -155,7 +155,7 @@ def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_nu
         try:
             record = mined(work, source, made, slice_number)
         except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # a person may choose to go on without it
-            position = None if isinstance(error, EdgeCut) else work.ledger.position(work.name)
+            position = None if isinstance(error, EdgeCut) else work.ledger.position()
             if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
                 keep_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise

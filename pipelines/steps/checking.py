@@ -34,7 +34,7 @@ def validate(pipeline: Pipeline) -> list[Finding]:
     for what, place in (("landing", pipeline.landing), ("lake", pipeline.lake)):
         findings += writable(f"{pipeline.name}.{what}", place, pipeline.name)
     try:
-        open_ledger(ledger_url(pipeline)).close()
+        open_ledger(ledger_url(pipeline), pipeline.name).close()
     except ConfigurationError as error:
         findings += error.findings
     except RedolakeError as error:
@@ -100,7 +100,7 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
         return []
     try:
         with workplace(pipeline) as work:
-            position = work.ledger.position(work.name)
+            position = work.ledger.position()
     except RedolakeError:
         return []  # validate has said it
     found = None if position is None else plan_window(position, probed.redo, pipeline.window)

@@ -14,7 +14,7 @@ from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.outcomes import BATCHES, Place, Void, batch_result, end_of, is_of_the_chain, superseded
 from pipelines.steps.rebuilding import rebuild_tables, rebuild_versions
-from pipelines.steps.workplace import HANDOVER, Workplace, now
+from pipelines.steps.workplace import HANDOVER, Workplace
 from pipelines.table import TableId
 
 DROP, DROPS = "drop transaction", "drops"
@@ -24,13 +24,13 @@ NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "whe
 def correct_ledger(work: Workplace) -> None:
     """Bring the ledger to what lies written beside the data; only what it does not know is read. A ledger that was lost, or is
     an older copy, is made good by this."""
-    if news := work.landing.windows_unknown_to(work.ledger.landed_names(work.name)):
+    if news := work.landing.windows_unknown_to(work.ledger.landed_names()):
         with work.ledger.at_once():
             for manifest in news:
-                work.ledger.landed_as(work.name, manifest, now())
+                work.ledger.record_landed(manifest)
     position = proven_position(work)
-    if position is not None and work.ledger.position(work.name) != position:
-        work.ledger.correct_position(work.name, position, now())
+    if position is not None and work.ledger.position() != position:
+        work.ledger.correct_position(position)
     rebuild_tables(work)
     if correct_batches(work):
         rebuild_versions(work)
@@ -50,13 +50,13 @@ def proven_position(work: Workplace) -> Position | None:
 def correct_breaks(work: Workplace) -> None:
     """Write down the breaks the ledger does not know. Where tables were to be read anew, those that were not are held: each
     time, for a batch or a load from before the break may have ended since, and let go of them."""
-    known = work.ledger.breaks(work.name)
+    known = work.ledger.breaks()
     for found in work.landing.breaks():
-        for entry in work.ledger.tables(work.name) if found.kind == "snapshot" else ():
+        for entry in work.ledger.tables() if found.kind == "snapshot" else ():
             if entry.state not in ("new", "held") and is_from_before(entry, found):
-                work.ledger.hold(work.name, entry.table, not_read(found, entry.table).as_dict(), now())
+                work.ledger.hold(entry.table, not_read(found, entry.table).as_dict())
         if found.name not in known:
-            work.ledger.record_break(work.name, found.name, found.to_json(), now())
+            work.ledger.record_break(found.name, found.to_json())
 
 
 def is_from_before(entry: TableEntry, found: Break) -> bool:
@@ -67,11 +67,11 @@ def is_from_before(entry: TableEntry, found: Break) -> bool:
 
 
 def correct_drops(work: Workplace) -> None:
-    known = {decision.body["name"] for decision in work.ledger.decisions(work.name, DROP)}
+    known = {decision.body["name"] for decision in work.ledger.decisions(DROP)}
     for found in drops(work):
         if found.name not in known:
             body = {"name": found.name, **found.to_json()}
-            work.ledger.record_decision(work.name, DROP, body, found.by, datetime.fromisoformat(found.at))
+            work.ledger.record_decision(DROP, body, found.by, datetime.fromisoformat(found.at))
 
 
 def drops(work: Workplace) -> list[Drop]:
@@ -95,7 +95,7 @@ def not_read(found: Break, table: TableId) -> RedoLost:
 
 def correct_batches(work: Workplace) -> int:
     """Write down, in the order in which they were applied, the batches the ledger does not know; how many there were."""
-    known = work.ledger.applied_names(work.name)
+    known = work.ledger.applied_names()
     found = [(name, batch_result(work, name)) for name in work.landing.names(BATCHES) if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
     if unknown:
@@ -136,31 +136,31 @@ def is_made_good(done: TableResult, entry: TableEntry, result: BatchResult) -> b
 
 def is_held_since(work: Workplace, entry: TableEntry, batch: str) -> bool:
     """Whether the table was held while the batch was under way, which knew nothing of it."""
-    prepared = work.ledger.batch(work.name, batch)
+    prepared = work.ledger.batch(batch)
     return prepared is not None and entry.held_at is not None and entry.held_at > prepared.created_at
 
 
 def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> None:
     """Bring the ledger to a batch's manifest, but for the tables that were set back since."""
     for done in result.tables:
-        entry = work.ledger.table(work.name, done.table)
+        entry = work.ledger.table(done.table)
         if entry is None or name in void.get(done.table, ()):
             continue
         stands = entry.state == "new" or (done.state == "held" and entry.state == "held")
         if done.complete_to is not None and not stands and (result.resetlogs_id, done.complete_to) >= entry.place:
-            work.ledger.complete_as(work.name, done.table, Scn(done.complete_to), now(), result.resetlogs_id)
+            work.ledger.record_complete_to(done.table, Scn(done.complete_to), result.resetlogs_id)
         if done.state == "applied" and entry.state == "held" and not is_held_since(work, entry, name):
-            work.ledger.release(work.name, done.table, now())  # resumed before the batch: seen when a lost ledger is rebuilt
+            work.ledger.release(done.table)  # resumed before the batch: seen when a lost ledger is rebuilt
         if done.state == "held" and entry.state == "live" and not is_made_good(done, entry, result):
-            work.ledger.hold(work.name, done.table, dict(done.error or {}), now())
+            work.ledger.hold(done.table, dict(done.error or {}))
     if catch_up_of(result) is None:
         for window in result.windows:
-            work.ledger.move(work.name, window, ("landed",), "applied", now=now())
+            work.ledger.move_window(window, ("landed",), "applied")
         open_now = [
             OpenTransaction(t.con_id, t.xid, t.thread, Scn(t.start_scn), t.rows, t.bytes, t.username)
             for t in result.open_transactions
         ]
-        work.ledger.replace_open_transactions(work.name, name, open_now)
+        work.ledger.replace_open_transactions(name, open_now)
     scns = ScnRange(Scn(result.start), Scn(result.end))
     summary = {
         "tables": {str(t.table): t.complete_to for t in result.tables},
@@ -168,7 +168,7 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
         "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
         "dropped": [asdict(met) for met in result.dropped],
     }
-    work.ledger.applied_as(work.name, name, scns, work.landing.location(f"{BATCHES}/{name}"), summary, now())
+    work.ledger.record_applied(name, scns, work.landing.location(f"{BATCHES}/{name}"), summary)
 
 
 def account_to_json(account: Balance) -> dict[str, int]:

@@ -34,14 +34,14 @@ def lease_of(work: Workplace, spec: Spec) -> Lease | None:
 def renewed(work: Workplace, spec: Spec) -> Lease:
     """For a step after the job. Raises LeaseHeld when another writer has begun since the order was written."""
     lease = lease_of(work, spec)
-    return take_lease(work, APPLY, LIVING_SECONDS) if lease is None else work.ledger.renew(lease, LIVING_SECONDS, now())
+    return take_lease(work, APPLY, LIVING_SECONDS) if lease is None else work.ledger.renew(lease, LIVING_SECONDS)
 
 
 class Keeper:
     """Renews a lease from a thread of its own until it is told to end, or the lease is lost."""
 
     def __init__(self, ledger: Ledger, lease: Lease, on_loss: Callable[[], None]) -> None:
-        self._ledger, self._lease, self._on_loss = ledger, ledger.renew(lease, LIVING_SECONDS, now()), on_loss
+        self._ledger, self._lease, self._on_loss = ledger, ledger.renew(lease, LIVING_SECONDS), on_loss
         self._lost: LeaseHeld | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
@@ -59,7 +59,7 @@ class Keeper:
         self._thread.join()
 
     def keep_for(self, seconds: float) -> None:
-        self._lease = self._ledger.renew(self._lease, seconds, now())
+        self._lease = self._ledger.renew(self._lease, seconds)
 
     def _run(self) -> None:
         while self._lost is None and not self._ended.wait(BEAT_SECONDS):

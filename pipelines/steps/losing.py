@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pipelines.errors import RedolakeError
 from pipelines.ledger import Loss
 from pipelines.redo import Position, Window
-from pipelines.steps.workplace import Workplace, now
+from pipelines.steps.workplace import Workplace
 from pipelines.window import MissingLog
 
 Step = Literal["plan", "mine"]
@@ -25,14 +25,14 @@ def keep_loss(
     """`window_end` is that of the window which could not be mined."""
     at = {**position_to_json(position), **({} if window_end is None else {"window_end": window_end})}
     shown = [missing_to_json(log) for log in missing]
-    return work.ledger.lose(work.name, error.as_dict(), now(), step=step, position=at, missing=shown)
+    return work.ledger.record_loss(error.as_dict(), step=step, position=at, missing=shown)
 
 
 def regain(work: Workplace, step: Step) -> None:
     """A plan proves what was lost for plans, and only landing what was lost in mining: V$ARCHIVED_LOG claims, files prove."""
-    loss = work.ledger.loss(work.name)
+    loss = work.ledger.loss()
     if loss is not None and (loss.step == step or step == "mine"):
-        work.ledger.regain(work.name)
+        work.ledger.clear_loss()
 
 
 def position_to_json(position: Position) -> dict[str, int]:

@@ -11,7 +11,7 @@ from pipelines.schema import derive, version_to_json
 from pipelines.scn import Scn
 from pipelines.steps.outcomes import ANEW, LOADS, Void, loaded_at, loaded_tasks, scn_of, superseded
 from pipelines.steps.versions import concerns, known_versions
-from pipelines.steps.workplace import HANDOVER, Workplace, now, owner
+from pipelines.steps.workplace import HANDOVER, Workplace, owner
 from pipelines.table import TableId, TableVersion
 
 LOAD = "load"  # the decision that is recorded of a load that set tables back
@@ -22,13 +22,13 @@ def rebuild_tables(work: Workplace) -> None:
     applied since, the batches tell."""
     if work.landing.read_json(HANDOVER) is None:
         return
-    known = {entry.table for entry in work.ledger.tables(work.name)}
+    known = {entry.table for entry in work.ledger.tables()}
     missing = [table.id for table in work.pipeline.tables if table.id not in known]
     if missing:
         for table in missing:
             since = captured_from(work, table)
             if since is not None:
-                work.ledger.add_table(work.name, table, since, now())
+                work.ledger.add_table(table, since)
     unknown = unknown_loads(work)
     void = superseded(work) if unknown else {}
     for name in unknown:
@@ -55,7 +55,7 @@ def unknown_loads(work: Workplace) -> list[str]:
     """Loads of an SCN that some table is not complete to, and those that set tables back: by their names, oldest first."""
     known = heard_of(work)
     loads = [name for name in work.landing.names(LOADS) if name not in known]
-    places, position = [entry.place for entry in work.ledger.tables(work.name)], work.ledger.position(work.name)
+    places, position = [entry.place for entry in work.ledger.tables()], work.ledger.position()
     incarnations = {resetlogs_id for resetlogs_id, _ in places} | ({position.resetlogs_id} if position else set())
     if len(incarnations) > 1:  # SCNs of several incarnations do not compare
         return loads
@@ -63,7 +63,7 @@ def unknown_loads(work: Workplace) -> list[str]:
 
 
 def heard_of(work: Workplace) -> set[str]:
-    return {decision.body["name"] for decision in work.ledger.decisions(work.name, LOAD)}
+    return {decision.body["name"] for decision in work.ledger.decisions(LOAD)}
 
 
 def take_up(work: Workplace, name: str, void: Void) -> None:
@@ -72,37 +72,37 @@ def take_up(work: Workplace, name: str, void: Void) -> None:
     if tasks is None:
         return
     for task in tasks:
-        entry = work.ledger.table(work.name, task.table)
+        entry = work.ledger.table(task.table)
         resetlogs_id, scn = place = loaded_at(task, name)
         if entry is None or name in void.get(task.table, ()) or (entry.place >= place and not task.supersedes):
             continue
         record_ddl(work, task.table, work.landing.windows(), below=task.version.from_scn)
         begin_anew(work, task.version)
         if entry.state != "snapshotting":
-            work.ledger.move_table(work.name, task.table, (entry.state,), "snapshotting", now=now())
-        work.ledger.move_table(work.name, task.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(scn))
-        work.ledger.complete_as(work.name, task.table, Scn(scn), now(), resetlogs_id)
+            work.ledger.move_table(task.table, (entry.state,), "snapshotting")
+        work.ledger.move_table(task.table, ("snapshotting",), "live", snapshot_scn=Scn(scn))
+        work.ledger.record_complete_to(task.table, Scn(scn), resetlogs_id)
     record_load(work, name)
 
 
 def record_load(work: Workplace, name: str) -> None:
     """A load that set tables back is heard of once: from then on their batches bring them forward again."""
     if name.endswith(ANEW) and name not in heard_of(work):
-        work.ledger.record_decision(work.name, LOAD, {"name": name}, owner(), now())
+        work.ledger.record_decision(LOAD, {"name": name}, owner())
 
 
 def begin_anew(work: Workplace, version: TableVersion, lease: Lease | None = None) -> None:
     """The version under which a table was loaded. Later ones are those of a future that a RESETLOGS has taken back, or the redo
     tells them again."""
-    work.ledger.forget_versions_above(work.name, version.table, version.from_scn, lease)
+    work.ledger.forget_versions_above(version.table, version.from_scn, lease)
     body = version_to_json(version)
-    work.ledger.record_version(work.name, version.table, version.from_scn, body, "baseline", now=now())
+    work.ledger.record_version(version.table, version.from_scn, body, "baseline")
 
 
 def rebuild_versions(work: Workplace) -> None:
     """What the DDL in the redo has made of the tables, as far as it is applied; what lies behind that, apply derives itself."""
     windows, breaks = work.landing.windows(), work.landing.breaks()
-    for entry in work.ledger.tables(work.name):
+    for entry in work.ledger.tables():
         if entry.complete_to_scn is not None:
             record_ddl(work, entry.table, telling(windows, breaks, entry), below=entry.complete_to_scn + 1)
 
@@ -120,4 +120,4 @@ def record_ddl(work: Workplace, table: TableId, windows: Sequence[Manifest], bel
     ids = {version.object_id for version in known}
     rows = [row for m in windows for row in m.ddl if row.scn < below and concerns(row, table, ids)]
     for version in derive(known[-1:], rows).versions[1:]:
-        work.ledger.record_version(work.name, table, version.from_scn, version_to_json(version), "ddl", now=now())
+        work.ledger.record_version(table, version.from_scn, version_to_json(version), "ddl")

@@ -59,7 +59,7 @@ def look_again(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[
         before = [] if case.loss is None else list(case.loss.missing)
         back = [dict(log) for log in before if identity_of(log) not in still]
         if case.error is None:
-            work.ledger.regain(work.name)
+            work.ledger.clear_loss()
         return {**told(pipeline, case), "back": back}
 
 
@@ -78,7 +78,7 @@ def break_chain(
     with looking(pipeline, source) as (work, oracle, case):
         if case.error is None:
             made = led_already(work, case.position, kind)
-            work.ledger.regain(work.name)
+            work.ledger.clear_loss()
             return break_to_json(made, list(made.tables))
         end = end_of_break(work, oracle, case, kind, scn)
         capture, applying = take_lease(work, "capture", CAPTURE_SECONDS), take_apply_lease(work)
@@ -97,7 +97,7 @@ def break_chain(
                 )
             )
             correct_ledger(work)
-            work.ledger.regain(work.name)
+            work.ledger.clear_loss()
         finally:
             work.ledger.release_lease(applying)
             work.ledger.release_lease(capture)
@@ -115,7 +115,7 @@ def looking(
 ) -> Iterator[tuple[Workplace, Source, Case]]:
     with workplace(pipeline) as work:
         correct_ledger(work)
-        position = work.ledger.position(pipeline.name)
+        position = work.ledger.position()
         if position is None:
             raise Terminal("no table has contents yet, so nothing can be lost", cure=f"redolake snapshot -p {pipeline.name}")
         with opened_source(pipeline, source) as oracle:
@@ -124,7 +124,7 @@ def looking(
 
 def examine(work: Workplace, position: Position, facts: RedoFacts, trusting: bool) -> Case:
     """Lost is what the views say, and what failed in mining although they list it, unless they are trusted once more."""
-    loss = work.ledger.loss(work.name)
+    loss = work.ledger.loss()
     failed = loss is not None and loss.step == "mine" and loss.position["scn"] == position.scn and not trusting
     known = without(facts, map(identity_of, loss.missing)) if failed and loss is not None else facts
     found = plan_window(position, known, work.pipeline.window)
@@ -182,7 +182,7 @@ def end_of_break(work: Workplace, oracle: Source, case: Case, kind: Kind, scn: i
 
 def contents(work: Workplace) -> dict[str, int | None]:
     """The captured tables with the snapshot their contents come from."""
-    return {str(entry.table): entry.snapshot_scn for entry in work.ledger.tables(work.name) if entry.state != "new"}
+    return {str(entry.table): entry.snapshot_scn for entry in work.ledger.tables() if entry.state != "new"}
 
 
 def open_transactions(work: Workplace, position: Position) -> tuple[OpenTransaction, ...]:

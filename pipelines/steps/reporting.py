@@ -18,8 +18,8 @@ from pipelines.steps.workplace import Workplace, workplace
 def status(pipeline: Pipeline) -> dict[str, Any]:
     with workplace(pipeline) as work:
         correct_ledger(work)
-        position = work.ledger.position(pipeline.name)
-        latest = [(w, work.landing.read_manifest(w.name)) for w in reversed(work.ledger.windows(pipeline.name, limit=10))]
+        position = work.ledger.position()
+        latest = [(w, work.landing.read_manifest(w.name)) for w in reversed(work.ledger.windows(limit=10))]
         windows = [
             {"name": w.name, "state": w.state, "logs": logs_in(manifest), "rows": rows_in(manifest)} for w, manifest in latest
         ]
@@ -31,17 +31,17 @@ def status(pipeline: Pipeline) -> dict[str, Any]:
                 "error": None if t.error is None else t.error.get("what"),
                 **({} if t.error is None else {name: t.error.get(name) for name in ("code", "where", "cure")}),
             }
-            for t in work.ledger.tables(pipeline.name)
+            for t in work.ledger.tables()
         ]
         return {
             "pipeline": pipeline.name,
             "landed_to": None if position is None else int(position.scn),
             "windows": windows,
             "tables": tables,
-            "lost": loss_to_json(work.ledger.loss(pipeline.name)),
+            "lost": loss_to_json(work.ledger.loss()),
             "breaks": open_breaks(work),
             "dropped": open_drops(work),
-            "open_transactions": len(work.ledger.open_transactions(pipeline.name)),
+            "open_transactions": len(work.ledger.open_transactions()),
         }
 
 
@@ -82,7 +82,7 @@ def landed_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
 
 
 def accounts_of_windows(work: Workplace) -> dict[str, dict[str, int]]:
-    chain = (entry for entry in work.ledger.batches(work.name, "applied") if is_of_the_chain(entry.name))
+    chain = (entry for entry in work.ledger.batches("applied") if is_of_the_chain(entry.name))
     return {name: account for entry in chain for name, account in ((entry.result or {}).get("accounts") or {}).items()}
 
 
@@ -107,9 +107,9 @@ def break_to_json(found: Break, tables: Sequence[str]) -> dict[str, Any]:
 
 def open_breaks(work: Workplace) -> list[dict[str, Any]]:
     """The breaks that some table still has in it, each with those tables."""
-    entries = {str(entry.table): entry for entry in work.ledger.tables(work.name)}
+    entries = {str(entry.table): entry for entry in work.ledger.tables()}
     told = []
-    for name, body in work.ledger.breaks(work.name).items():
+    for name, body in work.ledger.breaks().items():
         found = Break.from_json(body, name)
         tables = [text for text, entry in entries.items() if found.concerns(text, entry.snapshot_scn)]
         if tables:

@@ -34,7 +34,6 @@ from pipelines.steps.versions import app_id, incarnation_of, known_versions, rul
 from pipelines.steps.workplace import (
     HANDOVER,
     Workplace,
-    now,
     opened_source,
     read_order,
     read_outcome,
@@ -117,7 +116,7 @@ def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) 
 
 
 def choose(work: Workplace, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
-    states = {entry.table: entry.state for entry in work.ledger.tables(work.name)}
+    states = {entry.table: entry.state for entry in work.ledger.tables()}
     configured = [table.id for table in work.pipeline.tables]
     if not tables:
         return tuple(t for t in configured if states.get(t) not in ("live", "held"))
@@ -132,16 +131,16 @@ def choose(work: Workplace, tables: Sequence[str] | None, replace: bool) -> tupl
 
 def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
     """The first snapshot says where mining begins; what is captured from there is every configured table."""
-    if work.ledger.position(work.name) is not None:
+    if work.ledger.position() is not None:
         return
     position = first_position(work.pipeline, read_redo_facts(oracle), handover)
     characters = read_database(oracle).character_set
     at = {"dbid": position.dbid, "resetlogs_id": position.resetlogs_id, "scn": int(position.scn)}
     body = {**at, "character_set": characters}
     work.landing.write_json_once(HANDOVER, body)
-    work.ledger.start_at(work.name, position, now())
+    work.ledger.start_at(position)
     for table in work.pipeline.tables:
-        work.ledger.add_table(work.name, table.id, position.scn, now())
+        work.ledger.add_table(table.id, position.scn)
 
 
 def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> Position:
@@ -160,7 +159,7 @@ def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> 
 
 def check_followed(work: Workplace, facts: RedoFacts) -> None:
     """The SCN is one of the current incarnation, and so must the position be, under whose incarnation the table is loaded."""
-    position = work.ledger.position(work.name)
+    position = work.ledger.position()
     current = next(i for i in facts.incarnations if i.status == "CURRENT")
     if position is not None and position.resetlogs_id != current.resetlogs_id:
         raise SnapshotTooEarly(
@@ -259,16 +258,14 @@ def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, rep
             lease=lease.token,
         )
         for task in tasks:
-            work.ledger.move_table(
-                work.name, task.table, tuple(begun_from(work, task.table)), "snapshotting", now=now(), snapshot_scn=Scn(scn)
-            )
+            work.ledger.move_table(task.table, tuple(begun_from(work, task.table)), "snapshotting", snapshot_scn=Scn(scn))
         order = work.landing.write_text(f"{base}/spec.json", to_json(spec))
         return {"batch": order}
 
 
 def begun_from(work: Workplace, table: TableId) -> tuple[Any, ...]:
     """`held` and `live` only where the contents are to be replaced, which snapshot_begin has asked for."""
-    entry = work.ledger.table(work.name, table)
+    entry = work.ledger.table(table)
     return ("new",) if entry is None or entry.state == "snapshotting" else (entry.state,)
 
 
@@ -302,15 +299,15 @@ def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         failed = []
         for loaded in result.tables:
             if loaded.state == "held":
-                work.ledger.hold(work.name, loaded.table, dict(loaded.error or {}), now())
+                work.ledger.hold(loaded.table, dict(loaded.error or {}))
                 failed.append(finding_of(loaded.table, loaded.error))
                 continue
             # Only now: until its contents are there, the DDL of the old contents counts, and may hold them.
             task = next(task for task in spec.tables if task.table == loaded.table)
             assert isinstance(task, SnapshotTask)
             begin_anew(work, task.version, lease)
-            work.ledger.complete_as(work.name, loaded.table, Scn(result.scn), now(), incarnation_of(task.app_id))
-            work.ledger.move_table(work.name, loaded.table, ("snapshotting",), "live", now=now(), snapshot_scn=Scn(result.scn))
+            work.ledger.record_complete_to(loaded.table, Scn(result.scn), incarnation_of(task.app_id))
+            work.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(result.scn))
         record_load(work, spec.manifest.rsplit("/", 2)[-2])
         work.ledger.release_lease(lease)
         if failed:

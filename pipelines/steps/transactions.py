@@ -101,7 +101,7 @@ def fate_of(drop: Drop, met: Sequence[DroppedRows], breaks: Sequence[Break]) -> 
 def met_by_batches(work: Workplace) -> dict[Key, list[DroppedRows]]:
     """Of the chain alone: what a single table catches up was met there already."""
     found: dict[Key, list[DroppedRows]] = {}
-    for entry in reversed(work.ledger.batches(work.name, "applied")):
+    for entry in reversed(work.ledger.batches("applied")):
         if is_of_the_chain(entry.name):
             for body in (entry.result or {}).get("dropped", ()):
                 met = DroppedRows(**body)
@@ -114,7 +114,7 @@ def told_drops(work: Workplace) -> list[dict[str, Any]]:
     found = drops(work)
     if not found:
         return []
-    met, breaks, entries = met_by_batches(work), work.landing.breaks(), work.ledger.tables(work.name)
+    met, breaks, entries = met_by_batches(work), work.landing.breaks(), work.ledger.tables()
     told = []
     for drop in sorted(found, key=lambda d: (d.place, d.key)):
         fate = fate_of(drop, met.get(drop.key, []), breaks)
@@ -254,7 +254,7 @@ def rows_by_table(work: Workplace, carried: CarriedRows) -> dict[str, int]:
 def check_settled(work: Workplace, last: BatchResult) -> None:
     """Raises Terminal where a table is further than the ledger knows: a job was killed, or its outcome is not recorded."""
     ahead = work.landing.windows((last.resetlogs_id, last.end))[:1]
-    for entry in work.ledger.tables(work.name):
+    for entry in work.ledger.tables():
         if all(table.id != entry.table for table in work.pipeline.tables):
             continue
         for resetlogs_id in {last.resetlogs_id, *(window.resetlogs_id for window in ahead)}:

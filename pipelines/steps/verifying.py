@@ -58,7 +58,7 @@ def verify(
 def chosen(work: Workplace, tables: Sequence[str] | None) -> list[TableId]:
     ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in work.pipeline.tables]
     for table in ids:
-        entry = work.ledger.table(work.name, table)
+        entry = work.ledger.table(table)
         if entry is None or entry.complete_to_scn is None:
             raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
     return ids
@@ -68,7 +68,7 @@ def check_readable(work: Workplace, tables: Sequence[TableId], facts: RedoFacts)
     """Raises RedoLost for a table that is complete to an SCN the database has forgotten: Oracle would refuse it as one of the
     future, or read another state under the same number."""
     for table in tables:
-        entry = work.ledger.table(work.name, table)
+        entry = work.ledger.table(table)
         if entry is None or entry.complete_to_scn is None or entry.resetlogs_id is None:
             continue
         there = incarnation_at(entry.complete_to_scn, facts)
@@ -84,7 +84,7 @@ def check_readable(work: Workplace, tables: Sequence[TableId], facts: RedoFacts)
 
 
 def read_side(work: Workplace, oracle: Source, table: TableId, token: str, report: Report) -> CompareTask:
-    entry = work.ledger.table(work.name, table)
+    entry = work.ledger.table(table)
     assert entry is not None
     assert entry.complete_to_scn is not None
     scn = entry.complete_to_scn

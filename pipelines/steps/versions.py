@@ -21,7 +21,7 @@ from pipelines.schema import (
 )
 from pipelines.scn import Scn
 from pipelines.steps.readings import readings
-from pipelines.steps.workplace import Workplace, now
+from pipelines.steps.workplace import Workplace
 from pipelines.table import DictionaryTable, TableId, TableVersion
 
 STEP_KINDS = {"add": "add_column", "drop": "drop_column"}
@@ -32,13 +32,13 @@ def record_baselines(work: Workplace, dictionary: Mapping[TableId, DictionaryTab
     for table, found in dictionary.items():
         known = known_versions(work, table)
         version = baseline(found, found.scn_before, known[-1] if known else None, work.pipeline.table(table).key_policy)
-        work.ledger.record_version(work.name, table, version.from_scn, version_to_json(version), "baseline", now=now())
+        work.ledger.record_version(table, version.from_scn, version_to_json(version), "baseline")
 
 
 def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
     """From the last baseline on: what came before it belongs to contents that a newer snapshot replaced."""
     versions: list[TableVersion] = []
-    for entry in work.ledger.versions(work.name, table):
+    for entry in work.ledger.versions(table):
         if entry.source == "baseline":
             versions = []
         versions.append(version_from_json(dict(entry.body)))
@@ -47,11 +47,7 @@ def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
 
 def object_ids(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
     """All object ids the captured tables have or had."""
-    ids = {
-        int(entry.body["object_id"]): table.id
-        for table in work.pipeline.tables
-        for entry in work.ledger.versions(work.name, table.id)
-    }
+    ids = {int(entry.body["object_id"]): table.id for table in work.pipeline.tables for entry in work.ledger.versions(table.id)}
     return {**ids, **{found.object_id: table for table, found in dictionary.items()}}
 
 
@@ -154,7 +150,7 @@ def record_derived(work: Workplace, past: History, end: int) -> None:
     known = {version.from_scn for version in known_versions(work, past.table)}
     for version in past.derived.versions:
         if version.from_scn not in known and version.from_scn < end:
-            work.ledger.record_version(work.name, past.table, version.from_scn, version_to_json(version), "ddl", now=now())
+            work.ledger.record_version(past.table, version.from_scn, version_to_json(version), "ddl")
 
 
 def table_task(

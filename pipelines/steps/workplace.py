@@ -62,12 +62,12 @@ def is_gone(holder: str) -> bool:
 
 
 def take_lease(work: Workplace, what: str, seconds: float) -> Lease:
-    return work.ledger.lease(f"{what}/{work.name}", owner(), seconds, now(), is_gone)
+    return work.ledger.lease(f"{what}/{work.name}", owner(), seconds, is_gone)
 
 
 @contextmanager
 def workplace(pipeline: Pipeline) -> Iterator[Workplace]:
-    ledger = open_ledger(ledger_url(pipeline))
+    ledger = open_ledger(ledger_url(pipeline), pipeline.name, now)
     try:
         yield Workplace(pipeline, ledger, Landing(pipeline.landing, pipeline.name))
     finally:

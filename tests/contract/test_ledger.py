@@ -1,10 +1,11 @@
-"""What every ledger keeps, whichever database holds it."""
+"""The ledger behaves alike on SQLite and on PostgreSQL."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from pathlib import Path
@@ -45,16 +46,37 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return str(request.getfixturevalue("postgres_url"))
 
 
+@dataclass
+class Clock:
+    time: datetime = NOW
+
+    def __call__(self) -> datetime:
+        return self.time
+
+
 @pytest.fixture
-def ledger(url: str) -> Iterator[Ledger]:
-    opened = open_ledger(url)
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def ledger(url: str, clock: Clock) -> Iterator[Ledger]:
+    opened = open_ledger(url, "shop", clock)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def other(url: str, ledger: Ledger, clock: Clock) -> Iterator[Ledger]:
+    """Another pipeline's ledger in the same database."""
+    opened = open_ledger(url, "other", clock)
     yield opened
     opened.close()
 
 
 @pytest.fixture
 def capture(ledger: Ledger) -> Lease:
-    return ledger.lease("shop/capture", "run-1", 60, NOW)
+    return ledger.lease("shop/capture", "run-1", 60)
 
 
 def scns(start: int, end: int) -> ScnRange:
@@ -66,7 +88,7 @@ def name(start: int, end: int) -> str:
 
 
 def plan(ledger: Ledger, lease: Lease, start: int, end: int):
-    return ledger.plan_window("shop", name(start, end), 1, scns(start, end), {"slices": [1, 2]}, lease, NOW)
+    return ledger.plan_window(name(start, end), 1, scns(start, end), {"slices": [1, 2]}, lease)
 
 
 def manifest(start: int, end: int) -> Manifest:
@@ -92,11 +114,11 @@ def at_once(*calls: Callable[[], R]) -> list[R | Exception]:
 
 
 def test_a_second_opening_finds_what_the_first_wrote(url):
-    first = open_ledger(url)
-    first.start_at("shop", START, NOW)
+    first = open_ledger(url, "shop")
+    first.start_at(START)
     first.close()
 
-    assert open_ledger(url).position("shop") == START
+    assert open_ledger(url, "shop").position() == START
 
 
 def test_a_ledger_of_a_newer_redolake_is_refused(url, ledger):
@@ -106,18 +128,18 @@ def test_a_ledger_of_a_newer_redolake_is_refused(url, ledger):
     engine.dispose()
 
     with pytest.raises(FormatTooNew, match="format 99"):
-        open_ledger(url)
+        open_ledger(url, "shop")
 
 
 def test_two_first_openings_at_once_make_one_ledger(url):
-    opened = at_once(*[lambda: open_ledger(url).pipelines()] * 4)
+    opened = at_once(*[lambda: open_ledger(url, "shop").position()] * 4)
 
-    assert opened == [[]] * 4
+    assert opened == [None] * 4
 
 
 def test_a_database_that_does_not_answer_is_a_passing_trouble_and_tells_no_password():
     with pytest.raises(LedgerUnavailable) as caught:
-        open_ledger("postgresql://someone:secret@127.0.0.1:1/none")
+        open_ledger("postgresql://someone:secret@127.0.0.1:1/none", "shop")
 
     assert "secret" not in str(caught.value)
 
@@ -126,87 +148,66 @@ def test_a_path_that_cannot_be_a_folder_is_told(tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.raises(LedgerUnavailable):
-        open_ledger(f"sqlite:///{tmp_path}/file/ledger.db")
+        open_ledger(f"sqlite:///{tmp_path}/file/ledger.db", "shop")
 
 
 @pytest.mark.parametrize("bad", ["nonsense", "mysql://x/y", "sqlite://", "sqlite:///:memory:"])
 def test_a_url_that_cannot_be_used_is_a_finding(bad):
     with pytest.raises(ConfigurationError, match=r"ledger\.url"):
-        open_ledger(bad)
+        open_ledger(bad, "shop")
 
 
 # -- position
 
 
-def test_the_first_position_is_set_once(ledger):
-    assert ledger.start_at("shop", START, NOW)
-    assert not ledger.start_at("shop", Position(1, 2, Scn(3)), NOW)
-    assert ledger.position("shop") == START
-    assert ledger.position("other") is None
-
-
-def test_a_position_moves_only_from_where_it_is(ledger):
-    ledger.start_at("shop", START, NOW)
-    next_ = Position(START.dbid, START.resetlogs_id, Scn(START.scn + 100))
-
-    assert ledger.advance("shop", START, next_)
-    assert not ledger.advance("shop", START, next_)
-    assert ledger.position("shop") == next_
-    with pytest.raises(ValueError, match="forward"):
-        ledger.advance("shop", next_, START)
-
-
-def test_of_two_that_advance_at_once_one_wins(ledger):
-    ledger.start_at("shop", START, NOW)
-    targets = [Position(START.dbid, START.resetlogs_id, Scn(START.scn + n)) for n in (1, 2, 3)]
-
-    won = at_once(*[lambda to=to: ledger.advance("shop", START, to) for to in targets])
-
-    assert sorted(won) == [False, False, True]
-    assert ledger.position("shop") == targets[won.index(True)]
+def test_the_first_position_is_set_once(ledger, other):
+    assert ledger.start_at(START)
+    assert not ledger.start_at(Position(1, 2, Scn(3)))
+    assert ledger.position() == START
+    assert other.position() is None
 
 
 def test_a_lost_position_is_set_from_what_landed(ledger):
-    ledger.correct_position("shop", START, NOW)
+    ledger.correct_position(START)
     moved = Position(START.dbid, START.resetlogs_id + 1, Scn(START.scn + 5))
-    ledger.correct_position("shop", moved, NOW)
+    ledger.correct_position(moved)
 
-    assert ledger.position("shop") == moved
+    assert ledger.position() == moved
 
 
 # -- windows
 
 
-def test_a_planned_window_goes_its_way(ledger, capture):
+def test_a_planned_window_is_landed_and_then_applied(ledger, capture, clock):
     planned = plan(ledger, capture, 100, 200)
 
     assert planned.state == "planned"
-    assert ledger.window("shop", planned.name) == planned
-    assert ledger.move("shop", planned.name, ("planned",), "mined", now=LATER, lease=capture)
-    assert ledger.move("shop", planned.name, ("planned", "mined"), "landed", now=LATER, lease=capture)
-    assert not ledger.move("shop", planned.name, ("planned", "mined"), "landed", now=LATER, lease=capture)
-    landed = ledger.window("shop", planned.name)
-    assert landed is not None
-    assert (landed.state, landed.changed_at, landed.plan) == ("landed", LATER, {"slices": [1, 2]})
+    assert ledger.window(planned.name) == planned
+    assert ledger.record_landed(manifest(100, 200))
+    clock.time = LATER
+    assert ledger.move_window(planned.name, ("landed",), "applied", lease=capture)
+    assert not ledger.move_window(planned.name, ("landed",), "applied", lease=capture)
+    applied = ledger.window(planned.name)
+    assert applied is not None
+    assert (applied.state, applied.changed_at, applied.plan) == ("applied", LATER, {"slices": [1, 2]})
 
 
 def test_a_move_that_is_not_in_the_table_is_an_error_of_the_caller(ledger, capture):
     planned = plan(ledger, capture, 100, 200)
 
     with pytest.raises(ValueError, match="from planned to applied"):
-        ledger.move("shop", planned.name, ("planned",), "applied", now=NOW)
+        ledger.move_window(planned.name, ("planned",), "applied")
     with pytest.raises(ValueError, match="from landed to abandoned"):
-        ledger.move("shop", planned.name, ("landed",), "abandoned", now=NOW)
+        ledger.move_window(planned.name, ("landed",), "abandoned")
 
 
 def test_a_new_plan_replaces_one_that_never_landed(ledger, capture):
     plan(ledger, capture, 100, 200)
-    ledger.move("shop", name(100, 200), ("planned",), "mined", now=NOW)
     longer = plan(ledger, capture, 100, 300)
 
     assert longer.scns == scns(100, 300)
-    assert [w.name for w in ledger.unlanded("shop")] == [longer.name]
-    assert ledger.windows("shop", "abandoned")[0].name == name(100, 200)
+    assert [w.name for w in ledger.windows("planned")] == [longer.name]
+    assert ledger.windows("abandoned")[0].name == name(100, 200)
 
 
 def test_a_plan_may_come_back(ledger, capture):
@@ -214,18 +215,18 @@ def test_a_plan_may_come_back(ledger, capture):
     plan(ledger, capture, 100, 300)
     plan(ledger, capture, 100, 200)
 
-    assert [w.name for w in ledger.windows("shop", "planned")] == [name(100, 200)]
+    assert [w.name for w in ledger.windows("planned")] == [name(100, 200)]
 
 
 def test_a_landed_window_is_told_instead_of_planned_anew(ledger, capture):
     plan(ledger, capture, 100, 200)
-    ledger.move("shop", name(100, 200), ("planned",), "landed", now=NOW)
+    ledger.record_landed(manifest(100, 200))
 
     told = plan(ledger, capture, 100, 300)
 
-    assert ledger.landed_names("shop") == {told.name}
+    assert ledger.landed_names() == {told.name}
     assert told.name == name(100, 200)
-    assert ledger.window("shop", name(100, 300)) is None
+    assert ledger.window(name(100, 300)) is None
 
 
 def test_of_two_runs_that_plan_at_once_one_has_the_place(ledger, capture):
@@ -234,109 +235,107 @@ def test_of_two_runs_that_plan_at_once_one_has_the_place(ledger, capture):
     results = at_once(*[lambda end=end: plan(ledger, capture, 100, end) for end in ends])
 
     assert not [r for r in results if isinstance(r, Exception)]
-    assert len(ledger.windows("shop", "planned")) == 1
-    assert len(ledger.windows("shop")) == 3
+    assert len(ledger.windows("planned")) == 1
+    assert len(ledger.windows()) == 3
 
 
-def test_of_two_that_land_a_window_at_once_one_wins(ledger, capture):
-    plan(ledger, capture, 100, 200)
+def test_of_two_that_apply_a_window_at_once_one_wins(ledger):
+    ledger.record_landed(manifest(100, 200))
 
-    won = at_once(*[lambda: ledger.move("shop", name(100, 200), ("planned", "mined"), "landed", now=NOW)] * 3)
+    won = at_once(*[lambda: ledger.move_window(name(100, 200), ("landed",), "applied")] * 3)
 
     assert sorted(won) == [False, False, True]
 
 
-def test_landed_windows_come_in_the_order_of_the_chain(ledger, capture):
+def test_windows_are_listed_newest_first(ledger, other, capture):
     for start in (300, 100, 200):
-        plan(ledger, capture, start, start + 100)
-        ledger.move("shop", name(start, start + 100), ("planned",), "landed", now=NOW)
-    ledger.move("shop", name(100, 200), ("landed",), "applied", now=NOW)
+        ledger.record_landed(manifest(start, start + 100))
+    ledger.move_window(name(100, 200), ("landed",), "applied")
     plan(ledger, capture, 400, 500)
 
-    assert [w.scns.start for w in ledger.landed_since("shop", 0)] == [100, 200, 300]
-    assert [w.scns.start for w in ledger.landed_since("shop", 200)] == [200, 300]
-    assert [w.scns.start for w in ledger.landed_since("shop", 250, limit=1)] == [200]
-    assert ledger.landed_since("other", 0) == []
-    assert [w.scns.start for w in ledger.windows("shop", limit=2)] == [400, 300]
+    assert [w.scns.start for w in ledger.windows(limit=2)] == [400, 300]
+    assert [w.scns.start for w in ledger.windows("landed")] == [300, 200]
+    assert ledger.landed_names() == {name(100, 200), name(200, 300), name(300, 400)}
+    assert other.windows() == []
 
 
 def test_a_lost_ledger_is_rebuilt_from_manifests(ledger):
-    assert ledger.landed_as("shop", manifest(100, 200), NOW)
-    assert ledger.landed_as("shop", manifest(200, 300), NOW)
-    assert not ledger.landed_as("shop", manifest(200, 300), NOW)
+    assert ledger.record_landed(manifest(100, 200))
+    assert ledger.record_landed(manifest(200, 300))
+    assert not ledger.record_landed(manifest(200, 300))
 
-    assert [(w.name, w.state) for w in ledger.landed_since("shop", 0)] == [
-        (name(100, 200), "landed"),
+    assert [(w.name, w.state) for w in ledger.windows("landed")] == [
         (name(200, 300), "landed"),
+        (name(100, 200), "landed"),
     ]
 
 
-def test_a_manifest_outweighs_what_the_ledger_had_planned(ledger, capture):
+def test_a_manifest_replaces_a_longer_plan_in_the_ledger(ledger, capture):
     plan(ledger, capture, 100, 300)
 
-    assert ledger.landed_as("shop", manifest(100, 200), LATER)
-    assert {w.name: w.state for w in ledger.windows("shop")} == {name(100, 200): "landed", name(100, 300): "abandoned"}
+    assert ledger.record_landed(manifest(100, 200))
+    assert {w.name: w.state for w in ledger.windows()} == {name(100, 200): "landed", name(100, 300): "abandoned"}
 
 
-def test_a_manifest_of_the_planned_window_keeps_its_plan(ledger, capture):
+def test_a_manifest_of_the_planned_window_keeps_its_plan(ledger, capture, clock):
     plan(ledger, capture, 100, 200)
-    ledger.landed_as("shop", manifest(100, 200), LATER)
+    clock.time = LATER
+    ledger.record_landed(manifest(100, 200))
 
-    window = ledger.window("shop", name(100, 200))
+    window = ledger.window(name(100, 200))
     assert window is not None
     assert (window.state, window.plan, window.planned_at) == ("landed", {"slices": [1, 2]}, NOW)
 
 
 def test_two_manifests_with_one_start_are_a_conflict(ledger):
-    ledger.landed_as("shop", manifest(100, 200), NOW)
+    ledger.record_landed(manifest(100, 200))
 
     with pytest.raises(LandingConflict, match="begin at SCN 100"):
-        ledger.landed_as("shop", manifest(100, 300), NOW)
+        ledger.record_landed(manifest(100, 300))
 
 
 # -- tables and versions
 
 
-def test_a_table_goes_from_new_over_its_snapshot_to_live(ledger):
-    assert ledger.add_table("shop", ORDERS, Scn(50), NOW)
-    assert not ledger.add_table("shop", ORDERS, Scn(99), NOW)
-    assert ledger.move_table("shop", ORDERS, ("new",), "snapshotting", now=NOW)
-    assert not ledger.move_table("shop", ORDERS, ("new",), "snapshotting", now=NOW)
-    assert ledger.move_table("shop", ORDERS, ("snapshotting",), "live", now=NOW, snapshot_scn=Scn(60))
+def test_a_table_is_new_then_snapshotting_then_live(ledger):
+    assert ledger.add_table(ORDERS, Scn(50))
+    assert not ledger.add_table(ORDERS, Scn(99))
+    assert ledger.move_table(ORDERS, ("new",), "snapshotting")
+    assert not ledger.move_table(ORDERS, ("new",), "snapshotting")
+    assert ledger.move_table(ORDERS, ("snapshotting",), "live", snapshot_scn=Scn(60))
 
-    entry = ledger.table("shop", ORDERS)
+    entry = ledger.table(ORDERS)
     assert entry is not None
     assert (entry.state, entry.captured_from_scn, entry.snapshot_scn) == ("live", 50, 60)
-    assert ledger.tables("shop", "live") == [entry]
-    assert ledger.tables("shop", "held") == []
+    assert ledger.tables("live") == [entry]
+    assert ledger.tables("held") == []
 
 
-def test_a_held_table_keeps_its_first_error_and_goes_on_where_it_was(ledger):
-    ledger.add_table("shop", ORDERS, Scn(50), NOW)
-    ledger.move_table("shop", ORDERS, ("new",), "live", now=NOW)
+def test_a_held_table_keeps_its_first_error_and_returns_to_its_state(ledger, clock):
+    ledger.add_table(ORDERS, Scn(50))
+    ledger.move_table(ORDERS, ("new",), "live")
     cause = SchemaConflict("RENAME COLUMN is not followed", cure="...", table=ORDERS).as_dict()
 
-    assert ledger.hold("shop", ORDERS, cause, LATER)
-    assert not ledger.hold("shop", ORDERS, {"what": "what followed from it"}, LATER)
-    held = ledger.table("shop", ORDERS)
+    clock.time = LATER
+    assert ledger.hold(ORDERS, cause)
+    assert not ledger.hold(ORDERS, {"what": "a later error"})
+    held = ledger.table(ORDERS)
     assert held is not None
     assert (held.state, held.error, held.held_at) == ("held", cause, LATER)
-    assert ledger.release("shop", ORDERS, LATER)
-    assert not ledger.release("shop", ORDERS, LATER)
-    released = ledger.table("shop", ORDERS)
+    assert ledger.release(ORDERS)
+    assert not ledger.release(ORDERS)
+    released = ledger.table(ORDERS)
     assert released is not None
     assert (released.state, released.error, released.held_at) == ("live", None, None)
 
 
-def test_a_table_is_complete_to_an_scn_by_compare_and_set(ledger):
-    ledger.add_table("shop", ORDERS, Scn(50), NOW)
+def test_a_table_is_complete_to_the_scn_of_its_delta_log(ledger):
+    ledger.add_table(ORDERS, Scn(50))
 
-    assert ledger.complete_to("shop", ORDERS, None, Scn(99), now=NOW)
-    assert not ledger.complete_to("shop", ORDERS, None, Scn(199), now=NOW)
-    assert ledger.complete_to("shop", ORDERS, Scn(99), Scn(199), now=NOW)
-    assert ledger.complete_as("shop", ORDERS, Scn(150), NOW)
-    assert not ledger.complete_as("shop", ORDERS, Scn(150), NOW)
-    entry = ledger.table("shop", ORDERS)
+    assert ledger.record_complete_to(ORDERS, Scn(199))
+    assert ledger.record_complete_to(ORDERS, Scn(150))
+    assert not ledger.record_complete_to(ORDERS, Scn(150))
+    entry = ledger.table(ORDERS)
     assert entry is not None
     assert entry.complete_to_scn == 150
 
@@ -344,133 +343,138 @@ def test_a_table_is_complete_to_an_scn_by_compare_and_set(ledger):
 def test_a_version_is_recorded_once_and_never_otherwise(ledger):
     body = {"columns": [{"id": 1, "name": "Ñ"}], "key": [1]}
 
-    assert ledger.record_version("shop", ORDERS, Scn(200), body, "ddl", now=NOW, ddl="ALTER ..")
-    assert ledger.record_version("shop", ORDERS, Scn(100), {}, "baseline", now=NOW)
-    assert not ledger.record_version("shop", ORDERS, Scn(200), {**body, "key": (1,)}, "ddl", now=NOW)
+    assert ledger.record_version(ORDERS, Scn(200), body, "ddl", ddl="ALTER ..")
+    assert ledger.record_version(ORDERS, Scn(100), {}, "baseline")
+    assert not ledger.record_version(ORDERS, Scn(200), {**body, "key": (1,)}, "ddl")
     with pytest.raises(SchemaConflict, match="another version"):
-        ledger.record_version("shop", ORDERS, Scn(200), {**body, "key": [2]}, "ddl", now=NOW)
-    assert [(v.from_scn, v.source, v.body, v.ddl) for v in ledger.versions("shop", ORDERS)] == [
+        ledger.record_version(ORDERS, Scn(200), {**body, "key": [2]}, "ddl")
+    assert [(v.from_scn, v.source, v.body, v.ddl) for v in ledger.versions(ORDERS)] == [
         (100, "baseline", {}, None),
         (200, "ddl", body, "ALTER .."),
     ]
 
 
-def test_versions_above_an_scn_are_taken_back_for_a_table_that_starts_anew(ledger):
-    lease = ledger.lease("shop/SHOP.ORDERS", "snapshot", 60, NOW)
+def test_versions_above_an_scn_are_removed_for_a_table_that_is_snapshotted_again(ledger):
+    lease = ledger.lease("shop/SHOP.ORDERS", "snapshot", 60)
     for scn in (100, 200, 300):
-        ledger.record_version("shop", ORDERS, Scn(scn), {"n": scn}, "ddl", now=NOW)
+        ledger.record_version(ORDERS, Scn(scn), {"n": scn}, "ddl")
 
-    assert ledger.forget_versions_above("shop", ORDERS, Scn(100), lease) == 2
-    assert [v.from_scn for v in ledger.versions("shop", ORDERS)] == [100]
+    assert ledger.forget_versions_above(ORDERS, Scn(100), lease) == 2
+    assert [v.from_scn for v in ledger.versions(ORDERS)] == [100]
 
 
 # -- batches and open transactions
 
 
-def test_a_batch_is_prepared_once_and_applied_once(ledger):
-    batch = ledger.prepare_batch("shop", "b1", scns(100, 300), "specs/b1.json", now=NOW)
+def test_a_batch_is_prepared_once_and_applied_once(ledger, clock):
+    batch = ledger.prepare_batch("b1", scns(100, 300), "specs/b1.json")
 
     assert batch.state == "prepared"
-    assert ledger.prepare_batch("shop", "b1", scns(100, 300), "specs/b1.json", now=LATER) == batch
-    assert ledger.move_batch("shop", "b1", ("prepared",), "failed", now=NOW, result={"error": 1})
-    assert ledger.move_batch("shop", "b1", ("prepared", "failed"), "applied", now=LATER, result={"rows": 5})
-    assert not ledger.move_batch("shop", "b1", ("prepared", "failed"), "applied", now=LATER)
-    applied = ledger.batch("shop", "b1")
+    clock.time = LATER
+    assert ledger.prepare_batch("b1", scns(100, 300), "specs/b1.json") == batch
+    assert ledger.move_batch("b1", ("prepared",), "failed", result={"error": 1})
+    assert ledger.move_batch("b1", ("prepared", "failed"), "applied", result={"rows": 5})
+    assert not ledger.move_batch("b1", ("prepared", "failed"), "applied")
+    applied = ledger.batch("b1")
     assert applied is not None
     assert (applied.state, applied.result, applied.scns) == ("applied", {"rows": 5}, scns(100, 300))
-    assert ledger.batches("shop", "applied", limit=1) == [applied]
-    assert ledger.applied_names("shop") == {"b1"}
+    assert ledger.batches("applied", limit=1) == [applied]
+    assert ledger.applied_names() == {"b1"}
 
 
 def test_a_batch_name_stands_for_one_range(ledger):
-    ledger.prepare_batch("shop", "b1", scns(100, 300), "specs/b1.json", now=NOW)
+    ledger.prepare_batch("b1", scns(100, 300), "specs/b1.json")
 
     with pytest.raises(InvariantBroken, match="stands for"):
-        ledger.prepare_batch("shop", "b1", scns(100, 400), "specs/b1.json", now=NOW)
+        ledger.prepare_batch("b1", scns(100, 400), "specs/b1.json")
 
 
 def test_an_applied_batch_is_rebuilt_from_its_manifest(ledger):
-    assert ledger.applied_as("shop", "b1", scns(100, 300), "specs/b1.json", {"rows": 5}, NOW)
-    assert not ledger.applied_as("shop", "b1", scns(100, 300), "specs/b1.json", {"rows": 5}, NOW)
-    assert [b.state for b in ledger.batches("shop")] == ["applied"]
+    assert ledger.record_applied("b1", scns(100, 300), "specs/b1.json", {"rows": 5})
+    assert not ledger.record_applied("b1", scns(100, 300), "specs/b1.json", {"rows": 5})
+    assert [b.state for b in ledger.batches()] == ["applied"]
 
 
-def test_what_is_written_at_once_is_there_whole_or_not_at_all(ledger):
+def test_a_transaction_is_written_completely_or_not_at_all(ledger):
     def write(*ends):
         with ledger.at_once():
             for end in ends:
-                ledger.applied_as("shop", "b1", scns(100, end), "specs/b1.json", {}, NOW)
-                assert ledger.applied_names("shop") == {"b1"}
+                ledger.record_applied("b1", scns(100, end), "specs/b1.json", {})
+                assert ledger.applied_names() == {"b1"}
 
     with pytest.raises(InvariantBroken):
         write(300, 400)
-    assert ledger.applied_names("shop") == set()
+    assert ledger.applied_names() == set()
     write(300)
-    assert ledger.applied_names("shop") == {"b1"}
+    assert ledger.applied_names() == {"b1"}
 
 
-def test_open_transactions_are_those_of_the_last_batch(ledger):
+def test_open_transactions_are_those_of_the_last_batch(ledger, other):
     old = OpenTransaction(3, "0a000100", 1, Scn(120), 10, 2000, "SHOP")
     new = OpenTransaction(3, "0b000100", 2, Scn(110), 2**40, 2**50)
-    ledger.replace_open_transactions("shop", "b1", [old])
-    ledger.replace_open_transactions("other", "b1", [old])
-    ledger.replace_open_transactions("shop", "b2", [old, new])
+    ledger.replace_open_transactions("b1", [old])
+    other.replace_open_transactions("b1", [old])
+    ledger.replace_open_transactions("b2", [old, new])
 
-    assert ledger.open_transactions("shop") == [new, old]
-    ledger.replace_open_transactions("shop", "b3", [])
-    assert ledger.open_transactions("shop") == []
-    assert ledger.open_transactions("other") == [old]
+    assert ledger.open_transactions() == [new, old]
+    ledger.replace_open_transactions("b3", [])
+    assert ledger.open_transactions() == []
+    assert other.open_transactions() == [old]
 
 
 # -- leases
 
 
-def test_a_second_owner_waits_until_the_lease_ends_and_gets_a_higher_token(ledger, capture):
+def test_a_second_owner_waits_until_the_lease_ends_and_gets_a_higher_token(ledger, capture, clock):
+    clock.time = NOW + timedelta(seconds=59)
     with pytest.raises(LeaseHeld, match="run-1 works on shop/capture"):
-        ledger.lease("shop/capture", "run-2", 60, NOW + timedelta(seconds=59))
+        ledger.lease("shop/capture", "run-2", 60)
 
-    taken = ledger.lease("shop/capture", "run-2", 60, NOW + timedelta(seconds=60))
+    clock.time = NOW + timedelta(seconds=60)
+    taken = ledger.lease("shop/capture", "run-2", 60)
 
     assert taken.token > capture.token
 
 
 def test_a_released_lease_is_free_and_its_token_is_not_given_again(ledger, capture):
     assert ledger.release_lease(capture)
-    taken = ledger.lease("shop/capture", "run-2", 60, NOW)
+    taken = ledger.lease("shop/capture", "run-2", 60)
 
     assert taken.token > capture.token
     assert not ledger.release_lease(capture)
     with pytest.raises(LeaseHeld):
-        ledger.check(capture)
+        ledger.renew(capture, 60)
 
 
-def test_a_renewed_lease_lasts_longer(ledger, capture):
-    ledger.renew(capture, 600, NOW + timedelta(seconds=50))
+def test_a_renewed_lease_lasts_longer(ledger, capture, clock):
+    clock.time = NOW + timedelta(seconds=50)
+    ledger.renew(capture, 600)
 
+    clock.time = NOW + timedelta(seconds=600)
     with pytest.raises(LeaseHeld):
-        ledger.lease("shop/capture", "run-2", 60, NOW + timedelta(seconds=600))
+        ledger.lease("shop/capture", "run-2", 60)
 
 
-def test_a_writer_that_was_overtaken_writes_nothing_more(ledger, capture):
-    ledger.start_at("shop", START, NOW)
+def test_a_writer_whose_lease_was_taken_over_can_write_nothing(ledger, capture, clock):
+    ledger.start_at(START)
     plan(ledger, capture, 100, 200)
-    ledger.lease("shop/capture", "run-2", 60, LATER)
+    clock.time = LATER
+    ledger.lease("shop/capture", "run-2", 60)
 
     for write in (
         lambda: plan(ledger, capture, 200, 300),
-        lambda: ledger.move("shop", name(100, 200), ("planned",), "landed", now=LATER, lease=capture),
-        lambda: ledger.advance("shop", START, Position(START.dbid, START.resetlogs_id, Scn(START.scn + 1)), capture),
-        lambda: ledger.renew(capture, 60, LATER),
-        lambda: ledger.replace_open_transactions("shop", "b", [], capture),
+        lambda: ledger.move_window(name(100, 200), ("planned",), "landed", lease=capture),
+        lambda: ledger.renew(capture, 60),
+        lambda: ledger.replace_open_transactions("b", [], capture),
     ):
         with pytest.raises(LeaseHeld, match="taken over"):
             write()
-    assert [w.state for w in ledger.windows("shop")] == ["planned"]
-    assert ledger.position("shop") == START
+    assert [w.state for w in ledger.windows()] == ["planned"]
+    assert ledger.position() == START
 
 
 def test_the_same_owner_fences_its_earlier_self(ledger, capture):
-    again = ledger.lease("shop/capture", "run-1", 60, NOW)
+    again = ledger.lease("shop/capture", "run-1", 60)
 
     assert again.token > capture.token
     with pytest.raises(LeaseHeld):
@@ -478,7 +482,7 @@ def test_the_same_owner_fences_its_earlier_self(ledger, capture):
 
 
 def test_of_many_that_want_a_lease_at_once_one_gets_it(ledger):
-    results = at_once(*[lambda n=n: ledger.lease("shop/apply", f"run-{n}", 60, NOW) for n in range(4)])
+    results = at_once(*[lambda n=n: ledger.lease("shop/apply", f"run-{n}", 60) for n in range(4)])
 
     assert len([r for r in results if isinstance(r, Lease)]) == 1
     assert len([r for r in results if isinstance(r, LeaseHeld)]) == 3
@@ -486,7 +490,7 @@ def test_of_many_that_want_a_lease_at_once_one_gets_it(ledger):
 
 def _want_lease(url: str, owner: str) -> str:
     try:
-        return open_ledger(url).lease("shop/apply", owner, 60, NOW).owner
+        return open_ledger(url, "shop", Clock()).lease("shop/apply", owner, 60).owner
     except LeaseHeld:
         return "held"
 
@@ -501,90 +505,71 @@ def test_of_two_processes_that_want_a_lease_one_gets_it(url, ledger):
 # -- decisions
 
 
-def test_what_people_decide_is_kept_in_order(ledger):
-    first = ledger.record_decision("shop", "gap-declared", {"from": 100, "to": 200}, "dba", NOW)
-    second = ledger.record_decision("shop", "note", {"text": "ü"}, "dba", LATER)
-    ledger.record_decision("other", "note", {}, "dba", NOW)
+def test_decisions_are_listed_in_the_order_in_which_they_were_made(ledger, other, clock):
+    first = ledger.record_decision("gap-declared", {"from": 100, "to": 200}, "dba")
+    clock.time = LATER
+    second = ledger.record_decision("note", {"text": "ü"}, "dba")
+    other.record_decision("note", {}, "dba")
 
-    assert ledger.decisions("shop") == [first, second]
-    assert ledger.decisions("shop", "note") == [second]
+    assert ledger.decisions() == [first, second]
+    assert ledger.decisions("note") == [second]
 
 
-# --- Lost redo, and breaks --------------------------------------------------------------------------------------------
+# --- Lost redo, and declared gaps --------------------------------------------------------------------------------------------
 
 LOST = {"code": "RedoLost", "what": "log 7 is gone", "where": {"thread": 1, "sequence": 7}, "cure": "redolake recover"}
 HERE, THERE = {"dbid": 1, "resetlogs_id": 2, "scn": 2**53 + 1}, {"dbid": 1, "resetlogs_id": 2, "scn": 2**53 + 9}
 
 
-def test_lost_redo_is_kept_until_the_way_goes_on(ledger):
-    assert ledger.loss("shop") is None
+def test_a_loss_is_kept_until_it_is_cleared(ledger, other):
+    assert ledger.loss() is None
 
-    ledger.lose("shop", LOST, NOW, step="plan", position=HERE, missing=[{"sequence": 7}, {"sequence": 8}])
-    kept = ledger.loss("shop")
+    ledger.record_loss(LOST, step="plan", position=HERE, missing=[{"sequence": 7}, {"sequence": 8}])
+    kept = ledger.loss()
 
     assert (kept.error, kept.step, kept.position, kept.since) == (LOST, "plan", HERE, NOW)
-    assert ledger.loss("other") is None
-    assert ledger.regain("shop")
-    assert not ledger.regain("shop")
-    assert ledger.loss("shop") is None
+    assert other.loss() is None
+    assert ledger.clear_loss()
+    assert not ledger.clear_loss()
+    assert ledger.loss() is None
 
 
-def test_a_loss_met_again_keeps_its_time_and_all_that_was_missing(ledger):
-    ledger.lose("shop", LOST, NOW, step="plan", position=HERE, missing=[{"sequence": 7}, {"sequence": 8}])
+def test_a_loss_recorded_again_keeps_its_time_and_every_missing_log(ledger, clock):
+    ledger.record_loss(LOST, step="plan", position=HERE, missing=[{"sequence": 7}, {"sequence": 8}])
 
-    again = ledger.lose("shop", LOST, LATER, step="mine", position=HERE, missing=[{"sequence": 8}, {"sequence": 9}])
+    clock.time = LATER
+    again = ledger.record_loss(LOST, step="mine", position=HERE, missing=[{"sequence": 8}, {"sequence": 9}])
 
     assert (again.since, again.step) == (NOW, "mine")
     assert list(again.missing) == [{"sequence": 7}, {"sequence": 8}, {"sequence": 9}]
-    assert ledger.loss("shop") == again
+    assert ledger.loss() == again
 
 
-def test_a_loss_at_another_position_is_another_loss(ledger):
-    ledger.lose("shop", LOST, NOW, step="plan", position=HERE, missing=[{"sequence": 7}])
+def test_a_loss_at_another_position_is_another_loss(ledger, clock):
+    ledger.record_loss(LOST, step="plan", position=HERE, missing=[{"sequence": 7}])
 
-    other = ledger.lose("shop", LOST, LATER, step="plan", position=THERE, missing=[{"sequence": 9}])
+    clock.time = LATER
+    other = ledger.record_loss(LOST, step="plan", position=THERE, missing=[{"sequence": 9}])
 
     assert (other.since, list(other.missing)) == (LATER, [{"sequence": 9}])
 
 
-def test_breaks_are_written_once_and_listed_in_the_order_of_the_chain(ledger):
-    assert ledger.record_break("shop", name(200, 300), {"kind": "gap"}, NOW)
-    assert ledger.record_break("shop", name(100, 150), {"kind": "position"}, LATER)
-    assert not ledger.record_break("shop", name(200, 300), {"kind": "other"}, LATER)
+def test_declared_gaps_are_written_once_and_listed_in_the_order_of_the_chain(ledger, other):
+    assert ledger.record_break(name(200, 300), {"kind": "gap"})
+    assert ledger.record_break(name(100, 150), {"kind": "position"})
+    assert not ledger.record_break(name(200, 300), {"kind": "other"})
 
-    assert list(ledger.breaks("shop").items()) == [(name(100, 150), {"kind": "position"}), (name(200, 300), {"kind": "gap"})]
-    assert ledger.breaks("other") == {}
+    assert list(ledger.breaks().items()) == [(name(100, 150), {"kind": "position"}), (name(200, 300), {"kind": "gap"})]
+    assert other.breaks() == {}
 
 
 def test_a_table_is_complete_in_an_incarnation(ledger):
-    ledger.add_table("shop", ORDERS, Scn(1), NOW)
-    assert ledger.table("shop", ORDERS).place == (0, -1)
+    ledger.add_table(ORDERS, Scn(1))
+    assert ledger.table(ORDERS).place == (0, -1)
 
-    ledger.complete_as("shop", ORDERS, Scn(500), NOW, resetlogs_id=1)
-    before = ledger.table("shop", ORDERS).place
-    ledger.complete_as("shop", ORDERS, Scn(90), NOW, resetlogs_id=2)
+    ledger.record_complete_to(ORDERS, Scn(500), resetlogs_id=1)
+    before = ledger.table(ORDERS).place
+    ledger.record_complete_to(ORDERS, Scn(90), resetlogs_id=2)
 
-    assert ledger.table("shop", ORDERS).place == (2, 90)
-    assert ledger.table("shop", ORDERS).place > before == (1, 500)
-
-
-def test_a_ledger_of_format_1_is_brought_up(url, ledger):
-    ledger.start_at("shop", START, NOW)
-    ledger.add_table("shop", ORDERS, Scn(1), NOW)
-    ledger.complete_as("shop", ORDERS, Scn(500), NOW)
-    ledger.close()
-    engine = create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.begin() as connection:
-        for statement in (
-            "DROP TABLE redolake_losses",
-            "DROP TABLE redolake_breaks",
-            "ALTER TABLE redolake_tables DROP COLUMN resetlogs_id",
-            "UPDATE redolake_format SET version = 1",
-        ):
-            connection.execute(text(statement))
-    engine.dispose()
-
-    opened = open_ledger(url)
-
-    assert opened.table("shop", ORDERS).place == (START.resetlogs_id, 500)
-    assert (opened.loss("shop"), opened.breaks("shop")) == (None, {})
+    assert ledger.table(ORDERS).place == (2, 90)
+    assert ledger.table(ORDERS).place > before == (1, 500)

@@ -127,7 +127,7 @@ def tell(shop: Shop, pipeline: Pipeline) -> Story:
     story.redo = landed_redo(shop)
     with workplace(pipeline) as work:
         story.batches = chain_of_batches(work)
-        (story.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in work.ledger.tables(pipeline.name)}
+        (story.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in work.ledger.tables()}
     story.verified = steps.verify(pipeline)
     return story
 

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.scn import Scn
-from pipelines.steps.workplace import now, workplace
+from pipelines.steps.workplace import workplace
 from tests.fix_shop import Shop
 
 
@@ -29,9 +29,9 @@ def errors(pipeline, shop: Shop) -> list[str]:
 
 def move_position(pipeline, **changes) -> None:
     with workplace(pipeline) as work:
-        position = work.ledger.position(work.name)
+        position = work.ledger.position()
         assert position is not None
-        work.ledger.correct_position(work.name, replace(position, **changes), now())
+        work.ledger.correct_position(replace(position, **changes))
 
 
 def test_a_pipeline_that_has_begun_well_has_no_errors(pipeline, shop: Shop) -> None:

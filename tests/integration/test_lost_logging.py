@@ -8,7 +8,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.steps.running import capture
-from pipelines.steps.workplace import now, workplace
+from pipelines.steps.workplace import workplace
 from pipelines.table import TableId
 from tests.fix_shop import Shop
 
@@ -29,8 +29,8 @@ def pipeline(shop: Shop) -> Any:
     steps.snapshot_begin(made, shop.params)
     with workplace(made) as work:
         for table in TABLES:
-            work.ledger.move_table(work.name, TableId("SHOP", table), ("new",), "snapshotting", now=now())
-            work.ledger.move_table(work.name, TableId("SHOP", table), ("snapshotting",), "live", now=now())
+            work.ledger.move_table(TableId("SHOP", table), ("new",), "snapshotting")
+            work.ledger.move_table(TableId("SHOP", table), ("snapshotting",), "live")
     return made
 
 
@@ -39,7 +39,7 @@ def held(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]]:
     shop.switch_logs()
     assert capture(pipeline, shop.params)["outcome"] == "window"
     with workplace(pipeline) as work:
-        return {e.table.name: dict(e.error or {}) for e in work.ledger.tables(work.name) if e.state == "held"}
+        return {e.table.name: dict(e.error or {}) for e in work.ledger.tables() if e.state == "held"}
 
 
 def test_each_table_that_lacks_what_it_needs_is_held_until_that_is_back(shop: Shop, pipeline: Any) -> None:

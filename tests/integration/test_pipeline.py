@@ -15,7 +15,7 @@ from pipelines import job, steps
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
 from pipelines.steps.running import apply, capture, spark_when_needed
-from pipelines.steps.workplace import now, workplace
+from pipelines.steps.workplace import workplace
 from pipelines.table import TableId
 from tests.fix_shop import Shop
 
@@ -273,7 +273,7 @@ def test_a_resumed_table_catches_up_all_that_passed_while_it_was_held(shop: Shop
     shop.work(30)
     steps.snapshot(pipeline, source=shop.params, spark=spark)
     with workplace(pipeline) as work:
-        work.ledger.hold("shop", TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"}, now())
+        work.ledger.hold(TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"})
     for seed in (3, 4):
         shop.work(30, seed=seed)
         caught_up(shop, pipeline, spark)

@@ -125,7 +125,7 @@ def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: 
     assert sum(w["account"].get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
     assert sum(w["account"].get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
     with workplace(world.pipeline) as work:
-        (decision,) = work.ledger.decisions("shop", "drop transaction")
+        (decision,) = work.ledger.decisions("drop transaction")
         assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
     compared = steps.verify(world.pipeline, source=world.shop.params, spark=world.spark)
     assert compared["equal"] is False

@@ -11,7 +11,7 @@ from pipelines.batch import BatchSpec, Failure, to_json
 from pipelines.errors import RedoNotUnderstood, SourceBusy
 from pipelines.steps import leasing
 from pipelines.steps.leasing import take_apply_lease
-from pipelines.steps.workplace import now, workplace
+from pipelines.steps.workplace import workplace
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 TERMINAL = RedoNotUnderstood("the carry-over names a file that is not there", cure="restore it", file="/l/x.parquet")
@@ -111,7 +111,9 @@ def test_a_job_whose_lease_another_has_taken_is_killed_and_the_task_says_so(subm
 from datetime import timedelta
 from pipelines.ledger import open_ledger
 from pipelines.steps.workplace import now
-open_ledger("sqlite:///{tmp_path}/ledger.db").lease("apply/shop", "somebody else", 60, now() + timedelta(hours=1))
+in_an_hour = now() + timedelta(hours=1)
+ledger = open_ledger("sqlite:///{tmp_path}/ledger.db", "shop", lambda: in_an_hour)
+ledger.lease("apply/shop", "somebody else", 60)
 """
     (tmp_path / "take.py").write_text(taker)
     began = time.monotonic()
@@ -121,4 +123,4 @@ open_ledger("sqlite:///{tmp_path}/ledger.db").lease("apply/shop", "somebody else
 
     assert time.monotonic() - began < 120
     with workplace(order[0]) as work:
-        assert work.ledger.lease("apply/shop", "somebody else", 60, now()).owner == "somebody else"
+        assert work.ledger.lease("apply/shop", "somebody else", 60).owner == "somebody else"

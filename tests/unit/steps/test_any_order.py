@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ from pipelines.steps.correcting import correct_ledger
 from pipelines.steps.readings import dictionary_to_json
 from pipelines.steps.snapshotting import begun_file, snapshot_prepare, snapshot_record, stretch_of
 from pipelines.steps.sparking import run_spark
-from pipelines.steps.workplace import HANDOVER, now, read_order, workplace
+from pipelines.steps.workplace import HANDOVER, read_order, workplace
 from pipelines.table import TableId
 from tests.unit.test_formats import TABLE
 
@@ -76,9 +77,9 @@ class Ledgers:
 
     opened: dict[str, Ledger] = field(default_factory=dict)
 
-    def open(self, url: str) -> Ledger:
+    def open(self, url: str, pipeline: str, now: Callable[[], datetime]) -> Ledger:
         if url not in self.opened:
-            self.opened[url] = OPEN(url)
+            self.opened[url] = OPEN(url, pipeline, now)
         return self.opened[url]
 
     def close(self) -> None:
@@ -144,7 +145,7 @@ class History:
     def capture(self) -> None:
         with workplace(self.pipeline) as work:
             correct_ledger(work)
-            position = work.ledger.position("shop")
+            position = work.ledger.position()
             assert position is not None
             if position.scn > self.scn:
                 return
@@ -161,12 +162,12 @@ class History:
         self.scn += 1
         with workplace(self.pipeline) as work:
             correct_ledger(work)
-            if work.ledger.position("shop") is None:
+            if work.ledger.position() is None:
                 start = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
                 work.landing.write_json_once(HANDOVER, {"dbid": DBID, "resetlogs_id": RESETLOGS_ID, "scn": start})
-                work.ledger.start_at("shop", Position(DBID, RESETLOGS_ID, Scn(start)), now())
+                work.ledger.start_at(Position(DBID, RESETLOGS_ID, Scn(start)))
                 for table in TABLES:
-                    work.ledger.add_table("shop", table, Scn(start), now())
+                    work.ledger.add_table(table, Scn(start))
             for table in tables:
                 found = replace(TABLE, table=table, scn_before=Scn(scn), scn_after=Scn(scn), unique=())
                 found = replace(found, object_id=7 + TABLES.index(table), data_object_id=7 + TABLES.index(table))
@@ -395,7 +396,7 @@ class History:
     def entries(self) -> dict[TableId, TableEntry]:
         with workplace(self.pipeline) as work:
             correct_ledger(work)
-            return {entry.table: entry for entry in work.ledger.tables("shop")}
+            return {entry.table: entry for entry in work.ledger.tables()}
 
     def check(self) -> None:
         entries = self.entries()

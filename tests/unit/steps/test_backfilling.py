@@ -11,7 +11,7 @@ from pipelines.manifest import Manifest
 from pipelines.schema import version_to_json
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.backfilling import covering, not_landed, objections, stopped_in, unbroken
-from pipelines.steps.workplace import now, workplace
+from pipelines.steps.workplace import workplace
 from pipelines.table import TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")
@@ -86,16 +86,16 @@ def objected(tmp_path):
     pipeline = Pipeline.model_validate({"name": "shop", "tables": ["SHOP.ORDERS"], **body})
     version = TableVersion(ORDERS, Scn(148), 9, 9, (), (), 1)
     with workplace(pipeline) as work:
-        work.ledger.add_table("shop", ORDERS, Scn(100), now())
+        work.ledger.add_table(ORDERS, Scn(100))
 
         def about(start: int, end: int, windows=WHOLE) -> list[str]:
-            entry = work.ledger.table("shop", ORDERS)
+            entry = work.ledger.table(ORDERS)
             return [finding.what for finding in objections(work, ORDERS, entry, scns(start, end), windows)]
 
         assert about(100, 200) == ["the table has no contents yet"]
-        work.ledger.move_table("shop", ORDERS, ("new",), "snapshotting", now=now(), snapshot_scn=Scn(150))
-        work.ledger.record_version("shop", ORDERS, version.from_scn, version_to_json(version), "baseline", now=now())
-        work.ledger.complete_as("shop", ORDERS, Scn(150), now())
+        work.ledger.move_table(ORDERS, ("new",), "snapshotting", snapshot_scn=Scn(150))
+        work.ledger.record_version(ORDERS, version.from_scn, version_to_json(version), "baseline")
+        work.ledger.record_complete_to(ORDERS, Scn(150))
         yield about
 
 

@@ -44,7 +44,7 @@ from pipelines.steps.rebuilding import captured_from
 from pipelines.steps.reporting import landed_windows, status
 from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_begin, snapshot_prepare, stretch_of
 from pipelines.steps.versions import known_versions
-from pipelines.steps.workplace import HANDOVER, Workplace, now, workplace
+from pipelines.steps.workplace import HANDOVER, Workplace, workplace
 from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")
@@ -167,15 +167,15 @@ def work(beside: Beside) -> Iterator[Workplace]:
 
 def table(work: Workplace) -> Any:
     correct_ledger(work)
-    return work.ledger.table("shop", ORDERS)
+    return work.ledger.table(ORDERS)
 
 
 def test_a_lost_ledger_knows_the_table_again(work: Workplace) -> None:
     entry = table(work)
 
     assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 120, (FIRST, 199))
-    assert [v.source for v in work.ledger.versions("shop", ORDERS)] == ["baseline"]
-    assert work.ledger.position("shop") == Position(DBID, FIRST, Scn(200))
+    assert [v.source for v in work.ledger.versions(ORDERS)] == ["baseline"]
+    assert work.ledger.position() == Position(DBID, FIRST, Scn(200))
 
 
 def test_an_older_ledger_hears_of_a_newer_snapshot(beside: Beside, work: Workplace) -> None:
@@ -184,7 +184,7 @@ def test_an_older_ledger_hears_of_a_newer_snapshot(beside: Beside, work: Workpla
     entry = table(work)
 
     assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 250, (FIRST, 250))
-    assert [int(v.from_scn) for v in work.ledger.versions("shop", ORDERS)] == [120, 250]
+    assert [int(v.from_scn) for v in work.ledger.versions(ORDERS)] == [120, 250]
 
 
 def test_a_table_that_a_load_has_set_back_is_caught_up_from_there(beside: Beside, work: Workplace) -> None:
@@ -237,7 +237,7 @@ def test_a_gap_moves_the_position_and_lets_the_table_live(beside: Beside, work: 
     beside.break_(200, 300, dropped=(OPEN,), of=120)
     entry = table(work)
 
-    assert work.ledger.position("shop") == Position(DBID, FIRST, Scn(300))
+    assert work.ledger.position() == Position(DBID, FIRST, Scn(300))
     assert (entry.state, entry.place) == ("live", (FIRST, 199))
     (told,) = status(beside.pipeline)["breaks"]
     assert (told["from_scn"], told["to_scn"], told["tables"], told["dropped_rows"]) == (200, 300, ["SHOP.ORDERS"], 4)
@@ -273,7 +273,7 @@ def test_the_ledger_keeps_what_became_of_the_rows_of_each_window(beside: Beside,
 
     correct_ledger(work)
 
-    kept = (work.ledger.batch("shop", name).result or {})["accounts"]
+    kept = (work.ledger.batch(name).result or {})["accounts"]
     assert kept == {window.name: {"landed": 3, "applied": 2, "carried_out": 1}, CARRIED_IN: {"carried_in": 4, "rolled_back": 4}}
     assert landed_windows(beside.pipeline)[-1]["account"] == kept[window.name]
 
@@ -302,7 +302,7 @@ def test_scns_that_were_set_back_count_in_their_incarnation(beside: Beside, work
     entry = table(work)
 
     assert entry.place == (SECOND, 159)
-    assert work.ledger.position("shop") == Position(DBID, SECOND, Scn(160))
+    assert work.ledger.position() == Position(DBID, SECOND, Scn(160))
     last = last_batch(work)
     assert last is not None
     assert last.end == 160
@@ -354,12 +354,12 @@ def test_a_resumed_table_catches_up_to_the_break_and_then_behind_it(beside: Besi
     beside.batch(beside.window(300, 400), state="held")
     entry = table(work)
     assert (entry.state, entry.place) == ("held", (FIRST, 199))
-    work.ledger.release("shop", ORDERS, now())
+    work.ledger.release(ORDERS)
 
     before = catch_up(work, last_batch(work))
     assert before is not None
     assert (before.start, before.end, before.carry_in) == (200, 250, ("carry.parquet",))
-    work.ledger.complete_as("shop", ORDERS, Scn(249), now())
+    work.ledger.record_complete_to(ORDERS, Scn(249))
     behind = catch_up(work, last_batch(work))
     assert behind is not None
     assert (behind.start, behind.end, behind.carry_in, behind.tables[0].hold) == (300, 400, (), None)
@@ -507,7 +507,7 @@ def test_a_table_read_anew_forgets_the_versions_of_a_future_that_was_taken_back(
     """A DDL at 180, then the database is set back to 130 and the table read AS OF 140: at 190 it has not the DDL's columns."""
     table(work)
     (first,) = known_versions(work, ORDERS)
-    work.ledger.record_version("shop", ORDERS, Scn(180), version_to_json(first.since(Scn(180))), "ddl", now=now())
+    work.ledger.record_version(ORDERS, Scn(180), version_to_json(first.since(Scn(180))), "ddl")
     beside.break_(200, 130, "snapshot", end_in=SECOND, dropped=(OPEN,), of=120)
     beside.load(140, SECOND)
     table(work)
@@ -567,8 +567,8 @@ def test_a_hold_that_came_while_a_batch_was_under_way_outlives_the_batch(beside:
     table(work)
     window = beside.window(200, 300)
     name = batch_name(FIRST, 200, 300)
-    work.ledger.prepare_batch("shop", name, window.scns, "spec.json", now=now())
-    work.ledger.hold("shop", ORDERS, {"code": "NotLogged", "what": "", "where": {}, "cure": ""}, now())
+    work.ledger.prepare_batch(name, window.scns, "spec.json")
+    work.ledger.hold(ORDERS, {"code": "NotLogged", "what": "", "where": {}, "cure": ""})
     beside.batch(window, open_now=())
 
     entry = table(work)

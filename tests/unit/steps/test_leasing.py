@@ -12,7 +12,7 @@ import pytest
 from pipelines.batch import BatchResult, BatchSpec, to_json
 from pipelines.config import Pipeline
 from pipelines.errors import LeaseHeld, LedgerUnavailable
-from pipelines.ledger import Ledger
+from pipelines.ledger import Ledger, open_ledger
 from pipelines.steps import leasing
 from pipelines.steps.applying import record_apply
 from pipelines.steps.leasing import kept_lease, take_apply_lease
@@ -55,8 +55,8 @@ def leave_manifest(pipeline):
 
 
 def take_over(pipeline, owner="somebody else", after_seconds=3600):
-    with workplace(pipeline) as work:
-        return work.ledger.lease("apply/shop", owner, 60, now() + timedelta(seconds=after_seconds))
+    ledger = open_ledger(pipeline.ledger_url, "shop", lambda: now() + timedelta(seconds=after_seconds))
+    return ledger.lease("apply/shop", owner, 60)
 
 
 def lost(check):
@@ -159,7 +159,7 @@ def test_a_batch_that_was_overtaken_is_not_recorded(pipeline, order):
     with pytest.raises(LeaseHeld, match="taken over"):
         record_apply(pipeline, order[1])
     with workplace(pipeline) as work:
-        assert work.ledger.batches("shop", "applied") == []
+        assert work.ledger.batches("applied") == []
 
 
 def test_what_is_recorded_already_may_be_recorded_again_whoever_has_the_lease(pipeline, order):
@@ -194,4 +194,4 @@ def test_a_ledger_that_was_lost_gives_no_token_twice(pipeline):
     with workplace(pipeline) as work:
         assert take_apply_lease(work).token > before.token
         with pytest.raises(LeaseHeld):
-            work.ledger.check(before)
+            work.ledger.renew(before, 60)

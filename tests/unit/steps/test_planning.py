@@ -14,7 +14,7 @@ from pipelines.mine import EdgeCut
 from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps import capturing, recovering
-from pipelines.steps.workplace import HANDOVER, now, take_lease, workplace
+from pipelines.steps.workplace import HANDOVER, take_lease, workplace
 
 COPY = LogCopy(1, "/arch/x", "A", False, False, True)
 FACTS = RedoFacts(
@@ -47,7 +47,7 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
     assert found["outcome"] == "nothing"
     with workplace(pipeline) as work:
         assert [(w.start, w.end, w.logs) for w in work.landing.windows()] == [(200, 210, ())]
-        assert work.ledger.position("shop") == Position(7, 11, Scn(210))
+        assert work.ledger.position() == Position(7, 11, Scn(210))
 
 
 CUT = EdgeCut("a statement goes on in the next log")
@@ -98,10 +98,10 @@ def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path
     monkeypatch.setattr(capturing, "opened_source", lambda *_: pytest.fail("it must not mine again: its logs may be gone"))
     window = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, FACTS.archived),))
     with workplace(pipeline) as work:
-        work.ledger.start_at("shop", Position(7, 11, Scn(100)), now())
+        work.ledger.start_at(Position(7, 11, Scn(100)))
         lease = take_lease(work, "capture", 60)
         plan = capturing.Plan(window, (), {}, 300).to_json()
-        work.ledger.plan_window("shop", window.name, 11, window.scns, plan, lease, now())
+        work.ledger.plan_window(window.name, 11, window.scns, plan, lease)
         work.landing.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
 
     mined = capturing.mine(pipeline, None, window.name, 0)

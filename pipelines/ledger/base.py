@@ -1,9 +1,10 @@
-"""The way to the ledger's database: transactions, and the driver's errors as ours. Thinks nothing."""
+"""What all parts of the ledger share: its database, transactions, and the driver's errors as ours."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Executable, Table, select
@@ -18,16 +19,18 @@ from pipelines.ledger.entries import Lease
 WRITING = "redolake_writing"  # execution option: SQLite takes its write lock at BEGIN, not in the middle
 
 
-class Door:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+class LedgerBase:
+    """The ledger of one pipeline; every entry is stamped by `now`."""
+
+    def __init__(self, engine: Engine, pipeline: str, now: Callable[[], datetime]) -> None:
+        self._engine, self._pipeline, self._now = engine, pipeline, now
         self._writing = engine.execution_options(**{WRITING: True})
         self._under_way: Connection | None = None
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """What is read and written in the block is one transaction; so is what it costs to make it durable."""
-        with told(self._engine), self._writing.begin() as self._under_way:
+        """Run the block as one transaction, so that its writes are made durable together."""
+        with database_errors(self._engine), self._writing.begin() as self._under_way:
             try:
                 yield
             finally:
@@ -36,7 +39,7 @@ class Door:
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
-        with told(self._engine), self._joined(self._engine) as connection:
+        with database_errors(self._engine), self._joined(self._engine) as connection:
             yield connection
 
     def _joined(self, engine: Engine) -> AbstractContextManager[Connection]:
@@ -44,8 +47,8 @@ class Door:
 
     @contextmanager
     def _write(self, lease: Lease | None = None) -> Iterator[Connection]:
-        """One transaction. With a lease, its row stays locked to the end, so that nobody takes over in between."""
-        with told(self._engine), self._joined(self._writing) as connection:
+        """Open a transaction. With a lease, its row stays locked to the end, so that nobody takes over in between."""
+        with database_errors(self._engine), self._joined(self._writing) as connection:
             if lease is not None:
                 check_lease(connection, lease)
             yield connection
@@ -53,25 +56,25 @@ class Door:
 
 
 @contextmanager
-def told(engine: Engine) -> Iterator[None]:
-    """Raise LedgerUnavailable for what may pass (network, restart, a lock held too long), Terminal for the rest."""
+def database_errors(engine: Engine) -> Iterator[None]:
+    """Raise LedgerUnavailable for errors that may pass (network, restart, a lock held too long), Terminal for others."""
     where = engine.url.render_as_string(hide_password=True)
     try:
         yield
     except (OperationalError, InterfaceError) as error:
         raise LedgerUnavailable(
             f"the ledger's database does not answer: {error.orig}",
-            cure="see that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
+            cure="check that it is up, and that ledger.url or ledger.connection names it with a user who may log in",
             ledger=where,
         ) from error
     except DBAPIError as error:
         raise Terminal(
-            f"the ledger's database refuses: {error.orig}", cure="see that its tables are whole", ledger=where
+            f"the ledger's database refuses: {error.orig}", cure="check the ledger's tables for damage", ledger=where
         ) from error
 
 
 def check_lease(connection: Connection, lease: Lease) -> None:
-    """A token that is not the newest writes nothing. Expiry alone does no harm while nobody has taken over."""
+    """Raise LeaseHeld unless the lease has the newest token. An expired lease is valid while nobody has taken it over."""
     row = connection.execute(
         select(t.leases.c.token, t.leases.c.owner).where(t.leases.c.name == lease.name).with_for_update()
     ).first()
@@ -87,12 +90,12 @@ def check_lease(connection: Connection, lease: Lease) -> None:
 
 
 def insert_new(connection: Connection, table: Table, values: Mapping[str, Any]) -> bool:
-    """Insert unless a row with that key is there (or comes to be there at this moment); whether it was inserted."""
+    """Insert unless a row has that key, also when two insert at the same moment. Return whether it was inserted."""
     insert = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert
     statement = insert(table).values(values).on_conflict_do_nothing()
     return connection.execute(statement.returning(next(iter(table.primary_key)))).first() is not None
 
 
 def changed(connection: Connection, statement: Executable) -> bool:
-    """Whether a compare-and-set found its row."""
+    """Return whether a compare-and-set found its row."""
     return connection.execute(statement).rowcount > 0
