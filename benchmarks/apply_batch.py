@@ -43,7 +43,8 @@ SETTINGS = {
 
 def serve(folder: Path, connect: bool, settings: dict[str, str]) -> None:
     from pipelines.batch import BatchSpec, LandedWindow, SnapshotSpec, SnapshotTask, TableTask
-    from pipelines.job import run_batch, run_snapshot
+    from pipelines.job.batch import run_batch
+    from pipelines.job.snapshot import run_snapshot
     from pipelines.scn import Scn
     from pipelines.table import Column, OracleType, TableId, TableVersion
 

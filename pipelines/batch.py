@@ -1,4 +1,4 @@
-"""A Spark job's order and its outcome, as values and as JSON: batches, snapshot loads and comparisons.
+"""A Spark job's order and its outcome, as values and as JSON: batches and snapshot loads; comparisons as values only.
 
 The job gets its order as a file and touches no ledger; what it did is the batch's own manifest.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from pipelines.formats import check_format, made
 from pipelines.scn import Scn, ScnRange
@@ -276,16 +276,6 @@ class CompareTask:
 
 
 @dataclass(frozen=True, slots=True)
-class CompareSpec:
-    pipeline: str
-    tables: tuple[CompareTask, ...]
-    manifest: str
-    spark: Mapping[str, str] = field(default_factory=dict)
-    format: int = FORMAT
-    kind: Literal["compare"] = "compare"
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
     """One cell that differs, or a row only one side has (column "*")."""
 
@@ -311,17 +301,8 @@ class Comparison:
         return not (self.missing_rows or self.extra_rows or self.differing_cells)
 
 
-@dataclass(frozen=True, slots=True)
-class CompareResult:
-    pipeline: str
-    tables: tuple[Comparison, ...]
-    format: int = FORMAT
-    kind: Literal["compare"] = "compare"
-
-
-Spec = BatchSpec | SnapshotSpec | CompareSpec
-Result = BatchResult | SnapshotResult | CompareResult
-SourceTask = TypeVar("SourceTask", SnapshotTask, CompareTask)
+Spec = BatchSpec | SnapshotSpec
+Result = BatchResult | SnapshotResult
 
 
 TERMINAL_EXIT = 3  # of a job that would fail the same way again; 1 for all else
@@ -359,9 +340,7 @@ def spec_from_json(text: str, file: str) -> Spec:
         return made(BatchSpec, {**body, **read}, file)
     if body["kind"] == "snapshot":
         loads = [{**t, "supersedes": tuple(t.get("supersedes", ()))} for t in tables]
-        return made(SnapshotSpec, {**body, "tables": tuple(_source_task(SnapshotTask, t, file) for t in loads)}, file)
-    if body["kind"] == "compare":
-        return made(CompareSpec, {**body, "tables": tuple(_source_task(CompareTask, t, file) for t in tables)}, file)
+        return made(SnapshotSpec, {**body, "tables": tuple(_snapshot_task(t, file) for t in loads)}, file)
     raise ValueError(f"{file}: no job of kind {body['kind']!r} is known")
 
 
@@ -387,19 +366,6 @@ def snapshot_result_from_json(text: str, file: str) -> SnapshotResult:
     return made(SnapshotResult, {**body, "tables": tables}, file)
 
 
-def compare_result_from_json(text: str, file: str) -> CompareResult:
-    body = _opened(text, file)
-    tables = tuple(
-        made(
-            Comparison,
-            {**_of_table(t, file), "samples": tuple(made(Difference, d, file) for d in t["samples"])},
-            file,
-        )
-        for t in body["tables"]
-    )
-    return made(CompareResult, {**body, "tables": tables}, file)
-
-
 def _opened(text: str, file: str) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(text)
     check_format(body, FORMAT, file)
@@ -421,9 +387,9 @@ def _table_task(body: dict[str, Any], file: str) -> TableTask:
     return made(TableTask, {**_of_table(body, file), **read}, file)
 
 
-def _source_task(kind: type[SourceTask], body: dict[str, Any], file: str) -> SourceTask:
+def _snapshot_task(body: dict[str, Any], file: str) -> SnapshotTask:
     read = {"version": _version(body["version"], file), "rules": _rules(body["rules"]), "files": tuple(body["files"])}
-    return made(kind, {**_of_table(body, file), **read}, file)
+    return made(SnapshotTask, {**_of_table(body, file), **read}, file)
 
 
 def _rules(body: dict[str, Rule]) -> Rules:

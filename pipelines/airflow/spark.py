@@ -19,7 +19,7 @@ from pipelines.airflow.failures import failing_as_airflow
 from pipelines.batch import TERMINAL_EXIT, Failure
 from pipelines.config import Pipeline
 
-JOB = Path(pipelines.__file__).with_name("job.py")
+JOB = Path(pipelines.__file__).with_name("job") / "job.py"
 
 
 class SubmitBatch(SparkSubmitOperator):
@@ -43,7 +43,7 @@ class SubmitBatch(SparkSubmitOperator):
             os.environ["JAVA_HOME"] = find_java()
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # Python would put the job's own folder first, where `airflow` or `statements` mean modules of ours.
+        # Else Python puts the job's own folder first on its path, where `batch` and `snapshot` are modules of ours.
         os.environ["PYTHONSAFEPATH"] = "1"
         (batch,) = self.application_args
         with working(self.pipeline) as pipeline, steps.job_elsewhere(pipeline, batch, self.on_kill) as failed:

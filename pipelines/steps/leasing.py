@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pipelines.batch import BatchSpec, CompareSpec, Spec
+from pipelines.batch import BatchSpec, Spec
 from pipelines.config import Pipeline
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Lease, Ledger
@@ -27,8 +27,7 @@ def take_apply_lease(work: Workplace) -> Lease:
 
 def lease_of(work: Workplace, spec: Spec) -> Lease | None:
     """The lease the order was written under; None for one that writes no live table, or is from before orders named it."""
-    token = None if isinstance(spec, CompareSpec) else spec.lease
-    return None if token is None else Lease(f"{APPLY}/{work.name}", owner(), token, now())
+    return None if spec.lease is None else Lease(f"{APPLY}/{work.name}", owner(), spec.lease, now())
 
 
 def renewed(work: Workplace, spec: Spec) -> Lease:

@@ -53,7 +53,7 @@ def host_and_port(connection: str) -> tuple[str | None, int | None]:
 
 def run_spark(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:
     """Run the order at `batch`; what it did lies in its manifest. It stops before its next commit when its lease is lost."""
-    from pipelines.job import run
+    from pipelines.job.job import run
 
     spec = order_to_run(pipeline, batch)
     with kept_lease(pipeline, spec) as check_lease:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.batch import CompareResult, CompareSpec, CompareTask, Comparison
+from pipelines.batch import CompareTask, Comparison
 from pipelines.config import Pipeline
 from pipelines.errors import RedoLost, SchemaConflict, Terminal
 from pipelines.redo import RedoFacts
@@ -41,15 +41,13 @@ def verify(
             with opened_source(pipeline, source) as oracle:
                 check_readable(work, chosen(work, tables), read_redo_facts(oracle))
                 tasks = tuple(read_side(work, oracle, table, token, report) for table in chosen(work, tables))
-            manifest = work.landing.location(f"verify/{token}/manifest.json")
-            spec = CompareSpec(pipeline.name, tasks, manifest, dict(pipeline.spark.conf))
-            result = compared(pipeline, spec, spark, report)
+            comparisons = compared(pipeline, tasks, spark, report)
         finally:
             work.landing.discard(f"verify/{token}")
-        compared_tables = {str(c.table) for c in result.tables}
+        compared_tables = {str(c.table) for c in comparisons}
         return {
-            "equal": all(c.equal for c in result.tables),
-            "tables": [row(c) for c in result.tables],
+            "equal": all(c.equal for c in comparisons),
+            "tables": [row(c) for c in comparisons],
             "breaks": [found for found in open_breaks(work) if compared_tables & set(found["tables"])],
             "dropped": [found for found in open_drops(work) if compared_tables & set(found["lacking"])],
         }
@@ -116,18 +114,16 @@ def columns_of(dictionary: DictionaryTable, version: TableVersion) -> Dictionary
     return replace(dictionary, columns=kept)
 
 
-def compared(pipeline: Pipeline, spec: CompareSpec, spark: Any, report: Report) -> CompareResult:
-    from pipelines.job import run
+def compared(pipeline: Pipeline, tasks: Sequence[CompareTask], spark: Any, report: Report) -> Sequence[Comparison]:
+    from pipelines.job.comparison import compare_tables
 
     report("comparing with Delta")
     session = spark or open_spark(pipeline, "redolake verify")
     try:
-        result = run(session, spec)
+        return compare_tables(session, tasks)
     finally:
         if spark is None:
             session.stop()
-    assert isinstance(result, CompareResult)
-    return result
 
 
 def row(found: Comparison) -> dict[str, Any]:

@@ -33,7 +33,9 @@ IN_TURN = "one after the other"
 SECONDS = 600.0  # of a machine that has much else to do
 
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["pipelines.cli", "pipelines.steps", "pipelines.job", "pyspark.sql.connect.session", __name__])
+processes.set_forkserver_preload(
+    ["pipelines.cli", "pipelines.steps", "pipelines.job.job", "pyspark.sql.connect.session", __name__]
+)
 
 
 # --- What the processes do -------------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def anew(world: World, kills: Kills) -> None:
     kills.on(read_anew, kills.copy.name, "SHOP.PARTS", str(scn))
     world.source.more()
     kills.on(*CATCH_UP)
-    kills.again_at("snapshot_prepare", "snapshot", "leave", "ledger.move_table", "ledger.complete_as")
+    kills.again_at("snapshot_prepare", "snapshot", "write_snapshot_result", "ledger.move_table", "ledger.complete_as")
     kills.on(load, kills.copy.name, "SHOP.PARTS", int(scn.read_text()))
 
 
@@ -299,7 +299,16 @@ def test_a_spark_job_killed_while_it_merges(world: World) -> None:
     before = copy.data_files()
     settings = [f"--conf={key}={value}" for key, value in spark_conf(QUIET).items()]
     jars = ",".join(delta_jars())
-    job = ["spark-submit", "--master", "local[2]", "--jars", jars, *settings, str(PIPELINES / "job.py"), order.read_text()]
+    job = [
+        "spark-submit",
+        "--master",
+        "local[2]",
+        "--jars",
+        jars,
+        *settings,
+        str(PIPELINES / "job" / "job.py"),
+        order.read_text(),
+    ]
     env = {name: value for name, value in environment().items() if name != "SPARK_CONNECT_MODE_ENABLED"}  # ours, not its
     with (copy.folder / "submit.log").open("w") as log:
         submitted = subprocess.Popen(job, env=env, stdout=log, stderr=log, start_new_session=True)

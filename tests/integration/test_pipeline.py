@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pipelines import job, steps
+from pipelines import steps
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
+from pipelines.job import translation
 from pipelines.steps.running import apply, capture, spark_when_needed
 from pipelines.steps.workplace import workplace
 from pipelines.table import TableId
@@ -308,7 +309,7 @@ def test_a_row_that_could_not_be_read_is_read_again_from_the_landing_by_a_parser
         unread = pc.if_else(pc.match_substring(sql, "''"), pc.binary_join_element_wise("?", sql, ""), sql)
         return decode_changes(batch.set_column(at, "sql_redo", unread), *version, **charset)
 
-    monkeypatch.setattr(job, "decode_changes", older_parser)
+    monkeypatch.setattr(translation, "decode_changes", older_parser)
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'it''s there', 1)")
     caught_up(shop, pipeline, spark)
     shop.run_sql("UPDATE parts SET quantity = 2 WHERE id = 900001", "DELETE FROM parts WHERE id = 900001")

@@ -12,8 +12,6 @@ from pipelines.batch import (
     Balance,
     BatchResult,
     BatchSpec,
-    CompareSpec,
-    CompareTask,
     Dropped,
     DroppedRows,
     HoldAt,
@@ -53,7 +51,6 @@ BATCH = BatchSpec(
 SPECS = [
     BATCH,
     SnapshotSpec("p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8),), "m", True, {"spark.x": "y"}),
-    CompareSpec("p", (CompareTask(T, "t", VERSION, ("f",), 99),), "m"),
 ]
 RESULT = BatchResult(
     "p",

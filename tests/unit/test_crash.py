@@ -78,7 +78,6 @@ KILLED_AT = {
     "_mend",
     "backfill_prepare",
     "drop_transaction",
-    "leave",
     "prepare_apply",
     "publish",
     "publish_batch",
@@ -93,10 +92,11 @@ KILLED_AT = {
     "verify",
     "write_reading",
     "write_slice",
+    "write_snapshot_result",
     "write_snapshot_chunk",
 }
 NOT_KILLED_AT = {
-    "leave_failure": "the job's last words: nothing is written behind them, and who waits for the job can do without",
+    "write_failure": "the job's last words: nothing is written behind them, and who waits for the job can do without",
     "writable": "`doctor` and `validate` try whether a place can be written",
 }
 POINT_IN = {  # writers whose callers pass the point

@@ -152,11 +152,6 @@ BATCH_FIELDS = {
     batch.SnapshotSpec: "pipeline scn token tables manifest replace spark lease format kind",
     batch.SnapshotLoaded: "table state loaded rows delta_version error",
     batch.SnapshotResult: "pipeline scn tables format kind",
-    batch.CompareTask: "table target version files complete_to rules",
-    batch.CompareSpec: "pipeline tables manifest spark format kind",
-    batch.Difference: "key column source delta",
-    batch.Comparison: "table complete_to source_rows delta_rows missing_rows extra_rows differing_cells samples",
-    batch.CompareResult: "pipeline tables format kind",
 }
 FORMATS = {
     "manifest": (manifest.FORMAT, 1, MANIFEST_FIELDS),

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import job
 from pipelines.batch import failure_from_json
 from pipelines.errors import SourceBusy
+from pipelines.job import job
 
 
 @pytest.fixture(autouse=True)
@@ -17,14 +17,14 @@ def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job, "watch_parent", lambda: None)
 
 
-def ended(tmp_path: Path, order: str) -> tuple[int, bool, str]:
-    code = job.main([order, f"{tmp_path}/order.1.failed.json"])
-    failure = failure_from_json((tmp_path / "order.1.failed.json").read_text())
+def ended(tmp_path: Path, spec: str) -> tuple[int, bool, str]:
+    code = job.main([spec, f"{tmp_path}/spec.1.failed.json"])
+    failure = failure_from_json((tmp_path / "spec.1.failed.json").read_text())
     return code, failure.terminal, failure.text
 
 
 def test_an_order_that_is_not_there_is_terminal_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, terminal, text = ended(tmp_path, f"{tmp_path}/order.json")
+    code, terminal, text = ended(tmp_path, f"{tmp_path}/spec.json")
 
     assert (code, terminal) == (3, True)
     assert "do this: prepare the batch again" in text
@@ -32,9 +32,9 @@ def test_an_order_that_is_not_there_is_terminal_and_says_so(tmp_path: Path, caps
 
 
 def test_an_order_of_a_newer_redolake_is_terminal(tmp_path: Path) -> None:
-    (tmp_path / "order.json").write_text(json.dumps({"format": 99, "kind": "batch", "tables": []}))
+    (tmp_path / "spec.json").write_text(json.dumps({"format": 99, "kind": "batch", "tables": []}))
 
-    code, terminal, text = ended(tmp_path, f"{tmp_path}/order.json")
+    code, terminal, text = ended(tmp_path, f"{tmp_path}/spec.json")
 
     assert (code, terminal) == (3, True)
     assert text.startswith("FormatTooNew: written in format 99")
@@ -44,6 +44,6 @@ def test_what_may_pass_ends_with_another_code(tmp_path: Path, monkeypatch: pytes
     def busy(_: str) -> None:
         raise SourceBusy("the cluster is full")
 
-    monkeypatch.setattr(job, "run_order", busy)
+    monkeypatch.setattr(job, "run_file", busy)
 
-    assert ended(tmp_path, "order.json") == (1, False, "SourceBusy: the cluster is full")
+    assert ended(tmp_path, "spec.json") == (1, False, "SourceBusy: the cluster is full")

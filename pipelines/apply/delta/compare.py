@@ -13,27 +13,20 @@ from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, read_columns, target_columns
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
-from pipelines.batch import Comparison, Difference, Rules
+from pipelines.batch import CompareTask, Comparison, Difference
 from pipelines.errors import InvariantBroken
 from pipelines.table import Column, TableVersion
 
 MOST_SAMPLES = 10
 
 
-def compare(
-    spark: SparkSession,
-    target: str,
-    source_parquet_files: Sequence[str],
-    version: TableVersion,
-    complete_to: int,
-    rules: Rules,
-    translation: Translation,
-) -> Comparison:
-    """Raises InvariantBroken when the table holds commits beyond `complete_to`: it has moved on meanwhile."""
-    check_columns(version, rules, read_columns(spark, target), translation)
-    source = read_source(spark, source_parquet_files, version, rules, translation)
+def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
+    """Raise InvariantBroken when the table holds commits above `complete_to`: a batch was applied meanwhile."""
+    version, complete_to = task.version, task.complete_to
+    check_columns(version, task.rules, read_columns(spark, task.target), translation)
+    source = read_source(spark, task.files, version, task.rules, translation)
     check_values(source, version)
-    delta = spark.read.format("delta").load(target)
+    delta = spark.read.format("delta").load(task.target)
     if version.key_kind == "append":
         return counted(source.frame, delta, version, complete_to)
     columns = target_columns(version)

@@ -7,7 +7,7 @@ import sys
 from pyspark.sql import SparkSession
 
 from pipelines.apply.session import spark_conf
-from pipelines.job import read_spec, run
+from pipelines.job.job import read_spec, run
 from pipelines.runtime import delta_jars
 from tests.fix_spark import QUIET
 

@@ -17,7 +17,9 @@ from pipelines.apply.delta.create import create_table
 from pipelines.apply.delta.log import last_txn, latest_version
 from pipelines.batch import Balance, Column, HoldAt, Step, batch_result_from_json, to_json
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
-from pipelines.job import TRANSLATION, run_batch, run_snapshot
+from pipelines.job.batch import run_batch
+from pipelines.job.snapshot import run_snapshot
+from pipelines.job.translation import TRANSLATION
 from pipelines.table import OracleType, TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import (

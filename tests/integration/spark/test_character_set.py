@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.job import run_batch, run_snapshot
+from pipelines.job.batch import run_batch
+from pipelines.job.snapshot import run_snapshot
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import batch_spec, committed, contents, snapshot_spec, task
 

@@ -14,8 +14,10 @@ import pytest
 
 from pipelines import crash
 from pipelines.apply.delta.log import last_txn
-from pipelines.batch import BatchSpec, CompareSpec, CompareTask, Comparison, SnapshotSpec, Step, TableTask
-from pipelines.job import run_batch, run_compare, run_snapshot
+from pipelines.batch import BatchSpec, CompareTask, Comparison, SnapshotSpec, Step, TableTask
+from pipelines.job.batch import run_batch
+from pipelines.job.comparison import compare_tables
+from pipelines.job.snapshot import run_snapshot
 from pipelines.table import ROWID_COLUMN, Column, OracleType
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
@@ -49,8 +51,8 @@ def there(spark: Any, mine: TableTask, *names: str) -> Counter[tuple[Any, ...]]:
 
 def compared(spark: Any, folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn: int) -> Comparison:
     files = loaded(folder, mine, rows, scn).tables[0].files
-    spec = CompareSpec("p", (CompareTask(mine.table, mine.target, mine.versions[-1], files, scn),), str(folder / "c.json"))
-    return run_compare(spark, spec).tables[0]
+    (found,) = compare_tables(spark, [CompareTask(mine.table, mine.target, mine.versions[-1], files, scn)])
+    return found
 
 
 def batch(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], start: int = 10, end: int = 100) -> BatchSpec:

@@ -14,9 +14,11 @@ from pipelines.apply.delta.commit import Tag, tagged
 from pipelines.apply.delta.compare import compare
 from pipelines.apply.delta.log import last_txn, latest_version
 from pipelines.apply.delta.schema import read_columns
-from pipelines.batch import CompareSpec, CompareTask, Difference, compare_result_from_json, snapshot_result_from_json
+from pipelines.batch import CompareTask, Difference, snapshot_result_from_json
 from pipelines.errors import InvariantBroken
-from pipelines.job import TRANSLATION, run_compare, run_snapshot
+from pipelines.job.comparison import compare_tables
+from pipelines.job.snapshot import run_snapshot
+from pipelines.job.translation import TRANSLATION
 from pipelines.table import Column, OracleType
 from tests.integration.spark.specs import ID, contents, snapshot_spec, task, version
 
@@ -74,11 +76,9 @@ def test_a_comparison_counts_rows_and_cells_and_shows_them(spark, tmp_path: Path
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
     there = snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files
-    spec = CompareSpec(
-        "p", (CompareTask(mine.table, mine.target, mine.versions[0], there, 60),), str(tmp_path / "compare.json")
-    )
+    compared = CompareTask(mine.table, mine.target, mine.versions[0], there, 60)
 
-    found = run_compare(spark, spec).tables[0]
+    (found,) = compare_tables(spark, [compared])
 
     assert (found.source_rows, found.delta_rows, found.missing_rows, found.extra_rows, found.differing_cells) == (4, 4, 1, 1, 1)
     assert found.samples == (
@@ -86,9 +86,8 @@ def test_a_comparison_counts_rows_and_cells_and_shows_them(spark, tmp_path: Path
         Difference("4", "*", None, "row"),
         Difference("5", "*", "row", None),
     )
-    assert compare_result_from_json(Path(spec.manifest).read_text(), spec.manifest).tables == (found,)
     with pytest.raises(InvariantBroken, match="commit of SCN 50"):
-        compare(spark, mine.target, there, mine.versions[0], 49, {}, TRANSLATION)
+        compare(spark, replace(compared, complete_to=49), TRANSLATION)
 
 
 def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path: Path) -> None:

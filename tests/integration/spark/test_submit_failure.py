@@ -14,18 +14,18 @@ from pipelines.runtime import environment
 
 pytestmark = pytest.mark.spark
 
-JOB = Path(__file__).parents[3] / "pipelines" / "job.py"
+JOB = Path(__file__).parents[3] / "pipelines" / "job" / "job.py"
 
 
 def test_spark_submit_hands_on_the_exit_code_of_a_terminal_error(tmp_path: Path) -> None:
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**environment(), "PATH": binaries, "PYSPARK_PYTHON": sys.executable, "PYTHONSAFEPATH": "1"}
-    command = ["spark-submit", "--master", "local[1]", str(JOB), str(tmp_path / "order.json"), str(tmp_path / "failed.json")]
+    command = ["spark-submit", "--master", "local[1]", str(JOB), str(tmp_path / "spec.json"), str(tmp_path / "failed.json")]
 
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
 
     assert done.returncode == 3, done.stderr[-2000:]
     failure = failure_from_json((tmp_path / "failed.json").read_text())
     assert failure.terminal
-    assert "the order of the job is not there" in failure.text
+    assert "the job's spec is missing" in failure.text
     assert failure.text.splitlines()[0] in done.stdout

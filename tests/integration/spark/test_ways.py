@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.batch import LandedWindow, batch_result_from_json, to_json
-from pipelines.job import run_snapshot
+from pipelines.job.snapshot import run_snapshot
 from pipelines.runtime import delta_jars
 from tests.fix_spark import QUIET
 from tests.integration.spark.landing import land
@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 COMMANDS = {
     "submit": [
         "spark-submit", "--master", "local[2]", "--jars", ",".join(delta_jars()),
-        *(part for item in QUIET.items() for part in ("--conf", "=".join(item))), str(ROOT / "pipelines" / "job.py"),
+        *(part for item in QUIET.items() for part in ("--conf", "=".join(item))), str(ROOT / "pipelines" / "job" / "job.py"),
     ],
     "connect": [sys.executable, str(Path(__file__).with_name("connect_job.py"))],
 }  # fmt: skip

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from pipelines import crash, job
+from pipelines import crash
 from pipelines.apply.commit_ranges import plan_commit_ranges
 from pipelines.apply.table import check_not_set_back
 from pipelines.batch import (
@@ -36,7 +36,9 @@ from pipelines.batch import (
 )
 from pipelines.config import Pipeline
 from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
-from pipelines.job import leave, publish_batch, published
+from pipelines.job import job
+from pipelines.job.batch import publish_batch, published
+from pipelines.job.snapshot import write_snapshot_result
 from pipelines.ledger import Ledger, TableEntry
 from pipelines.manifest import Manifest, as_json
 from pipelines.redo import Position
@@ -236,7 +238,7 @@ class History:
             self.lake[table] = Target(spec.scn, self.committed(table, spec.scn))
             crash.point("snapshot")
         loaded = tuple(SnapshotLoaded(task.table, "applied", True, 3) for task in spec.tables)
-        leave(spec.manifest, SnapshotResult(spec.pipeline, spec.scn, loaded))
+        write_snapshot_result(spec.manifest, SnapshotResult(spec.pipeline, spec.scn, loaded))
 
     def run_batch(self, spec: BatchSpec, may_commit: Callable[[], None]) -> None:
         """A transaction's rows lie where it began: in one of the windows, or in what was carried."""

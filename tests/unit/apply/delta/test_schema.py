@@ -7,7 +7,7 @@ import pytest
 from pipelines.apply.decoded import segment_text
 from pipelines.apply.delta.schema import target_schema
 from pipelines.errors import SchemaConflict
-from pipelines.job import TRANSLATION
+from pipelines.job.translation import TRANSLATION
 from pipelines.scn import Scn
 from pipelines.table import ROWID_COLUMN, Column, KeyKind, OracleType, TableId, TableVersion
 

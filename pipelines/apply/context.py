@@ -1,0 +1,38 @@
+"""What all tables of one batch share while they are applied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from pipelines.apply.translation import Translation
+from pipelines.scn import ScnRange
+
+Report = Callable[[str], None]
+MayCommit = Callable[[], None]  # called before each commit; raises Transient when another writer holds the lease
+
+
+def silent(line: str) -> None:
+    """Report nothing."""
+
+
+def allow() -> None:
+    """Let every commit happen."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyContext:
+    spark: SparkSession
+    pipeline: str
+    scns: ScnRange
+    token: str
+    translation: Translation
+    may_commit: MayCommit = allow
+    report: Report = silent
+
+    @property
+    def metadata(self) -> dict[str, object]:
+        """The user metadata of every commit of the batch."""
+        return {"pipeline": self.pipeline, "batch": str(self.scns), "token": self.token}

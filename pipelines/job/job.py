@@ -1,0 +1,91 @@
+"""Run a spec with a Spark session; `spark-submit job.py SPEC.json [FAILURE.json]` runs it in a cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+
+from pipelines.apply.context import MayCommit, Report, allow, silent
+from pipelines.apply.session import open_session
+from pipelines.apply.table import check_space
+from pipelines.batch import TERMINAL_EXIT, BatchSpec, Failure, Result, Spec, spec_from_json, to_json
+from pipelines.errors import LandingConflict, RedolakeError, Terminal
+from pipelines.job.batch import run_batch
+from pipelines.job.snapshot import run_snapshot
+from pipelines.land.files import Files
+
+
+def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: MayCommit = allow) -> Result:
+    """Run the spec. `may_commit` is called before each commit and raises when another writer holds the lease."""
+    try:
+        if isinstance(spec, BatchSpec):
+            return run_batch(spark, spec, report, may_commit)
+        return run_snapshot(spark, spec, report, may_commit)
+    except RedolakeError:
+        raise
+    except Exception as surprise:
+        check_space(surprise)
+        raise
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the spec of the first argument; on a typed error, write a Failure to the second one where it is given."""
+    path, *failure_path = sys.argv[1:] if argv is None else argv
+    watch_parent()
+    try:
+        run_file(path)
+    except RedolakeError as error:
+        failure = Failure(isinstance(error, Terminal), str(error))
+        write_line(failure.text)
+        for file in failure_path:
+            write_failure(file, failure)
+        return TERMINAL_EXIT if failure.terminal else 1
+    return 0
+
+
+def run_file(path: str) -> None:
+    spec = read_spec(path)
+    spark = open_session("submit", conf=spec.spark)
+    try:
+        run(spark, spec, write_line)
+    finally:
+        spark.stop()
+
+
+def read_spec(path: str) -> Spec:
+    folder, _, name = path.rpartition("/")
+    body = Files(folder or ".").read(name)
+    if body is None:
+        raise LandingConflict("the job's spec is missing", cure="prepare the batch again", path=path)
+    return spec_from_json(body.decode(), path)
+
+
+def watch_parent(seconds: float = 2.0) -> None:
+    """End this driver when its parent is gone: Airflow kills spark-submit's JVM, and the Python driver would live on."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(seconds)
+        os._exit(70)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+def write_line(line: str) -> None:
+    sys.stdout.write(f"redolake: {line}\n")
+    sys.stdout.flush()
+
+
+def write_failure(path: str, failure: Failure) -> None:
+    folder, _, name = path.rpartition("/")
+    Files(folder or ".").create(name, to_json(failure).encode())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,46 @@
+"""Load the tables of one snapshot; a table that cannot be loaded is held, the others are loaded."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from pipelines.apply.context import MayCommit, Report, allow, silent
+from pipelines.apply.delta.snapshot import load_snapshot
+from pipelines.apply.table import check_session, unexpected
+from pipelines.batch import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask, to_json
+from pipelines.errors import RedolakeError, Transient
+from pipelines.job.translation import TRANSLATION
+from pipelines.land.files import Files
+
+
+def run_snapshot(
+    spark: SparkSession, spec: SnapshotSpec, report: Report = silent, may_commit: MayCommit = allow
+) -> SnapshotResult:
+    tables = []
+    for task in spec.tables:
+        may_commit()
+        loaded = load_or_hold(spark, spec, task)
+        report(f"{task.table}: {loaded.rows} rows" if loaded.loaded else f"{task.table}: nothing loaded")
+        tables.append(loaded)
+    result = SnapshotResult(spec.pipeline, spec.scn, tuple(tables))
+    write_snapshot_result(spec.manifest, result)
+    return result
+
+
+def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) -> SnapshotLoaded:
+    try:
+        return load_snapshot(spark, spec, task, TRANSLATION)
+    except Transient:
+        raise
+    except RedolakeError as error:
+        return SnapshotLoaded(task.table, "held", False, error=error.as_dict())
+    except Exception as surprise:
+        check_session(spark, surprise)
+        return SnapshotLoaded(task.table, "held", False, error=unexpected(task.table, surprise))
+
+
+def write_snapshot_result(path: str, result: SnapshotResult) -> None:
+    """Replace the result of an earlier attempt: the tables themselves say what is loaded."""
+    folder, _, name = path.rpartition("/")
+    with Files(folder).writing(name) as out:
+        out.write(to_json(result).encode())
