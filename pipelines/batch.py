@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pipelines.formats import check_format, made
 from pipelines.scn import Scn, ScnRange
-from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.table import Column, OracleType, TableId, TableVersion, TypeRule
 
 # 2: kinds of keys, defaults of columns, shadows, character set, lease, dropped transactions, accounts per window, the time
 # that was read to, positions in the Delta log, what a load supersedes.
@@ -22,8 +22,7 @@ FORMAT = 2
 COMMIT_ORDER = ("commit_scn", "commit_thread", "commit_rs_id")
 CHANGE_ORDER = (*COMMIT_ORDER, "window_start", "slice", "ordinal")
 
-Rule = str | int | None
-Rules = Mapping[int, Rule]  # per column id
+Rules = Mapping[int, TypeRule]  # per column id
 
 
 @dataclass(frozen=True, slots=True)
@@ -392,7 +391,7 @@ def _snapshot_task(body: dict[str, Any], file: str) -> SnapshotTask:
     return made(SnapshotTask, {**_of_table(body, file), **read}, file)
 
 
-def _rules(body: dict[str, Rule]) -> Rules:
+def _rules(body: dict[str, TypeRule]) -> Rules:
     return {int(column_id): rule for column_id, rule in body.items()}
 
 

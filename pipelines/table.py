@@ -9,6 +9,7 @@ from typing import Literal
 from pipelines.scn import Scn
 
 KeyKind = Literal["primary", "columns", "rowid", "append"]
+TypeRule = str | int | None  # how a column is stored, as the configuration says; None for the default
 ROWID_COLUMN = 0  # the column id of ROWID, which is no column of the segment; those of columns begin at 1
 ROWID_NAME = "_rowid"
 

@@ -16,15 +16,15 @@ import pyarrow.parquet as pq
 from hypothesis import note
 
 from pipelines import steps
-from pipelines.assemble.reference import NO_XID, UNKNOWN_SQN
 from pipelines.steps.running import capture
+from tests.assemble_reference import NO_XID, UNKNOWN_SQN
 from tests.fix_shop import Shop
 from tests.histories import TABLES, Apply, Capture, History, Players, abreast, drawn, histories, opened, play
 from tests.reference_copy import IDS, Killed
 
 ABREAST = int(os.environ.get("REDOLAKE_ABREAST", 3))
 PIECE = 4000  # bytes of a statement that LogMiner shows in one row
-FATES = ("applied", "undone", "rolled_back", "carried_out", "before_position", "held")
+DISPOSITIONS = ("applied", "undone", "rolled_back", "carried_out", "before_position", "held")
 
 
 class Delta:
@@ -96,7 +96,7 @@ class Delta:
                 result: Any = steps.run_spark(self.pipeline, order["batch"], self.spark)
                 steps.record_apply(self.pipeline, order["batch"])
             for table in result.tables:
-                self.told.update({fate: getattr(table.balance, fate) for fate in FATES})
+                self.told.update({name: getattr(table.balance, name) for name in DISPOSITIONS})
         self.compare()
 
     def compare(self) -> None:

@@ -1,4 +1,4 @@
-"""Played histories side by side in one Spark job: does each row meet the fate that the definition gives it?
+"""Played histories side by side in one Spark job: is the disposition of each row the one that the reference gives?
 
 Every history gets containers, tables and slices of its own; what LogMiner showed is else left as it was. All are one batch,
 from the SCN at which a history's tables were copied.
@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.assemble.assembled import assembled
-from pipelines.assemble.reference import NO_XID, UNKNOWN_SQN, Row, assemble, place
-from pipelines.assemble.subjects import Subject
+from pipelines.assemble.assembled import assemble_batch
+from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
+from tests.assemble_reference import NO_XID, UNKNOWN_SQN, Row, assemble, place
 from tests.histories import TABLES
 from tests.integration.spark.landing import land
 
@@ -35,13 +35,13 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Fates:
-    """Of one table's change rows by place; a table with a problem is stopped, and then the fates do not matter."""
+class Dispositions:
+    """Of one table's change rows by place; a table with a problem is stopped, and then the dispositions do not matter."""
 
     stopped: bool
     told: Mapping[tuple[int, int], tuple[Any, ...]]
 
-    def differ(self, other: Fates) -> bool:
+    def differ(self, other: Dispositions) -> bool:
         return self.stopped != other.stopped or (not self.stopped and self.told != other.told)
 
 
@@ -98,7 +98,7 @@ def differing(spark: Any, folder: Path, histories: Sequence[Played]) -> list[int
         for table in TABLES
     ]
     found = by_spark(spark, folder, [row for rows in apart for row in rows], [history.begun for history in histories])
-    return sorted({n // len(TABLES) for n, fates in enumerate(expected) if fates.differ(found[n])})
+    return sorted({n // len(TABLES) for n, dispositions in enumerate(expected) if dispositions.differ(found[n])})
 
 
 def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
@@ -117,26 +117,27 @@ def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
     ]
 
 
-def defined(rows: Sequence[Row], table: str, begun: int) -> Fates:
-    fates = assemble([row for row in rows if row["operation_code"] in ENDS or row["table_name"] == table], position=begun)
+def defined(rows: Sequence[Row], table: str, begun: int) -> Dispositions:
+    changes = assemble([row for row in rows if row["operation_code"] in ENDS or row["table_name"] == table], position=begun)
     told = {
-        (fate.row["slice"], fate.row["ordinal"]): (fate.disposition, *(fate.commit or (None, None, None))) for fate in fates
+        (change.row["slice"], change.row["ordinal"]): (change.disposition, *(change.commit or (None, None, None)))
+        for change in changes
     }
-    return Fates(any(fate.problem for fate in fates), told)
+    return Dispositions(any(change.problem for change in changes), told)
 
 
-def by_spark(spark: Any, folder: Path, rows: Sequence[Row], begun: Sequence[int]) -> list[Fates]:
-    subjects = [
-        Subject(len(TABLES) * number + n, TableId("SHOP", f"{table}{number}"), (), position=scn, until=END)
+def by_spark(spark: Any, folder: Path, rows: Sequence[Row], begun: Sequence[int]) -> list[Dispositions]:
+    captured = [
+        CapturedTable(len(TABLES) * number + n, TableId("SHOP", f"{table}{number}"), (), position=scn, until=END)
         for number, scn in enumerate(begun)
         for n, table in enumerate(TABLES)
     ]
-    found = assembled(spark, ScnRange(0, END), [land(folder, 0, END, rows)], [], subjects, "FREEPDB1")
-    told: list[dict[tuple[int, int], tuple[Any, ...]]] = [{} for _ in subjects]
+    found = assemble_batch(spark, ScnRange(0, END), [land(folder, 0, END, rows)], [], captured, "FREEPDB1")
+    told: list[dict[tuple[int, int], tuple[Any, ...]]] = [{} for _ in captured]
     for row in found.changes.drop("sql_redo").collect():
         commit = row["commit_scn"], row["commit_thread"], row["commit_rs_id"]
-        told[row["subject"]][row["slice"], row["ordinal"]] = (row["disposition"], *commit)
-    stopped = {subject for subject, _ in found.census.problems}
-    for subject in subjects:
-        assert found.census.balance(subject.number, found.survey).difference == 0
-    return [Fates(subject.number in stopped, told[subject.number]) for subject in subjects]
+        told[row["table_number"]][row["slice"], row["ordinal"]] = (row["disposition"], *commit)
+    stopped = {table for table, _ in found.accounting.problems}
+    for table in captured:
+        assert found.accounting.balance(table.number, found.input_counts).difference == 0
+    return [Dispositions(table.number in stopped, told[table.number]) for table in captured]

@@ -33,7 +33,7 @@ from tests.reference_copy import Reference, referenced
 MUTANTS: dict[str, tuple[str, str]] = {
     "oldest first": (
         "level = F.when(~inverted, F.when(rollback, running + 1).otherwise(running))",
-        'level = F.when(~inverted, F.sum(F.abs(step)).over(Window.partitionBy(*ROW, "rollback").orderBy(*PLACE)))',
+        'level = F.when(~inverted, F.sum(F.abs(step)).over(Window.partitionBy(*ROW, "rollback").orderBy(*ROW_KEY)))',
     ),
     "ROW_ID ignored": ('"object_id", "row_id")', '"object_id")'),
     "inverse operation ignored": ('partner["operation_code"] != _inverse(F.col("operation_code"))', "F.lit(False)"),

@@ -2,7 +2,7 @@
 savepoints, failed statements, parallel DML, moved and swapped keys, reused ROWIDs, rollbacks whose XIDSQN LogMiner does not
 know, undo rows before their changes (as 19.13 shows them), and rows that come late, out of the order of SCNs.
 
-`cut` gives `History.rows` their windows and ordinals. `truth(scn)` is the table AS OF, `fates(scn)` what became of each row.
+`cut` gives `History.rows` their windows and ordinals. `truth(scn)` is the table AS OF; `dispositions(scn)`, by row.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class History:
         self.current: dict[str, Values] = {}  # as the writers see it, uncommitted changes included
         self.committed: dict[str, Values] = {}
         self.states: list[tuple[int, dict[int, str]]] = [(0, {})]
-        self.fate: dict[int, tuple[int, str]] = {}  # by the row's number: its transaction's end, and what became of it
+        self.disposition: dict[int, tuple[int, str]] = {}  # by the row's number: its transaction's end, and what became of it
         self.undone: set[int] = set()
         self.open: list[Open] = []
         self.free: list[str] = []
@@ -70,10 +70,10 @@ class History:
             self.step()
         self.come_late()
 
-    def fates(self, scn: int) -> dict[int, str]:
+    def dispositions(self, scn: int) -> dict[int, str]:
         """By number, of the change rows at or below `scn`: as known from the redo up to there."""
         changes = [row for row in self.rows if row["scn"] <= scn and row["operation_code"] in (1, 2, 3)]
-        ends = {row["number"]: self.fate.get(row["number"], (scn + 1, CARRIED_OUT)) for row in changes}
+        ends = {row["number"]: self.disposition.get(row["number"], (scn + 1, CARRIED_OUT)) for row in changes}
         return {number: what if end <= scn else CARRIED_OUT for number, (end, what) in ends.items()}
 
     def truth(self, scn: int) -> dict[int, str]:
@@ -197,7 +197,7 @@ class History:
     def settle(self, numbers: Any, what: str) -> None:
         for number in numbers:
             partly = what == APPLIED and number in self.undone
-            self.fate[number] = (self.scn, UNDONE if partly else what)
+            self.disposition[number] = (self.scn, UNDONE if partly else what)
 
     # --- how it is written
 

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from hypothesis import note
 
-from pipelines.assemble.reference import Fate, Row, assemble, fold
 from pipelines.batch import Balance
 from pipelines.config import WindowLimits
 from pipelines.decode.changes import decode_changes
@@ -35,6 +34,7 @@ from pipelines.source import (
 )
 from pipelines.table import TableId
 from pipelines.window import NothingNew, Sealed, plan_window
+from tests.assemble_reference import DisposedRow, Row, assemble, fold
 from tests.histories import TABLES, Apply, Capture, History, Players, opened, play
 
 PDB = "FREEPDB1"
@@ -180,34 +180,34 @@ class Reference:
     def fold(self, table: TableId, rows: list[Row], landed: int, end: int) -> None:
         folded = self.tables[table]
         mine = [row for row in rows if row["operation_code"] in (6, 7, 36) or row["table"] == table]
-        fates = assemble([*folded.carried, *mine], position=folded.position)
-        counts = Counter(fate.disposition for fate in fates)
-        problems = [fate.row for fate in fates if fate.problem]
-        net = fold(self.image(table, fate) for fate in fates if fate.disposition == "applied")
+        disposed = assemble([*folded.carried, *mine], position=folded.position)
+        counts = Counter(change.disposition for change in disposed)
+        problems = [change.row for change in disposed if change.problem]
+        net = fold(self.image(table, change) for change in disposed if change.disposition == "applied")
         merged = {key: row for key, row in {**folded.rows, **net}.items() if row is not None}
 
         assert problems == []
         assert Balance(landed=landed, carried_in=len(folded.carried), **counts).difference == 0
         assert counts["undone"] % 2 == counts["rolled_back"] % 2 == 0
-        carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
+        carried = [change.row for change in disposed if change.disposition == "carried_out"]
         position = max(end, folded.position)
         assert merged == self.players.rows(table.name, position)
         self.told.update(counts)
         self.tables[table] = Folded(position, merged, carried)
 
-    def image(self, table: TableId, fate: Fate) -> tuple[Row, Any, Any, Any]:
-        assert fate.row["error"] is None, fate.row
+    def image(self, table: TableId, change: DisposedRow) -> tuple[Row, Any, Any, Any]:
+        assert change.row["error"] is None, change.row
         version = self.versions[table]
-        before, after = (tuple(plain(fate.row[f"{side}{c.id}"]) for c in version.columns) for side in "on")
+        before, after = (tuple(plain(change.row[f"{side}{c.id}"]) for c in version.columns) for side in "on")
         if self.players.key(table.name) in ("rowid", "append"):
-            return fate.row, fate.row["row_id"], fate.row["row_id"], after
-        return fate.row, before[0], after[0], after
+            return change.row, change.row["row_id"], change.row["row_id"], after
+        return change.row, before[0], after[0], after
 
     def fold_again(self, table: TableId, rows: list[Row], end: int) -> None:
         """The same windows once more, when the table is complete to their end: nothing is applied twice."""
-        fates = assemble([row for row in rows if row["operation_code"] in (6, 7, 36) or row["table"] == table], position=end)
+        disposed = assemble([row for row in rows if row["operation_code"] in (6, 7, 36) or row["table"] == table], position=end)
 
-        assert {fate.disposition for fate in fates} <= {"before_position", "rolled_back", "carried_out"}
+        assert {change.disposition for change in disposed} <= {"before_position", "rolled_back", "carried_out"}
 
 
 @contextmanager

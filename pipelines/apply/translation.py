@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from pipelines.batch import Rule, Rules
-from pipelines.table import OracleType, TableVersion
+from pipelines.batch import Rules
+from pipelines.table import OracleType, TableVersion, TypeRule
 
 # Redo rows of one version -> all columns but sql_redo, and error, error_sql (string), unknown (names), missing and
 # assigned (column ids), and the values before and after as o<id> and n<id>.
@@ -20,5 +20,5 @@ class Translation:
     """`spark_type` as DDL text, e.g. decimal(10,2); `literal` of (neutral text or None, that type) as Spark SQL."""
 
     decode: Decode
-    spark_type: Callable[[OracleType, Rule], str]
+    spark_type: Callable[[OracleType, TypeRule], str]
     literal: Callable[[str | None, str], str]

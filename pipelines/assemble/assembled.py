@@ -8,57 +8,57 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.assemble.census import Census, take_census
-from pipelines.assemble.dropped import count_dropped, mark_dropped, read_lives
+from pipelines.assemble.captured_tables import CapturedTable, add_table_numbers
+from pipelines.assemble.dropped import count_dropped, mark_dropped, read_xid_uses
+from pipelines.assemble.input_counts import InputCounts, count_input
 from pipelines.assemble.landed import read_rows
-from pipelines.assemble.parallel_dml import stop_unordered, tell_coordinators
-from pipelines.assemble.subjects import Subject, attribute
-from pipelines.assemble.survey import Survey, survey
-from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends, stop_unplaced
-from pipelines.assemble.unknown_xid import resolve
+from pipelines.assemble.parallel_dml import fill_coordinators, stop_unordered
+from pipelines.assemble.row_accounting import RowAccounting, account_rows
+from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends, stop_ends_without_container
+from pipelines.assemble.unknown_xid import resolve_unknown_xids
 from pipelines.batch import Dropped, DroppedRows, LandedWindow
 from pipelines.scn import ScnRange
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class AssembledBatch:
     """`rows` are all rows as read, `changes` those of captured tables with their disposition."""
 
     rows: DataFrame
     changes: DataFrame
-    survey: Survey
-    census: Census
+    input_counts: InputCounts
+    accounting: RowAccounting
     dropped: tuple[DroppedRows, ...]
 
-    def committed(self, subject: int, piece: int) -> DataFrame:
+    def committed(self, table: int, piece: int) -> DataFrame:
         """The surviving changes of one table and piece, to be applied in the order of batch.CHANGE_ORDER."""
-        mine = (F.col("subject") == subject) & (F.col("piece") == piece) & (F.col("disposition") == APPLIED)
+        mine = (F.col("table_number") == table) & (F.col("piece") == piece) & (F.col("disposition") == APPLIED)
         return self.changes.filter(mine)
 
 
-def assembled(
+def assemble_batch(
     spark: SparkSession,
     scns: ScnRange,
     windows: Sequence[LandedWindow],
     carry_in: Sequence[str],
-    subjects: Sequence[Subject],
+    captured: Sequence[CapturedTable],
     container: str | None,
     dropped: Sequence[Dropped] = (),
-) -> Assembled:
+) -> AssembledBatch:
     """The changes are worked out once and kept by the executors; every table then reads them with a plan of one node, where
     the whole lineage would be planned anew for each of its jobs."""
-    rows = attribute(read_rows(spark, windows, carry_in), subjects, container)
-    found = survey(rows, scns)
+    rows = add_table_numbers(read_rows(spark, windows, carry_in), captured, container)
+    found = count_input(rows, scns)
     if found.unknown_xids:
-        rows = resolve(rows, dropped)
+        rows = resolve_unknown_xids(rows, dropped)
     if found.parallel_rows:
-        rows = tell_coordinators(rows)
+        rows = fill_coordinators(rows)
     joined = join_ends(rows, found.ends, parallel=found.parallel_rows > 0)
-    if found.unplaced_ends:
-        joined = stop_unplaced(joined, rows)
+    if found.ends_without_container:
+        joined = stop_ends_without_container(joined, rows)
     matched = cancel_undone(joined) if found.undo_rows else joined
     if found.parallel_rows:
         matched = stop_unordered(matched)
-    marked = mark_dropped(matched, lives := read_lives(rows, dropped))
-    changes = dispose(marked, subjects).localCheckpoint()
-    return Assembled(rows, changes, found, take_census(changes), count_dropped(changes, lives, subjects))
+    marked = mark_dropped(matched, xid_uses := read_xid_uses(rows, dropped))
+    changes = dispose(marked, captured).localCheckpoint()
+    return AssembledBatch(rows, changes, found, account_rows(changes), count_dropped(changes, xid_uses, captured))

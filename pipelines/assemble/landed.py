@@ -21,7 +21,7 @@ CARRIED = f"{LANDED}, window_start BIGINT"
 CARRIED_COLUMNS = tuple(column.split()[0] for column in CARRIED.split(", "))
 
 # A row's name and, within a transaction, its place.
-PLACE = ("window_start", "slice", "ordinal")
+ROW_KEY = ("window_start", "slice", "ordinal")
 
 
 def read_rows(spark: SparkSession, windows: Sequence[LandedWindow], carry_in: Sequence[str]) -> DataFrame:

@@ -27,7 +27,7 @@ def deciding_xid() -> Expression:
     return F.when(is_parallel(), F.col("pxid")).otherwise(F.col("xid"))
 
 
-def tell_coordinators(rows: DataFrame) -> DataFrame:
+def fill_coordinators(rows: DataFrame) -> DataFrame:
     """PXID on all rows of a parallel server, once one of them has told it: apart from it, an undo row would undo nothing."""
     servers = rows.filter(is_parallel()).groupBy("con_id", "xid").agg(F.max("pxid").alias("told_pxid"))
     told = rows.join(F.broadcast(servers), ["con_id", "xid"], "left")
@@ -73,7 +73,7 @@ def _contradiction() -> Expression:
 def stop_unordered(changes: DataFrame) -> DataFrame:
     """Sets `problem` on changes of one row that stand on two redo threads: within one transaction these have no order but
     their SCN, which two of them may share. What a statement that failed has undone needs none."""
-    same_row = Window.partitionBy("subject", "con_id", deciding_xid(), "object_id", "row_id")
+    same_row = Window.partitionBy("table_number", "con_id", deciding_xid(), "object_id", "row_id")
     stands = ~F.col("undone") & F.coalesce(~F.col("rolled_back"), F.lit(False))
     thread = F.when(stands, F.col("thread"))
     several = stands & (F.min(thread).over(same_row) != F.max(thread).over(same_row))

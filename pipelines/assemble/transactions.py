@@ -13,9 +13,9 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
-from pipelines.assemble.subjects import Subject
 from pipelines.assemble.undo import match_undo
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
@@ -49,7 +49,7 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
     )
     if ends <= MOST_ENDS_TO_BROADCAST:
         ended = F.broadcast(ended)
-    changes = rows.filter(F.col("subject").isNotNull()).withColumn("problem", _problem())
+    changes = rows.filter(F.col("table_number").isNotNull()).withColumn("problem", _problem())
     if not parallel:
         joined = changes.join(ended, list(TRANSACTION), "left").withColumn("own_scn", F.lit(None).cast("bigint"))
     else:
@@ -91,11 +91,11 @@ def _problem() -> Expression:
     code = F.col("operation_code")
     operation = F.concat(F.lit("operation "), code, F.lit(" "), F.coalesce("operation", F.lit("?")))
     is_change = F.concat_ws(" ", code, "operation").isin(*(f"{change} {change.name}" for change in CHANGES))
-    stranger = F.concat(
+    unknown_object = F.concat(
         F.lit("a change under the table's name is of object "), "object_id", F.lit(", which the table never was")
     )
     what = (
-        F.when(F.col("stranger"), stranger)
+        F.when(F.col("unknown_object"), unknown_object)
         .when(code == Operation.UNSUPPORTED, F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"))
         .when(code.isin(*LARGE_OBJECT_CHANGES), F.concat(F.lit("a change of a large object is not captured: "), operation))
         .when(~is_change, F.concat(operation, F.lit(" is not understood")))
@@ -110,7 +110,7 @@ def _info() -> Expression:
     return F.when(F.trim("info") != "", F.concat(F.lit("("), F.trim("info"), F.lit(")")))
 
 
-def stop_unplaced(changes: DataFrame, rows: DataFrame) -> DataFrame:
+def stop_ends_without_container(changes: DataFrame, rows: DataFrame) -> DataFrame:
     """An end that LogMiner ties to no container may be another one's: a change of that xid whose own end is not there cannot be
     decided, and stands at that SCN, so that it stops its table."""
     is_unplaced = F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()
@@ -142,14 +142,14 @@ def cancel_undone(changes: DataFrame) -> DataFrame:
     return clean.unionByName(match_undo(touched))
 
 
-def dispose(changes: DataFrame, subjects: Sequence[Subject]) -> DataFrame:
+def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
     """Adds `piece` (how many of the table's cuts lie at or below the commit) and `disposition`, one term of the invariant.
 
     A problem concerns its table from the commit on, so that of an open transaction waits; but for a parallel server's that
     committed before its coordinator, which stops the table there, while its rows are carried over all the same.
     """
-    position = number_of(subjects, lambda subject: subject.position)
-    until = number_of(subjects, lambda subject: subject.until)
+    position = number_of(captured, lambda table: table.position)
+    until = number_of(captured, lambda table: table.until)
     is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
     disposition = (
         # First, so that its count is a function of the windows alone: how far a table is already does not change it.
@@ -166,9 +166,9 @@ def dispose(changes: DataFrame, subjects: Sequence[Subject]) -> DataFrame:
     concerns = ~is_open | (F.col("own_scn") > position) & (F.col("own_scn") < until)
     piece = first_case(
         (
-            ((F.col("subject") == subject.number) & (stands >= cut), number)
-            for subject in subjects
-            for number, cut in reversed([*enumerate(sorted(subject.cuts), 1)])
+            ((F.col("table_number") == table.number) & (stands >= cut), number)
+            for table in captured
+            for number, cut in reversed([*enumerate(sorted(table.cuts), 1)])
         ),
         F.lit(0),
     )
@@ -177,7 +177,7 @@ def dispose(changes: DataFrame, subjects: Sequence[Subject]) -> DataFrame:
     )
 
 
-def number_of(subjects: Sequence[Subject], value: Callable[[Subject], int]) -> Expression:
-    """A number of each subject, looked up in a literal map: a chain of WHENs would be compiled anew for every table."""
-    entries = [literal for s in subjects for literal in (F.lit(s.number), F.lit(value(s)).cast("bigint"))]
-    return F.try_element_at(F.create_map(*entries), F.col("subject")) if entries else F.lit(None).cast("bigint")
+def number_of(captured: Sequence[CapturedTable], value: Callable[[CapturedTable], int]) -> Expression:
+    """A number of each table, looked up in a literal map: a chain of WHENs would be compiled anew for every table."""
+    entries = [literal for s in captured for literal in (F.lit(s.number), F.lit(value(s)).cast("bigint"))]
+    return F.try_element_at(F.create_map(*entries), F.col("table_number")) if entries else F.lit(None).cast("bigint")

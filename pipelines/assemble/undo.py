@@ -11,21 +11,21 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import PLACE
+from pipelines.assemble.landed import ROW_KEY
 from pipelines.redo import Operation
 
-ROW = ("subject", "con_id", "xid", "object_id", "row_id")
+ROW = ("table_number", "con_id", "xid", "object_id", "row_id")
 ADDRESS = ("thread", "rs_id", "ssn")
 
 
 def match_undo(changes: DataFrame) -> DataFrame:
     """Sets `undone` on both partners, and `problem` on an undo row without a change of the inverse operation to undo."""
     inverted, rollback = F.col("undo_inverted"), F.col("rollback")
-    events = Window.partitionBy(*ROW).orderBy(*PLACE)
+    events = Window.partitionBy(*ROW).orderBy(*ROW_KEY)
     step = F.when(inverted, 0).when(rollback, -1).otherwise(1)
     running = F.sum(step).over(events.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     level = F.when(~inverted, F.when(rollback, running + 1).otherwise(running))
-    same_level = Window.partitionBy(*ROW, "undo_level").orderBy(*PLACE)
+    same_level = Window.partitionBy(*ROW, "undo_level").orderBy(*ROW_KEY)
     partner = F.lag(F.struct("rollback", "operation_code")).over(same_level)
     followed = F.coalesce(F.lead("rollback").over(same_level), F.lit(False))
     return (
@@ -41,7 +41,7 @@ def match_undo(changes: DataFrame) -> DataFrame:
 def _is_inverted() -> Expression:
     """One of two rows of one address, an undo row and then its change."""
     record = Window.partitionBy(*ROW, *ADDRESS)
-    event = F.struct(*PLACE, "rollback", "operation_code")
+    event = F.struct(*ROW_KEY, "rollback", "operation_code")
     first, last = F.min(event).over(record), F.max(event).over(record)
     pair = (F.count("*").over(record) == 2) & first["rollback"] & ~last["rollback"]
     return pair & first["operation_code"].eqNullSafe(_inverse(last["operation_code"]))

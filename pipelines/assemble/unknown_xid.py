@@ -12,7 +12,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import PLACE
+from pipelines.assemble.landed import ROW_KEY
 from pipelines.batch import Dropped
 from pipelines.redo import TRANSACTION_ENDS
 
@@ -23,9 +23,9 @@ def has_unknown_sequence(xid: Expression) -> Expression:
     return xid.endswith(UNKNOWN)
 
 
-def resolve(rows: DataFrame, dropped: Sequence[Dropped] = ()) -> DataFrame:
+def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[Dropped] = ()) -> DataFrame:
     """`dropped` transactions hold their slots too, though none of their rows may be carried any more."""
-    unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *PLACE)
+    unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *ROW_KEY)
     # A coordinator of parallel DML may be known by its servers' rows alone: its own START is not carried over.
     coordinators = rows.filter(F.col("pxid").isNotNull()).withColumns({"xid": F.col("pxid"), "operation_code": F.lit(None)})
     known = rows.unionByName(coordinators)
@@ -49,11 +49,11 @@ def resolve(rows: DataFrame, dropped: Sequence[Dropped] = ()) -> DataFrame:
         & (F.col("first_scn") <= F.col("scn"))
     )
     last = F.max_by(F.struct("xid", "end_scn"), F.struct("first_scn", "sqn"))
-    found = unknown.join(holders, began).groupBy(*PLACE, "scn").agg(last.alias("holder"))
+    found = unknown.join(holders, began).groupBy(*ROW_KEY, "scn").agg(last.alias("holder"))
     still_there = F.col("holder.end_scn").isNull() | (F.col("holder.end_scn") >= F.col("scn"))
-    resolved = found.filter(still_there).select(*PLACE, F.col("holder.xid").alias("holder_xid"))
+    resolved = found.filter(still_there).select(*ROW_KEY, F.col("holder.xid").alias("holder_xid"))
     return (
-        rows.join(F.broadcast(resolved), list(PLACE), "left")
+        rows.join(F.broadcast(resolved), list(ROW_KEY), "left")
         .withColumn("xid", F.coalesce("holder_xid", "xid"))
         .drop("holder_xid")
     )

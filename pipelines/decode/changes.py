@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.datatypes import Rule, target_type
-from pipelines.decode.forms import Kind
+from pipelines.decode.datatypes import target_type
+from pipelines.decode.forms import Verb
 from pipelines.decode.images import Image, image_of
 from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
-from pipelines.table import TableVersion
+from pipelines.table import TableVersion, TypeRule
 
-Types = Mapping[int, pa.DataType | Rule]  # by column id; a column that is left out has no rule of its own
+Types = Mapping[int, pa.DataType | TypeRule]  # by column id; a column that is left out has no rule of its own
 
 DEFAULT_CHARSET = "AL32UTF8"
 
@@ -78,7 +78,7 @@ def decode_changes(
         image_of(redo, column, targets[column.id], bounds, charset, errors)
         for column, bounds in zip(version.columns, slices, strict=True)
     ]
-    _refuse_gaps(redo, version, images, errors)
+    _refuse_missing_values(redo, version, images, errors)
     ids = np.array([column.id for column in version.columns], np.int32)
     columns = [
         *(batch.column(name) for name in batch.schema.names if name != "sql_redo"),
@@ -92,9 +92,9 @@ def decode_changes(
     return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types))
 
 
-def _refuse_gaps(redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str]) -> None:
+def _refuse_missing_values(redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str]) -> None:
     """An INSERT may leave out NULLs at the end of the segment's columns. One in between is a row that is not told whole."""
-    inserts = np.flatnonzero(redo.kind == Kind.INSERT)
+    inserts = np.flatnonzero(redo.kind == Verb.INSERT)
     segment = sorted(zip(version.columns, images, strict=True), key=lambda pair: pair[0].segment_id)
     told = np.array([image.inserted[inserts] >= 0 for _, image in segment], np.bool_)
     if told.all():

@@ -7,7 +7,7 @@ from enum import IntEnum
 from pipelines.redo import Operation
 
 
-class Kind(IntEnum):
+class Verb(IntEnum):
     """What a statement does; UNKNOWN for a row that was not understood."""
 
     UNKNOWN = 0
@@ -16,7 +16,7 @@ class Kind(IntEnum):
     UPDATE = Operation.UPDATE
 
 
-class Side(IntEnum):
+class Clause(IntEnum):
     VALUES = 0
     SET = 1
     WHERE = 2

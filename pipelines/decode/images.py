@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.decode.datatypes import Cast, Family, family_of, raw
-from pipelines.decode.forms import Form, Kind, Side
+from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
 from pipelines.table import Column
@@ -31,12 +31,12 @@ class Image:
 
     def after(self, kind: Ints) -> pa.Array:
         """A column that SET leaves alone keeps the value of WHERE; of an INSERT and a DELETE only one clause is there."""
-        kept = np.where(kind == Kind.UPDATE, self.located, self.inserted)
+        kept = np.where(kind == Verb.UPDATE, self.located, self.inserted)
         return _laid_out(self.values, np.where(self.assigned >= 0, self.assigned, kept))
 
     def missing(self, kind: Ints) -> Bools:
-        is_located = (kind == Kind.UPDATE) | (kind == Kind.DELETE)
-        absent: Bools = ((kind == Kind.INSERT) & (self.inserted < 0)) | (is_located & (self.located < 0))
+        is_located = (kind == Verb.UPDATE) | (kind == Verb.DELETE)
+        absent: Bools = ((kind == Verb.INSERT) & (self.inserted < 0)) | (is_located & (self.located < 0))
         return absent
 
 
@@ -50,11 +50,11 @@ def image_of(
         values = pa.concat_arrays([literals, _cast(redo, column, target, internal, end, charset, errors)])
     else:
         values = literals
-    row, side = redo.assignments.row[start:end], redo.assignments.side[start:end]
+    row, clauses = redo.assignments.row[start:end], redo.assignments.clause[start:end]
     indexes = []
-    for clause in Side:
+    for clause in Clause:
         index = np.full(len(redo.kind), -1, np.int32)
-        own = np.flatnonzero(side == clause).astype(np.int32)
+        own = np.flatnonzero(clauses == clause).astype(np.int32)
         index[row[own]] = own
         for twice in own[index[row[own]] != own].tolist():
             errors.setdefault(int(row[twice]), f"column {column.name} stands twice in {clause.name}")

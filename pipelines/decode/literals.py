@@ -1,7 +1,7 @@
 """Literals of a batch of redo statements, found by the parity of quotes over the whole Arrow buffer at once.
 
 Outside of literals a quote opens one; inside, a doubled quote stands for one and a single one closes. A format mask
-is left to the gap around it, for it is no value. What a literal means is not decided here.
+is left to the separator around it, for it is no value. What a literal means is not decided here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _QUOTE = ord("'")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Per row: gap, literal, gap, ... gap. Gaps include the quotes; literals are still written with doubled quotes."""
+    """Each row as separator, literal, separator, ..., separator. Separators include the quotes; doubled quotes stay doubled."""
 
     pieces: pa.StringArray  # over the buffer of the batch, not a copy
     row: Ints  # row of each literal
@@ -36,14 +36,14 @@ class Split:
         return 2 * np.arange(len(self.row), dtype=np.int32) + self.row + 1
 
     @property
-    def gap_row(self) -> Ints:
+    def separator_row(self) -> Ints:
         rows = len(self.first) - 1
         return np.repeat(np.arange(rows, dtype=np.int32), np.diff(self.first) + 1)
 
     @property
-    def gap_pieces(self) -> Ints:
-        gap_row = self.gap_row
-        return 2 * np.arange(len(gap_row), dtype=np.int32) - gap_row
+    def separator_pieces(self) -> Ints:
+        separator_row = self.separator_row
+        return 2 * np.arange(len(separator_row), dtype=np.int32) - separator_row
 
 
 def split_literals(sql: pa.StringArray) -> Split:

@@ -1,6 +1,6 @@
 """A batch of redo statements -> who assigns what, as flat arrays; no loop over rows.
 
-Literals are found by quote parity, each distinct gap between them is read once under a strict grammar, the rest is
+Literals are found by quote parity, each distinct separator between them is read once under a strict grammar, the rest is
 indexing. A row that is not understood gets an error and no assignments; the others are not touched by it.
 What the columns are and whether a value fits is decided elsewhere.
 """
@@ -16,16 +16,16 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.forms import Form, Kind
-from pipelines.decode.gaps import END, HIDDEN_APOSTROPHE, START, UNISTR_FOLLOWS, Within, state
+from pipelines.decode.forms import Form, Verb
 from pipelines.decode.literals import Split, decode_unistr, split_literals, unescape
-from pipelines.decode.vocabulary import BY_POSITION, NOTHING, GapTable, Vocabulary
+from pipelines.decode.separators import END, HIDDEN_APOSTROPHE, START, UNISTR_FOLLOWS, Enclosure, state
+from pipelines.decode.vocabulary import BY_POSITION, NOTHING, SeparatorTable, Vocabulary
 from pipelines.table import TableId
 
 Ints = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
-_MAX_GAPS = 50_000
+_MAX_SEPARATORS = 50_000
 _SHOWN_CHARACTERS = 200
 
 
@@ -35,14 +35,14 @@ class Assignments:
 
     row: Ints
     name: Ints
-    side: Ints
+    clause: Ints
     form: Ints
     value: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRedo:
-    """`kind` is a Kind, `table` indexes `tables` (-1 where not understood), `error` is null where a row is understood."""
+    """`kind` is a Verb, `table` indexes `tables` (-1 where not understood), `error` is null where a row is understood."""
 
     kind: Ints
     table: Ints
@@ -63,41 +63,41 @@ def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) 
         text = text.fill_null("")
     shown, batch = text, _Batch(split_literals(text))
     for mend in (_hide_apostrophes, _double_apostrophes):
-        refused = np.union1d(batch.gap_row[batch.misplaced], batch.split.unbalanced)
+        refused = np.union1d(batch.separator_row[batch.misplaced], batch.split.unbalanced)
         if len(refused) and (mended := _mended(text, refused, mend, shown)) is not None:
             shown, batch = mended, _Batch(split_literals(mended))
     return _assemble(batch, errors)
 
 
 class _Batch:
-    """The pieces of a batch with the vocabulary's word on each gap; gap k + row of literal k opens literal k."""
+    """The pieces of a batch with the vocabulary's word on each separator; separator k + row of literal k opens literal k."""
 
     def __init__(self, split: Split) -> None:
         self.split, self.rows, self.vocabulary = split, len(split.first) - 1, _vocabulary()
-        gaps = split.pieces.take(pa.array(split.gap_pieces)).dictionary_encode()
-        self.gaps: pa.StringArray = gaps.dictionary
-        self.gap: Ints = gaps.indices.to_numpy()
-        self.code: Ints = self.vocabulary.codes(gaps.dictionary.to_pylist())[self.gap]
-        self.table: GapTable = self.vocabulary.arrays()
-        self.gap_row = split.gap_row
+        separators = split.pieces.take(pa.array(split.separator_pieces)).dictionary_encode()
+        self.separators: pa.StringArray = separators.dictionary
+        self.separator: Ints = separators.indices.to_numpy()
+        self.code: Ints = self.vocabulary.codes(separators.dictionary.to_pylist())[self.separator]
+        self.table: SeparatorTable = self.vocabulary.arrays()
+        self.separator_row = split.separator_row
         numbers = np.arange(self.rows, dtype=np.int32)
-        self.head_gap: Ints = split.first[:-1] + numbers
-        self.tail_gap: Ints = split.first[1:] + numbers
-        self.opening_gap: Ints = np.arange(len(split.row), dtype=np.int32) + split.row
-        self.opening: Ints = self.code[self.opening_gap]  # code of the gap before each literal
+        self.head_separator: Ints = split.first[:-1] + numbers
+        self.tail_separator: Ints = split.first[1:] + numbers
+        self.opening_separator: Ints = np.arange(len(split.row), dtype=np.int32) + split.row
+        self.opening: Ints = self.code[self.opening_separator]  # code of the separator before each literal
         self.leaves: Ints = self.table.leaves[self.opening]
-        self.misplaced = self._misplaced_gaps()
+        self.misplaced = self._misplaced_separators()
 
-    def _misplaced_gaps(self) -> Ints:
+    def _misplaced_separators(self) -> Ints:
         """Gaps out of the grammar, or met in a state in which they have no meaning.
 
-        That the last gap ends the statement, and no other, follows: a gap that opens a literal has one quote more.
+        That the last separator ends the statement, and no other, follows: a separator that opens a literal has one quote more.
         """
         entered = np.full(len(self.code), START, np.int32)
-        entered[self.opening_gap + 1] = self._states()
+        entered[self.opening_separator + 1] = self._states()
         misplaced: Bools = (self.table.enters[self.code] >> entered) & 1 == 0
-        gaps: Ints = np.flatnonzero(misplaced).astype(np.int32)
-        return gaps
+        separators: Ints = np.flatnonzero(misplaced).astype(np.int32)
+        return separators
 
     def _states(self) -> Ints:
         """The state in which each literal stands; a continued value stays in the clause in which it began."""
@@ -105,8 +105,8 @@ class _Batch:
         if not continued.any():
             return self.leaves
         numbers = np.arange(len(continued), dtype=np.int32)
-        clause = self.leaves[np.maximum.accumulate(np.where(continued, 0, numbers))] // len(Within)
-        states: Ints = np.where(continued, state(0, Within.UNISTR) + clause * len(Within), self.leaves).astype(np.int32)
+        clause = self.leaves[np.maximum.accumulate(np.where(continued, 0, numbers))] // len(Enclosure)
+        states: Ints = np.where(continued, state(0, Enclosure.UNISTR) + clause * len(Enclosure), self.leaves).astype(np.int32)
         return states
 
 
@@ -116,7 +116,7 @@ _known = Vocabulary()
 def _vocabulary() -> Vocabulary:
     """The process's vocabulary; a new one when bare numbers or names without end have blown it up."""
     global _known
-    if len(_known) > _MAX_GAPS:
+    if len(_known) > _MAX_SEPARATORS:
         _known = Vocabulary()
     return _known
 
@@ -153,15 +153,15 @@ def _mended(
 def _assemble(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
     for row in batch.split.unbalanced.tolist():
         errors.setdefault(row, "a literal has no end")
-    rows, firsts = np.unique(batch.gap_row[batch.misplaced], return_index=True)
-    for row, gap in zip(rows.tolist(), batch.misplaced[firsts].tolist(), strict=True):
+    rows, firsts = np.unique(batch.separator_row[batch.misplaced], return_index=True)
+    for row, separator in zip(rows.tolist(), batch.misplaced[firsts].tolist(), strict=True):
         if row not in errors:
-            errors[row] = f"not understood: {_shown(batch.gaps[batch.gap[gap]].as_py())}"
+            errors[row] = f"not understood: {_shown(batch.separators[batch.separator[separator]].as_py())}"
     positions = _positions(batch, errors)
     values, literal_value, numbers_from = _values(batch, errors)
 
     assignments = _assignments(batch, positions, literal_value, numbers_from)
-    heads = batch.code[batch.head_gap]
+    heads = batch.code[batch.head_separator]
     kind, table = batch.table.kind[heads], batch.table.table[heads]
     message = pa.nulls(batch.rows, pa.string())
     if errors:
@@ -176,17 +176,17 @@ def _assemble(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
 
 
 def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
-    """For each gap: how many values of its INSERT stand before it. The list and the values must be equally many."""
-    steps = batch.table.settled_count[batch.code] + (batch.table.opens_name[batch.code] == BY_POSITION)
+    """For each separator: how many values of its INSERT stand before it. The list and the values must be equally many."""
+    steps = batch.table.inline_count[batch.code] + (batch.table.opens_name[batch.code] == BY_POSITION)
     after = np.cumsum(steps, dtype=np.int32)
     before = after - steps
-    base = before[batch.head_gap]
-    heads = batch.code[batch.head_gap]
-    given = after[batch.tail_gap] - base
+    base = before[batch.head_separator]
+    heads = batch.code[batch.head_separator]
+    given = after[batch.tail_separator] - base
     expected = batch.table.columns_count[heads]
-    for row in np.flatnonzero((batch.table.kind[heads] == Kind.INSERT) & (given != expected)).tolist():
+    for row in np.flatnonzero((batch.table.kind[heads] == Verb.INSERT) & (given != expected)).tolist():
         errors.setdefault(row, f"{expected[row]} columns but {given[row]} values")
-    positions: Ints = before - base[batch.gap_row]
+    positions: Ints = before - base[batch.separator_row]
     return positions
 
 
@@ -237,28 +237,28 @@ def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[in
 def _assignments(batch: _Batch, positions: Ints, literal_value: Ints, numbers_from: int) -> Assignments:
     table, code = batch.table, batch.code
     literal = np.flatnonzero(table.opens_name[batch.opening] != NOTHING)
-    opening, gap = batch.opening[literal], batch.opening_gap[literal]
+    opening, separator = batch.opening[literal], batch.opening_separator[literal]
     row = batch.split.row[literal]
-    name = _names(batch, row, table.opens_name[opening], positions[gap] + table.settled_count[opening])
-    opened = (row, name, table.opens_side[opening], table.opens_form[opening], literal_value[literal])
+    name = _names(batch, row, table.opens_name[opening], positions[separator] + table.inline_count[opening])
+    opened = (row, name, table.opens_clause[opening], table.opens_form[opening], literal_value[literal])
 
-    gaps = np.flatnonzero(table.settled_count[code])
-    counts = table.settled_count[code[gaps]]
-    gap = np.repeat(gaps, counts)
-    nth = np.arange(len(gap), dtype=np.int32) - np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
-    own, side, form, number = table.settled[:, table.settled_start[code[gap]] + nth]
-    row = batch.gap_row[gap]
-    name = _names(batch, row, own, positions[gap] + nth)
-    settled = (row, name, side, form, np.where(number < 0, -1, number + numbers_from))
-    return Assignments(*(np.concatenate(pair).astype(np.int32, copy=False) for pair in zip(opened, settled, strict=True)))
+    separators = np.flatnonzero(table.inline_count[code])
+    counts = table.inline_count[code[separators]]
+    separator = np.repeat(separators, counts)
+    nth = np.arange(len(separator), dtype=np.int32) - np.repeat(np.cumsum(counts, dtype=np.int32) - counts, counts)
+    own, clause, form, number = table.inline[:, table.inline_start[code[separator]] + nth]
+    row = batch.separator_row[separator]
+    name = _names(batch, row, own, positions[separator] + nth)
+    inline = (row, name, clause, form, np.where(number < 0, -1, number + numbers_from))
+    return Assignments(*(np.concatenate(pair).astype(np.int32, copy=False) for pair in zip(opened, inline, strict=True)))
 
 
 def _names(batch: _Batch, row: Ints, own: Ints, position: Ints) -> Ints:
-    """The name in the gap, or the one that the column list of the row's INSERT has in this position."""
+    """The name in the separator, or the one that the column list of the row's INSERT has in this position."""
     by_position = own == BY_POSITION
     if not by_position.any() or not len(batch.table.columns):
         return own
-    heads = batch.code[batch.head_gap]
+    heads = batch.code[batch.head_separator]
     start, count = batch.table.columns_start[heads], batch.table.columns_count[heads]
     within = np.minimum(position, count[row] - 1)  # a row with too many values has its error already
     at = np.where(by_position, start[row] + within, 0)

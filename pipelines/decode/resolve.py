@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pipelines.decode.forms import Kind
+from pipelines.decode.forms import Verb
 from pipelines.decode.redo_sql import Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
 from pipelines.table import TableVersion
 
@@ -46,16 +46,20 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
     errors = {row: text for row, text in enumerate(parsed.error.to_pylist()) if text is not None} if _any_error(parsed) else {}
     _check_rows(batch, parsed, is_undo, is_internal, errors)
 
-    kind = np.where(is_undo, np.int32(Kind.UNKNOWN), parsed.kind)
-    kind[list(errors)] = Kind.UNKNOWN
-    is_read = kind[parsed.assignments.row] != Kind.UNKNOWN
+    kind = np.where(is_undo, np.int32(Verb.UNKNOWN), parsed.kind)
+    kind[list(errors)] = Verb.UNKNOWN
+    is_read = kind[parsed.assignments.row] != Verb.UNKNOWN
     unknown = _unknown_names(parsed, np.flatnonzero(is_read & (place < 0)))
     kept = np.flatnonzero(is_read & (place >= 0))
     key = (2 * place[kept] + is_internal[kept]).astype(np.int16)  # numbers of 16 bits are sorted in linear time
     order = np.argsort(key, kind="stable")
     by_column, given = kept[order], parsed.assignments
     assignments = Assignments(
-        given.row[by_column], key[order].astype(np.int32), given.side[by_column], given.form[by_column], given.value[by_column]
+        given.row[by_column],
+        key[order].astype(np.int32),
+        given.clause[by_column],
+        given.form[by_column],
+        given.value[by_column],
     )
     return ResolvedRedo(kind, errors, unknown, parsed.values, assignments)
 
@@ -91,9 +95,9 @@ def _places(
 
 def _check_rows(batch: pa.RecordBatch, parsed: ParsedRedo, is_undo: Bools, is_internal: Bools, errors: dict[int, str]) -> None:
     status, code = _ints(batch, "status"), _ints(batch, "operation_code")
-    is_read = (parsed.kind != Kind.UNKNOWN) & ~is_undo
+    is_read = (parsed.kind != Verb.UNKNOWN) & ~is_undo
     for row in np.flatnonzero(is_read & (parsed.kind != code)).tolist():
-        errors.setdefault(row, f"operation code {code[row]}, but the text says {Kind(parsed.kind[row]).name}")
+        errors.setdefault(row, f"operation code {code[row]}, but the text says {Verb(parsed.kind[row]).name}")
 
     rows = parsed.assignments.row
     named = np.bincount(rows[~is_internal], minlength=batch.num_rows) > 0

@@ -13,10 +13,10 @@ from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.log import last_txn
 from pipelines.apply.table import CommittedChanges, apply_table
-from pipelines.assemble.assembled import Assembled, assembled
+from pipelines.assemble.assembled import AssembledBatch, assemble_batch
+from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
-from pipelines.assemble.census import check_balance
-from pipelines.assemble.subjects import Subject
+from pipelines.assemble.row_accounting import check_balance
 from pipelines.assemble.transactions import APPLIED, CARRIED_OUT
 from pipelines.batch import Balance, BatchResult, BatchSpec, OpenTransaction, TableResult, batch_result_from_json, to_json
 from pipelines.errors import LandingConflict
@@ -33,10 +33,10 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     for task in spec.tables:
         create_shadow(spark, task, {"pipeline": spec.pipeline, "token": spec.token}, translation(spec.character_set))
     positions = [last_txn(task.target, task.app_id) for task in spec.tables]
-    subjects = [
-        Subject(
+    captured = [
+        CapturedTable(
             number=number,
-            table=task.table,
+            id=task.table,
             object_ids=tuple(sorted({version.object_id for version in task.versions})),
             position=-1 if position is None else position,
             until=stop_scn(task, spec.scns),
@@ -44,11 +44,11 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
         )
         for number, (task, position) in enumerate(zip(spec.tables, positions, strict=True))
     ]
-    batch = assembled(spark, spec.scns, spec.windows, spec.carry_in, subjects, spec.container, spec.dropped)
-    balances = [batch.census.balance(subject.number, batch.survey) for subject in subjects]
-    for subject, balance in zip(subjects, balances, strict=True):
-        check_balance(balance, table=subject.table)
-    for name, account in batch.census.accounts(spec.windows, batch.survey).items():
+    batch = assemble_batch(spark, spec.scns, spec.windows, spec.carry_in, captured, spec.container, spec.dropped)
+    balances = [batch.accounting.balance(table.number, batch.input_counts) for table in captured]
+    for table, balance in zip(captured, balances, strict=True):
+        check_balance(balance, table=table.id)
+    for name, account in batch.accounting.accounts(spec.windows, batch.input_counts).items():
         check_balance(account, window=name)
     report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
     carried, open_transactions = carry_over(spark, spec, batch)
@@ -67,22 +67,24 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
         tables=tuple(tables),
         open_transactions=open_transactions,
         carry_files=carried,
-        foreign_rows=batch.survey.foreign,
+        foreign_rows=batch.input_counts.foreign,
         dropped=batch.dropped,
-        accounts=batch.census.accounts(spec.windows, batch.survey, applied),
-        read_to=batch.survey.read_to,
+        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied),
+        read_to=batch.input_counts.read_to,
     )
     crash.point("before manifest")
     may_commit()
     return publish_batch(spec, result)
 
 
-def carry_over(spark: SparkSession, spec: BatchSpec, batch: Assembled) -> tuple[tuple[str, ...], tuple[OpenTransaction, ...]]:
+def carry_over(
+    spark: SparkSession, spec: BatchSpec, batch: AssembledBatch
+) -> tuple[tuple[str, ...], tuple[OpenTransaction, ...]]:
     """A folder of this attempt's own, so that a late attempt cannot touch what a manifest names."""
-    if not any(batch.census.count(number, CARRIED_OUT) for number in range(len(spec.tables))):
+    if not any(batch.accounting.count(number, CARRIED_OUT) for number in range(len(spec.tables))):
         return (), ()
     folder = f"{spec.carry_out.rstrip('/')}/{uuid.uuid4().hex}"
-    rows_to_carry(batch.changes, batch.rows, batch.survey.parallel_rows > 0).write.mode("error").parquet(folder)
+    rows_to_carry(batch.changes, batch.rows, batch.input_counts.parallel_rows > 0).write.mode("error").parquet(folder)
     crash.point("carry-over")
     return parquet_files(folder), list_open(spark.read.parquet(folder))
 
@@ -96,7 +98,7 @@ def parquet_files(folder: str) -> tuple[str, ...]:
 def apply_one(
     spark: SparkSession,
     spec: BatchSpec,
-    batch: Assembled,
+    batch: AssembledBatch,
     number: int,
     balance: Balance,
     position: int | None,
@@ -106,10 +108,10 @@ def apply_one(
     task = spec.tables[number]
 
     def changes(piece: int) -> CommittedChanges:
-        problem = batch.census.problems.get((number, piece))
+        problem = batch.accounting.problems.get((number, piece))
         return CommittedChanges(
             frame=batch.committed(number, piece),
-            count=batch.census.count(number, APPLIED, piece),
+            count=batch.accounting.count(number, APPLIED, piece),
             problem=None if problem is None else problem.error(task.table),
         )
 

@@ -1,13 +1,13 @@
 """Table versions: which columns a table has from one SCN to the next DDL."""
 
-from pipelines.schema.agree import agree, key_difference
 from pipelines.schema.derive import Derived, derive
+from pipelines.schema.dictionary_conflict import conflict_with_dictionary, key_difference
 from pipelines.schema.versions import baseline, valid_at, version_from_json, version_to_json, versions_before
 
 __all__ = [
     "Derived",
-    "agree",
     "baseline",
+    "conflict_with_dictionary",
     "derive",
     "key_difference",
     "valid_at",

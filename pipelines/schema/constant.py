@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Literal, NamedTuple
 
-from pipelines.schema.statement import Statement
+from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import OracleType
 
 CHARACTERS = frozenset({"VARCHAR2", "NVARCHAR2", "CLOB", "NCLOB"})
@@ -26,7 +26,7 @@ class Constant(NamedTuple):
     text: str = ""
 
 
-def read_default(statement: Statement, column: str, type_: OracleType) -> str | None:
+def read_default(statement: DdlStatement, column: str, type_: OracleType) -> str | None:
     """What stands after DEFAULT, fitted to the column's type as Oracle would."""
     literal = _literal(statement)
     why = f"DEFAULT of {column} is not a constant that is followed for {type_}"
@@ -48,7 +48,7 @@ def spark_literal(default: str | None, spark_type: str) -> str:
     return f"CAST('{escaped}' AS {spark_type})"
 
 
-def _literal(statement: Statement) -> Constant | None:
+def _literal(statement: DdlStatement) -> Constant | None:
     if statement.take("("):
         inner = _literal(statement)
         return inner if inner is not None and statement.take(")") else None

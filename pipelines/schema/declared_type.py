@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.schema.statement import Statement
+from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import OracleType
 
 # ANSI names that Oracle takes and stores as its own; INTEGER is NUMBER(*, 0).
@@ -20,7 +20,7 @@ FLOATS = {"DOUBLE PRECISION": 126, "REAL": 63}
 PLAIN = ("DATE", "CLOB", "NCLOB", "BLOB", "BINARY_FLOAT", "BINARY_DOUBLE", "BOOLEAN", "JSON", "ROWID")
 
 
-def read_type(statement: Statement) -> OracleType:
+def read_type(statement: DdlStatement) -> OracleType:
     """Raises SchemaConflict for a type that is not followed (objects, XMLTYPE, LONG, VECTOR, user types)."""
     for read in (_number, _float, _text, _time, _interval, _plain):
         found = read(statement)
@@ -29,7 +29,7 @@ def read_type(statement: Statement) -> OracleType:
     raise statement.not_understood()
 
 
-def _in_parentheses(statement: Statement) -> int | None:
+def _in_parentheses(statement: DdlStatement) -> int | None:
     if not statement.take("("):
         return None
     value = statement.whole_number()
@@ -37,7 +37,7 @@ def _in_parentheses(statement: Statement) -> int | None:
     return value
 
 
-def _number(statement: Statement) -> OracleType | None:
+def _number(statement: DdlStatement) -> OracleType | None:
     if statement.take_any(*INTEGERS):
         return OracleType("NUMBER", precision=38, scale=0)
     word = statement.take_any(*DECIMALS)
@@ -58,7 +58,7 @@ def _number(statement: Statement) -> OracleType | None:
     return OracleType("NUMBER", precision=precision, scale=scale or 0)
 
 
-def _float(statement: Statement) -> OracleType | None:
+def _float(statement: DdlStatement) -> OracleType | None:
     word = statement.take_any(*FLOATS)
     if word is not None:
         return OracleType("FLOAT", precision=FLOATS[word])
@@ -68,7 +68,7 @@ def _float(statement: Statement) -> OracleType | None:
     return OracleType("FLOAT", precision=126 if bits is None else bits)
 
 
-def _text(statement: Statement) -> OracleType | None:
+def _text(statement: DdlStatement) -> OracleType | None:
     varying = statement.take_any(*VARYING)
     fixed = None if varying else statement.take_any(*FIXED)
     if varying is None and fixed is None:
@@ -88,7 +88,7 @@ def _text(statement: Statement) -> OracleType | None:
     return OracleType(VARYING[varying] if varying else FIXED[str(fixed)], length=length)
 
 
-def _time(statement: Statement) -> OracleType | None:
+def _time(statement: DdlStatement) -> OracleType | None:
     if not statement.take("TIMESTAMP"):
         return None
     digits = _in_parentheses(statement)
@@ -96,7 +96,7 @@ def _time(statement: Statement) -> OracleType | None:
     return OracleType(f"TIMESTAMP {zone}" if zone else "TIMESTAMP", scale=6 if digits is None else digits)
 
 
-def _interval(statement: Statement) -> OracleType | None:
+def _interval(statement: DdlStatement) -> OracleType | None:
     if statement.take("INTERVAL", "YEAR"):
         years = _in_parentheses(statement)
         statement.need("TO", "MONTH")
@@ -111,6 +111,6 @@ def _interval(statement: Statement) -> OracleType | None:
     return None
 
 
-def _plain(statement: Statement) -> OracleType | None:
+def _plain(statement: DdlStatement) -> OracleType | None:
     word = statement.take_any(*PLAIN)
     return None if word is None else OracleType(word)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.batch import HoldAt, Rule, Step, TableTask
+from pipelines.batch import HoldAt, Step, TableTask
 from pipelines.errors import SchemaConflict
 from pipelines.manifest import DdlRow, Manifest
 from pipelines.schema import (
     Derived,
-    agree,
     baseline,
+    conflict_with_dictionary,
     derive,
     key_difference,
     valid_at,
@@ -22,7 +22,7 @@ from pipelines.schema import (
 from pipelines.scn import Scn
 from pipelines.steps.readings import readings
 from pipelines.steps.workplace import Workplace
-from pipelines.table import DictionaryTable, TableId, TableVersion
+from pipelines.table import DictionaryTable, TableId, TableVersion, TypeRule
 
 STEP_KINDS = {"add": "add_column", "drop": "drop_column"}
 
@@ -131,7 +131,7 @@ def disagreement(
         if here is None:
             return not_seen(table)
         if here.scn_before < end:  # a DDL behind the range is in its dictionary, and not landed yet
-            return agree(valid_at(derived.versions, here.scn_before), here)
+            return conflict_with_dictionary(valid_at(derived.versions, here.scn_before), here)
     return None
 
 
@@ -174,7 +174,7 @@ def table_task(
     )
 
 
-def rules(work: Workplace, table: TableId, versions: Sequence[TableVersion]) -> dict[int, Rule]:
+def rules(work: Workplace, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
     """The YAML's rules per column name as rules per column id."""
     named = {name.upper(): rule for name, rule in work.pipeline.table(table).columns.items()}
     return {c.id: named[c.name.upper()] for version in versions for c in version.columns if c.name.upper() in named}

@@ -37,7 +37,7 @@ def played() -> list[Played]:
         kept.append(Played(copy.raw, copy.begun))
 
     check()
-    assert all(told[fate] for fate in ("applied", "undone", "rolled_back", "carried_out", "before_position")), told
+    assert all(told[name] for name in ("applied", "undone", "rolled_back", "carried_out", "before_position")), told
     LOG.info("change rows by what became of them: %s", dict(told))
     return kept
 
@@ -47,7 +47,7 @@ def test_any_history_is_folded_to_what_oracle_shows(played: list[Played]) -> Non
 
 
 @pytest.mark.spark
-def test_spark_gives_every_row_of_a_history_the_fate_of_the_definition(
+def test_spark_gives_every_row_of_a_history_the_disposition_of_the_reference(
     spark: Any, tmp_path: Path, played: list[Played]
 ) -> None:
     """Also where undo rows come in another order; and of damaged redo, whether it is found not to be understood."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 from pipelines.decode.datatypes import character, datetime, number, raw
-from pipelines.decode.datatypes.family import Cast, Family, Rule
+from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.errors import SchemaConflict
-from pipelines.table import OracleType
+from pipelines.table import OracleType, TypeRule
 
-__all__ = ["FAMILIES", "Cast", "Family", "Rule", "family_of", "spark_ddl_type", "spark_name", "target_type"]
+__all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type"]
 
 FAMILIES: tuple[Family, ...] = (number.FAMILY, character.FAMILY, *datetime.FAMILIES, raw.FAMILY)
 
@@ -28,12 +28,12 @@ def family_of(oracle_type: OracleType) -> Family:
     return family
 
 
-def target_type(oracle_type: OracleType, rule: Rule = None) -> pa.DataType:
+def target_type(oracle_type: OracleType, rule: TypeRule = None) -> pa.DataType:
     """Raises SchemaConflict for a type that no target type holds, ConfigurationError for a rule that does not suit it."""
     return family_of(oracle_type).target(oracle_type, rule)
 
 
-def spark_ddl_type(oracle_type: OracleType, rule: Rule = None) -> str:
+def spark_ddl_type(oracle_type: OracleType, rule: TypeRule = None) -> str:
     return spark_name(target_type(oracle_type, rule))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pipelines.decode.datatypes.family import Cast, Family, Rule, cast_each
+from pipelines.decode.datatypes.family import Cast, Family, cast_each
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding, SchemaConflict
-from pipelines.table import OracleType
+from pipelines.table import OracleType, TypeRule
 
 # NLS_CHARACTERSET -> codec. Only internal bytes need it: redo SQL comes through the driver as Unicode.
 CODECS = {
@@ -38,7 +38,7 @@ CODECS = {
 }
 
 
-def target(oracle_type: OracleType, rule: Rule) -> pa.DataType:
+def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     if rule not in (None, "string"):
         raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit text", "leave the rule out")])
     return pa.string()

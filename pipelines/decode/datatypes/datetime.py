@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.datatypes.family import Cast, Family, Rule, cast_distinct, cast_each
+from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding, SchemaConflict
-from pipelines.table import OracleType
+from pipelines.table import OracleType, TypeRule
 
 TYPE = pa.timestamp("us")
 _MAX_FRACTION = 6
@@ -25,7 +25,7 @@ _PINNED = re.compile(r" ?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}
 _FIRST = pa.scalar(datetime(1, 1, 1), TYPE)
 
 
-def target(oracle_type: OracleType, rule: Rule) -> pa.DataType:
+def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     if rule is not None:
         raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit a date", "leave the rule out")])
     if oracle_type.name == "TIMESTAMP" and (oracle_type.scale or 0) > _MAX_FRACTION:

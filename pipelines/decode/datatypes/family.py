@@ -13,9 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.decode.forms import Form
-from pipelines.table import OracleType
-
-Rule = str | int | None  # from the configuration of a column
+from pipelines.table import OracleType, TypeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Family:
 
     names: frozenset[str]
     forms: frozenset[Form]
-    target: Callable[[OracleType, Rule], pa.DataType]
+    target: Callable[[OracleType, TypeRule], pa.DataType]
     cast: Callable[[pa.StringArray, pa.DataType], Cast]
     internal: Callable[[pa.BinaryArray, pa.DataType, str], Cast]
 

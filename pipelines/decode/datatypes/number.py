@@ -8,10 +8,10 @@ from decimal import Context, Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.datatypes.family import Cast, Family, Rule, cast_distinct, cast_each
+from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding, SchemaConflict
-from pipelines.table import OracleType
+from pipelines.table import OracleType, TypeRule
 
 MAX_DIGITS = 38  # of Spark's and Delta's decimal
 DEFAULT_SCALE = 10  # of NUMBER without precision
@@ -22,7 +22,7 @@ _CANONICAL = r"^-?(?:0|[1-9][0-9]*|(?:[1-9][0-9]*)?\.[0-9]*[1-9])$"
 _EXACT = Context(prec=400)  # Oracle's 1E+125 and 1E-130 with 40 digits; the default of 28 would round
 
 
-def target(oracle_type: OracleType, rule: Rule) -> pa.DataType:
+def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     if rule == "string":
         return pa.string()
     precision, scale = oracle_type.precision, oracle_type.scale
@@ -39,7 +39,7 @@ def target(oracle_type: OracleType, rule: Rule) -> pa.DataType:
     return pa.decimal128(precision, scale)
 
 
-def _checked_scale(oracle_type: OracleType, rule: Rule) -> int:
+def _checked_scale(oracle_type: OracleType, rule: TypeRule) -> int:
     if isinstance(rule, int) and not isinstance(rule, bool) and 0 <= rule <= MAX_DIGITS:
         return rule
     cure = f'a scale from 0 to {MAX_DIGITS}, or "string"'

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pipelines.decode.datatypes.family import Cast, Family, Rule, cast_each
+from pipelines.decode.datatypes.family import Cast, Family, cast_each
 from pipelines.decode.forms import Form
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import OracleType
+from pipelines.table import OracleType, TypeRule
 
 _BAD = 255
 _NIBBLES = np.full(256, _BAD, np.uint8)
@@ -16,7 +16,7 @@ for _digit in "0123456789abcdefABCDEF":
     _NIBBLES[ord(_digit)] = int(_digit, 16)
 
 
-def target(oracle_type: OracleType, rule: Rule) -> pa.DataType:
+def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     if rule is not None:
         raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit bytes", "leave the rule out")])
     return pa.binary()

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pipelines.manifest import DdlRow
 from pipelines.schema.ddl import add_column, drop_column, ignorable, refused
 from pipelines.schema.ddl.effect import DdlStep, Effect
-from pipelines.schema.statement import Statement
+from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
-FORMS: tuple[Callable[[Statement, TableVersion], Effect | None], ...] = (
+FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     ignorable.read,
     add_column.read,
     drop_column.read,
@@ -24,7 +24,7 @@ FORMS: tuple[Callable[[Statement, TableVersion], Effect | None], ...] = (
 
 def effect_of(row: DdlRow, version: TableVersion) -> Effect:
     """Raises SchemaConflict for what is not followed."""
-    statement = Statement(row, version.table)
+    statement = DdlStatement(row, version.table)
     for form in FORMS:
         effect = form(statement, version)
         if effect is not None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pipelines.schema.constant import read_default
 from pipelines.schema.ddl.constraint import starts_out_of_line, take_inline, take_out_of_line
 from pipelines.schema.ddl.effect import DdlStep, Effect
+from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.schema.declared_type import read_type
-from pipelines.schema.statement import Statement
 from pipelines.scn import Scn
 from pipelines.table import Column, OracleType, TableVersion
 
@@ -26,7 +26,7 @@ class Added:
     default: str | None
 
 
-def read(statement: Statement, version: TableVersion) -> Effect | None:
+def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if not statement.alter_table() or not statement.sees("ADD"):
         return None
     added: list[Added] = []
@@ -42,7 +42,7 @@ def read(statement: Statement, version: TableVersion) -> Effect | None:
     return effect
 
 
-def _items(statement: Statement) -> list[Added]:
+def _items(statement: DdlStatement) -> list[Added]:
     if not statement.take("("):
         if starts_out_of_line(statement):
             take_out_of_line(statement)
@@ -60,7 +60,7 @@ def _items(statement: Statement) -> list[Added]:
             return added
 
 
-def _column(statement: Statement) -> Added:
+def _column(statement: DdlStatement) -> Added:
     name = statement.name()
     type_ = read_type(statement)
     statement.take_any("VISIBLE", "INVISIBLE")
@@ -75,7 +75,7 @@ def _column(statement: Statement) -> Added:
     return Added(name, type_, nullable, default)
 
 
-def _add(statement: Statement, effect: Effect, added: Added) -> Effect:
+def _add(statement: DdlStatement, effect: Effect, added: Added) -> Effect:
     before = effect.version
     if before.named(added.name) is not None:
         raise statement.refuse(f"DDL adds column {added.name}, which the version of SCN {before.from_scn} already has")

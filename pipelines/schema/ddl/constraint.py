@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.schema.statement import Statement
+from pipelines.schema.ddl_statement import DdlStatement
 
 OUT_OF_LINE = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 STATES = (
@@ -11,11 +11,11 @@ STATES = (
 )  # fmt: skip
 
 
-def starts_out_of_line(statement: Statement) -> bool:
+def starts_out_of_line(statement: DdlStatement) -> bool:
     return any(statement.sees(word) for word in OUT_OF_LINE)
 
 
-def take_out_of_line(statement: Statement) -> None:
+def take_out_of_line(statement: DdlStatement) -> None:
     """One constraint of the table, e.g. CONSTRAINT c CHECK (a > 0)."""
     if statement.take("CONSTRAINT"):
         statement.name()
@@ -32,7 +32,7 @@ def take_out_of_line(statement: Statement) -> None:
     _take_state(statement)
 
 
-def take_inline(statement: Statement) -> bool | None:
+def take_inline(statement: DdlStatement) -> bool | None:
     """One constraint behind a column: True for NOT NULL, False for another, None where none stands."""
     start = statement.position
     named = statement.take("CONSTRAINT")
@@ -53,13 +53,13 @@ def take_inline(statement: Statement) -> bool | None:
     return not_null
 
 
-def _refuse_key(statement: Statement) -> None:
+def _refuse_key(statement: DdlStatement) -> None:
     if statement.sees("PRIMARY", "KEY"):
         raise statement.refuse("DDL that changes the primary key is not followed")
     raise statement.not_understood()
 
 
-def _take_reference(statement: Statement) -> None:
+def _take_reference(statement: DdlStatement) -> None:
     statement.qualified_name()
     if statement.sees("("):
         statement.names_in_parentheses()
@@ -67,12 +67,12 @@ def _take_reference(statement: Statement) -> None:
         raise statement.not_understood()
 
 
-def _take_state(statement: Statement) -> None:
+def _take_state(statement: DdlStatement) -> None:
     while statement.take_any(*STATES) or _take_index(statement):
         pass
 
 
-def _take_index(statement: Statement) -> bool:
+def _take_index(statement: DdlStatement) -> bool:
     if not statement.take("USING", "INDEX"):
         return False
     if statement.sees("("):

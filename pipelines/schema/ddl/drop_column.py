@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipelines.schema.ddl.effect import DdlStep, Effect
-from pipelines.schema.statement import Statement
+from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.scn import Scn
 from pipelines.table import Column, TableVersion
 
 
-def read(statement: Statement, version: TableVersion) -> Effect | None:
+def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if not statement.alter_table() or not statement.take("DROP"):
         return None
     if statement.take("COLUMN"):
@@ -28,7 +28,7 @@ def read(statement: Statement, version: TableVersion) -> Effect | None:
     return Effect(replace(version, columns=_without(version.columns, dropped)), steps)
 
 
-def _column(statement: Statement, version: TableVersion, name: str) -> Column:
+def _column(statement: DdlStatement, version: TableVersion, name: str) -> Column:
     column = version.named(name)
     if column is None:
         raise statement.refuse(f"DDL drops column {name}, which the version of SCN {version.from_scn} does not have")

@@ -7,7 +7,7 @@ may, too, but another level may stay on, and each row is asked for its primary k
 from __future__ import annotations
 
 from pipelines.schema.ddl.effect import Effect
-from pipelines.schema.statement import Statement
+from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
 ABOUT_IT = (
@@ -22,7 +22,7 @@ ALTERATIONS = (
 CONSTRAINT_STATES = ("ENABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY")
 
 
-def read(statement: Statement, version: TableVersion) -> Effect | None:
+def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     statement.from_start()
     # Where the dictionary does not tell one index from the next of its name, the key may have been without one in between.
     if version.key_kind == "columns" and version.key_index is None and statement.take("DROP", "INDEX"):
@@ -39,7 +39,7 @@ def read(statement: Statement, version: TableVersion) -> Effect | None:
     return Effect(version) if known and statement.done else None
 
 
-def _is_logging(statement: Statement, *, has_key: bool) -> bool:
+def _is_logging(statement: DdlStatement, *, has_key: bool) -> bool:
     """ADD, or DROP, SUPPLEMENTAL LOG: DATA (ALL, ..) COLUMNS, or GROUP g (..), one or more."""
     followed = ("ADD SUPPLEMENTAL LOG", "DROP SUPPLEMENTAL LOG") if has_key else ("ADD SUPPLEMENTAL LOG",)
     if not statement.take_any(*followed):
@@ -59,13 +59,13 @@ def _is_logging(statement: Statement, *, has_key: bool) -> bool:
         statement.take("SUPPLEMENTAL", "LOG")
 
 
-def _is_alteration(statement: Statement) -> bool:
+def _is_alteration(statement: DdlStatement) -> bool:
     if statement.take_any(*ALTERATIONS):
         return True
     return statement.take("PARALLEL") and (statement.done or statement.number() is not None)
 
 
-def _enables_constraint(statement: Statement) -> bool:
+def _enables_constraint(statement: DdlStatement) -> bool:
     """ENABLE [VALIDATE] CONSTRAINT c, MODIFY CONSTRAINT c ENABLE .., RENAME CONSTRAINT c TO d."""
     if statement.take("RENAME", "CONSTRAINT"):
         statement.name()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from pipelines.schema.statement import Statement
+from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
 STATEMENTS = {
@@ -37,11 +37,11 @@ ALTERATIONS = {
 PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "RENAME")
 
 
-def read(statement: Statement, version: TableVersion) -> NoReturn:
+def read(statement: DdlStatement, version: TableVersion) -> NoReturn:
     raise statement.refuse(_why(statement))
 
 
-def _why(statement: Statement) -> str:
+def _why(statement: DdlStatement) -> str:
     if not statement.alter_table():
         known = statement.take_any(*STATEMENTS)
         return STATEMENTS[known] if known else "DDL that is not understood"

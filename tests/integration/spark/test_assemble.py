@@ -15,14 +15,14 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.delta.merge import total
 from pipelines.apply.net import events, net_change
-from pipelines.assemble.assembled import assembled
+from pipelines.assemble.assembled import assemble_batch
+from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
-from pipelines.assemble.reference import assemble, deciding_xid, fold
-from pipelines.assemble.subjects import Subject
 from pipelines.batch import LandedWindow, OpenTransaction
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
+from tests.assemble_reference import assemble, deciding_xid, fold
 from tests.integration.spark.landing import AT, a_row, land
 from tests.redo_history import History
 
@@ -79,37 +79,39 @@ def test_spark_assembles_and_folds_as_the_definition_says(
         mine = [*carried, *(row for _, rows in batch for row in rows)]
         positions = [position if n % 2 else -1 for n in range(HISTORIES)]
         who = [
-            Subject(n, TableId("SHOP", f"T{100 + n}"), (100 + n,), at, 10**6, cuts=(1065,) if n < 3 else ())
+            CapturedTable(n, TableId("SHOP", f"T{100 + n}"), (100 + n,), at, 10**6, cuts=(1065,) if n < 3 else ())
             for n, at in enumerate(positions)
         ]
-        fates = [
-            fate
+        disposed = [
+            change
             for con_id in range(HISTORIES)
-            for fate in assemble([row for row in mine if row["con_id"] == con_id], position=positions[con_id])
+            for change in assemble([row for row in mine if row["con_id"] == con_id], position=positions[con_id])
         ]
-        applied = [fate for fate in fates if fate.disposition == "applied"]
-        found = assembled(spark, ScnRange(windows[0].start, windows[-1].end), windows, carry_files, who, "FREEPDB1")
-        fate_of = {identity(row): row for row in found.changes.drop("sql_redo").collect()}
+        applied = [change for change in disposed if change.disposition == "applied"]
+        found = assemble_batch(spark, ScnRange(windows[0].start, windows[-1].end), windows, carry_files, who, "FREEPDB1")
+        by_spark = {identity(row): row for row in found.changes.drop("sql_redo").collect()}
         net, changes, finding = net_of(found)
 
-        assert {identity(fate.row): fate.disposition for fate in fates} == {k: row["disposition"] for k, row in fate_of.items()}
-        assert not found.census.problems
-        for fate in applied:
-            row = fate_of[identity(fate.row)]
-            assert fate.commit == (row["commit_scn"], row["commit_thread"], row["commit_rs_id"])
-            assert row["piece"] == (row["subject"] < 3 and row["commit_scn"] >= 1065)
-        for subject in who:
-            balance = found.census.balance(subject.number, found.survey)
+        assert {identity(change.row): change.disposition for change in disposed} == {
+            k: row["disposition"] for k, row in by_spark.items()
+        }
+        assert not found.accounting.problems
+        for change in applied:
+            row = by_spark[identity(change.row)]
+            assert change.commit == (row["commit_scn"], row["commit_thread"], row["commit_rs_id"])
+            assert row["piece"] == (row["table_number"] < 3 and row["commit_scn"] >= 1065)
+        for table in who:
+            balance = found.accounting.balance(table.number, found.input_counts)
             assert balance.difference == 0
-            assert balance.applied == sum(fate.row["con_id"] == subject.number for fate in applied)
+            assert balance.applied == sum(change.row["con_id"] == table.number for change in applied)
         assert net == {
             (con_id, key): value
             for con_id in range(HISTORIES)
-            for key, value in fold(image(fate.row) for fate in applied if fate.row["con_id"] == con_id).items()
+            for key, value in fold(image(change.row) for change in applied if change.row["con_id"] == con_id).items()
         }
         assert (changes, finding) == (len(applied), None)
 
-        carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
+        carried = [change.row for change in disposed if change.disposition == "carried_out"]
         carry_files = carried_over(found, folder / f"carry{windows[0].start}")
         back = [row for row in carried_rows(carry_files) if row["operation_code"] in (1, 2, 3)]
         assert sorted(identity(row) for row in back) == sorted(identity(row) for row in carried)
@@ -149,7 +151,7 @@ def of_t(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
     return a_row(ordinal, scn, code, seg_owner="SHOP", table_name="T", object_id=7, **more)
 
 
-T = Subject(0, TableId("SHOP", "T"), (7,), position=-1, until=100)
+T = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, until=100)
 
 
 def assembled_rows(
@@ -162,17 +164,17 @@ def assembled_rows(
     position: int = -1,
 ) -> Any:
     window = land(tmp_path / f"w{start}", start, end, rows)
-    subject = Subject(0, T.table, T.object_ids, position=position, until=end)
-    return assembled(spark, ScnRange(start, end), [window], carry or [], [subject], "FREEPDB1")
+    table = CapturedTable(0, T.id, T.object_ids, position=position, until=end)
+    return assemble_batch(spark, ScnRange(start, end), [window], carry or [], [table], "FREEPDB1")
 
 
 def assemble_rows(spark, tmp_path: Path, rows: list[dict[str, Any]]) -> Any:
     found = assembled_rows(spark, tmp_path, rows)
-    return found.census, found.survey
+    return found.accounting, found.input_counts
 
 
 def carried_over(found: Any, folder: Path) -> list[str]:
-    rows_to_carry(found.changes, found.rows, found.survey.parallel_rows > 0).write.parquet(str(folder))
+    rows_to_carry(found.changes, found.rows, found.input_counts.parallel_rows > 0).write.parquet(str(folder))
     return [str(file) for file in folder.glob("*.parquet")]
 
 
@@ -180,7 +182,7 @@ def carried_rows(files: list[str]) -> list[dict[str, Any]]:
     return [row for file in files for row in pq.read_table(file).to_pylist()]
 
 
-def fates(found: Any) -> dict[tuple[str, int], str]:
+def dispositions(found: Any) -> dict[tuple[str, int], str]:
     """Disposition by xid and ordinal."""
     return {(row["xid"], row["ordinal"]): row["disposition"] for row in found.changes.collect()}
 
@@ -229,17 +231,17 @@ def test_parallel_servers_commit_with_their_coordinator_over_windows(spark, tmp_
     # The table is taken anew meanwhile, AS OF an SCN above the rows and below their commit.
     closed = assembled_rows(spark, tmp_path, second, 100, 200, carried_over(opened, tmp_path / "carry"), position=105)
 
-    assert set(fates(opened).values()) == {"carried_out"}
-    assert not opened.census.problems
+    assert set(dispositions(opened).values()) == {"carried_out"}
+    assert not opened.accounting.problems
     listed = list_open(spark.read.parquet(str(tmp_path / "carry")))
     assert [(t.xid, t.rows) for t in listed] == [(COORDINATOR, 3)]
-    assert fates(closed) == {(x, n): "applied" for x, n in (("5.1.1", 0), ("6.1.1", 1), (COORDINATOR, 2))} | {
+    assert dispositions(closed) == {(x, n): "applied" for x, n in (("5.1.1", 0), ("6.1.1", 1), (COORDINATOR, 2))} | {
         ("5.1.1", 0): "applied"
     }
     assert {row["commit_scn"] for row in closed.changes.collect()} == {112}
-    assert not closed.census.problems
-    assert closed.census.count(0, "applied") == 4
-    assert closed.census.balance(0, closed.survey).difference == 0
+    assert not closed.accounting.problems
+    assert closed.accounting.count(0, "applied") == 4
+    assert closed.accounting.balance(0, closed.input_counts).difference == 0
 
 
 @pytest.mark.parametrize(
@@ -259,9 +261,9 @@ def test_what_a_parallel_server_undoes_is_undone(spark, tmp_path: Path, ends: li
 
     found = assembled_rows(spark, tmp_path, rows)
 
-    assert set(fates(found).values()) == expected
-    assert not found.census.problems
-    assert found.census.balance(0, found.survey).difference == 0
+    assert set(dispositions(found).values()) == expected
+    assert not found.accounting.problems
+    assert found.accounting.balance(0, found.input_counts).difference == 0
 
 
 @pytest.mark.parametrize(
@@ -280,9 +282,9 @@ def test_what_a_parallel_server_undoes_is_undone(spark, tmp_path: Path, ends: li
 def test_parallel_dml_that_contradicts_itself_stops_its_table(spark, tmp_path: Path, rows: list, message: str) -> None:
     found = assembled_rows(spark, tmp_path, [server_row(0, 20, 1, "5.1.1"), *rows])
 
-    problem = found.census.problems[0, 0]
+    problem = found.accounting.problems[0, 0]
     assert (message in problem.what, problem.scn) == (True, 30)
-    assert found.census.balance(0, found.survey).difference == 0
+    assert found.accounting.balance(0, found.input_counts).difference == 0
 
 
 @pytest.mark.parametrize("ends", [[], [36]], ids=["undone", "undone, and the servers roll back"])
@@ -302,11 +304,11 @@ def test_what_servers_on_two_threads_undid_says_nothing_of_the_rows_order(spark,
     found = assembled_rows(spark, tmp_path, [*failed, *stands])
 
     what = "rolled_back" if ends else "undone"
-    assert fates(found) == {(row["xid"], row["ordinal"]): what for row in failed if row["operation_code"] == 3} | {
+    assert dispositions(found) == {(row["xid"], row["ordinal"]): what for row in failed if row["operation_code"] == 3} | {
         (COORDINATOR, 8): "applied"
     }
-    assert not found.census.problems
-    assert found.census.balance(0, found.survey).difference == 0
+    assert not found.accounting.problems
+    assert found.accounting.balance(0, found.input_counts).difference == 0
 
 
 def test_a_snapshot_lets_go_of_a_contradiction_only_above_every_end(spark, tmp_path: Path) -> None:
@@ -314,9 +316,9 @@ def test_a_snapshot_lets_go_of_a_contradiction_only_above_every_end(spark, tmp_p
 
     between, above = (assembled_rows(spark, tmp_path / str(p), rows, position=p) for p in (30, 32))
 
-    assert between.census.problems[0, 0].scn == 31
-    assert set(fates(above).values()) == {"before_position"}
-    assert not above.census.problems
+    assert between.accounting.problems[0, 0].scn == 31
+    assert set(dispositions(above).values()) == {"before_position"}
+    assert not above.accounting.problems
 
 
 def test_a_server_that_commits_before_its_coordinator_is_carried_with_its_commit(spark, tmp_path: Path) -> None:
@@ -327,9 +329,9 @@ def test_a_server_that_commits_before_its_coordinator_is_carried_with_its_commit
         spark, tmp_path, [a_row(0, 120, 7, xid=COORDINATOR)], 100, 200, carried_over(opened, tmp_path / "carry"), position=110
     )
 
-    assert not opened.census.problems
-    assert "at SCN 30, its coordinator 9.9.9 at SCN 120" in closed.census.problems[0, 0].what
-    assert closed.census.balance(0, closed.survey).difference == 0
+    assert not opened.accounting.problems
+    assert "at SCN 30, its coordinator 9.9.9 at SCN 120" in closed.accounting.problems[0, 0].what
+    assert closed.accounting.balance(0, closed.input_counts).difference == 0
 
 
 def test_a_coordinator_known_by_its_servers_alone_is_rolled_back_without_its_sequence(spark, tmp_path: Path) -> None:
@@ -341,8 +343,8 @@ def test_a_coordinator_known_by_its_servers_alone_is_rolled_back_without_its_seq
 
     closed = assembled_rows(spark, tmp_path, second, 100, 200, carried_over(opened, tmp_path / "carry"))
 
-    assert fates(closed) == {("5.1.1", 1): "rolled_back", ("5.1.1", 0): "rolled_back"}
-    assert closed.census.balance(0, closed.survey).difference == 0
+    assert dispositions(closed) == {("5.1.1", 1): "rolled_back", ("5.1.1", 0): "rolled_back"}
+    assert closed.accounting.balance(0, closed.input_counts).difference == 0
 
 
 def test_a_row_that_is_not_understood_waits_for_its_transaction(spark, tmp_path: Path) -> None:
@@ -356,10 +358,10 @@ def test_a_row_that_is_not_understood_waits_for_its_transaction(spark, tmp_path:
         code: assembled_rows(spark, tmp_path / str(code), [a_row(0, 120, code)], 100, 200, carry, position=50) for code in ends
     }
 
-    assert (fates(opened), opened.census.problems) == ({("1.2.3", 0): "carried_out"}, {})
-    assert {code: set(fates(found).values()) for code, found in closed.items()} == {c: {e} for c, e in ends.items()}
-    assert {code: len(found.census.problems) for code, found in closed.items()} == {7: 1, 36: 0}
-    assert closed[7].census.problems[0, 0].scn == 120
+    assert (dispositions(opened), opened.accounting.problems) == ({("1.2.3", 0): "carried_out"}, {})
+    assert {code: set(dispositions(found).values()) for code, found in closed.items()} == {c: {e} for c, e in ends.items()}
+    assert {code: len(found.accounting.problems) for code, found in closed.items()} == {7: 1, 36: 0}
+    assert closed[7].accounting.problems[0, 0].scn == 120
 
 
 def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> None:
@@ -425,8 +427,8 @@ def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> 
     found = assembled_rows(spark, tmp_path, rows)
 
     assert {(row["slice"], row["ordinal"]): row["disposition"] for row in found.changes.collect()} == expected
-    assert not found.census.problems
-    assert found.census.balance(0, found.survey).difference == 0
+    assert not found.accounting.problems
+    assert found.accounting.balance(0, found.input_counts).difference == 0
 
 
 def write(ordinal: int, xid: str, row_id: str, before: tuple[int, str] | None, after: tuple[int, str] | None) -> dict[str, Any]:
@@ -457,9 +459,9 @@ def test_the_order_of_commits_and_the_ways_of_a_row_give_the_net_change(spark, t
 
     net, changes, finding = net_of(found)
     assert net == {(3, 1): None, (3, 2): "again", (3, 4): "moved", (3, 7): "late"}
-    assert (changes, finding, found.census.problems) == (8, None, {})
-    assert {number for (_, number), what in fates(settled).items() if what == "applied"} == {0}
-    assert {number for (_, number), what in fates(settled).items() if what == "before_position"} == set(range(1, 8))
+    assert (changes, finding, found.accounting.problems) == (8, None, {})
+    assert {number for (_, number), what in dispositions(settled).items() if what == "applied"} == {0}
+    assert {number for (_, number), what in dispositions(settled).items() if what == "before_position"} == set(range(1, 8))
 
 
 @pytest.mark.parametrize(
@@ -489,21 +491,21 @@ def test_the_order_of_commits_and_the_ways_of_a_row_give_the_net_change(spark, t
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_cannot_be_assembled_is_a_problem_of_its_table(spark, tmp_path: Path, rows: list, message: str) -> None:
-    census, survey = assemble_rows(spark, tmp_path, rows)
+    accounting, input_counts = assemble_rows(spark, tmp_path, rows)
 
-    assert message in census.problems[0, 0].what
-    assert census.balance(0, survey).difference == 0
+    assert message in accounting.problems[0, 0].what
+    assert accounting.balance(0, input_counts).difference == 0
 
 
 def test_tables_that_have_changed_names_keep_their_changes(spark, tmp_path: Path) -> None:
     """Redo from before the RENAMEs, mined behind them: the dictionary has each table under the other's name."""
     swapped = [a_row(0, 20, 1, table_name="U"), a_row(1, 20, 1, object_id=8, row_id="B"), a_row(2, 21, 7)]
-    window, other = land(tmp_path / "w", 10, 100, swapped), Subject(1, TableId("SHOP", "U"), (8,), position=-1, until=100)
+    window, other = land(tmp_path / "w", 10, 100, swapped), CapturedTable(1, TableId("SHOP", "U"), (8,), position=-1, until=100)
 
-    found = assembled(spark, ScnRange(10, 100), [window], [], [T, other], "FREEPDB1")
+    found = assemble_batch(spark, ScnRange(10, 100), [window], [], [T, other], "FREEPDB1")
 
-    assert {row["ordinal"]: row["subject"] for row in found.changes.collect()} == {0: 0, 1: 1}
-    assert not found.census.problems
+    assert {row["ordinal"]: row["table_number"] for row in found.changes.collect()} == {0: 0, 1: 1}
+    assert not found.accounting.problems
 
 
 def test_an_unresolved_name_is_ours_by_its_object_id_and_foreign_without(spark, tmp_path: Path) -> None:
@@ -515,10 +517,10 @@ def test_an_unresolved_name_is_ours_by_its_object_id_and_foreign_without(spark, 
         a_row(3, 21, 7),
     ]
 
-    census, survey = assemble_rows(spark, tmp_path, rows)
+    accounting, input_counts = assemble_rows(spark, tmp_path, rows)
 
-    assert census.count(0, "applied") == 1
-    assert survey.foreign == 2
+    assert accounting.count(0, "applied") == 1
+    assert input_counts.foreign == 2
 
 
 def test_a_row_that_is_there_twice_stops_the_batch(spark, tmp_path: Path) -> None:
@@ -527,9 +529,9 @@ def test_a_row_that_is_there_twice_stops_the_batch(spark, tmp_path: Path) -> Non
 
 
 def test_a_transaction_that_ends_twice_does_not_add_up(spark, tmp_path: Path) -> None:
-    census, survey = assemble_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(1, 21, 7), a_row(2, 22, 7)])
+    accounting, input_counts = assemble_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(1, 21, 7), a_row(2, 22, 7)])
 
-    assert census.balance(0, survey).difference == -1
+    assert accounting.balance(0, input_counts).difference == -1
 
 
 def test_a_row_outside_every_window_stops_the_batch(spark, tmp_path: Path) -> None:

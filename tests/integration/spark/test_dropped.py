@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.assemble.assembled import Assembled, assembled
-from pipelines.assemble.subjects import Subject
+from pipelines.assemble.assembled import AssembledBatch, assemble_batch
+from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.batch import CARRIED_IN, Dropped
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
@@ -17,13 +17,13 @@ from tests.integration.spark.landing import a_row, land
 pytestmark = pytest.mark.spark
 
 
-def batch(spark: Any, folder: Path, dropped: Dropped, *rows: dict[str, Any]) -> tuple[Assembled, dict[int, str]]:
+def batch(spark: Any, folder: Path, dropped: Dropped, *rows: dict[str, Any]) -> tuple[AssembledBatch, dict[int, str]]:
     window = land(folder / "w", 100, 200, rows)
-    table = Subject(0, TableId("SHOP", "T"), (7,), position=-1, until=200)
-    found = assembled(spark, ScnRange(100, 200), [window], [], [table], "FREEPDB1", [dropped])
-    accounts = found.census.accounts([window], found.survey)
+    table = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, until=200)
+    found = assemble_batch(spark, ScnRange(100, 200), [window], [], [table], "FREEPDB1", [dropped])
+    accounts = found.accounting.accounts([window], found.input_counts)
     assert not any(account.difference for account in accounts.values())
-    assert accounts[window.name].dropped == found.census.balance(0, found.survey).dropped
+    assert accounts[window.name].dropped == found.accounting.balance(0, found.input_counts).dropped
     assert accounts[CARRIED_IN].dropped == 0
     return found, {row["ordinal"]: row["disposition"] for row in found.changes.collect()}
 
@@ -32,34 +32,34 @@ def test_undo_without_its_sequence_is_the_dropped_transactions_although_none_of_
     spark: Any, tmp_path: Path
 ) -> None:
     unknown = "1.2.4294967295"
-    found, fates = batch(
+    found, dispositions = batch(
         spark, tmp_path, Dropped(3, "1.2.3", 50),
         a_row(0, 110, 2, xid=unknown, rollback=True), a_row(1, 111, 36, xid=unknown),
         a_row(2, 120, 1, xid="4.5.6"), a_row(3, 121, 7, xid="4.5.6"),
     )  # fmt: skip
 
-    assert fates == {0: "dropped", 2: "applied"}
-    assert not found.census.problems
+    assert dispositions == {0: "dropped", 2: "applied"}
+    assert not found.accounting.problems
     assert [(met.rows, met.end_scn, met.committed) for met in found.dropped] == [({"SHOP.T": 1}, 111, False)]
 
 
 def test_a_parallel_server_is_dropped_with_its_coordinator_even_where_it_does_not_name_it(spark: Any, tmp_path: Path) -> None:
-    found, fates = batch(
+    found, dispositions = batch(
         spark, tmp_path, Dropped(3, "9.9.9", 50, servers=("5.5.5",)),
         a_row(0, 110, 1, xid="5.5.5"), a_row(1, 111, 1, xid="6.6.6", pxid="9.9.9"), a_row(2, 112, 1, xid="9.9.9", pxid="9.9.9"),
         a_row(3, 120, 7, xid="5.5.5"), a_row(4, 120, 7, xid="6.6.6"), a_row(5, 120, 7, xid="9.9.9"),
     )  # fmt: skip
 
-    assert fates == {0: "dropped", 1: "dropped", 2: "dropped"}
-    assert not found.census.problems
+    assert dispositions == {0: "dropped", 1: "dropped", 2: "dropped"}
+    assert not found.accounting.problems
     assert [(met.rows, met.end_scn, met.committed) for met in found.dropped] == [({"SHOP.T": 3}, 120, True)]
 
 
 def test_what_had_the_xid_before_is_applied(spark: Any, tmp_path: Path) -> None:
-    found, fates = batch(
+    found, dispositions = batch(
         spark, tmp_path, Dropped(3, "1.2.3", 150), a_row(0, 110, 1, xid="1.2.3"), a_row(1, 120, 7, xid="1.2.3"),
         a_row(2, 160, 1, xid="1.2.3", con_id=4, con_name="OTHER"),
     )  # fmt: skip
 
-    assert fates == {0: "applied"}
+    assert dispositions == {0: "applied"}
     assert [(met.rows, met.end_scn) for met in found.dropped] == [({}, None)]

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.assemble.reference import Fate, assemble, fates_of, fold, resolve_unknown
+from tests.assemble_reference import DisposedRow, assemble, dispose_committed, fold, resolve_unknown
 from tests.redo_history import History
 
 
-def images(fate: Fate) -> tuple[Any, Any, Any, Any]:
-    body = json.loads(fate.row["sql_redo"])
+def images(change: DisposedRow) -> tuple[Any, Any, Any, Any]:
+    body = json.loads(change.row["sql_redo"])
     before, after = body.get("o"), body.get("n")
-    return (fate.row, before and int(before["1"]), after and int(after["1"]), after and after["2"])
+    return (change.row, before and int(before["1"]), after and int(after["1"]), after and after["2"])
 
 
 def test_the_histories_hold_what_they_promise() -> None:
@@ -57,20 +57,20 @@ def test_any_cut_into_windows_and_batches_gives_the_table_as_of_their_end(seed: 
         if not batch:
             break
         rows = [*carried, *(row for _, _, mine in batch for row in mine)]
-        fates = assemble(rows)
+        disposed = assemble(rows)
         end = batch[-1][1] - 1
-        net = fold(images(fate) for fate in fates if fate.disposition == "applied")
+        net = fold(images(change) for change in disposed if change.disposition == "applied")
         table = {key: value for key, value in {**table, **net}.items() if value is not None}
-        told |= {fate.row["number"]: fate.disposition for fate in fates}
-        carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
+        told |= {change.row["number"]: change.disposition for change in disposed}
+        carried = [change.row for change in disposed if change.disposition == "carried_out"]
 
-        assert not [fate for fate in fates if fate.problem]
+        assert not [change for change in disposed if change.problem]
         assert table == history.truth(end)
-        assert told == history.fates(end)
-        assert len(fates) == sum(row["operation_code"] in (1, 2, 3) for row in rows)
+        assert told == history.dispositions(end)
+        assert len(disposed) == sum(row["operation_code"] in (1, 2, 3) for row in rows)
         again = assemble(rows, position=end)  # the same batch once more, when its table is complete already
-        assert {fate.disposition for fate in again} <= {"before_position", "rolled_back", "carried_out"}
-        assert [fate.row for fate in again if fate.disposition == "carried_out"] == carried
+        assert {change.disposition for change in again} <= {"before_position", "rolled_back", "carried_out"}
+        assert [change.row for change in again if change.disposition == "carried_out"] == carried
 
 
 @settings(max_examples=150, deadline=None)
@@ -83,10 +83,10 @@ def test_a_snapshot_at_any_moment_hands_over_without_loss(seed: int, data: st.Da
     table: dict[Any, Any] = dict(history.truth(at))
     carried: list[Any] = []
     for _, _, rows in history.cut([cut]):
-        fates = assemble([*carried, *rows], position=at)
-        net = fold(images(fate) for fate in fates if fate.disposition == "applied")
+        disposed = assemble([*carried, *rows], position=at)
+        net = fold(images(change) for change in disposed if change.disposition == "applied")
         table = {key: value for key, value in {**table, **net}.items() if value is not None}
-        carried = [fate.row for fate in fates if fate.disposition == "carried_out"]
+        carried = [change.row for change in disposed if change.disposition == "carried_out"]
 
     assert table == history.truth(history.end)
 
@@ -110,10 +110,10 @@ def test_undo_rows_cancel_the_newest_change_of_their_row(
 ) -> None:
     rows = [undoable(n, code, undo) for n, (code, undo) in enumerate(codes)]
 
-    fates = fates_of(rows, (10, 1, "x"))
+    disposed = dispose_committed(rows, (10, 1, "x"))
 
-    assert {i for i, fate in enumerate(fates) if fate.disposition == "undone"} == undone
-    assert {i for i, fate in enumerate(fates) if fate.problem} == problems
+    assert {i for i, change in enumerate(disposed) if change.disposition == "undone"} == undone
+    assert {i for i, change in enumerate(disposed) if change.problem} == problems
 
 
 def undoable(address: int, code: int, undo: bool) -> dict[str, Any]:
@@ -125,10 +125,10 @@ def test_an_undo_row_before_its_change_is_told_by_their_address() -> None:
     """19.13: without the address the undo would be taken for that of the update before, which stands."""
     stands, undo, undone = undoable(1, 3, False), undoable(2, 3, True), undoable(2, 3, False)
 
-    fates = fates_of([stands, undo, undone], (10, 1, "x"))
+    disposed = dispose_committed([stands, undo, undone], (10, 1, "x"))
 
-    assert [fate.disposition for fate in fates] == ["applied", "undone", "undone"]
-    assert not any(fate.problem for fate in fates)
+    assert [change.disposition for change in disposed] == ["applied", "undone", "undone"]
+    assert not any(change.problem for change in disposed)
 
 
 @pytest.mark.parametrize("end", [7, 36])
@@ -142,9 +142,9 @@ def test_a_change_behind_the_end_of_its_transaction_is_not_taken_for_its_own(end
         {**change, "scn": 14, "ordinal": 2},
     ]
 
-    fates = assemble(rows)
+    disposed = assemble(rows)
 
-    assert {fate.row["scn"]: fate.problem for fate in fates} == {10: False, 14: True}
+    assert {change.row["scn"]: change.problem for change in disposed} == {10: False, 14: True}
 
 
 def test_a_rollback_without_sequence_ends_the_transaction_that_held_its_slot() -> None:

@@ -3,16 +3,16 @@
 import pyarrow as pa
 import pytest
 
-from pipelines.decode.forms import Form, Kind, Side
+from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import parse_redo_sql
 from pipelines.table import TableId
 
 
 def said(parsed, row):
-    """The assignments of one row, as {(side, name): (form, value)}."""
+    """The assignments of one row, as {(clause, name): (form, value)}."""
     a = parsed.assignments
     return {
-        (Side(a.side[i]).name, parsed.names[a.name[i]]): (
+        (Clause(a.clause[i]).name, parsed.names[a.name[i]]): (
             Form(a.form[i]).name,
             parsed.values[int(a.value[i])].as_py() if a.value[i] >= 0 else None,
         )
@@ -200,11 +200,19 @@ def test_a_quote_within_a_word_that_logminer_has_not_doubled_is_read(written, va
 
 
 UNDO = {
-    "update without WHERE": ('update "S"."T" set "NAME" = \'old\'', Kind.UPDATE, {("SET", "NAME"): ("TEXT", "old")}),
-    "update to null without WHERE": ('update "S"."T" set "NAME" = NULL;', Kind.UPDATE, {("SET", "NAME"): ("NULL", None)}),
-    "update by ROWID": ('update "S"."T" set "A" = NULL where ROWID = \'AAA\';', Kind.UPDATE, {("SET", "A"): ("NULL", None)}),
-    "delete by ROWID": ('delete from "S"."T" where ROWID = \'AAAR3sAAEAAAACXAAA\';', Kind.DELETE, {}),
-    "delete without WHERE": ('delete from "S"."T"', Kind.DELETE, {}),
+    "update without WHERE": ('update "S"."T" set "NAME" = \'old\'', Verb.UPDATE, {("SET", "NAME"): ("TEXT", "old")}),
+    "update to null without WHERE": (
+        'update "S"."T" set "NAME" = NULL;',
+        Verb.UPDATE,
+        {("SET", "NAME"): ("NULL", None)},
+    ),
+    "update by ROWID": (
+        'update "S"."T" set "A" = NULL where ROWID = \'AAA\';',
+        Verb.UPDATE,
+        {("SET", "A"): ("NULL", None)},
+    ),
+    "delete by ROWID": ('delete from "S"."T" where ROWID = \'AAAR3sAAEAAAACXAAA\';', Verb.DELETE, {}),
+    "delete without WHERE": ('delete from "S"."T"', Verb.DELETE, {}),
 }
 
 
@@ -277,7 +285,7 @@ def test_a_malformed_statement_is_refused_and_its_neighbours_are_not(sql, reason
     assert [e is not None and reason in e for e in parsed.error.to_pylist()] == [False, True, False, True, True, False]
     assert [parsed.error[i].as_py() for i in (0, 2, 5)] == [None] * 3
     assert [said(parsed, i) for i in range(6)] == [alone, {}, alone, {}, {}, alone]
-    assert [parsed.kind[1], parsed.table[1]] == [Kind.UNKNOWN, -1]
+    assert [parsed.kind[1], parsed.table[1]] == [Verb.UNKNOWN, -1]
 
 
 def test_a_literal_ends_with_its_row():
@@ -300,7 +308,13 @@ def test_statements_of_several_tables_kinds_and_column_orders_share_a_batch():
         )
     )
 
-    assert parsed.kind.tolist() == [Kind.INSERT, Kind.INSERT, Kind.INSERT, Kind.DELETE, Kind.INSERT]
+    assert parsed.kind.tolist() == [
+        Verb.INSERT,
+        Verb.INSERT,
+        Verb.INSERT,
+        Verb.DELETE,
+        Verb.INSERT,
+    ]
     assert [str(parsed.tables[t]) for t in parsed.table] == ["S.T", "S.T", "S.U", "R.T", "S.T"]
     assert said(parsed, 0) == {("VALUES", "A"): ("TEXT", "1"), ("VALUES", "B"): ("TEXT", "2")}
     assert said(parsed, 1) == {("VALUES", "B"): ("TEXT", "1"), ("VALUES", "A"): ("TEXT", "2")}
@@ -337,7 +351,7 @@ def test_slices_and_chunks_read_as_the_whole_does(type_):
 
 
 def test_bare_numbers_without_end_do_not_fill_the_memory(monkeypatch):
-    monkeypatch.setattr("pipelines.decode.redo_sql._MAX_GAPS", 20)
+    monkeypatch.setattr("pipelines.decode.redo_sql._MAX_SEPARATORS", 20)
 
     for start in range(0, 200, 10):
         parsed = parse_redo_sql(pa.array([f'update "S"."T" set "A" = {i}' for i in range(start, start + 10)]))

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.errors import SchemaConflict
-from pipelines.schema.agree import agree
 from pipelines.schema.derive import derive
+from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, valid_at, version_from_json, version_to_json, versions_before
 from pipelines.scn import Scn
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
@@ -171,7 +171,7 @@ def test_whatever_is_added_and_dropped_the_derived_version_is_the_dictionarys(li
     for n, (_, model) in enumerate(life):
         scn = 200 + 10 * n
         version = valid_at(derived.versions, scn + 5)
-        assert agree(version, model.dictionary(scn + 5)) is None
+        assert conflict_with_dictionary(version, model.dictionary(scn + 5)) is None
         assert names(version) == [name for name, _ in model.columns]
         assert valid_at(derived.versions, scn - 1).from_scn < scn
         assert version_from_json(version_to_json(version)) == version

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.errors import FormatTooNew, SchemaConflict
-from pipelines.schema.agree import agree
+from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, same_type, valid_at, version_from_json, version_to_json, versions_before
 from pipelines.scn import Scn
 from pipelines.table import ROWID_COLUMN, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
@@ -67,7 +67,7 @@ def test_a_hidden_column_of_oracles_own_stops_the_table(hidden):
 
     with pytest.raises(SchemaConflict, match="hidden column"):
         baseline(dictionary, Scn(500))
-    error = agree(baseline(table(column("ID", 1)), Scn(400)), dictionary)
+    error = conflict_with_dictionary(baseline(table(column("ID", 1)), Scn(400)), dictionary)
     assert error is not None
     assert "hidden column" in error.what
 
@@ -111,7 +111,7 @@ def test_a_batch_starts_from_the_versions_before_it():
 
 
 def test_the_redo_and_the_dictionary_agree_when_nothing_differs():
-    assert agree(baseline(PLAIN, Scn(400)), PLAIN) is None
+    assert conflict_with_dictionary(baseline(PLAIN, Scn(400)), PLAIN) is None
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_the_redo_and_the_dictionary_agree_when_nothing_differs():
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_the_first_difference_is_told_with_its_cure(told, dictionary):
-    error = agree(baseline(PLAIN, Scn(400)), dictionary)
+    error = conflict_with_dictionary(baseline(PLAIN, Scn(400)), dictionary)
 
     assert error is not None
     assert error.what.endswith(told) or told in error.what
@@ -171,7 +171,7 @@ LOST = {
 
 @pytest.mark.parametrize(("dictionary", "told"), LOST.values(), ids=LOST)
 def test_declared_columns_are_a_key_while_their_index_stands(dictionary, told):
-    error = agree(baseline(KEYLESS, Scn(400), None, BY_COLUMNS), dictionary)
+    error = conflict_with_dictionary(baseline(KEYLESS, Scn(400), None, BY_COLUMNS), dictionary)
 
     assert told is None if error is None else told in error.what
 
@@ -180,8 +180,8 @@ def test_declared_columns_are_a_key_while_their_index_stands(dictionary, told):
 def test_rows_that_have_new_places_are_a_disagreement(kind):
     version = baseline(KEYLESS, Scn(400), None, KeyPolicy(kind))
 
-    assert agree(version, KEYLESS) is None
-    assert "DATA_OBJECT_ID" in str(agree(version, replace(KEYLESS, data_object_id=9000)))
+    assert conflict_with_dictionary(version, KEYLESS) is None
+    assert "DATA_OBJECT_ID" in str(conflict_with_dictionary(version, replace(KEYLESS, data_object_id=9000)))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.assemble.dropped import End, lives
+from pipelines.assemble.dropped import End, xid_uses
 from pipelines.batch import BatchResult, Dropped, DroppedRows, OpenTransaction
 from pipelines.errors import Terminal
 from pipelines.land import Break
@@ -72,10 +72,10 @@ def test_an_xid_that_comes_again_is_another_transaction() -> None:
     """SCN 100 ── commit of the one before ── 150 start, the dropped one ── 250 its rollback ── the next of that xid"""
     ends = [End(3, XID, 120, True), End(3, XID, 250, False), End(3, XID, 300, True), End(4, XID, 200, True)]
 
-    (life,) = lives([ORDERED], ends)
+    (use,) = xid_uses([ORDERED], ends)
 
-    assert (life.after, life.end) == (120, End(3, XID, 250, False))
-    assert lives([ORDERED], ends[:1])[0].end is None
+    assert (use.after, use.end) == (120, End(3, XID, 250, False))
+    assert xid_uses([ORDERED], ends[:1])[0].end is None
 
 
 @pytest.mark.parametrize(

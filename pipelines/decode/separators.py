@@ -1,7 +1,7 @@
-"""The grammar of a gap: the text of a redo statement between two literals, quotes included.
+"""The grammar of a separator: the text of a redo statement between two literals, quotes included.
 
-A gap closes the literal before it (a format mask is part of the gap), goes through values that have no literal, and
-opens the next one or ends the statement. Only what this grammar spells is understood; whether a gap may follow another
+A separator closes the literal before it (a format mask is part of the separator), goes through values that have no literal, and
+opens the next one or ends the statement. Only what this grammar spells is understood; whether a separator may follow another
 is told by its states.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from pipelines.decode.forms import CONSTANTS, FUNCTIONS, Form, Kind, Side
+from pipelines.decode.forms import CONSTANTS, FUNCTIONS, Clause, Form, Verb
 from pipelines.table import TableId
 
 
-class Within(IntEnum):
+class Enclosure(IntEnum):
     """What a literal stands in, which decides how it may be closed."""
 
     QUOTES = 0
@@ -25,20 +25,20 @@ class Within(IntEnum):
     UNISTR = 3  # may go on with || UNISTR(
 
 
-# The state in which a literal is read: clause times 4 plus Within; then the edges of a statement, and the way to go on
+# The state in which a literal is read: clause times 4 plus Enclosure; then the edges of a statement, and the way to go on
 # with the value of the literal before, in whatever clause that one stands.
 START, END, UNISTR_FOLLOWS = 12, 13, 14
 
 
-def state(side: int, within: int) -> int:
-    return side * len(Within) + within
+def state(clause: int, enclosure: int) -> int:
+    return clause * len(Enclosure) + enclosure
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatementHead:
     """The head of a statement. `columns` is the list of an INSERT."""
 
-    kind: Kind
+    kind: Verb
     table: TableId
     columns: tuple[str, ...] = ()
 
@@ -48,19 +48,19 @@ class Assignment:
     """`column` is None in the list of an INSERT, where the position tells it, and for ROWID."""
 
     column: str | None
-    side: Side
+    clause: Clause
     form: Form
     bare: str | None = None  # the text of a number without quotes
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """`enters` is the set of states it may be met in, as bits. `settled` are the values that need no literal."""
+class Separator:
+    """`enters` is the set of states it may be met in, as bits. `inline` are the values that need no literal."""
 
     enters: int
     leaves: int
-    statement: Statement | None = None
-    settled: tuple[Assignment, ...] = ()
+    head: StatementHead | None = None
+    inline: tuple[Assignment, ...] = ()
     opens: Assignment | None = None  # None for ROWID, too: ROW_ID has it
 
 
@@ -69,7 +69,7 @@ class _Rest:
     """What stands between the close of one literal and the opening of the next."""
 
     leaves: int
-    settled: tuple[Assignment, ...] = ()
+    inline: tuple[Assignment, ...] = ()
     opens: Assignment | None = None
 
 
@@ -93,65 +93,67 @@ _MASK = re.compile(r"', 'S?YYYY-MM-DD HH24:MI:SS(?:\.FF[1-9]?)?'\)")
 HIDDEN_APOSTROPHE = "\0"
 
 
-def read_gap(text: str) -> Gap | None:
+def read_separator(text: str) -> Separator | None:
     """None when the text is not in the grammar."""
     if not text.startswith("'"):
         return _read_head(text)
     if text == "') || UNISTR('":
-        return Gap(_bits(Side, [Within.UNISTR]), UNISTR_FOLLOWS)
+        return Separator(_bits(Clause, [Enclosure.UNISTR]), UNISTR_FOLLOWS)
     return _merge(_readings(text))
 
 
 def _readings(text: str) -> Iterator[tuple[int, _Rest]]:
     """Every clause and closing in which the text has a meaning, as (states, rest)."""
-    closings = [(1, [Within.QUOTES])]
+    closings = [(1, [Enclosure.QUOTES])]
     if text.startswith("')"):
-        closings.append((2, [w for w in Within if w is not Within.QUOTES]))
+        closings.append((2, [w for w in Enclosure if w is not Enclosure.QUOTES]))
     if m := _MASK.match(text):
-        closings.append((m.end(), [Within.MASKABLE]))
-    for length, withins in closings:
-        for side in Side:
-            rest = _read_values(text, length, False) if side is Side.VALUES else _read_conditions(text, length, side, False)
+        closings.append((m.end(), [Enclosure.MASKABLE]))
+    for length, enclosures in closings:
+        for clause in Clause:
+            rest = (
+                _read_values(text, length, False) if clause is Clause.VALUES else _read_conditions(text, length, clause, False)
+            )
             if rest is not None:
-                yield _bits([side], withins), rest
+                yield _bits([clause], enclosures), rest
 
 
-def _merge(readings: Iterator[tuple[int, _Rest]]) -> Gap | None:
+def _merge(readings: Iterator[tuple[int, _Rest]]) -> Separator | None:
     """`')` ends an INSERT after text and an UPDATE after a call: the same rest, met in different states."""
     enters, merged = 0, None
     for states, rest in readings:
         if merged is not None and rest != merged:
             return None
         enters, merged = enters | states, rest
-    return None if merged is None else Gap(enters, merged.leaves, None, merged.settled, merged.opens)
+    return None if merged is None else Separator(enters, merged.leaves, None, merged.inline, merged.opens)
 
 
-def _read_head(text: str) -> Gap | None:
+def _read_head(text: str) -> Separator | None:
     if m := _INSERT.match(text):
         columns = tuple(_shown(c) for c in _NAME.findall(m["columns"]))
-        kind, rest = Kind.INSERT, _read_values(text, m.end(), True)
+        kind, rest = Verb.INSERT, _read_values(text, m.end(), True)
         if len(set(columns)) < len(columns):
             return None
     elif m := _UPDATE.match(text):
-        kind, columns, rest = Kind.UPDATE, (), _read_conditions(text, m.end(), Side.SET, True)
+        kind, columns, rest = Verb.UPDATE, (), _read_conditions(text, m.end(), Clause.SET, True)
     elif m := _DELETE.match(text):
-        kind, columns = Kind.DELETE, ()
+        kind, columns = Verb.DELETE, ()
         if text.startswith(" where ", m.end()):
-            rest = _read_conditions(text, m.end() + len(" where "), Side.WHERE, True)
+            rest = _read_conditions(text, m.end() + len(" where "), Clause.WHERE, True)
         else:
             rest = _Rest(END) if text[m.end() :] in ("", ";") else None
     if m is None or rest is None:
         return None
-    statement = Statement(kind, TableId(_shown(m["owner"]), _shown(m["name"])), columns)
-    return Gap(1 << START, rest.leaves, statement, rest.settled, rest.opens)
+    head = StatementHead(kind, TableId(_shown(m["owner"]), _shown(m["name"])), columns)
+    return Separator(1 << START, rest.leaves, head, rest.inline, rest.opens)
 
 
 def _read_values(text: str, at: int, first: bool) -> _Rest | None:
-    settled: list[Assignment] = []
+    inline: list[Assignment] = []
     while True:
         if not first:
             if text[at:] in (")", ");"):
-                return _Rest(END, tuple(settled))
+                return _Rest(END, tuple(inline))
             if not text.startswith(",", at):
                 return None
             at += 1
@@ -159,71 +161,71 @@ def _read_values(text: str, at: int, first: bool) -> _Rest | None:
         m = _VALUE.match(text, at)
         if m is None:
             return None
-        value = _assignment(m, None, Side.VALUES)
+        value = _assignment(m, None, Clause.VALUES)
         if m.end() == len(text) and text.endswith("'"):
-            return _Rest(state(Side.VALUES, _within(value.form)), tuple(settled), value)
-        settled.append(value)
+            return _Rest(state(Clause.VALUES, _enclosure(value.form)), tuple(inline), value)
+        inline.append(value)
         at = m.end()
 
 
-def _read_conditions(text: str, at: int, side: Side, first: bool) -> _Rest | None:
+def _read_conditions(text: str, at: int, clause: Clause, first: bool) -> _Rest | None:
     """The list of a SET, which a WHERE may follow, or the conditions of a WHERE."""
-    settled: list[Assignment] = []
+    inline: list[Assignment] = []
     while True:
         if not first:
             if text[at:] in ("", ";"):
-                return _Rest(END, tuple(settled))
-            side, at = _next_condition(text, at, side)
+                return _Rest(END, tuple(inline))
+            clause, at = _next_condition(text, at, clause)
             if at < 0:
                 return None
         first = False
-        if side is Side.WHERE and text[at:] == "ROWID = '":
-            return _Rest(state(Side.WHERE, Within.QUOTES), tuple(settled))
+        if clause is Clause.WHERE and text[at:] == "ROWID = '":
+            return _Rest(state(Clause.WHERE, Enclosure.QUOTES), tuple(inline))
         m = _ASSIGNED.match(text, at)
         if m is None:
             return None
         column, at = _shown(m["column"]), m.end()
         if m["null"]:
-            if side is Side.SET:
+            if clause is Clause.SET:
                 return None
-            settled.append(Assignment(column, side, Form.NULL))
+            inline.append(Assignment(column, clause, Form.NULL))
             continue
         m = _VALUE.match(text, at)
         if m is None:
             return None
-        value = _assignment(m, column, side)
+        value = _assignment(m, column, clause)
         if m.end() == len(text) and text.endswith("'"):
-            return _Rest(state(side, _within(value.form)), tuple(settled), value)
-        settled.append(value)
+            return _Rest(state(clause, _enclosure(value.form)), tuple(inline), value)
+        inline.append(value)
         at = m.end()
 
 
-def _next_condition(text: str, at: int, side: Side) -> tuple[Side, int]:
-    separators = ((", ", Side.SET), (" where ", Side.WHERE)) if side is Side.SET else ((" and ", Side.WHERE),)
-    for separator, following in separators:
-        if text.startswith(separator, at):
-            return following, at + len(separator)
-    return side, -1
+def _next_condition(text: str, at: int, clause: Clause) -> tuple[Clause, int]:
+    following_texts = ((", ", Clause.SET), (" where ", Clause.WHERE)) if clause is Clause.SET else ((" and ", Clause.WHERE),)
+    for text_between, following in following_texts:
+        if text.startswith(text_between, at):
+            return following, at + len(text_between)
+    return clause, -1
 
 
-def _assignment(m: re.Match[str], column: str | None, side: Side) -> Assignment:
+def _assignment(m: re.Match[str], column: str | None, clause: Clause) -> Assignment:
     if m["constant"]:
-        return Assignment(column, side, CONSTANTS[m["constant"]])
+        return Assignment(column, clause, CONSTANTS[m["constant"]])
     if m["number"]:
-        return Assignment(column, side, Form.NUMBER, m["number"])
-    return Assignment(column, side, FUNCTIONS[m["call"]] if m["call"] else Form.TEXT)
+        return Assignment(column, clause, Form.NUMBER, m["number"])
+    return Assignment(column, clause, FUNCTIONS[m["call"]] if m["call"] else Form.TEXT)
 
 
-def _within(form: Form) -> Within:
+def _enclosure(form: Form) -> Enclosure:
     if form is Form.TEXT:
-        return Within.QUOTES
+        return Enclosure.QUOTES
     if form is Form.UNISTR:
-        return Within.UNISTR
-    return Within.MASKABLE if form in (Form.DATE, Form.TIMESTAMP, Form.TIMESTAMP_TZ) else Within.CALL
+        return Enclosure.UNISTR
+    return Enclosure.MASKABLE if form in (Form.DATE, Form.TIMESTAMP, Form.TIMESTAMP_TZ) else Enclosure.CALL
 
 
-def _bits(sides: Iterable[Side], withins: list[Within]) -> int:
-    return sum(1 << state(side, within) for side in sides for within in withins)
+def _bits(clauses: Iterable[Clause], enclosures: list[Enclosure]) -> int:
+    return sum(1 << state(clause, enclosure) for clause in clauses for enclosure in enclosures)
 
 
 def _shown(name: str) -> str:

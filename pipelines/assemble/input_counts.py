@@ -18,33 +18,33 @@ from pipelines.scn import ScnRange
 
 
 @dataclass(frozen=True, slots=True)
-class Survey:
-    """`landed` and `carried` count change rows per subject, `per_window` those landed in a window, by its start; `ends` commits
-    and rollbacks, `unplaced_ends` those without their container. `read_to` is the time of the newest row."""
+class InputCounts:
+    """`landed` and `carried` count change rows per table, `per_window` those landed in a window, by its start; `ends` commits
+    and rollbacks, `ends_without_container` those without their container. `read_to` is the time of the newest row."""
 
     landed: Mapping[int, int]
     carried: Mapping[int, int]
     per_window: Mapping[int, int]
     foreign: int
     ends: int
-    unplaced_ends: int
+    ends_without_container: int
     undo_rows: int
     unknown_xids: int
     parallel_rows: int
     read_to: str | None
 
 
-def survey(rows: DataFrame, scns: ScnRange) -> Survey:
+def count_input(rows: DataFrame, scns: ScnRange) -> InputCounts:
     """One pass over attributed rows. Raises InvariantBroken for a row that is there twice or lies in no window, and
     RedoNotUnderstood for a change that says neither its object's name nor its number."""
-    code, captured = F.col("operation_code"), F.col("subject").isNotNull()
+    code, captured = F.col("operation_code"), F.col("table_number").isNotNull()
     # Distinct rows are counted by a bitmap over the ordinals of a slice: exact, and without a shuffle of every row.
     bucket = F.bitmap_bucket_number("ordinal")
-    per_bucket = rows.groupBy("subject", "carried", "window_start", "slice", bucket.alias("bucket")).agg(
+    per_bucket = rows.groupBy("table_number", "carried", "window_start", "slice", bucket.alias("bucket")).agg(
         F.count("*").alias("rows"),
         F.bitmap_count(F.bitmap_construct_agg(F.bitmap_bit_position("ordinal"))).alias("distinct_rows"),
         F.count_if(code.isin(*TRANSACTION_ENDS)).alias("ends"),
-        F.count_if(code.isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()).alias("unplaced_ends"),
+        F.count_if(code.isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()).alias("ends_without_container"),
         F.count_if(captured & F.col("rollback")).alias("undo_rows"),
         F.count_if(has_unknown_sequence(F.col("xid"))).alias("unknown_xids"),
         F.count_if(captured & is_parallel()).alias("parallel_rows"),
@@ -53,9 +53,9 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
         F.count_if(F.col("window_start").isNull()).alias("astray"),
         F.max("at").alias("at"),
     )
-    found = per_bucket.groupBy("subject", "carried", "window_start").agg(
+    found = per_bucket.groupBy("table_number", "carried", "window_start").agg(
         F.date_format(F.max("at"), "yyyy-MM-dd HH:mm:ss").alias("at"),
-        *(F.sum(name).alias(name) for name in ("rows", "distinct_rows", "ends", "unplaced_ends", "undo_rows")),
+        *(F.sum(name).alias(name) for name in ("rows", "distinct_rows", "ends", "ends_without_container", "undo_rows")),
         *(F.sum(name).alias(name) for name in ("unknown_xids", "parallel_rows", "foreign", "nameless", "astray")),
     )
     groups = [row.asDict() for row in found.collect()]
@@ -79,15 +79,15 @@ def survey(rows: DataFrame, scns: ScnRange) -> Survey:
             cure="look at them with `redolake windows`; mine the window once more with `redolake remine`",
             scns=scns,
         )
-    per_subject = [group for group in groups if group["subject"] is not None]
-    landed = [group for group in per_subject if not group["carried"]]
-    return Survey(
-        landed=_sum_by("subject", landed),
-        carried=_sum_by("subject", [group for group in per_subject if group["carried"]]),
+    of_tables = [group for group in groups if group["table_number"] is not None]
+    landed = [group for group in of_tables if not group["carried"]]
+    return InputCounts(
+        landed=_sum_by("table_number", landed),
+        carried=_sum_by("table_number", [group for group in of_tables if group["carried"]]),
         per_window=_sum_by("window_start", landed),
         foreign=total("foreign"),
         ends=total("ends"),
-        unplaced_ends=total("unplaced_ends"),
+        ends_without_container=total("ends_without_container"),
         undo_rows=total("undo_rows"),
         unknown_xids=total("unknown_xids"),
         parallel_rows=total("parallel_rows"),

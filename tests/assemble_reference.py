@@ -33,7 +33,7 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class DisposedRow:
     """A change row and what became of it: one of the invariant's terms."""
 
     row: Row
@@ -54,9 +54,9 @@ def deciding_xid(row: Row) -> str:
     return str(pxid if parallel else row["xid"])
 
 
-def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) -> list[Fate]:
-    """The fate of every change row, in the order of truth for those that are applied."""
-    resolved = tell_coordinators(resolve_unknown(list(rows)))
+def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) -> list[DisposedRow]:
+    """The change of every change row, in the order of truth for those that are applied."""
+    resolved = fill_coordinators(resolve_unknown(list(rows)))
     ends: dict[Transaction, End] = {}
     unplaced: dict[str, int] = {}  # SCNs of ends that do not tell their container
     for row in resolved:
@@ -69,36 +69,36 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
     by_transaction: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
     for row in changes:
         by_transaction[row["con_id"], row["xid"], deciding_xid(row)].append(row)
-    fates: list[Fate] = []
+    disposed: list[DisposedRow] = []
     for (con_id, xid, decider), mine in by_transaction.items():
         own = ends.get((con_id, xid)) if decider != xid else None
         if (con_id, decider) not in ends and own is None and decider in unplaced:
-            fates += [Fate(row, "applied", (unplaced[decider], 0, ""), problem=True) for row in mine]
+            disposed += [DisposedRow(row, "applied", (unplaced[decider], 0, ""), problem=True) for row in mine]
         else:
             end = ends.get((con_id, decider))
             late = [row for row in mine if end is not None and row["scn"] > end.scn]  # of another one, its xid used again
-            fates += [Fate(row, "applied", (row["scn"], 0, ""), problem=True) for row in late]
-            fates += fates_of_transaction([row for row in mine if row not in late], decider, end, own)
-    spread = rows_on_several_threads(fate.row for fate in fates if fate.disposition == "applied")
-    told = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in fates]
-    placed = [placed_fate(fate, position, until) for fate in told]
-    return sorted(placed, key=lambda fate: (fate.commit or (0, 0, ""), place(fate.row)))
+            disposed += [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True) for row in late]
+            disposed += dispose_transaction([row for row in mine if row not in late], decider, end, own)
+    spread = rows_on_several_threads(change.row for change in disposed if change.disposition == "applied")
+    told = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in disposed]
+    placed = [within_bounds(change, position, until) for change in told]
+    return sorted(placed, key=lambda change: (change.commit or (0, 0, ""), place(change.row)))
 
 
-def fates_of_transaction(changes: Sequence[Row], decider: str, end: End | None, own: End | None) -> list[Fate]:
+def dispose_transaction(changes: Sequence[Row], decider: str, end: End | None, own: End | None) -> list[DisposedRow]:
     """`own` is the end that a parallel server itself wrote; it must not contradict the coordinator's."""
     if decider == NO_XID or decider.endswith(UNKNOWN_SQN):
-        return [Fate(row, "applied", (row["scn"], 0, ""), problem=True) for row in changes]
+        return [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True) for row in changes]
     if own is not None and own.commit is None:
-        return [Fate(row, "rolled_back") for row in changes]
+        return [DisposedRow(row, "rolled_back") for row in changes]
     if end is None:
-        return [Fate(row, "carried_out") for row in changes]
+        return [DisposedRow(row, "carried_out") for row in changes]
     if own is not None and own.commit is not None and (end.commit is None or end.commit[0] != own.commit[0]):
         both = [own.commit] if end.commit is None else sorted([own.commit, end.commit])
-        return [Fate(row, "applied", both[0], problem=True, settled_scn=both[-1][0]) for row in changes]
+        return [DisposedRow(row, "applied", both[0], problem=True, settled_scn=both[-1][0]) for row in changes]
     if end.commit is None:
-        return [Fate(row, "rolled_back") for row in changes]
-    return fates_of(changes, end.commit)
+        return [DisposedRow(row, "rolled_back") for row in changes]
+    return dispose_committed(changes, end.commit)
 
 
 def row_name(row: Row) -> Hashable:
@@ -112,17 +112,17 @@ def rows_on_several_threads(changes: Iterable[Row]) -> set[Hashable]:
     return {name for name, found in threads.items() if len(found) > 1}
 
 
-def placed_fate(fate: Fate, position: int, until: int | None) -> Fate:
-    if fate.commit is None:
-        return fate
-    if (fate.settled_scn or fate.commit[0]) <= position:
-        return replace(fate, disposition="before_position", problem=False)
-    if until is not None and fate.commit[0] >= until:
-        return replace(fate, disposition="held")
-    return fate
+def within_bounds(change: DisposedRow, position: int, until: int | None) -> DisposedRow:
+    if change.commit is None:
+        return change
+    if (change.settled_scn or change.commit[0]) <= position:
+        return replace(change, disposition="before_position", problem=False)
+    if until is not None and change.commit[0] >= until:
+        return replace(change, disposition="held")
+    return change
 
 
-def tell_coordinators(rows: Sequence[Row]) -> list[Row]:
+def fill_coordinators(rows: Sequence[Row]) -> list[Row]:
     """PXID on all rows of a parallel server, once one of them has told it."""
     coordinators = {(row["con_id"], row["xid"]): row["pxid"] for row in rows if deciding_xid(row) != row["xid"]}
     return [{**row, "pxid": coordinators.get((row["con_id"], row["xid"]), row.get("pxid"))} for row in rows]
@@ -158,7 +158,7 @@ def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
     return [resolve(row) for row in rows]
 
 
-def fates_of(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[Fate]:
+def dispose_committed(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[DisposedRow]:
     """Within a committed transaction each undo row cancels the newest surviving change of the same row."""
     surviving: dict[Hashable, list[int]] = defaultdict(list)
     inverted = inverted_pairs(changes)
@@ -180,7 +180,8 @@ def fates_of(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[Fate]
             problems.add(number)
     problems |= {number for number, row in enumerate(changes) if row["operation_code"] not in INVERSE}  # nobody can read it
     return [
-        Fate(row, "undone" if number in undone else "applied", commit, number in problems) for number, row in enumerate(changes)
+        DisposedRow(row, "undone" if number in undone else "applied", commit, number in problems)
+        for number, row in enumerate(changes)
     ]
 
 

@@ -10,7 +10,7 @@ from pipelines.schema.versions import key_indexes, same_type, stored_columns
 from pipelines.table import DictionaryTable, TableVersion
 
 
-def agree(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:
+def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:
     """None where they agree. `derived` must be the version valid at the SCN at which the dictionary was read."""
     try:
         difference = _difference(derived, dictionary)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.assemble.census import Census
-from pipelines.assemble.survey import Survey
+from pipelines.assemble.input_counts import InputCounts
+from pipelines.assemble.row_accounting import RowAccounting
 from pipelines.batch import CARRIED_IN, Balance, LandedWindow
 
 WINDOWS = [LandedWindow("first", 10, 20, ()), LandedWindow("second", 20, 30, ())]
-SURVEY = Survey(
-    landed={0: 9, 1: 2}, carried={0: 3}, per_window={10: 6, 20: 5}, foreign=0, ends=1, unplaced_ends=0, undo_rows=0,
+INPUT = InputCounts(
+    landed={0: 9, 1: 2}, carried={0: 3}, per_window={10: 6, 20: 5}, foreign=0, ends=1, ends_without_container=0, undo_rows=0,
     unknown_xids=0, parallel_rows=0, read_to=None,
 )  # fmt: skip
-# Table 0 is cut into three pieces by DDL, the second of which has no changes; by (table, piece, fate, window of landing).
-CENSUS = Census(
+# DDL cuts table 0 into three pieces; the second has no changes. By table, piece, disposition and window of landing.
+ACCOUNTING = RowAccounting(
     {
         (0, 0, "applied", 10): 4,
         (0, 0, "applied", None): 1,
@@ -39,7 +39,7 @@ CENSUS = Census(
     ids=["before anything is merged", "all merged", "held behind its first piece", "held at once", "the other table held"],
 )
 def test_what_a_held_table_did_not_get_is_held_in_each_window(applied, expected) -> None:
-    accounts = CENSUS.accounts(WINDOWS, SURVEY, applied)
+    accounts = ACCOUNTING.accounts(WINDOWS, INPUT, applied)
 
     assert [(accounts[name].applied, accounts[name].held) for name in ("first", "second", CARRIED_IN)] == expected
     assert [account.difference for account in accounts.values()] == [0, 0, 0]
@@ -47,9 +47,9 @@ def test_what_a_held_table_did_not_get_is_held_in_each_window(applied, expected)
 
 
 def test_a_row_that_vanished_shows_in_its_window() -> None:
-    lost = Census({**CENSUS.rows, (0, 0, "applied", 10): 3}, {})
+    lost = RowAccounting({**ACCOUNTING.rows, (0, 0, "applied", 10): 3}, {})
 
-    accounts = lost.accounts(WINDOWS, SURVEY)
+    accounts = lost.accounts(WINDOWS, INPUT)
 
     assert accounts["first"] == Balance(landed=6, applied=3, undone=2)
     assert [account.difference for account in accounts.values()] == [1, 0, 0]

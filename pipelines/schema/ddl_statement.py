@@ -49,7 +49,7 @@ def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
     )
 
 
-class Statement:
+class DdlStatement:
     """A cursor over the words of one DDL row, which the redo gives as one of `table`."""
 
     def __init__(self, row: DdlRow, table: TableId) -> None:
@@ -70,7 +70,7 @@ class Statement:
         found = "its end" if self.done else repr(self._words[self._at].text)
         return self.refuse(f"DDL that is not understood from {found} on")
 
-    def from_start(self) -> Statement:
+    def from_start(self) -> DdlStatement:
         self._at = 0
         return self
 

@@ -14,38 +14,38 @@ from pipelines.table import TableId
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class CapturedTable:
     """A captured table in a batch: commits in (position, until) are wanted, cut into pieces at `cuts`."""
 
     number: int
-    table: TableId
+    id: TableId
     object_ids: tuple[int, ...]
     position: int  # last SCN the target is complete to, -1 for none
     until: int
     cuts: tuple[int, ...] = ()
 
 
-def attribute(rows: DataFrame, subjects: Sequence[Subject], container: str | None) -> DataFrame:
-    """Adds `subject`: the number of the row's table, NULL for control rows and for objects that are not captured; and
-    `stranger`: the name is the table's, and the object is none that the table ever was.
+def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], container: str | None) -> DataFrame:
+    """Adds `table`: the number of the row's table, NULL for control rows and for objects that are not captured; and
+    `unknown_object`: the name is the table's, and the object is none that the table ever was.
 
     The id decides, for names are those of the dictionary that mined: the redo of a table that has the name since a RENAME, or
     a redefinition, shows it too.
     """
-    by_name = {f"{s.table.owner}\0{s.table.name}": s.number for s in subjects}
-    by_id = {object_id: s.number for s in subjects for object_id in s.object_ids}
+    by_name = {f"{s.id.owner}\0{s.id.name}": s.number for s in tables}
+    by_id = {object_id: s.number for s in tables for object_id in s.object_ids}
     object_id = F.col("object_id").cast("bigint")
     own = _look_up(by_id, object_id)
     named = _look_up(by_name, F.concat(F.col("seg_owner"), F.lit("\0"), F.col("table_name")))
     captured = ~F.col("operation_code").isin(*CONTROL)
     if container is not None:
         captured = captured & F.col("con_name").eqNullSafe(container)
-    has_ids = named.isin([s.number for s in subjects if s.object_ids])
-    stranger = own.isNull() & has_ids & (object_id != 0)
+    has_ids = named.isin([s.number for s in tables if s.object_ids])
+    unknown_object = own.isNull() & has_ids & (object_id != 0)
     return rows.withColumns(
         {
-            "subject": F.when(captured, F.coalesce(own, named)),
-            "stranger": F.coalesce(captured & stranger, F.lit(False)),
+            "table_number": F.when(captured, F.coalesce(own, named)),
+            "unknown_object": F.coalesce(captured & unknown_object, F.lit(False)),
         }
     )
 
