@@ -19,7 +19,7 @@ from standin.interface import OraError
 from standin.model import ArchivedCopy, DatabaseIncarnation
 
 if TYPE_CHECKING:
-    from standin.engine.instance import Database
+    from standin.engine.instance import Instance
     from standin.wire.server import Listener
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -39,7 +39,7 @@ def fault(ended_by: str | None = None) -> Callable[[Method], Method]:
 class FaultInjector:
     """The faults of one stand-in. Each method takes effect before it returns and may be called from any thread."""
 
-    def __init__(self, database: Database, listener: Listener) -> None:
+    def __init__(self, database: Instance, listener: Listener) -> None:
         self._database, self._listener = database, listener
         self._timers: list[threading.Timer] = []
 

@@ -16,7 +16,7 @@ import oracledb
 
 from standin import views
 from standin.control import ControlServer
-from standin.engine.instance import Database
+from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.fault_injection import FaultInjector
 from standin.logminer import package
@@ -31,7 +31,7 @@ _OWNER_GRANTS = "CREATE SESSION, CREATE TABLE, CREATE SEQUENCE, UNLIMITED TABLES
 class StandIn:
     """A running stand-in. `passwords` holds SYS, SYSTEM, the capture user and SHOP; `faults` injects faults."""
 
-    database: Database
+    database: Instance
     listener: Listener
     capture_user: str
     passwords: Mapping[str, str]
@@ -90,7 +90,7 @@ def start_standin(
     """Open the database, create its users unless the data directory already has them, and listen."""
     views.register()
     package.register()
-    database = Database(options)
+    database = Instance(options)
     database.start()
     try:
         database.state.force_logging = force_logging
@@ -106,7 +106,7 @@ def start_standin(
     return StandIn(database, listener, capture_user, {user: database.state.users[user].password for user in users})
 
 
-def _create_users(database: Database, password: str) -> None:
+def _create_users(database: Instance, password: str) -> None:
     state = database.state
     grants = setup_statements("grants", {"password": password, "pdb": state.pdb_name})
     owner = [

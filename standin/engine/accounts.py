@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from standin.engine.catalog import find_view, granted_name
 from standin.engine.ddl_redo import write_ddl
+from standin.engine.names import find_relation
 from standin.engine.privileges import may, require
+from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
 from standin.model import ROOT, User
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 _WITHOUT_EFFECT = (("ACCOUNT", "UNLOCK"), ("WITH", "ADMIN", "OPTION"), ("WITH", "GRANT", "OPTION"))
 _OBJECT_PRIVILEGES = ("SELECT", "READ", "INSERT", "UPDATE", "DELETE", "ALTER", "INDEX", "REFERENCES", "FLASHBACK", "EXECUTE")
@@ -111,13 +108,13 @@ def drop_user(session: EngineSession, cursor: Cursor) -> None:
     cascade = cursor.accept("CASCADE")
     cursor.end()
     database = session.database
-    owned = [store for store in database.stores.values() if store.definition.owner == user.name]
+    owned = [store for store in database.tables.stores.values() if store.definition.owner == user.name]
     if owned and not cascade:
         raise OraError(1922, f"CASCADE must be specified to drop '{user.name}'")
     if any(other.user == user.name for other in database.sessions.values()):
         raise OraError(1940, "cannot drop a user that is currently connected")
     for store in owned:
-        database.remove_store(store)
+        database.tables.remove(store)
     del database.state.users[user.name]
     write_ddl(session, cursor.text)
 
@@ -140,7 +137,7 @@ def _privileges(cursor: Cursor) -> list[str]:
 def _target(session: EngineSession, cursor: Cursor) -> str:
     """The object as grants keep it: OWNER.TABLE, or the bare name of a SYS view or package."""
     owner, name = cursor.qualified()
-    found = session.find_relation(owner, name)
+    found = find_relation(session, owner, name)
     if isinstance(found, TableStore):
         table = found.definition
         if not may(session.account, "GRANT", table) and session.user != table.owner:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -19,15 +19,14 @@ from sqlglot.transforms import eliminate_join_marks
 from standin.engine import datatypes
 from standin.engine.access import conjuncts
 from standin.engine.catalog import ViewSource
+from standin.engine.environment import context
 from standin.engine.frame import Frame
 from standin.engine.inference import UNKNOWN, Sources, infer_columns
 from standin.engine.oracle_types import described, duck_table, oracle_batches, type_for_cast
 from standin.engine.parse import identifier, parse_understood
 from standin.engine.relations import Relation, relation_of, snapshot_scn
+from standin.engine.session import EngineSession
 from standin.interface import ColumnInfo, OraError
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 _CONTEXT_COLUMNS = frozenset({"USER", "UID", "CURRENT_SCHEMA"})
 _MACROS = (
@@ -93,7 +92,7 @@ class AnalyticQuery:
     ) -> pa.Table | pa.RecordBatchReader:
         wanted = [(i, info) for i, info in relation.scope.columns.values() if info.name in self._referenced[name]]
         if relation.view is not None:
-            rows = session.view_rows(relation.view, self._referenced[name])
+            rows = relation.view.rows(session, self._referenced[name])
             if not isinstance(rows, Sequence):
                 return _reader(rows, wanted, failures)
             return duck_table(wanted, rows)
@@ -281,7 +280,7 @@ def _bound(node: exp.Expression, session: EngineSession, frame: Frame) -> exp.Ex
         return _literal(frame.now.replace(microsecond=0) if node.args.get("sysdate") else frame.now)
     if isinstance(node, exp.Anonymous) and str(node.this).upper() == "SYS_CONTEXT":
         space, key = (e.name for e in node.expressions[:2])
-        return _literal(session.context(space, key))
+        return _literal(context(session, space, key))
     if isinstance(node, exp.Column) and identifier(node.this) in _CONTEXT_COLUMNS and not node.args.get("table"):
         return _literal(session.user if identifier(node.this) == "USER" else None)
     return node

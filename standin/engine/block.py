@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from standin.binds import scan_binds
 from standin.engine.comparison import arithmetic
+from standin.engine.expressions import Compiler
+from standin.engine.frame import EMPTY_SCOPE, Frame, NotCompilable
+from standin.engine.parse import parse_as_written
 from standin.engine.plsql import not_declared, procedures
 from standin.engine.privileges import executes
+from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor, Token
 from standin.engine.values import to_number
 from standin.interface import Called, Done, OraError
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 _SQL = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "SAVEPOINT", "LOCK"})
 
@@ -228,8 +229,19 @@ def _name_or_call(session: EngineSession, cursor: Cursor, binds: _Binds) -> Any:
         _dotted(cursor)
         if cursor.is_next("("):
             cursor.parenthesised()
-        return session.evaluate(cursor.text[text_start : cursor.next.start], binds.get)
+        return _evaluate(session, cursor.text[text_start : cursor.next.start], binds)
     raise _unknown(start, cursor.text)
+
+
+def _evaluate(session: EngineSession, text: str, binds: _Binds) -> Any:
+    """Return the value of an expression that is plain SQL."""
+    bound = scan_binds(f"select {text} from dual")
+    tree = parse_as_written(bound.text)
+    try:
+        compiled = Compiler(EMPTY_SCOPE).compile(tree.expressions[0])
+    except NotCompilable as error:
+        raise OraError(3001, f"unimplemented feature: {error} in PL/SQL") from None
+    return compiled.run((), Frame(session, [binds.get(name) for name in bound.names]))
 
 
 def _line_of(text: str, token: Token) -> tuple[int, int]:

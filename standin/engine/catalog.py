@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from standin.engine.session import EngineSession
 from standin.interface import ColumnInfo
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 # Rows as tuples in column order (None, int, Decimal, str, datetime, bytes, float), or a stream of record batches. A batch
 # has its columns by name and may leave out those that the statement does not refer to; its order is the answer's order.
 ViewRows = Sequence[tuple[Any, ...]] | Iterator[pa.RecordBatch]
-RowSource = Callable[["EngineSession", frozenset[str]], ViewRows]
+RowSource = Callable[[EngineSession, frozenset[str]], ViewRows]
 
 
 @dataclass(frozen=True, slots=True)

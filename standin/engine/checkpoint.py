@@ -5,18 +5,15 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from standin.engine.database import Database
 from standin.engine.storage import Index, TableStore, Version
+from standin.engine.tables import StoreKey
 from standin.model import DatabaseState
-
-if TYPE_CHECKING:
-    from standin.engine.instance import Database
 
 FORMAT = 4
 _FILE = "database.checkpoint"
-
-StoreKey = tuple[int, str, str]
 
 
 @dataclass(slots=True)
@@ -33,7 +30,7 @@ class Checkpoint:
 def save(database: Database) -> None:
     """Sessions are closed by now, so every version is committed."""
     kept = Checkpoint(
-        FORMAT, database.clock.scn, database.state, {key: _rows_of(store) for key, store in database.stores.items()},
+        FORMAT, database.clock.scn, database.state, {key: _rows_of(store) for key, store in database.tables.stores.items()},
         database.sequences, database.counters, database.transactions.used_slots(),
     )  # fmt: skip
     part = database.directory / f"{_FILE}.part"
@@ -64,7 +61,7 @@ def load(directory: Path) -> Checkpoint | None:
 
 def restore(database: Database, kept: Checkpoint) -> None:
     database.sequences, database.counters = kept.sequences, kept.counters
-    database.transactions.take_over(kept.slots)
+    database.transactions.restore_slots(kept.slots)
     for key, saved in kept.stores.items():
         store = TableStore(kept.state.tables[key], saved["created_scn"])
         store.structure_scn = saved["structure_scn"]
@@ -74,4 +71,4 @@ def restore(database: Database, kept: Checkpoint) -> None:
         store.refresh(kept.state.logged_in(key[0]))
         for index in store.indexes:
             store.reindex(index)
-        database.stores[key] = store
+        database.tables.stores[key] = store

@@ -6,16 +6,13 @@ What Oracle has and this lacks is refused with ORA-03001, never ignored.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from standin.engine import accounts, ddl_alter, ddl_system, ddl_tables
+from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
 
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
-
-Statement = Callable[["EngineSession", Cursor], None]
+Statement = Callable[[EngineSession, Cursor], None]
 
 # The first words of a statement, longest first; what commits before and after itself.
 STATEMENTS: dict[tuple[str, ...], Statement] = {

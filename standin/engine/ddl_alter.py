@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from standin.engine.ddl_redo import lock_exclusively, write_ddl
 from standin.engine.ddl_tables import add_constraint, column_of, rename_to
 from standin.engine.definitions import ColumnClause, column_clause, starts_constraint, table_constraint
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Frame
+from standin.engine.names import table_named
 from standin.engine.parse import parse_as_written
 from standin.engine.privileges import require_on
+from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
 from standin.engine.values import coercer_of, encoder_of
 from standin.interface import OraError
 from standin.model import Constraint, LogGroup
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 _LOGGING = {
     ("ALL",): "ALL COLUMN LOGGING",
@@ -32,7 +31,7 @@ _LOGGING = {
 
 def alter_table(session: EngineSession, cursor: Cursor) -> None:
     owner, name = cursor.qualified()
-    store = session.table_named(owner or session.schema, name)
+    store = table_named(session, owner or session.schema, name)
     require_on(session.account, "ALTER", store.definition)
     lock_exclusively(session, store)
     if cursor.accept("RENAME", "TO"):
@@ -46,7 +45,7 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
     if structural:
         table.object_version += 1
     table.last_ddl = database.clock.second()
-    database.refresh(store)
+    database.tables.refresh(store)
     scn = write_ddl(session, cursor.text, table)
     if structural:
         store.structure_scn = scn
@@ -66,7 +65,7 @@ def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
     store.next_row = len(kept)
     store.freed.clear()
     table.data_object_id, table.last_ddl = database.next_object_id(), database.clock.second()
-    database.refresh(store)
+    database.tables.refresh(store)
     store.structure_scn = write_ddl(session, cursor.text, before)
 
 
@@ -82,7 +81,7 @@ def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bo
     except OraError:
         table.columns, table.constraints, table.log_groups = kept
         store.indexes, store.pad = indexes, pad
-        session.database.refresh(store)
+        session.database.tables.refresh(store)
         raise
     return structural
 
@@ -155,7 +154,7 @@ def _add_column(session: EngineSession, store: TableStore, clause: ColumnClause)
         column.stored_default = encoder_of(column.type)(shown)
     table.columns.append(column)
     store.pad = (*store.pad, shown)
-    store.refresh(session.database.state.logged_in(store.definition.con_id))
+    session.database.tables.refresh(store)
 
 
 def _default_value(session: EngineSession, store: TableStore, clause: ColumnClause) -> Any:
@@ -237,7 +236,7 @@ def _drop_constraint(session: EngineSession, store: TableStore, name: str) -> No
     constraint = next((c for c in store.definition.constraints if c.name == name), None)
     if constraint is None:
         raise OraError(2443, "Cannot drop constraint  - nonexistent constraint")
-    if any(c.references == (store.definition.owner, name) for _, c in session.database.children_of(store)):
+    if any(c.references == (store.definition.owner, name) for _, c in session.database.tables.children_of(store)):
         raise OraError(2273, "this unique/primary key is referenced by some foreign keys")
     store.definition.constraints.remove(constraint)
     store.indexes = [i for i in store.indexes if i.name != name]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
+from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
-from standin.engine.transactions import Transaction
+from standin.engine.transaction import Transaction
 from standin.interface import OraError
 from standin.model import TableDef
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 USER_DDL, INTERNAL_DDL = "USER DDL (PlSql=0 RecDep=0)", "INTERNAL DDL (PlSql=0 RecDep=0)"
 
@@ -25,7 +22,7 @@ def write_ddl(session: EngineSession, text: str, table: TableDef | None = None, 
         record.object_id, record.data_object_id = table.object_id, table.data_object_id
         record.object_version, record.owner, record.object_name = table.object_version, table.owner, name or table.name
     session.database.redo.write(record)
-    session.database.forget_plans()  # a grant changes what a text means, as a new column does
+    session.database.plans.forget()  # a grant changes what a text means, as a new column does
     return transactions.commit(tx)
 
 
@@ -34,7 +31,7 @@ def lock_exclusively(session: EngineSession, store: TableStore) -> None:
     deadline = time.monotonic() + float(session.settings.get("DDL_LOCK_TIMEOUT", "0"))
     while (owner := _holder(session, store)) is not None:
         left = deadline - time.monotonic()
-        if left <= 0 or not session.database.transactions.wait_for(session, owner, left):
+        if left <= 0 or not session.database.locks.wait_for(session, owner, left):
             raise OraError(54, "resource busy and acquire with NOWAIT specified or timeout expired")
 
 
@@ -43,6 +40,6 @@ def _holder(session: EngineSession, store: TableStore) -> Transaction | None:
         tx = other.transaction
         if tx is None or other is session:
             continue
-        if any(undo.store is store for undo in tx.undo) or any(locked is store for locked, _ in tx.row_locks):
+        if tx.changes_table(store) or any(locked is store for locked, _ in tx.row_locks):
             return tx
     return None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from standin.engine.ddl_alter import logging_kinds
 from standin.engine.privileges import require
+from standin.engine.recovery import Recovery
+from standin.engine.redo_threads import RedoThreads
+from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
 from standin.model import PDB, ROOT
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 _FLAGS = {"ALL COLUMN LOGGING": "ALL", "PRIMARY KEY LOGGING": "PK", "UNIQUE KEY LOGGING": "UI", "FOREIGN KEY LOGGING": "FK"}
 _DESTINATION_STATE = "LOG_ARCHIVE_DEST_STATE_"
@@ -23,7 +21,9 @@ def alter_session(session: EngineSession, cursor: Cursor) -> None:
         if cursor.accept(word, "PARALLEL", "DML"):
             degree = int(cursor.take().value) if cursor.accept("PARALLEL") else None
             cursor.end()
-            session.parallel.alter(session, word, degree)
+            if session.in_transaction:
+                raise OraError(12841, "Cannot alter the session parallel DML state within a transaction")
+            session.parallel.alter(word, degree)
             return
     if cursor.accept("CLOSE", "DATABASE") or cursor.accept("ENABLE") or cursor.accept("DISABLE") or cursor.accept("FORCE"):
         cursor.skip_rest()  # parallel queries and DDL, resumable space and database links change nothing here
@@ -143,29 +143,29 @@ def flashback_database(session: EngineSession, cursor: Cursor) -> None:
     cursor.expect("TO", "SCN")
     scn = int(cursor.take().value)
     cursor.end()
-    session.database.recovery.flash_back(scn)
+    Recovery(session.database).flash_back(scn)
 
 
 def _open(session: EngineSession, cursor: Cursor) -> None:
     if cursor.accept("RESETLOGS"):
         cursor.end()
-        session.database.recovery.open_resetlogs()
+        Recovery(session.database).open_resetlogs()
     else:
         cursor.accept("NORESETLOGS")
         cursor.end()
-        session.database.recovery.open()
+        Recovery(session.database).open()
 
 
 def _close(session: EngineSession, cursor: Cursor) -> None:
     cursor.end()
-    session.database.recovery.close(session)
+    Recovery(session.database).close(session)
 
 
 def _recover(session: EngineSession, cursor: Cursor) -> None:
     """ALTER DATABASE RECOVER DATABASE UNTIL CANCEL | CHANGE n: CHANGE n is not recovered any more."""
     cursor.accept("DATABASE")
     cursor.expect("UNTIL")
-    recovery = session.database.recovery
+    recovery = Recovery(session.database)
     if cursor.accept("CANCEL"):
         cursor.end()
         recovery.recover_until_cancel()
@@ -185,20 +185,20 @@ def _enable(session: EngineSession, cursor: Cursor) -> None:
     public = cursor.accept("PUBLIC")
     number = _thread_number(cursor)
     cursor.end()
-    session.database.redo_threads.enable(number, public=public)
+    RedoThreads(session.database).enable(number, public=public)
 
 
 def _disable(session: EngineSession, cursor: Cursor) -> None:
     number = _thread_number(cursor)
     cursor.end()
-    session.database.redo_threads.disable(number)
+    RedoThreads(session.database).disable(number)
 
 
 def _add_logfile(session: EngineSession, cursor: Cursor) -> None:
     """ALTER DATABASE ADD LOGFILE THREAD n: the groups, files and sizes are ours to choose."""
     number = _thread_number(cursor)
     cursor.skip_rest()
-    session.database.redo_threads.add(number)
+    RedoThreads(session.database).add(number)
 
 
 _OF_THE_DATABASE = {
@@ -247,4 +247,4 @@ def _alter_logging(session: EngineSession, cursor: Cursor) -> None:
         raise OraError(32589, "unable to drop minimal supplemental logging")
     else:
         logged -= flags
-    session.database.refresh_all()
+    session.database.tables.refresh_all()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING
 
 from standin.engine.ddl_redo import INTERNAL_DDL, lock_exclusively, write_ddl
 from standin.engine.definitions import (
@@ -13,14 +12,13 @@ from standin.engine.definitions import (
     starts_constraint,
     table_constraint,
 )
+from standin.engine.names import table_named
 from standin.engine.privileges import holds, require, require_on
+from standin.engine.session import EngineSession
 from standin.engine.storage import Index, TableStore
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
 from standin.model import Constraint, TableColumn, TableDef
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 _STORAGE_WORDS = frozenset(["TABLESPACE", "LOGGING", "NOCOMPRESS", "PCTFREE", "INITRANS", "SEGMENT"])
 
@@ -57,7 +55,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     store.refresh(database.state.logged_in(table.con_id))
     for clause in clauses:
         add_constraint(session, store, clause)
-    database.add_store(store)
+    database.tables.add(store)
     store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table)
 
 
@@ -70,7 +68,7 @@ def _new_name(session: EngineSession, cursor: Cursor, verb: str) -> tuple[str, s
         raise OraError(1031, "insufficient privileges")
     if owner not in session.database.state.users:
         raise OraError(1918, f"user '{owner}' does not exist")
-    if (session.container, owner, name) in session.database.stores:
+    if (session.container, owner, name) in session.database.tables.stores:
         raise OraError(955, "name is already used by an existing object")
     return owner, name
 
@@ -100,7 +98,7 @@ def add_constraint(session: EngineSession, store: TableStore, clause: Constraint
     name = clause.name or f"SYS_C{session.database.next_constraint_number():08d}"
     if any(
         c.name == name
-        for s in session.database.stores.values()
+        for s in session.database.tables.stores.values()
         for c in s.definition.constraints
         if s.definition.owner == table.owner
     ):
@@ -119,14 +117,14 @@ def add_constraint(session: EngineSession, store: TableStore, clause: Constraint
     table.constraints.append(Constraint(name, clause.kind, clause.columns, references=references, check=clause.check))
     if clause.kind in ("P", "U", "R"):
         add_index(session, store, Index(name, tuple(clause.columns), clause.kind != "R"), 2437 if clause.kind == "P" else 2299)
-    store.refresh(session.database.state.logged_in(store.definition.con_id))
+    session.database.tables.refresh(store)
 
 
 def _referenced_key(session: EngineSession, store: TableStore, clause: ConstraintClause) -> tuple[str, str]:
     assert clause.parent is not None
     owner, name = clause.parent
     own = name == store.definition.name and owner in (None, store.definition.owner)
-    parent = store.definition if own else session.table_named(owner or store.definition.owner, name).definition
+    parent = store.definition if own else table_named(session, owner or store.definition.owner, name).definition
     for constraint in parent.constraints:
         if constraint.kind == "P" and not clause.parent_columns:
             return parent.owner, constraint.name
@@ -138,7 +136,7 @@ def _referenced_key(session: EngineSession, store: TableStore, clause: Constrain
 def add_index(session: EngineSession, store: TableStore, index: Index, duplicate_code: int = 1452) -> None:
     index.object_id = session.database.next_object_id()
     store.indexes.append(index)
-    store.refresh(session.database.state.logged_in(store.definition.con_id))
+    session.database.tables.refresh(store)
     store.reindex(index)
     if not index.unique:
         return
@@ -159,7 +157,7 @@ def create_index(session: EngineSession, cursor: Cursor) -> None:
     _, name = cursor.qualified()
     cursor.expect("ON")
     owner, table_name = cursor.qualified()
-    store = session.table_named(owner or session.schema, table_name)
+    store = table_named(session, owner or session.schema, table_name)
     require_on(session.account, "INDEX", store.definition)
     columns = cursor.names()
     for column in columns:
@@ -175,7 +173,7 @@ def create_index(session: EngineSession, cursor: Cursor) -> None:
 
 def drop_index(session: EngineSession, cursor: Cursor) -> None:
     owner, name = cursor.qualified()
-    for store in session.database.stores.values():
+    for store in session.database.tables.stores.values():
         if store.definition.owner == (owner or session.schema) and store.definition.con_id == session.container:
             for index in store.indexes:
                 if index.name == name:
@@ -189,7 +187,7 @@ def drop_index(session: EngineSession, cursor: Cursor) -> None:
 
 def _existing(session: EngineSession, cursor: Cursor, privilege: str) -> TableStore:
     owner, name = cursor.qualified()
-    store = session.table_named(owner or session.schema, name)
+    store = table_named(session, owner or session.schema, name)
     require_on(session.account, privilege, store.definition)
     return store
 
@@ -201,13 +199,13 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
     cursor.end()
     lock_exclusively(session, store)
     database, table = session.database, store.definition
-    children = [(child, c) for child, c in database.children_of(store) if child is not store]
+    children = [(child, c) for child, c in database.tables.children_of(store) if child is not store]
     if children and not cascade:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
     for child, constraint in children:
         child.definition.constraints.remove(constraint)
-        child.refresh(database.state.logged_in(child.definition.con_id))
-    database.remove_store(store)
+        database.tables.refresh(child)
+    database.tables.remove(store)
     if purge:
         write_ddl(session, cursor.text, table)
         return
@@ -243,7 +241,7 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
         cursor.accept("REUSE", "STORAGE")
     cursor.end()
     lock_exclusively(session, store)
-    if any(child is not store for child, _ in session.database.children_of(store)):
+    if any(child is not store for child, _ in session.database.tables.children_of(store)):
         raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
     store.rows.clear()
     store.next_row = 0
@@ -260,20 +258,20 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
 def rename_table(session: EngineSession, cursor: Cursor) -> None:
     old = cursor.name()
     cursor.expect("TO")
-    rename_to(session, session.table_named(session.schema, old), cursor)
+    rename_to(session, table_named(session, session.schema, old), cursor)
 
 
 def rename_to(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
     new = cursor.name()
     cursor.end()
     table, database = store.definition, session.database
-    if (table.con_id, table.owner, new) in database.stores:
+    if (table.con_id, table.owner, new) in database.tables.stores:
         raise OraError(955, "name is already used by an existing object")
     lock_exclusively(session, store)
     old = table.name
-    database.remove_store(store)
+    database.tables.remove(store)
     table.name, table.last_ddl = new, database.clock.second()
-    database.add_store(store)
+    database.tables.add(store)
     write_ddl(session, cursor.text, table, name=old)
 
 
@@ -284,7 +282,7 @@ def comment(session: EngineSession, cursor: Cursor) -> None:
     if what == "COLUMN":
         rest = cursor.name() if cursor.accept(".") else None
         owner, name = (owner, name) if rest is not None else (None, owner or name)
-    store = session.table_named(owner or session.schema, name)
+    store = table_named(session, owner or session.schema, name)
     write_ddl(session, cursor.text, store.definition)
 
 

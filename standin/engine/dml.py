@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from sqlglot import exp
 
 from standin.engine.access import Candidates, access_path, table_scope
 from standin.engine.constraints import checks_of, require_checks, require_not_null
 from standin.engine.expressions import Compiler
-from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope
+from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope, SubQuery
 from standin.engine.layout import Row
+from standin.engine.names import dml_target
 from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
 from standin.engine.rowids import rowid_text
+from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.interface import OraError
-
-if TYPE_CHECKING:
-    from standin.engine.frame import SubQuery
-    from standin.engine.session import EngineSession
 
 
 @dataclass(slots=True)
@@ -97,7 +95,7 @@ class _Result:
 
 def _insert(session: EngineSession, tree: exp.Insert, subquery: SubQuery) -> DmlPlan:
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    store = session.table(target)
+    store = dml_target(session, target)
     require_on(session.account, "INSERT", store.definition)
     visible = [c.name for c in store.definition.columns if not c.hidden]
     named = [identifier(c) for c in tree.this.expressions] if isinstance(tree.this, exp.Schema) else visible
@@ -219,7 +217,7 @@ class Target:
             owner = next((o for row, _ in found if (o := store.owner_of(row)) is not None and o is not mine), None)
             if owner is None:
                 return found
-            if wait == 0 or not database.transactions.wait_for(session, owner, wait):
+            if wait == 0 or not database.locks.wait_for(session, owner, wait):
                 raise OraError(54, "resource busy and acquire with NOWAIT specified or timeout expired")
             if store.generation != self.generation:
                 raise Stale
@@ -249,7 +247,7 @@ def target_of(store: TableStore, alias: str | None, where: exp.Expression | None
 
 
 def _update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> DmlPlan:
-    store, alias = session.table(tree.this), identifier(tree.this.args.get("alias")) or None
+    store, alias = dml_target(session, tree.this), identifier(tree.this.args.get("alias")) or None
     require_on(session.account, "UPDATE", store.definition)
     scope = table_scope(store, alias)
     compiler = Compiler(scope, subquery)
@@ -315,7 +313,7 @@ class UpdatePlan:
 
 
 def _delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery) -> DmlPlan:
-    store, alias = session.table(tree.this), identifier(tree.this.args.get("alias")) or None
+    store, alias = dml_target(session, tree.this), identifier(tree.this.args.get("alias")) or None
     require_on(session.account, "DELETE", store.definition)
     target = target_of(store, alias, tree.args.get("where"), subquery)
     return DeletePlan(target, _returning(tree, table_scope(store, alias)))

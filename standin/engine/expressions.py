@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
@@ -20,10 +20,6 @@ from standin.engine.functions import FUNCTIONS, Function, midnight
 from standin.engine.parse import identifier
 from standin.engine.values import coercer_of, to_number, to_text
 from standin.interface import ColumnInfo, OraError
-
-if TYPE_CHECKING:
-    pass
-
 
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _WRITTEN_AS = {exp.Greatest: "GREATEST"}

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlglot import exp
 
 from standin.engine.comparison import aligned
+from standin.engine.session import EngineSession
 from standin.interface import ColumnInfo
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 
 class NotCompilable(Exception):

@@ -7,21 +7,21 @@ NULL to NULL.
 from __future__ import annotations
 
 import calendar
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from standin.engine import datatypes
 from standin.engine.dates import parser_of
+from standin.engine.environment import context
 from standin.engine.formats import formatted_number
+from standin.engine.frame import Frame
 from standin.engine.masks import date_text
 from standin.engine.values import EXACT, moment, number_text, plain, to_number, to_text
 from standin.interface import ColumnInfo, OraError
-
-if TYPE_CHECKING:
-    from standin.engine.frame import Frame
 
 FIRST_ARGUMENT = "first"
 Result = ColumnInfo | str
@@ -161,8 +161,6 @@ def _coalesce(frame: Frame, *values: Any) -> Any:
 
 
 def _ora_hash(frame: Frame, value: Any, buckets: Any = 4294967295, seed: Any = 0) -> int:
-    import zlib
-
     return zlib.crc32(to_text(value, frame.nls).encode(), int(seed)) % (int(buckets) + 1)
 
 
@@ -227,8 +225,8 @@ FUNCTIONS: dict[str, Function] = {
     "SYS_EXTRACT_UTC": Function(lambda frame, v: v, datatypes.TIMESTAMP),
     "EMPTY_CLOB": Function(lambda frame: None, ColumnInfo("", "CLOB", 4000, 0, 0, 0)),
     "EMPTY_BLOB": Function(lambda frame: None, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
-    "SYS_CONTEXT": Function(lambda frame, space, key: frame.session.context(space, key), datatypes.text_info(256)),
-    "USERENV": Function(lambda frame, key: frame.session.context("USERENV", key), datatypes.text_info(64)),
+    "SYS_CONTEXT": Function(lambda frame, space, key: context(frame.session, space, key), datatypes.text_info(256)),
+    "USERENV": Function(lambda frame, key: context(frame.session, "USERENV", key), datatypes.text_info(64)),
     "DBMS_LOB.GETLENGTH": Function(lambda frame, v: len(v), _NUMBER),
 }
 

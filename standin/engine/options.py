@@ -31,3 +31,7 @@ class DatabaseOptions:
     undo_slots: int = 340  # of each container, for as many transactions at a time
     undo_first: bool = False  # as 19.13 may: an undo row in front of the row it undoes, under the same SCN, RS_ID and SSN
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
+
+    def oldest_scn(self, current_scn: int) -> int:
+        """Return the SCN below which row versions may be gone (ORA-01555)."""
+        return 0 if self.undo_scns is None else current_scn - self.undo_scns

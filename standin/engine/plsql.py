@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from standin.engine.session import EngineSession
 from standin.interface import OraError
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 REQUIRED = object()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
@@ -24,11 +24,9 @@ from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
 from standin.engine.relations import Relation, relation_of, snapshot_scn
 from standin.engine.rowids import rowid_text
+from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
-from standin.interface import ColumnInfo, OraError, Rows
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
+from standin.interface import ColumnInfo, OraError
 
 BATCH_ROWS = 10_000
 Tuples = Iterator[tuple[Any, ...]]
@@ -246,7 +244,7 @@ class SelectPlan:
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
         view = self.relation.view
         if view is not None:
-            rows = session.view_rows(view, self.referenced)
+            rows = view.rows(session, self.referenced)
             if not isinstance(rows, Sequence):
                 return AnalyticQuery(session, self.text).open_stream(session, frame, view, rows)
             return self._batches(session, self._answers(frame, self._of_view(rows, frame)))
@@ -256,7 +254,7 @@ class SelectPlan:
         """The answer row by row. What it reads is fixed before this returns."""
         view = self.relation.view
         if view is not None:
-            rows = session.view_rows(view, self.referenced)
+            rows = view.rows(session, self.referenced)
             if not isinstance(rows, Sequence):
                 raise NotCompilable("stream in a subquery")
             return self._answers(frame, self._of_view(rows, frame))
@@ -348,7 +346,3 @@ class SelectPlan:
             session.check_cancelled()
             arrays = [arrow_column(info, column) for info, column in zip(self.columns, zip(*chunk, strict=True), strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=names)
-
-
-def open_rows(session: EngineSession, plan: QueryPlan, frame: Frame) -> Rows:
-    return Rows(plan.columns, plan.open(session, frame))

@@ -10,20 +10,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from standin.engine.database import Database
+from standin.engine.session_state import SessionState
+from standin.engine.transaction import Xid
 from standin.interface import OraError
 from standin.model import ArchivedCopy, DatabaseIncarnation, RedoThreadState
 from standin.redo_file import Op, RedoRecord, from_batch, read_records, to_batch
 
-if TYPE_CHECKING:
-    from standin.engine.instance import Database
-    from standin.engine.session import EngineSession
-
-Xid = tuple[int, int, int]
 _ENDS = (Op.COMMIT, Op.ROLLBACK)
 _UNDONE_BY = {Op.INSERT: Op.DELETE, Op.DELETE: Op.INSERT, Op.UPDATE: Op.UPDATE, Op.UNSUPPORTED: Op.UNSUPPORTED}
 _NOT_ENOUGH = OraError(38729, "Not enough flashback database log data to do FLASHBACK.")
@@ -32,17 +29,15 @@ _NOT_ENOUGH = OraError(38729, "Not enough flashback database log data to do FLAS
 class Recovery:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._recovered_to: int | None = None  # the last SCN that an incomplete recovery kept
-        self._dead: list[RedoRecord] = []
 
-    def mount(self, survivor: EngineSession | None = None) -> None:
+    def mount(self, survivor: SessionState | None = None) -> None:
         """SHUTDOWN IMMEDIATE and STARTUP MOUNT: every other session ends, its transaction rolled back."""
         database = self._database
         self._end_sessions(survivor)
         database.state.is_mounted = True
-        self._recovered_to, self._dead = None, []
+        self._database.recovered_to, self._database.unfinished = None, []
 
-    def close(self, survivor: EngineSession) -> None:
+    def close(self, survivor: SessionState) -> None:
         """ALTER DATABASE CLOSE, which ends nobody's session."""
         others = [s for s in self._database.sessions.values() if s is not survivor and not s.killed]
         if others:
@@ -52,7 +47,7 @@ class Recovery:
     def open(self) -> None:
         """ALTER DATABASE OPEN."""
         self._require_mounted(1531, "a database already open by the instance")
-        if self._recovered_to is not None:
+        if self._database.recovered_to is not None:
             raise OraError(1589, "must use RESETLOGS or NORESETLOGS option for database open")
         self._database.state.is_mounted = False
 
@@ -66,12 +61,12 @@ class Recovery:
     def recover_until_cancel(self) -> None:
         """RECOVER DATABASE UNTIL CANCEL with all redo at hand: incomplete in name only."""
         self._require_mounted(1153, "an incompatible media recovery is active")
-        self._recovered_to = self._database.clock.scn
+        self._database.recovered_to = self._database.clock.scn
 
     def open_resetlogs(self) -> DatabaseIncarnation:
         """The online logs of the old incarnation are archived, then those of the new one begin with sequence 1."""
         self._require_mounted(1531, "a database already open by the instance")
-        kept = self._recovered_to
+        kept = self._database.recovered_to
         if kept is None:
             raise OraError(1139, "RESETLOGS option only valid after an incomplete database recovery")
         database = self._database
@@ -105,28 +100,28 @@ class Recovery:
         if not self._database.state.is_mounted:
             raise OraError(code, text)
 
-    def _end_sessions(self, survivor: EngineSession | None) -> None:
+    def _end_sessions(self, survivor: SessionState | None) -> None:
         for session in list(self._database.sessions.values()):
             if session is not survivor:
                 self._database.kill(session.number)
 
     def _require_rewindable(self, scn: int) -> None:
         database, state = self._database, self._database.state
-        changed = any(s.structure_scn > scn >= s.created_scn for s in database.stores.values())
+        changed = any(s.structure_scn > scn >= s.created_scn for s in database.tables.stores.values())
         if changed or state.last_drop_scn > scn or scn < max(state.incarnation.resetlogs_scn, database.oldest_scn):
             raise _NOT_ENOUGH
 
     def _rewind(self, scn: int) -> None:
         self._require_rewindable(scn)
-        self._dead = self._open_at(scn)
+        self._database.unfinished = self._open_at(scn)
         dropped = self._database.state.last_drop_scn
-        for store in list(self._database.stores.values()):
+        for store in list(self._database.tables.stores.values()):
             if store.created_scn > scn:
-                self._database.remove_store(store)
+                self._database.tables.remove(store)
             else:
                 store.rewind(scn)
         self._database.state.last_drop_scn = dropped  # what went just now was never there
-        self._recovered_to = scn
+        self._database.recovered_to = scn
 
     def _begin(self, kept: int) -> DatabaseIncarnation:
         """A new incarnation from the SCN after `kept` on."""
@@ -142,9 +137,9 @@ class Recovery:
         database.clock.scn = scn
         for thread in state.threads.values():
             self._reset(thread, scn)
-        state.is_mounted, self._recovered_to = False, None
+        state.is_mounted, self._database.recovered_to = False, None
         self._roll_back_dead()
-        database.forget_plans()
+        database.plans.forget()
         database.changed.notify_all()
         return born
 
@@ -250,7 +245,7 @@ class Recovery:
         """Each change taken back, newest first, and each transaction ended, by the first open thread."""
         database = self._database
         thread = next((t.number for t in database.state.threads.values() if t.is_open), None)
-        dead, self._dead = self._dead, []
+        dead, self._database.unfinished = self._database.unfinished, []
         if thread is None:
             return
         for record in reversed(dead):

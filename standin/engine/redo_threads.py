@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
+from standin.engine.database import Database
 from standin.engine.founding import new_thread
 from standin.interface import OraError
 from standin.model import RedoThreadState
-
-if TYPE_CHECKING:
-    from standin.engine.instance import Database
 
 
 class RedoThreads:

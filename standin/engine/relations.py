@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -11,14 +10,13 @@ from standin.engine.access import table_scope
 from standin.engine.catalog import ViewSource
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Fn, Frame, NotCompilable, Scope
+from standin.engine.names import resolve
 from standin.engine.parse import identifier
 from standin.engine.privileges import holds, require_on
+from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.values import to_number
 from standin.interface import ColumnInfo, OraError
-
-if TYPE_CHECKING:
-    from standin.engine.session import EngineSession
 
 DUAL = (ColumnInfo("DUMMY", "VARCHAR2", 1, 1, 0, 0),)
 
@@ -40,7 +38,7 @@ def relation_of(session: EngineSession, node: exp.Table) -> Relation:
     alias = identifier(node.args.get("alias")) or None
     if not isinstance(node.this, exp.Identifier) or node.args.get("joins") or node.args.get("pivots"):
         raise NotCompilable("table expression")
-    found = session.resolve(owner, name)
+    found = resolve(session, owner, name)
     if isinstance(found, TableStore):
         version = _version(node)
         require_on(session.account, "SELECT", found.definition)

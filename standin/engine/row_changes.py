@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from standin.engine.layout import Row
+from standin.engine.options import DatabaseOptions
+from standin.engine.redo_writer import RedoWriter
 from standin.engine.rowids import rowid_text
 from standin.engine.storage import UNCOMMITTED, TableStore, Version
-from standin.engine.transactions import Transaction, Undo
+from standin.engine.transaction import Transaction, Undo
+from standin.engine.transactions import Transactions
 from standin.interface import OraError
+from standin.model import DatabaseState
 from standin.redo_file import Op, RedoRecord
-
-if TYPE_CHECKING:
-    from standin.engine.instance import Database
 
 _INLINE_LOB = 3964  # bytes that a LOB may have to lie in the row
 
@@ -20,8 +19,8 @@ _INLINE_LOB = 3964  # bytes that a LOB may have to lie in the row
 class RowChanges:
     """The caller holds the database's lock and every row lock that it needs."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, options: DatabaseOptions, state: DatabaseState, redo: RedoWriter, transactions: Transactions) -> None:
+        self._options, self._state, self._redo, self._transactions = options, state, redo, transactions
         self._author: Undo | None = None  # the change that is being made or taken back
 
     def insert(self, tx: Transaction, store: TableStore, values: Row) -> int:
@@ -41,7 +40,7 @@ class RowChanges:
         return row
 
     def _place(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
-        row = store.take_freed(tx) if self._database.options.reuses_rowids else None
+        row = store.take_freed(tx) if self._options.reuses_rowids else None
         if row is not None and row in store.rows:
             return row, *self._put(tx, store, row, values)
         if row is None:
@@ -95,7 +94,7 @@ class RowChanges:
             self._write(tx, store, row, Op.SELECT_FOR_UPDATE)
 
     def _undoable(self, tx: Transaction, undo: Undo) -> None:
-        undo.server = self._database.transactions.server_of(tx, undo.row)
+        undo.server = self._transactions.server_of(tx, undo.row)
         tx.undo.append(undo)
         self._author = undo
 
@@ -152,7 +151,7 @@ class RowChanges:
                 index.remove(store.padded(present), row)
 
     def _free(self, store: TableStore, row: int) -> None:
-        if self._database.options.reuses_rowids:
+        if self._options.reuses_rowids:
             store.freed.append(row)
 
     def _take_back_update(self, tx: Transaction, undo: Undo, old: Row) -> None:
@@ -185,13 +184,12 @@ class RowChanges:
         record = RedoRecord(
             0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id,
             table.object_version, rowid_text(table.data_object_id, row), before or {}, after or {}, "", "", "",
-            tx.session.user, start_scn, info=info, pxid=None if server is None else tx.xid,
+            tx.user, start_scn, info=info, pxid=None if server is None else tx.xid,
         )  # fmt: skip
-        database = self._database
-        database.state.transactions[tx.con_id, xid].undo_records = len(tx.undo)
-        if database.options.undo_first and author is not None:
+        self._state.transactions[tx.con_id, xid].undo_records = len(tx.undo)
+        if self._options.undo_first and author is not None:
             if not rollback:
                 author.records.append(record)
-            elif author.records and database.redo.write_before(record, author.records.pop()):
+            elif author.records and self._redo.write_before(record, author.records.pop()):
                 return
-        database.redo.write(record)
+        self._redo.write(record)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from standin.engine.layout import Layout, Row
+from standin.engine.locks import RowOwner
 from standin.model import TableDef
-
-if TYPE_CHECKING:
-    from standin.engine.transactions import Transaction
 
 UNCOMMITTED = 2**63  # later than every SCN: nobody's snapshot sees it, but its own transaction does
 _MANY_VERSIONS = 16
@@ -20,7 +18,7 @@ class Version:
 
     __slots__ = ("scn", "tx", "values")
 
-    def __init__(self, scn: int, values: Row | None, tx: Transaction | None) -> None:
+    def __init__(self, scn: int, values: Row | None, tx: RowOwner | None) -> None:
         self.scn, self.values, self.tx = scn, values, tx
 
 
@@ -63,7 +61,7 @@ class TableStore:
         self.next_row = 0
         self.freed: list[int] = []  # rows that were deleted, or whose insert was undone, if they are to be used again
         self.indexes: list[Index] = []
-        self.locks: dict[int, Transaction] = {}  # SELECT .. FOR UPDATE
+        self.locks: dict[int, RowOwner] = {}  # SELECT .. FOR UPDATE
         self.created_scn = scn
         self.structure_scn = scn  # of the last structural DDL: no flashback beyond
         self.pad: Row = ()
@@ -92,14 +90,14 @@ class TableStore:
     def padded(self, values: Row) -> Row:
         return values if len(values) == len(self.pad) else values + self.pad[len(values) :]
 
-    def stored(self, row: int, scn: int, tx: Transaction | None) -> Row | None:
+    def stored(self, row: int, scn: int, tx: RowOwner | None) -> Row | None:
         """The values of `row` as the snapshot sees them, without padding."""
         for version in reversed(self.rows.get(row, ())):
             if version.scn <= scn or (tx is not None and version.tx is tx):
                 return version.values
         return None
 
-    def visible(self, scn: int, tx: Transaction | None, rows: Iterable[int] | None = None) -> Iterator[tuple[int, Row]]:
+    def visible(self, scn: int, tx: RowOwner | None, rows: Iterable[int] | None = None) -> Iterator[tuple[int, Row]]:
         """Row numbers with padded values, in the order of the segment."""
         width, pad = len(self.pad), self.pad
         chosen = self.rows.items() if rows is None else [(r, self.rows[r]) for r in sorted(rows) if r in self.rows]
@@ -114,7 +112,7 @@ class TableStore:
             if values is not None:
                 yield row, values if len(values) == width else values + pad[len(values) :]
 
-    def take_freed(self, tx: Transaction) -> int | None:
+    def take_freed(self, tx: RowOwner) -> int | None:
         """The row freed last whose place `tx` may take: gone for good, or by its own hand."""
         for at in range(len(self.freed) - 1, -1, -1):
             row = self.freed[at]
@@ -124,7 +122,7 @@ class TableStore:
                 return row
         return None
 
-    def owner_of(self, row: int) -> Transaction | None:
+    def owner_of(self, row: int) -> RowOwner | None:
         """The open transaction that holds the row's lock."""
         versions = self.rows.get(row)
         if versions and versions[-1].tx is not None:

@@ -31,7 +31,7 @@ _DEFAULT_YEARS = (1988, 2110)
 
 
 def mining_of(session: EngineSession) -> Mining:
-    mining = session.state.setdefault(_STATE_KEY, Mining())
+    mining = session.package_state.setdefault(_STATE_KEY, Mining())
     assert isinstance(mining, Mining)
     return mining
 

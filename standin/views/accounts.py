@@ -9,7 +9,7 @@ from standin.model import PDB, ROOT, DatabaseState, User
 from standin.views.registration import Entry, Row, family, fixed_view
 
 if TYPE_CHECKING:
-    from standin.engine.instance import Database
+    from standin.engine.database import Database
     from standin.engine.session import EngineSession
 
 

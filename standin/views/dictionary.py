@@ -10,7 +10,7 @@ from standin.views.keys import listed_indexes
 from standin.views.registration import Entry, family, yes
 
 if TYPE_CHECKING:
-    from standin.engine.instance import Database
+    from standin.engine.database import Database
 
 _TIMED = ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE")
 _CHARACTER = frozenset({"VARCHAR2", "CHAR", "NVARCHAR2", "NCHAR"})

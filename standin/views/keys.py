@@ -9,7 +9,7 @@ from standin.model import PDB, Constraint, TableDef
 from standin.views.registration import Entry, Row, family, fixed_view, yes
 
 if TYPE_CHECKING:
-    from standin.engine.instance import Database
+    from standin.engine.database import Database
     from standin.engine.session import EngineSession
     from standin.engine.storage import Index
 
@@ -55,7 +55,7 @@ def constraint_columns(database: Database) -> Iterator[Entry]:
 
 def listed_indexes(database: Database) -> Iterator[tuple[TableDef, Index]]:
     """Those of keys and those made by CREATE INDEX; the engine's own for foreign keys are none of Oracle's."""
-    for store in database.stores.values():
+    for store in database.tables.stores.values():
         table = store.definition
         foreign = {c.name for c in table.constraints if c.kind == "R"}
         for index in store.indexes:

@@ -12,7 +12,7 @@ from standin.views.columns import columns_of
 from standin.views.visibility import can_see_table, visible_containers
 
 if TYPE_CHECKING:
-    from standin.engine.instance import Database
+    from standin.engine.database import Database
     from standin.engine.session import EngineSession
 
 Row = tuple[Any, ...]

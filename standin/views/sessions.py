@@ -11,6 +11,7 @@ from standin.views.visibility import ADMINISTRATORS
 
 if TYPE_CHECKING:
     from standin.engine.session import EngineSession
+    from standin.engine.session_state import SessionState
 
 _TRANSACTION_COLUMNS = """ADDR RAW(8), XIDUSN NUMBER, XIDSLOT NUMBER, XIDSQN NUMBER, STATUS VARCHAR2(16),
     START_TIME VARCHAR2(20),
@@ -58,8 +59,8 @@ def all_transactions(session: EngineSession) -> Iterator[Row]:
         yield (tx.thread, *_transaction_row(tx))
 
 
-def _session_row(other: EngineSession) -> Row:
-    tx = next((t for t in other.database.state.transactions.values() if t.session == other.number), None)
+def _session_row(session: EngineSession, other: SessionState) -> Row:
+    tx = next((t for t in session.database.state.transactions.values() if t.session == other.number), None)
     return (
         _session_address(other.number), other.number, other.serial, 0, other.user, "ACTIVE", other.schema, "oracle",
         other.machine, other.program, "USER", other.module, other.action, other.client_id, other.logon_at,
@@ -70,12 +71,12 @@ def _session_row(other: EngineSession) -> Row:
 def sessions(session: EngineSession) -> Iterator[Row]:
     for other in session.database.sessions.values():
         if other.thread == session.thread:
-            yield _session_row(other)
+            yield _session_row(session, other)
 
 
 def all_sessions(session: EngineSession) -> Iterator[Row]:
     for other in session.database.sessions.values():
-        yield (other.thread, *_session_row(other))
+        yield (other.thread, *_session_row(session, other))
 
 
 def _is_role(privilege: str) -> bool:

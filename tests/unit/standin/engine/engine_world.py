@@ -6,17 +6,17 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from standin.engine.instance import Database
+from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.engine.session import EngineSession
 from standin.interface import Called, Done, OraError, Rows
 from standin.redo_file import Op, RedoRecord, from_batch, read_records
 
 
-def open_database(**options: Any) -> Database:
+def open_database(**options: Any) -> Instance:
     """With the user SHOP in the PDB and minimal supplemental logging."""
     options.setdefault("supplemental", frozenset({"MIN"}))
-    database = Database(DatabaseOptions(background=False, **options))
+    database = Instance(DatabaseOptions(background=False, **options))
     dba = logon(database, "SYS")
     run(dba, "CREATE USER shop IDENTIFIED BY tiger")
     run(dba, "GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE TO shop")
@@ -24,7 +24,7 @@ def open_database(**options: Any) -> Database:
     return database
 
 
-def logon(database: Database, user: str = "SHOP", service: str | None = None, instance: str | None = None) -> EngineSession:
+def logon(database: Instance, user: str = "SHOP", service: str | None = None, instance: str | None = None) -> EngineSession:
     state = database.state
     service = service or (state.pdb_name if state.is_cdb else state.name)
     return database.logon(user, service, program="test", machine="test", instance=instance)
@@ -58,7 +58,7 @@ def code_of(session: EngineSession, sql: str, *binds: Any) -> int:
     return 0
 
 
-def archived_redo(database: Database, dest_id: int = 1) -> list[RedoRecord]:
+def archived_redo(database: Instance, dest_id: int = 1) -> list[RedoRecord]:
     """What lies on disk, log by log."""
     return [
         record
@@ -69,13 +69,13 @@ def archived_redo(database: Database, dest_id: int = 1) -> list[RedoRecord]:
     ]
 
 
-def redo(database: Database) -> list[RedoRecord]:
+def redo(database: Instance) -> list[RedoRecord]:
     """Everything written so far, switched or not, in one thread's order."""
     online = [log for thread in database.state.threads.values() for log in thread.logs if not log.archived]
     return archived_redo(database) + [r for log in sorted(online, key=lambda log: log.sequence) for r in log.records]
 
 
-def changes(database: Database, *ops: Op) -> list[RedoRecord]:
+def changes(database: Instance, *ops: Op) -> list[RedoRecord]:
     """The row changes since the last CREATE TABLE."""
     records = redo(database)
     last_ddl = max((i for i, r in enumerate(records) if r.op == Op.DDL), default=-1)

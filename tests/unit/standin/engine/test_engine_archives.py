@@ -4,7 +4,7 @@ from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from standin.engine.instance import Database
+from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.redo_file import Op, read_header
 from tests.unit.standin.engine.engine_world import archived_redo, logon, open_database, run
@@ -139,7 +139,7 @@ def test_a_data_directory_is_found_again_as_it_was_closed(tmp_path):
     run(shop, "DELETE FROM t")
     used = database.clock.scn
     database.close()
-    again = Database(DatabaseOptions(directory=tmp_path, background=False))
+    again = Instance(DatabaseOptions(directory=tmp_path, background=False))
     shop = logon(again)
     assert again.clock.scn >= used
     assert run(shop, "SELECT id, n FROM t") == [(0, 7), (2, 7)]

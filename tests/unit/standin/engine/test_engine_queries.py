@@ -169,7 +169,7 @@ def test_returning_gives_what_the_rows_became(shop):
 
 @pytest.mark.usefixtures("orders")
 def test_the_key_is_used_for_a_point_update(database, shop):
-    store = database.stores[(3, "SHOP", "O")]
+    store = database.tables.stores[(3, "SHOP", "O")]
     looked_at = []
     visible = store.visible
     store.visible = lambda scn, tx, rows=None: looked_at.append(rows) or visible(scn, tx, rows)

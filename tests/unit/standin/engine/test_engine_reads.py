@@ -83,7 +83,7 @@ def test_flashback_ends_where_undo_is_no_longer_kept():
 
     assert code_of(shop, "SELECT * FROM t AS OF SCN :1", early) == 1555
     assert run(shop, "SELECT n FROM t AS OF SCN :1", database.clock.scn - 1) == [(58,)]
-    assert len(database.stores[(3, "SHOP", "T")].rows[0]) < 60
+    assert len(database.tables.stores[(3, "SHOP", "T")].rows[0]) < 60
     database.close()
 
 

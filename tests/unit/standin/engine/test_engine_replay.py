@@ -62,7 +62,7 @@ def apply(rows, change):
 
 
 def stored(database, scn):
-    store = database.stores[(3, "SHOP", "T")]
+    store = database.tables.stores[(3, "SHOP", "T")]
     return sorted(tuple(store.layout.encode(values, range(3)).values()) for _, values in store.visible(scn, None))
 
 
@@ -74,7 +74,7 @@ def test_replaying_the_archived_redo_gives_the_committed_rows_at_every_log_end(s
     run(sessions[0], "CREATE TABLE t (id NUMBER PRIMARY KEY, a NUMBER, b VARCHAR2(5))")
     run(sessions[0], f"ALTER TABLE t ADD SUPPLEMENTAL LOG DATA {logging} COLUMNS")
     # A wait would never end in one thread: it is answered as the user's cancel.
-    database.transactions.wait_for = lambda session, owner, seconds=None: cancelled()
+    database.locks.wait_for = lambda session, owner, seconds=None: cancelled()
     ends = []
     for first, (statement, binds) in steps:
         do(database, sessions[first], statement, binds, ends)

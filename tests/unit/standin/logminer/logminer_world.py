@@ -34,7 +34,7 @@ class World:
     def __post_init__(self) -> None:
         database = SimpleNamespace(state=self.state, lock=nullcontext(), options=DatabaseOptions())
         self.session = SimpleNamespace(
-            state={}, nls={}, container=1, user="C##M", account=self.state.users["C##M"], database=database
+            package_state={}, nls={}, container=1, user="C##M", account=self.state.users["C##M"], database=database
         )
 
     def log(self, sequence, first, end, records=(), *, thread=1, dbid=None, resetlogs=RESETLOGS, name=None) -> str:

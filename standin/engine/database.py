@@ -1,0 +1,115 @@
+"""The database as its sessions share it: dictionary, tables, redo and archives, transactions and locks.
+
+Everything that changes it happens under `lock`; `changed` is notified when a transaction ends or a log group becomes free.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from standin.binds import BoundSql, scan_binds
+from standin.engine.archived_logs import ArchivedLogs
+from standin.engine.archiver import Archiver
+from standin.engine.clock import Clock
+from standin.engine.keys import Keys
+from standin.engine.locks import Locks
+from standin.engine.options import DatabaseOptions
+from standin.engine.plans import MAX_PLANS, Plans
+from standin.engine.redo_writer import RedoWriter
+from standin.engine.rollback import Rollback
+from standin.engine.row_changes import RowChanges
+from standin.engine.session_state import SessionState
+from standin.engine.tables import StoreKey, Tables
+from standin.engine.transactions import Transactions
+from standin.interface import OraError
+from standin.model import DatabaseState
+from standin.redo_file import RedoRecord
+
+_FIRST_OBJECT_ID = 73_000
+
+
+class Database:
+    def __init__(self, options: DatabaseOptions, directory: Path, clock: Clock, state: DatabaseState) -> None:
+        self.options, self.directory, self.clock, self.state = options, directory, clock, state
+        self.version = (19, 23, 0, 0, 0)
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.sessions: dict[int, SessionState] = {}
+        self.sequences: dict[StoreKey, list[int]] = {}
+        self.counters = {"object": _FIRST_OBJECT_ID, "constraint": 7000, "session": 100}
+        self.archiver = Archiver(state, clock, self.lock, self.changed.notify_all)
+        self.archived_logs = ArchivedLogs(state, clock, directory)
+        self.redo = RedoWriter(state, clock, self.archiver, private_strands=options.private_strands)
+        self.plans = Plans()
+        self.tables = Tables(state, clock, self.plans)
+        self.locks = Locks(self.changed)
+        self.transactions = Transactions(options, state, clock, self.redo, self.changed)
+        self.rows = RowChanges(options, state, self.redo, self.transactions)
+        self.rollback = Rollback(self.rows, self.transactions)
+        self.keys = Keys(self.tables, self.locks)
+        self.bound: Callable[[str], BoundSql] = lru_cache(maxsize=MAX_PLANS)(scan_binds)
+        self.recovered_to: int | None = None  # the last SCN that an incomplete recovery kept
+        self.unfinished: list[RedoRecord] = []  # changes of the transactions that were open at that SCN
+
+    def _next(self, counter: str) -> int:
+        self.counters[counter] += 1
+        return self.counters[counter]
+
+    def next_object_id(self) -> int:
+        return self._next("object")
+
+    def next_constraint_number(self) -> int:
+        return self._next("constraint")
+
+    def next_session_number(self) -> int:
+        return self._next("session")
+
+    @property
+    def oldest_scn(self) -> int:
+        """Return the SCN below which row versions may be gone (ORA-01555)."""
+        return self.options.oldest_scn(self.clock.scn)
+
+    def kill(self, number: int) -> None:
+        """ALTER SYSTEM KILL SESSION: roll its transaction back now; its next call raises ORA-00028."""
+        with self.lock:
+            session = self.sessions.get(number)
+            if session is None:
+                raise OraError(30, "User session ID does not exist.")
+            self.rollback.session(session)
+            session.killed = True
+            self.changed.notify_all()
+
+    def log_off(self, session: SessionState) -> None:
+        with self.lock:
+            self.rollback.session(session)
+            self.sessions.pop(session.number, None)
+            session.package_state.clear()
+
+    def await_redo(self, session: SessionState, *, to_switch: bool = False) -> None:
+        """Wait while the session's thread has no log to write to (log file switch, archiving needed)."""
+        with self.lock:
+            if self.state.is_mounted:
+                raise OraError(1109, "database not open")
+            if self._has_redo(session.thread, to_switch):
+                return
+            self.changed.wait_for(lambda: session.cancelled or session.killed or self._has_redo(session.thread, to_switch))
+            session.check_cancelled()
+
+    def _has_redo(self, number: int, to_switch: bool) -> bool:
+        thread = self.state.threads[number]
+        return self.redo.can_switch(thread) if to_switch else not self.redo.is_blocked(thread)
+
+    def switch_log(self, thread: int = 1) -> None:
+        """ALTER SYSTEM SWITCH LOGFILE on the thread's instance."""
+        with self.lock:
+            self.redo.switch(self.state.threads[thread])
+
+    def archive_current(self) -> None:
+        """ALTER SYSTEM ARCHIVE LOG CURRENT: switch the log of every open thread."""
+        with self.lock:
+            for thread in self.state.threads.values():
+                if thread.is_open:
+                    self.redo.switch(thread)

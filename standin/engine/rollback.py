@@ -1,0 +1,51 @@
+"""Takes changes back, newest first and each with its own redo: to a savepoint, a statement's beginning, or all.
+
+The caller holds the database's lock.
+"""
+
+from __future__ import annotations
+
+from standin.engine.row_changes import RowChanges
+from standin.engine.session_state import SessionState
+from standin.engine.transaction import Transaction
+from standin.engine.transactions import Transactions
+from standin.interface import OraError
+
+
+class Rollback:
+    def __init__(self, rows: RowChanges, transactions: Transactions) -> None:
+        self._rows, self._transactions = rows, transactions
+
+    def session(self, session: SessionState) -> None:
+        """End the session's transaction, if there is one."""
+        session.savepoint_before_start.clear()
+        tx = session.transaction
+        if tx is not None:
+            self.to_mark(tx, 0)
+            self._transactions.end_rolled_back(tx)
+
+    def to_mark(self, tx: Transaction, mark: int) -> None:
+        """Take back the changes above `mark` in the undo."""
+        while len(tx.undo) > mark:
+            self._rows.take_back(tx, tx.undo.pop())
+        tx.savepoints = {name: at for name, at in tx.savepoints.items() if at <= mark}
+
+    def set_savepoint(self, session: SessionState, name: str) -> None:
+        tx = session.transaction
+        session.savepoint_before_start.discard(name)
+        if tx is None:
+            session.savepoint_before_start.add(name)  # a savepoint begins no transaction
+        else:
+            tx.savepoints.pop(name, None)
+            tx.savepoints[name] = len(tx.undo)
+
+    def to_savepoint(self, session: SessionState, name: str) -> None:
+        tx = session.transaction
+        if tx is not None and name in tx.savepoints:
+            mark = tx.savepoints[name]
+        elif name in session.savepoint_before_start:
+            mark = 0
+        else:
+            raise OraError(1086, f"savepoint '{name}' never established in this session or is invalid")
+        if tx is not None:
+            self.to_mark(tx, mark)

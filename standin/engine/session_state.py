@@ -1,0 +1,47 @@
+"""The state of a session that other sessions and the views may read: identity, settings and transaction."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from standin.engine.locks import Waiter
+from standin.engine.nls import NLS_DEFAULTS
+from standin.engine.parallel import ParallelSetting
+from standin.engine.transaction import Transaction
+
+
+class SessionState(Waiter):
+    """A logged-on session. `package_state` belongs to packages such as DBMS_LOGMNR."""
+
+    transaction: Transaction | None
+
+    def __init__(self, number: int, user: str, container: int, thread: int, logon_at: datetime) -> None:
+        super().__init__()
+        self.number: int = number
+        self.serial: int = 1000 + number
+        self.user: str = user
+        self.container: int = container
+        self.thread: int = thread
+        self.schema: str = user
+        self.program: str = ""
+        self.machine: str = ""
+        self.service: str = ""
+        self.module: str = ""
+        self.action: str = ""
+        self.client_id: str = ""
+        self.logon_at = logon_at
+        self.package_state: dict[str, object] = {}
+        self.nls: dict[str, str] = dict(NLS_DEFAULTS)
+        self.settings: dict[str, str] = {}
+        self.savepoint_before_start: set[str] = set()
+        self.parallel = ParallelSetting()
+
+    @property
+    def in_transaction(self) -> bool:
+        return self.transaction is not None
+
+    @property
+    def threads(self) -> set[int]:
+        """Return the redo threads that it may write to: its own and those of its transaction's parallel servers."""
+        servers = self.transaction.servers.values() if self.transaction is not None else ()
+        return {self.thread, *(server.thread for server in servers)}

@@ -1,0 +1,149 @@
+"""Executes SQL for a client: chooses what a statement is, compiles it once, and runs it once per row of binds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from standin.binds import BoundSql, scan_binds, statement_kind
+from standin.engine.block import run_block
+from standin.engine.ddl import run_ddl
+from standin.engine.dml import DmlPlan, Stale, Touched, compile_dml
+from standin.engine.frame import Frame, NotCompilable
+from standin.engine.parallel_dml import in_parallel
+from standin.engine.parse import parse_as_written
+from standin.engine.query import compile_query, subquery_compiler
+from standin.engine.session import EngineSession
+from standin.engine.tokens import Cursor
+from standin.interface import Called, Done, OraError, Rows
+
+
+class SqlSession(EngineSession):
+    """Implements interface.Session."""
+
+    def execute(
+        self, sql: str, rows: Sequence[Sequence[Any]], *, batch_errors: bool = False, describe_only: bool = False
+    ) -> Rows | Done | Called:
+        self.cancelled = False
+        if self.killed:
+            raise OraError(28, "your session has been killed")
+        try:
+            return self._run(sql, rows, batch_errors, describe_only)
+        except ArithmeticError:
+            raise OraError(1426, "numeric overflow") from None
+
+    def _run(self, sql: str, rows: Sequence[Sequence[Any]], batch_errors: bool, describe_only: bool) -> Rows | Done | Called:
+        kind = statement_kind(sql)
+        if kind == "query":
+            return self._query(self.database.bound(sql), rows[0] if rows else (), describe_only)
+        if kind == "dml":
+            return Done() if describe_only else self._dml(self.database.bound(sql), rows, batch_errors)
+        if describe_only:
+            return Done()
+        if kind == "plsql":
+            return self._block(sql, rows)
+        with self.database.lock:
+            if kind == "ddl":
+                run_ddl(self, sql)
+            elif kind == "commit":
+                self.commit()
+            elif kind == "rollback":
+                self._rollback_statement(Cursor(sql))
+            else:
+                self._other(Cursor(sql))
+        return Done()
+
+    def _query(self, bound: BoundSql, binds: Sequence[Any], describe_only: bool) -> Rows:
+        while True:
+            try:
+                with self.database.lock:
+                    self.database.redo.seen()
+                    plan = self.database.plans.of(self, bound.text, lambda: compile_query(self, bound.text))
+                    batches = iter(()) if describe_only else plan.open(self, Frame(self, binds))
+                    return Rows(plan.columns, self._with_oracle_errors(batches))
+            except Stale:
+                continue
+
+    def _with_oracle_errors(self, batches: Iterator[Any]) -> Iterator[Any]:
+        try:
+            yield from batches
+        except ArithmeticError:
+            raise OraError(1426, "numeric overflow") from None
+
+    def _compile_dml(self, text: str) -> DmlPlan:
+        return compile_dml(self, parse_as_written(text), subquery_compiler(self))
+
+    def _dml(self, bound: BoundSql, rows: Sequence[Sequence[Any]], batch_errors: bool) -> Done:
+        done = Done()
+        text, database = _without_into(bound), self.database
+        for number, values in enumerate(rows or ((),)):
+            try:
+                with database.lock:
+                    database.await_redo(self)
+                    plan = database.plans.of(self, text, lambda: self._compile_dml(text))
+                    touched = self._run_dml(plan, text, values)
+            except OraError as error:
+                if not rows or (len(rows) == 1 and not batch_errors):
+                    raise
+                error.position = number
+                if not batch_errors:
+                    raise
+                done.failures.append((number, error))
+                done.counts.append(0)
+                if bound.returning_from is not None:
+                    done.returning.append([[] for _ in bound.names[bound.returning_from :]])
+                continue
+            done.counts.append(touched.count)
+            done.rowid = touched.rowid or done.rowid
+            if bound.returning_from is not None:
+                done.returning.append(touched.returning)
+        return done
+
+    def _run_dml(self, plan: DmlPlan, text: str, binds: Sequence[Any]) -> Touched:
+        """Run one statement; when it fails, take its changes back. Their redo stays, as Oracle's does."""
+        self.check_cancelled()
+        mark = len(self.transaction.undo) if self.transaction is not None else 0
+        while True:
+            try:
+                with in_parallel(self, plan, text):
+                    return plan.run(self, Frame(self, binds))
+            except Stale:
+                plan = self.database.plans.of(self, text, lambda: self._compile_dml(text))
+            except (OraError, NotCompilable, ArithmeticError) as error:
+                if self.transaction is not None:
+                    self.database.rollback.to_mark(self.transaction, mark)
+                if isinstance(error, NotCompilable):
+                    raise OraError(3001, f"unimplemented feature: {error}") from None
+                raise
+
+    def _block(self, sql: str, rows: Sequence[Sequence[Any]]) -> Called:
+        names = scan_binds(sql).distinct
+        called = Called()
+        for values in rows or ((),):
+            called = run_block(self, sql, names, values)
+        return called
+
+    def _rollback_statement(self, cursor: Cursor) -> None:
+        cursor.expect("ROLLBACK")
+        cursor.accept("WORK")
+        if cursor.accept("TO"):
+            cursor.accept("SAVEPOINT")
+            self.database.rollback.to_savepoint(self, cursor.name())
+        else:
+            self.rollback()
+
+    def _other(self, cursor: Cursor) -> None:
+        if cursor.accept("SAVEPOINT"):
+            self.database.rollback.set_savepoint(self, cursor.name())
+        elif not (cursor.accept("SET", "TRANSACTION") or cursor.accept("SET", "ROLE")):
+            if cursor.is_next("LOCK") or cursor.is_next("EXPLAIN"):
+                raise OraError(3001, f"unimplemented feature: {cursor.next.value}")
+            raise OraError(900, "invalid SQL statement")
+
+
+def _without_into(bound: BoundSql) -> str:
+    """Return the text without INTO of RETURNING .. INTO: its binds are outputs, which sqlglot cannot parse as a list."""
+    if bound.returning_from is None:
+        return bound.text
+    before = bound.text[: bound.text.index(f":b{bound.returning_from}")].rstrip()
+    return before[: -len("INTO")]

@@ -1,0 +1,57 @@
+"""One open transaction: its identity, its undo, and the parallel servers that write for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from standin.engine.layout import Row
+from standin.engine.locks import RowOwner, Waiter
+from standin.engine.storage import TableStore, Version
+from standin.redo_file import Op, RedoRecord
+
+Xid = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelServer:
+    """A server of a parallel statement. It writes under a transaction of its own, possibly on another instance."""
+
+    xid: Xid
+    thread: int
+    start_scn: int
+
+
+@dataclass(slots=True)
+class Undo:
+    """One row change that a rollback reverses. `old` holds the values before it, None for an insert."""
+
+    store: TableStore
+    row: int
+    op: Op
+    old: Row | None
+    version: Version
+    new_version: bool
+    changed: frozenset[int] = frozenset()
+    server: ParallelServer | None = None
+    records: list[RedoRecord] = field(default_factory=list)  # the redo that the change wrote
+
+
+class Transaction(RowOwner):
+    """An open transaction. Its container, redo thread and user stay those of its first change."""
+
+    def __init__(
+        self, xid: Xid, session: Waiter, start_scn: int, *, con_id: int, thread: int, user: str, session_number: int
+    ) -> None:
+        super().__init__(session)
+        self.xid, self.start_scn = xid, start_scn
+        self.con_id, self.thread, self.user, self.session_number = con_id, thread, user, session_number
+        self.undo: list[Undo] = []
+        self.versions: list[Version] = []
+        self.savepoints: dict[str, int] = {}
+        self.row_locks: list[tuple[TableStore, int]] = []
+        self.servers: dict[int, ParallelServer] = {}
+        self.degree = 0  # of the running statement
+        self.parallel_tables: set[TableStore] = set()  # ORA-12838 guards them until the transaction ends
+
+    def changes_table(self, store: TableStore) -> bool:
+        return any(undo.store is store for undo in self.undo)
