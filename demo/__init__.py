@@ -1,1 +1,1 @@
-"""`make demo`: the main job on this machine, with everything it needs, from a fresh source to the comparison at the end."""
+"""A demonstration on one machine: the whole pipeline against the Oracle stand-in, and scenarios with faults at the source."""

@@ -1,4 +1,4 @@
-"""Airflow's REST interface, as far as the demo needs it: unpause, trigger, what ran, and why something failed."""
+"""The part of Airflow's REST API that the demo needs: unpause, trigger, run states, and the errors of failed runs."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from urllib.parse import quote, urlencode
 from pipelines.errors import SourceUnavailable
 
 TIMEOUT_SECONDS = 15
-NEEDED_PARTS = ("metadatabase", "scheduler", "dag_processor")
+NEEDED_COMPONENTS = ("metadatabase", "scheduler", "dag_processor")
 
 
 class AirflowUnavailable(SourceUnavailable):
-    """The API server does not answer, or not as asked."""
+    """The API server does not answer, or refuses the request."""
 
 
 @dataclass(slots=True)
 class AirflowApi:
-    address: str
+    url: str
     user: str
     password: str = field(repr=False)
     _token: str = field(default="", repr=False)
 
     def request(self, method: str, path: str, body: Any = None, query: Mapping[str, Any] | None = None) -> Any:
-        url = f"{self.address}{path}" + (f"?{urlencode(query, doseq=True)}" if query else "")
+        url = f"{self.url}{path}" + (f"?{urlencode(query, doseq=True)}" if query else "")
         headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
@@ -49,8 +49,8 @@ class AirflowApi:
         self._token = self.request("POST", "/auth/token", {"username": self.user, "password": self.password})["access_token"]
 
     def healthy(self) -> bool:
-        parts = self.request("GET", "/api/v2/monitor/health")
-        return all((parts.get(name) or {}).get("status") == "healthy" for name in NEEDED_PARTS)
+        components = self.request("GET", "/api/v2/monitor/health")
+        return all((components.get(name) or {}).get("status") == "healthy" for name in NEEDED_COMPONENTS)
 
     def dags(self) -> set[str]:
         return {dag["dag_id"] for dag in self.request("GET", "/api/v2/dags", query={"limit": 100})["dags"]}
@@ -72,25 +72,25 @@ class AirflowApi:
         return str(self.request("GET", f"/api/v2/dags/{quote(dag)}/dagRuns/{quote(run)}")["state"])
 
     def failed_run(self) -> tuple[str, str] | None:
-        """The latest failed run of any DAG."""
+        """Return the DAG and the run id of the latest failed run of any DAG."""
         query = {"state": "failed", "order_by": "-end_date", "limit": 1}
         runs = self.request("GET", "/api/v2/dags/~/dagRuns", query=query)["dag_runs"]
         return (runs[0]["dag_id"], runs[0]["dag_run_id"]) if runs else None
 
-    def why(self, dag: str, run: str) -> str:
-        """The errors in the logs of a run's failed tasks."""
+    def failure_messages(self, dag: str, run: str) -> str:
+        """Return the errors in the logs of a run's failed tasks."""
         path = f"/api/v2/dags/{quote(dag)}/dagRuns/{quote(run)}/taskInstances"
-        told = []
+        messages = []
         for task in self.request("GET", path)["task_instances"]:
             if task["state"] == "failed":
                 log = f"{path}/{quote(task['task_id'])}/logs/{max(1, task['try_number'])}"
                 lines = self.request("GET", log, query={"map_index": task["map_index"], "full_content": "true"})["content"]
-                told.append(f"{dag}.{task['task_id']}:\n" + "\n".join(errors_of(lines)))
-        return "\n".join(told) or f"{dag} {run} failed without a failed task"
+                messages.append(f"{dag}.{task['task_id']}:\n" + "\n".join(errors_of(lines)))
+        return "\n".join(messages) or f"{dag} {run} failed without a failed task"
 
 
 def errors_of(lines: Any) -> list[str]:
-    """The messages of level error, with the last exception of each."""
+    """Return the last 12 messages and exceptions of level error or critical."""
     found = []
     for line in lines if isinstance(lines, list) else []:
         if isinstance(line, dict) and line.get("level") in ("error", "critical"):

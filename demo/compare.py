@@ -1,4 +1,4 @@
-"""`python -m demo.compare PIPELINE FILE`: what `redolake verify` finds, as a file; ends well where cells differ."""
+"""`python -m demo.compare PIPELINE FILE`: write `redolake verify`'s result to a file. Exit with 0 even if cells differ."""
 
 from __future__ import annotations
 

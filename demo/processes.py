@@ -1,4 +1,7 @@
-"""The processes of a demo: each in a group of its own with a log, all stopped together; leftovers are known by their record."""
+"""The child processes of a demo. Each has its own process group and log file; all are stopped together.
+
+A record file lists them, so that a later run can stop the processes of a demo that was killed.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,12 @@ LAST_LINES = 20
 
 
 class ChildDied(Terminal):
-    """A process of the demo ended by itself."""
+    """A process of the demo ended although nobody stopped it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """`ends` says that it ends by itself when its work is done."""
+    """One process; `ends` is true if it ends by itself when its work is done."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -39,7 +42,10 @@ class Child:
 
 @dataclass(slots=True)
 class DemoProcesses:
-    """Starts and stops; `record` is a file with each process's id and start time, so that no stranger's id is ever killed."""
+    """Starts and stops the processes.
+
+    `record` is a file with the id and start time of each, so that an id that another process has since received is not killed.
+    """
 
     record: Path
     logs: Path
@@ -64,15 +70,15 @@ class DemoProcesses:
         return child
 
     def check(self) -> None:
-        """Raises ChildDied when one has ended without being asked to."""
+        """Raise ChildDied if a process has ended unexpectedly."""
         for child in self.children:
             code = child.process.poll()
             if code is not None and not (child.ends and code == 0):
-                what = f"{child.name} ended with code {code}. Its last lines:\n{child.last_lines()}"
-                raise ChildDied(what, cure=f"read {child.log}")
+                message = f"{child.name} ended with code {code}. Its last lines:\n{child.last_lines()}"
+                raise ChildDied(message, cure=f"read {child.log}")
 
     def finish(self, child: Child, number: int = signal.SIGTERM) -> str:
-        """End one that is wanted no more and return its output."""
+        """Stop one process and return its output."""
         self.children.remove(child)
         stop_trees([child.process.pid], number)
         child.process.wait()
@@ -90,24 +96,27 @@ class DemoProcesses:
         rows = []
         for child in self.children:
             with suppress(psutil.NoSuchProcess):
-                rows.append({"name": child.name, "pid": child.process.pid, "began": began(child.process.pid)})
+                rows.append({"name": child.name, "pid": child.process.pid, "started": start_time(child.process.pid)})
         part = self.record.with_name(self.record.name + ".part")
         part.write_text(json.dumps(rows))
         part.replace(self.record)
 
 
-def began(pid: int) -> float:
+def start_time(pid: int) -> float:
     return float(psutil.Process(pid).create_time())
 
 
 def stop_leftovers(record: Path) -> list[str]:
-    """Stop what an earlier demo recorded and left; an id that now belongs to another process is passed over."""
+    """Stop the processes in an earlier demo's record, remove the record, and return their names.
+
+    A recorded id that now belongs to another process is skipped.
+    """
     if not record.is_file():
         return []
     ours = []
     for row in json.loads(record.read_text() or "[]"):
         with suppress(psutil.NoSuchProcess):
-            if abs(began(row["pid"]) - row["began"]) < 1:
+            if abs(start_time(row["pid"]) - row["started"]) < 1:
                 ours.append(row)
     stop_trees([row["pid"] for row in ours])
     record.unlink()
@@ -115,7 +124,7 @@ def stop_leftovers(record: Path) -> list[str]:
 
 
 def stop_trees(pids: Sequence[int], number: int = signal.SIGTERM) -> None:
-    """Signal the groups, wait, then kill what is left of them and of their descendants."""
+    """Signal the process groups, wait, then kill the processes that are left, descendants included."""
     members: list[psutil.Process] = []
     for pid in pids:
         with suppress(psutil.NoSuchProcess):

@@ -1,4 +1,4 @@
-"""What a demo has shown, as tables to read and as report.json."""
+"""The result of the demo, as printed tables and as report.json."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ COUNTS = ("table", "source_rows", "delta_rows", "differing_cells")
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`tables` are the rows of `verify`, `windows` those of `windows`, `work` is the workload's summary."""
+    """`tables` has the rows of `redolake verify`, `windows` those of `steps.landed_windows`; `workload` is its summary."""
 
     seconds: float
     windows: Sequence[Mapping[str, Any]]
     tables: Sequence[Mapping[str, Any]]
-    work: Mapping[str, Any]
+    workload: Mapping[str, Any]
 
     @property
     def equal(self) -> bool:
-        """Proven only when there was something to compare."""
+        """Whether no cell differs; False if nothing was compared."""
         return bool(self.tables) and all(
             not t["differing_cells"] and t["source_rows"] == t["delta_rows"] and not t["missing_rows"] and not t["extra_rows"]
             for t in self.tables
@@ -34,7 +34,7 @@ class Report:
 
     @property
     def applied_scn(self) -> int:
-        """The SCN that every table is complete to."""
+        """The SCN to which all tables are complete."""
         return min((int(t["applied_scn"]) for t in self.tables), default=0)
 
     def as_dict(self) -> dict[str, Any]:
@@ -48,8 +48,8 @@ class Report:
     def write(self, file: Path) -> None:
         file.write_text(json.dumps(self.as_dict(), indent=2) + "\n")
 
-    def shown(self) -> RenderableType:
-        parts: list[RenderableType] = [self._windows(), comparison(self.tables)]
+    def rendered(self) -> RenderableType:
+        parts: list[RenderableType] = [self._windows_table(), comparison_table(self.tables)]
         samples = [(t["table"], *sample.values()) for t in self.tables for sample in t["samples"]]
         if samples:
             parts.append(_table("First differences", ("table", "key", "column", "source", "Delta"), samples))
@@ -57,13 +57,13 @@ class Report:
         parts.append(Text(verdict, style="bold green" if self.equal else "bold red"))
         return Group(*parts)
 
-    def _windows(self) -> Table:
+    def _windows_table(self) -> Table:
         rows = [(w["start"], w["end"], w["logs"], w["threads"], w["rows"]) for w in self.windows]
-        return _table("Windows landed", ("start SCN", "end SCN", "logs", "redo threads", "change rows"), rows)
+        return _table("Landed windows", ("start SCN", "end SCN", "logs", "redo threads", "change rows"), rows)
 
 
-def comparison(tables: Sequence[Mapping[str, Any]]) -> Table:
-    """The rows of `verify`."""
+def comparison_table(tables: Sequence[Mapping[str, Any]]) -> Table:
+    """Return the rows of `redolake verify` as a table."""
     rows = [(t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in tables]
     return _table("Comparison AS OF the applied SCN", ("table", "SCN", "source rows", "Delta rows", "differing cells"), rows)
 

@@ -1,4 +1,4 @@
-"""`python -m demo --scenario NAME` as a user sees it: what happens at the source, what Redolake says, and the comparison."""
+"""The output of `python -m demo --scenario NAME`: the events at the source, Redolake's messages, and the comparison."""
 
 from __future__ import annotations
 
@@ -9,26 +9,27 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from demo.report import comparison
+from demo.report import comparison_table
 from demo.scenarios import SCENARIOS, open_testbed, summary
 
-NAMES = "\n\n".join(f"{name}: {summary(name)}" for name in SCENARIOS)
+SCENARIO_LIST = "\n\n".join(f"{name}: {summary(name)}" for name in SCENARIOS)
 
 
-def known(name: str | None) -> str | None:
+def check_name(name: str | None) -> str | None:
+    """Return the name. Raises BadParameter for an unknown scenario."""
     if name is None or name in SCENARIOS:
         return name
-    raise typer.BadParameter(f"there is no scenario {name}; there are {', '.join(SCENARIOS)}")
+    raise typer.BadParameter(f"there is no scenario {name}; the scenarios are {', '.join(SCENARIOS)}")
 
 
 ScenarioOption = Annotated[
     str | None,
-    typer.Option(help="Play one way in which the source goes wrong, from the list below, without Airflow.", callback=known),
+    typer.Option(help="Run one scenario from the list below, without Airflow.", callback=check_name),
 ]
 
 
-def play_scenario(name: str, folder: Path, console: Console) -> bool:
-    """Whether all tables were right at its end."""
+def run_scenario(name: str, folder: Path, console: Console) -> bool:
+    """Run a scenario; return whether source and Delta are equal at its end."""
     began = time.monotonic()
 
     def say(text: str) -> None:
@@ -38,8 +39,8 @@ def play_scenario(name: str, folder: Path, console: Console) -> bool:
     with open_testbed(folder, say) as testbed:
         SCENARIOS[name](testbed)
         outcome = testbed.compare()
-    console.print(comparison(outcome.tables))
-    stops = "by " + (", ".join(error.code for error in outcome.errors) or "nothing")
+    console.print(comparison_table(outcome.tables))
+    stops = ", ".join(error.code for error in outcome.errors) or "no error"
     verdict = "Source and Delta are equal, cell by cell" if outcome.tables_equal else "SOURCE AND DELTA DIFFER"
-    console.print(f"Stopped {stops}; after the cure: {verdict}.", style="bold green" if outcome.tables_equal else "bold red")
+    console.print(f"Stopped by {stops}. At the end: {verdict}.", style="bold green" if outcome.tables_equal else "bold red")
     return outcome.tables_equal

@@ -1,4 +1,7 @@
-"""Where a demo plays: its folder, ports, settings, and the environment and command line of each process. Starts nothing."""
+"""The services of the demo: folder, ports, pipeline file, and the environment and command line of each process.
+
+This module starts no process.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +15,19 @@ from pathlib import Path
 from urllib.parse import quote
 
 from pipelines.config import CONFIG_VARIABLE
-from pipelines.runtime import delta_jars, environment
+from pipelines.runtime import delta_jars
+from pipelines.runtime import environment as spark_environment
 
 PIPELINE = "shop"
 PASSWORD = "oracle"
 LOGIN = "admin"
 INSTANCES = 2
-# The first compiler alone would get 48 MB for its code, which some batches fill: Java compiles nothing more from then on.
+# With the first compiler alone the default code cache is 48 MB. Some batches fill it, and Java then stops compiling.
 QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-SETTINGS = """\
+PIPELINE_FILE = """\
 # Written by `make demo`.
 pipelines:
   {pipeline}:
@@ -45,61 +49,72 @@ pipelines:
 
 @dataclass(frozen=True, slots=True)
 class Services:
+    """Oracle stand-in, Spark Connect and Airflow, each on a port of 127.0.0.1, with all files in `folder`."""
+
     folder: Path
     oracle_port: int
     spark_port: int
     airflow_port: int
 
     @property
-    def settings(self) -> Path:
+    def pipeline_file(self) -> Path:
         return self.folder / "pipelines.yml"
 
     @property
-    def record(self) -> Path:
-        return record_file(self.folder)
+    def process_record(self) -> Path:
+        return process_record_file(self.folder)
 
     @property
-    def compared(self) -> Path:
+    def comparison_file(self) -> Path:
         return self.folder / "compared.json"
 
     @property
-    def pdb(self) -> str:
+    def pdb_dsn(self) -> str:
         return f"127.0.0.1:{self.oracle_port}/FREEPDB1"
 
     @property
-    def address(self) -> str:
+    def airflow_url(self) -> str:
         return f"http://127.0.0.1:{self.airflow_port}"
 
     @property
     def spark_remote(self) -> str:
         return f"sc://127.0.0.1:{self.spark_port}"
 
-    def write(self) -> None:
-        self.settings.write_text(SETTINGS.format(pipeline=PIPELINE, folder=self.folder))
+    def write_files(self) -> None:
+        """Write the pipeline file, Airflow's passwords, and `env`, which a shell can source."""
+        self.pipeline_file.write_text(PIPELINE_FILE.format(pipeline=PIPELINE, folder=self.folder))
         home = self.folder / "airflow"
         home.mkdir(parents=True, exist_ok=True)
         (home / "passwords.json").write_text(json.dumps({LOGIN: LOGIN}))
-        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.connections().items())
-        (self.folder / "env").write_text(f"# `. {self.folder / 'env'}` lets redolake find this demo while it runs.\n{exports}")
+        exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in self.connection_variables().items())
+        (self.folder / "env").write_text(
+            f"# `. {self.folder / 'env'}` lets redolake connect to this demo while it runs.\n{exports}"
+        )
 
-    def connections(self) -> dict[str, str]:
-        """What the steps read, in a task, in the terminal and in the demo itself."""
+    def connection_variables(self) -> dict[str, str]:
+        """Return the variables through which redolake finds the pipeline file, Oracle and Spark."""
         return {
-            CONFIG_VARIABLE: str(self.settings),
+            CONFIG_VARIABLE: str(self.pipeline_file),
             "AIRFLOW_CONN_DEMO_ORACLE": f"oracle://{quote('C##REDOLAKE')}:{PASSWORD}@127.0.0.1:{self.oracle_port}/FREE",
-            # A hyphen: URLs allow no underscore there, and Airflow reads both alike.
+            # URL schemes allow no underscore; Airflow reads the hyphen as one.
             "AIRFLOW_CONN_DEMO_SPARK": f"spark-connect://127.0.0.1:{self.spark_port}",
             "REDOLAKE_SPARK_REMOTE": self.spark_remote,
         }
 
-    def child_environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """Return the environment of every process except Airflow."""
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("AIRFLOW_", "SPARK_"))}
-        return {**environment(clean), **self.connections(), "STANDIN_PASSWORD": PASSWORD, "PYTHONUNBUFFERED": "1"}
+        return {
+            **spark_environment(clean),
+            **self.connection_variables(),
+            "STANDIN_PASSWORD": PASSWORD,
+            "PYTHONUNBUFFERED": "1",
+        }
 
     def airflow_environment(self) -> dict[str, str]:
         home = self.folder / "airflow"
         return {
-            **self.child_environment(),
+            **self.environment(),
             "AIRFLOW_HOME": str(home),
             "AIRFLOW__CORE__DAGS_FOLDER": str(REPOSITORY / "dags"),
             "AIRFLOW__CORE__PLUGINS_FOLDER": str(REPOSITORY / "plugins"),
@@ -109,8 +124,8 @@ class Services:
             "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / "passwords.json"),
             "AIRFLOW__API__HOST": "127.0.0.1",
             "AIRFLOW__API__PORT": str(self.airflow_port),
-            # Tasks find the API by it, not by the port.
-            "AIRFLOW__API__BASE_URL": self.address,
+            # Tasks find the API by this URL, not by the port.
+            "AIRFLOW__API__BASE_URL": self.airflow_url,
             "AIRFLOW__DAG_PROCESSOR__PARSING_PROCESSES": "1",
             "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.2",
             "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "1",
@@ -119,24 +134,24 @@ class Services:
 
     # --- command lines ---
 
-    def standin(self) -> list[str]:
+    def standin_command(self) -> list[str]:
         command = [sys.executable, "-m", "standin", "start", "--port", str(self.oracle_port)]
         command += ["--threads", str(INSTANCES), "--archive-lag-target", "8"]
         return [*command, "--archive-dest", str(self.folder / "archive"), "--port-file", str(self.folder / "standin.port")]
 
-    def workload(self, seconds: int, rate: float) -> list[str]:
-        command = [sys.executable, "-m", "standin", "workload", "--dsn", self.pdb, "--output", "json"]
+    def workload_command(self, seconds: int, rate: float) -> list[str]:
+        command = [sys.executable, "-m", "standin", "workload", "--dsn", self.pdb_dsn, "--output", "json"]
         return [*command, "--seconds", str(seconds), "--rate", str(rate), "--sessions", "3"]
 
-    def spark(self) -> list[str]:
+    def spark_command(self) -> list[str]:
         from pipelines.apply.session import spark_conf
 
-        own = {
+        settings = {
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(self.spark_port),
             "spark.log.level": "WARN",
             "spark.sql.warehouse.dir": str(self.folder / "spark-warehouse"),
-            # For a server that lives minutes and rows by the thousand: compiling costs more than it saves.
+            # The server runs for minutes over thousands of rows: compiling costs more than it saves.
             "spark.driver.extraJavaOptions": QUICK_JAVA,
             "spark.default.parallelism": "2",
             "spark.sql.codegen.wholeStage": "false",
@@ -145,26 +160,26 @@ class Services:
         }
         command = ["spark-submit", "--class", CONNECT_SERVER, "--name", "redolake-demo", "--master", "local[2]"]
         command += ["--driver-memory", "1g", "--jars", ",".join(delta_jars())]
-        for key, value in spark_conf(own).items():
+        for key, value in spark_conf(settings).items():
             command += ["--conf", f"{key}={value}"]
         return command
 
-    def warm_up(self) -> list[str]:
+    def warm_up_command(self) -> list[str]:
         return [sys.executable, "-m", "demo.warm_up", self.spark_remote, str(self.folder / "warm-up")]
 
-    def verify(self) -> list[str]:
-        return [sys.executable, "-m", "demo.compare", PIPELINE, str(self.compared)]
+    def verify_command(self) -> list[str]:
+        return [sys.executable, "-m", "demo.compare", PIPELINE, str(self.comparison_file)]
 
-    def airflow(self) -> list[str]:
+    def airflow_command(self) -> list[str]:
         return ["airflow", "standalone"]
 
 
-def record_file(folder: Path) -> Path:
+def process_record_file(folder: Path) -> Path:
     return folder / "processes.json"
 
 
 def new_services(folder: Path) -> Services:
-    """Three free ports, no two alike: each is held until all are found."""
+    """Choose three free ports. Each stays bound until all are found, so that they differ."""
     probes = [socket.socket() for _ in range(3)]
     try:
         for probe in probes:

@@ -1,4 +1,4 @@
-"""The demo's course: a source that changes, a snapshot while it does, windows landed and applied, and the comparison."""
+"""The walkthrough: start the services, load a snapshot while the source changes, land and apply windows, compare all cells."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,9 +21,9 @@ from pipelines.config import Pipeline, load_pipeline
 from pipelines.errors import Terminal, Transient
 
 POLL_SECONDS = 0.5
-LONGEST_WORKLOAD = 3600
-KEPT_RATE = 2.0
-SLOWEST_SECONDS = 420.0  # for one part, on a machine that has other work too
+LONGEST_WORKLOAD_SECONDS = 3600
+KEPT_RATE = 2.0  # transactions per second
+STEP_TIMEOUT_SECONDS = 420.0  # for each step, on a machine that has other work too
 
 
 @dataclass(slots=True)
@@ -31,56 +31,53 @@ class Walkthrough:
     services: Services
     processes: DemoProcesses
     console: Console
-    work_seconds: int = 20
+    workload_seconds: int = 20
     rate: float = 20.0
-    began: float = field(default_factory=time.monotonic)
-    windows_told: set[str] = field(default_factory=set)
+    started: float = field(default_factory=time.monotonic)
+    printed_windows: set[str] = field(default_factory=set)
 
-    def tell(self) -> Report:
-        os.environ.update(self.services.connections())
-        pipeline = load_pipeline(PIPELINE, self.services.settings)
-        workload = self.start_all(pipeline)
-        self.wait_for("Spark Connect listens", lambda: listens(self.services.spark_port), SLOWEST_SECONDS)
-        warm = self.processes.start(
-            "warm-up", self.services.warm_up(), self.services.child_environment(), self.services.folder, ends=True
-        )
-        api = self.airflow()
-        self.snapshot(api)
-        self.ended(warm, "Spark is warm", SLOWEST_SECONDS)
-        self.follow(api, pipeline, self.work_seconds)
-        work = self.end(workload)
-        self.catch_up(api, pipeline, int(work["last_scn"]))
+    def run(self) -> Report:
+        """Run the walkthrough to the comparison. Raises RedolakeError when a step fails or takes too long."""
+        os.environ.update(self.services.connection_variables())
+        pipeline = load_pipeline(PIPELINE, self.services.pipeline_file)
+        workload = self.start_services(pipeline)
+        self.wait_for("Spark Connect listens", lambda: listens(self.services.spark_port))
+        warm_up = self.start("warm-up", self.services.warm_up_command(), ends=True)
+        api = self.wait_for_airflow()
+        self.load_snapshot(api)
+        self.wait_for_end(warm_up, "Spark is warmed up")
+        self.follow_windows(api, pipeline, self.workload_seconds)
+        summary = self.stop_workload(workload)
+        self.catch_up(api, pipeline, int(summary["last_scn"]))
         tables = self.compare()
-        return Report(time.monotonic() - self.began, steps.landed_windows(pipeline, 1000), tables, work)
+        return Report(time.monotonic() - self.started, steps.landed_windows(pipeline, 1000), tables, summary)
 
-    def go_on(self) -> None:
-        """A demo that is kept: more work, captured and applied as before, for who looks around."""
-        env = self.services.child_environment()
-        self.processes.start(
-            "workload", self.services.workload(LONGEST_WORKLOAD, KEPT_RATE), env, self.services.folder, ends=True
-        )
-        api = AirflowApi(self.services.address, LOGIN, LOGIN)
+    def keep_running(self) -> None:
+        """Restart the workload at a low rate, and capture with it, for a user who inspects the demo."""
+        self.start("workload", self.services.workload_command(LONGEST_WORKLOAD_SECONDS, KEPT_RATE), ends=True)
+        api = AirflowApi(self.services.airflow_url, LOGIN, LOGIN)
         api.login()
         api.unpause(f"{PIPELINE}_capture")
-        self.say(f"the workload goes on for {LONGEST_WORKLOAD // 60} minutes, and so do capture and apply")
+        self.say(f"the workload, capture and apply continue for {LONGEST_WORKLOAD_SECONDS // 60} minutes")
 
-    # --- the parts of it ---
+    # --- steps, in order ---
 
-    def start_all(self, pipeline: Pipeline) -> Child:
-        services, env = self.services, self.services.child_environment()
-        self.say("starting the Oracle stand-in, Spark Connect and Airflow; their logs lie in " + str(self.processes.logs))
-        self.processes.start("standin", services.standin(), env, services.folder)
-        self.processes.start("spark", services.spark(), env, services.folder)
-        self.processes.start("airflow", services.airflow(), services.airflow_environment(), services.folder)
+    def start_services(self, pipeline: Pipeline) -> Child:
+        """Start all services and the workload; return the workload."""
+        services = self.services
+        self.say(f"starting the Oracle stand-in, Spark Connect and Airflow; logs are in {self.processes.logs}")
+        self.start("standin", services.standin_command())
+        self.start("spark", services.spark_command())
+        self.processes.start("airflow", services.airflow_command(), services.airflow_environment(), services.folder)
         self.wait_for("the stand-in listens", (services.folder / "standin.port").exists, 60)
-        workload = self.processes.start("workload", services.workload(LONGEST_WORKLOAD, self.rate), env, services.folder)
-        self.say(f"a shop of {len(pipeline.tables)} tables is created on {services.pdb} and changed from now on")
-        self.wait_for("redolake doctor finds the shop in order", lambda: nothing_in_the_way(pipeline), 60)
-        self.say("redolake doctor: nothing stands in the way")
+        workload = self.start("workload", services.workload_command(LONGEST_WORKLOAD_SECONDS, self.rate))
+        self.say(f"the workload creates {len(pipeline.tables)} tables on {services.pdb_dsn} and changes their rows")
+        self.wait_for("redolake doctor finds no error", lambda: doctor_finds_no_error(pipeline), 60)
+        self.say("redolake doctor finds no error")
         return workload
 
-    def airflow(self) -> AirflowApi:
-        api = AirflowApi(self.services.address, LOGIN, LOGIN)
+    def wait_for_airflow(self) -> AirflowApi:
+        api = AirflowApi(self.services.airflow_url, LOGIN, LOGIN)
         names = {f"{PIPELINE}_{part}" for part in ("snapshot", "capture", "apply", "backfill")}
 
         def ready() -> bool:
@@ -92,31 +89,33 @@ class Walkthrough:
             except AirflowUnavailable:
                 return False
 
-        self.wait_for("Airflow is up and has the DAGs", ready, SLOWEST_SECONDS)
-        self.say(f"Airflow is up: {self.services.address} (login {LOGIN}, password {LOGIN})")
+        self.wait_for("Airflow is up and has the DAGs", ready)
+        self.say(f"Airflow is up: {self.services.airflow_url} (login {LOGIN}, password {LOGIN})")
         return api
 
-    def snapshot(self, api: AirflowApi) -> None:
+    def load_snapshot(self, api: AirflowApi) -> None:
+        """Run the snapshot DAG, then enable capture and apply."""
         dag = f"{PIPELINE}_snapshot"
         api.unpause(dag)
         run = api.trigger(dag)
-        self.say(f"{dag} reads the tables AS OF one SCN, while the workload goes on")
-        self.watched(api, f"{dag} has loaded the tables", lambda: api.run_state(dag, run) == "success", SLOWEST_SECONDS)
-        self.say("the snapshot is loaded; capture and apply run from here on")
+        self.say(f"{dag} reads the tables AS OF one SCN while the workload runs")
+        self.wait_for_dags(api, f"{dag} has loaded the tables", lambda: api.run_state(dag, run) == "success")
+        self.say("the snapshot is loaded; capture and apply start")
         for part in ("capture", "apply"):
             api.unpause(f"{PIPELINE}_{part}")
 
-    def follow(self, api: AirflowApi, pipeline: Pipeline, seconds: float) -> None:
+    def follow_windows(self, api: AirflowApi, pipeline: Pipeline, seconds: float) -> None:
+        """Print new windows for some seconds."""
         until = time.monotonic() + seconds
 
-        def passed() -> bool:
-            self.tell_windows(pipeline)
+        def is_over() -> bool:
+            self.print_windows(pipeline)
             return time.monotonic() >= until
 
-        self.watched(api, "the workload has run", passed, seconds + 60)
+        self.wait_for_dags(api, "the workload has run", is_over, seconds + 60)
 
-    def end(self, workload: Child) -> dict[str, Any]:
-        """Stop the workload and read its summary, the last line of its output."""
+    def stop_workload(self, workload: Child) -> dict[str, Any]:
+        """Stop the workload and return its summary, the last line of its output."""
         text = self.processes.finish(workload)
         try:
             summary = dict(json.loads(text.strip().splitlines()[-1]))
@@ -126,17 +125,18 @@ class Walkthrough:
         return summary
 
     def catch_up(self, api: AirflowApi, pipeline: Pipeline, scn: int) -> None:
+        """Wait until every table is complete to `scn`; pause capture as soon as that SCN is landed."""
         self.say(f"waiting until every table is complete to SCN {scn}")
 
         landed = False
 
         def complete() -> bool:
             nonlocal landed
-            self.tell_windows(pipeline)
+            self.print_windows(pipeline)
             found = steps.status(pipeline)
             if not landed and found["landed_to"] > scn:
                 landed = True
-                self.say("all of it is landed; capture is paused")
+                self.say(f"SCN {scn} is landed; capture is paused")
                 api.pause(f"{PIPELINE}_capture")
             tables = found["tables"]
             held = [f"{t['table']} is held: {t['error']}" for t in tables if t["state"] == "held"]
@@ -144,30 +144,40 @@ class Walkthrough:
                 raise Terminal("\n".join(held), cure="see `redolake status`")
             return len(tables) == len(pipeline.tables) and all((t["complete_to"] or 0) >= scn for t in tables)
 
-        self.watched(api, f"every table is complete to SCN {scn}", complete, SLOWEST_SECONDS)
+        self.wait_for_dags(api, f"every table is complete to SCN {scn}", complete)
 
     def compare(self) -> list[dict[str, Any]]:
+        """Compare every cell with the source, in a child process, and return one row per table."""
         self.say("comparing every cell of every table with the source")
-        command, env = self.services.verify(), self.services.child_environment()
-        child = self.processes.start("verify", command, env, self.services.folder, ends=True)
-        self.ended(child, "all tables are compared", SLOWEST_SECONDS)
-        found: list[dict[str, Any]] = json.loads(self.services.compared.read_text())["tables"]
+        child = self.start("verify", self.services.verify_command(), ends=True)
+        self.wait_for_end(child, "all tables are compared")
+        found: list[dict[str, Any]] = json.loads(self.services.comparison_file.read_text())["tables"]
         return found
 
-    # --- telling and waiting ---
+    # --- starting, printing and waiting ---
+
+    def start(self, name: str, command: Sequence[str], *, ends: bool = False) -> Child:
+        return self.processes.start(name, command, self.services.environment(), self.services.folder, ends=ends)
 
     def say(self, text: str) -> None:
-        self.console.print(f"[{time.monotonic() - self.began:5.1f} s] {text}", markup=False, highlight=False)
+        self.console.print(f"[{time.monotonic() - self.started:5.1f} s] {text}", markup=False, highlight=False)
 
-    def tell_windows(self, pipeline: Pipeline) -> None:
+    def print_windows(self, pipeline: Pipeline) -> None:
+        """Print the landed windows that are not printed yet."""
         for window in steps.landed_windows(pipeline, 1000):
-            if window["name"] not in self.windows_told:
-                self.windows_told.add(window["name"])
+            if window["name"] not in self.printed_windows:
+                self.printed_windows.add(window["name"])
                 scns = f"[{window['start']}, {window['end']})"
                 self.say(f"landed window {scns}: {window['logs']} logs, {window['rows']} change rows")
 
-    def wait_for(self, what: str, condition: Callable[[], bool], seconds: float, pause: float = POLL_SECONDS) -> None:
-        """Until it is so; a process that dies meanwhile, or the deadline, ends the demo."""
+    def wait_for(
+        self,
+        what: str,
+        condition: Callable[[], bool],
+        seconds: float = STEP_TIMEOUT_SECONDS,
+        pause: float = POLL_SECONDS,
+    ) -> None:
+        """Wait for a condition. Raises ChildDied if a process dies meanwhile, Terminal after `seconds`."""
         deadline = time.monotonic() + seconds
         with self.console.status(f"waiting: {what}"):
             while not condition():
@@ -176,26 +186,29 @@ class Walkthrough:
                     raise Terminal(f"not within {seconds:.0f} s: {what}", cure=f"read the logs in {self.processes.logs}")
                 time.sleep(pause)
 
-    def ended(self, child: Child, what: str, seconds: float) -> None:
-        self.wait_for(what, lambda: child.process.poll() == 0, seconds)
+    def wait_for_end(self, child: Child, what: str) -> None:
+        self.wait_for(what, lambda: child.process.poll() == 0)
 
-    def watched(self, api: AirflowApi, what: str, condition: Callable[[], bool], seconds: float) -> None:
-        """As wait_for, and a failed DAG run ends the demo with the task's own message."""
+    def wait_for_dags(
+        self, api: AirflowApi, what: str, condition: Callable[[], bool], seconds: float = STEP_TIMEOUT_SECONDS
+    ) -> None:
+        """Wait for a condition. Raises Terminal with the task's own message when a DAG run fails meanwhile."""
 
         def unless_failed() -> bool:
             try:
                 failed = api.failed_run()
                 if failed is None:
                     return condition()
-                why = api.why(*failed)
-            except AirflowUnavailable:  # a busy machine; the deadline counts
+                messages = api.failure_messages(*failed)
+            except AirflowUnavailable:  # the machine may be busy; the deadline still counts
                 return False
-            raise Terminal(f"a DAG run failed:\n{why}", cure=f"look at {self.services.address}")
+            raise Terminal(f"a DAG run failed:\n{messages}", cure=f"open {self.services.airflow_url}")
 
         self.wait_for(what, unless_failed, seconds, pause=2 * POLL_SECONDS)
 
 
-def nothing_in_the_way(pipeline: Pipeline) -> bool:
+def doctor_finds_no_error(pipeline: Pipeline) -> bool:
+    """Return whether `redolake doctor` finds no error; False while the source does not answer."""
     try:
         return not any(finding.severity == "error" for finding in steps.doctor(pipeline))
     except Transient:
@@ -203,6 +216,7 @@ def nothing_in_the_way(pipeline: Pipeline) -> bool:
 
 
 def listens(port: int) -> bool:
+    """Return whether a process listens on this port of 127.0.0.1."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1):
             return True

@@ -1,6 +1,6 @@
-"""`python -m demo.warm_up ADDRESS FOLDER`: one MERGE on a Connect server, whose first one takes ten times as long.
+"""`python -m demo.warm_up ADDRESS FOLDER`: run one MERGE on a Spark Connect server, since the first takes ten times as long.
 
-A process of its own: a Connect client whose server goes away holds up the end of its process for minutes.
+It runs in its own process: a Connect client whose server has gone delays the exit of its process by minutes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 from pipelines.apply.session import open_session
 
 
-def warm(remote: str, folder: str) -> None:
+def warm_up(remote: str, folder: str) -> None:
     spark = open_session("connect", remote, {})
     spark.sql(f"CREATE TABLE delta.`{folder}` (id BIGINT, value STRING) USING delta").collect()
     source = "(SELECT id, CAST(id AS STRING) AS value FROM range(10)) AS s"
@@ -20,4 +20,4 @@ def warm(remote: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    warm(sys.argv[1], sys.argv[2])
+    warm_up(sys.argv[1], sys.argv[2])

@@ -1,4 +1,4 @@
-"""What can go wrong at the source, played through: into a right table, or a typed error and after its cure a right table."""
+"""Scenarios of faults at the source. Each ends with equal tables, some of them after a typed error and its cure."""
 
 from demo.scenarios.catalogue import SCENARIOS, summary
 from demo.scenarios.testbed import Outcome, Testbed, open_testbed

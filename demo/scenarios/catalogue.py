@@ -1,4 +1,4 @@
-"""The scenarios: each goes wrong at the source in one named way, lets the pipeline meet it, and cures it as a person would."""
+"""The scenarios. Each injects one fault at the source, runs the pipeline, and applies the cure as an operator would."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ONLINE_LOGS = 3  # of each redo thread of the stand-in
 
 
 def scenario(function: Scenario) -> Scenario:
-    """Its name is the function's, its summary the first line of the docstring."""
+    """Add a scenario, named after the function. The first line of its docstring is the summary."""
     SCENARIOS[function.__name__.replace("_", "-")] = function
     return function
 
@@ -21,29 +21,30 @@ def summary(name: str) -> str:
     return (SCENARIOS[name].__doc__ or "").partition("\n")[0]
 
 
-def last_logs(testbed: Testbed, thread: int) -> dict[str, int]:
+def last_log(testbed: Testbed, thread: int) -> dict[str, int]:
+    """Return the options that select the last archived log of a thread."""
     return {"thread": thread, "from_sequence": testbed.last_archived(thread), "to_sequence": testbed.last_archived(thread)}
 
 
-# --- redo that is late ---
+# --- late redo ---
 
 
 @scenario
 def archiver_lags(testbed: Testbed) -> None:
-    """The archiver of one redo thread falls behind: nothing passes it; with the log, all goes on."""
+    """The archiver of one redo thread lags: no window ends beyond its last archived log, until it catches up."""
     testbed.start_pipeline()
     testbed.inject("lag-archiver", thread=2)
     before = testbed.landed_scn()
     testbed.change_rows()
     testbed.say(f"redolake waits: {testbed.catch_up()}")
-    testbed.say(f"landed to SCN {testbed.landed_scn()}, where it was {before}: no further than redo thread 2 is archived")
+    testbed.say(f"landed to SCN {testbed.landed_scn()} (before: {before}), no further than redo thread 2 is archived")
     testbed.inject("catch-up-archiver", thread=2)
     testbed.catch_up()
 
 
 @scenario
 def archiver_stuck(testbed: Testbed) -> None:
-    """All archive destinations are full (ORA-00257): writers hang, logons are refused; when there is room, all goes on."""
+    """All archive destinations are full (ORA-00257): writers wait and logons are refused, until there is room again."""
     testbed.start_pipeline()
     testbed.inject("stick-archiver")
     with testbed.blocked_writers():
@@ -52,74 +53,74 @@ def archiver_stuck(testbed: Testbed) -> None:
     testbed.catch_up()
 
 
-# --- redo that is gone, or not what it should be ---
+# --- lost or damaged redo ---
 
 
 @scenario
 def purged_behind_the_reader(testbed: Testbed) -> None:
-    """RMAN has deleted a log that is still needed: capture stops and names it; restored, it goes on."""
+    """RMAN deleted a log that is still needed: capture stops and names the log, and continues after a restore."""
     testbed.start_pipeline()
     testbed.change_rows()
-    lost = last_logs(testbed, 1)
-    testbed.inject("purge-logs", **lost)
+    log = last_log(testbed, 1)
+    testbed.inject("purge-logs", **log)
     testbed.expect_redo_loss()
-    testbed.inject("restore-logs", **lost)
+    testbed.inject("restore-logs", **log)
     testbed.recover_restored()
 
 
 @scenario
 def aged_out_of_the_control_file(testbed: Testbed) -> None:
-    """The control file has forgotten a log whose file is there: capture stops; catalogued, it goes on."""
+    """The control file has no record of a log whose file exists: capture stops, and continues after CATALOG."""
     testbed.start_pipeline()
     sequence = testbed.last_archived(2) + 1
-    while testbed.last_archived(2) < sequence + ONLINE_LOGS:  # V$LOG has forgotten it too
+    while testbed.last_archived(2) < sequence + ONLINE_LOGS:  # until V$LOG does not show it either
         testbed.change_rows()
-    lost = {"thread": 2, "from_sequence": sequence, "to_sequence": sequence}
-    testbed.inject("age-out-records", **lost)
+    log = {"thread": 2, "from_sequence": sequence, "to_sequence": sequence}
+    testbed.inject("age-out-records", **log)
     testbed.expect_redo_loss()
-    testbed.inject("restore-logs", **lost)
+    testbed.inject("restore-logs", **log)
     testbed.recover_restored()
 
 
 @scenario
 def deleted_but_listed(testbed: Testbed) -> None:
-    """A file was removed by hand, V$ARCHIVED_LOG still lists it: no window lands without it; restored, it goes on."""
+    """A file was deleted by hand but V$ARCHIVED_LOG lists it: no window lands without it; capture continues after a restore."""
     testbed.start_pipeline()
     testbed.change_rows()
-    lost = last_logs(testbed, 2)
-    testbed.inject("remove-files", **lost)
+    log = last_log(testbed, 2)
+    testbed.inject("remove-files", **log)
     testbed.expect_redo_loss()
-    testbed.inject("restore-logs", **lost)
+    testbed.inject("restore-logs", **log)
     testbed.recover_restored()
 
 
 @scenario
 def truncated(testbed: Testbed) -> None:
-    """Every copy of a log is cut short: what was read of it is thrown away; restored, it goes on."""
+    """Every copy of a log is truncated: rows already read from it are discarded; capture continues after a restore."""
     testbed.start_pipeline()
     testbed.change_rows()
-    lost = last_logs(testbed, 1)
-    testbed.inject("truncate-files", **lost)
+    log = last_log(testbed, 1)
+    testbed.inject("truncate-files", **log)
     testbed.expect_redo_loss()
-    testbed.inject("restore-logs", **lost)
+    testbed.inject("restore-logs", **log)
     testbed.recover_restored()
 
 
 @scenario
 def overwritten(testbed: Testbed) -> None:
-    """Another log lies under the name of one that is needed: its header tells; restored, it goes on."""
+    """Another log has the name of a needed one: its header shows the difference; capture continues after a restore."""
     testbed.start_pipeline()
     testbed.change_rows()
-    lost = last_logs(testbed, 1)
-    testbed.inject("overwrite-files", **lost)
+    log = last_log(testbed, 1)
+    testbed.inject("overwrite-files", **log)
     testbed.expect_redo_loss()
-    testbed.inject("restore-logs", **lost)
+    testbed.inject("restore-logs", **log)
     testbed.recover_restored()
 
 
 @scenario
 def destination_unreadable(testbed: Testbed) -> None:
-    """One archive destination cannot be read: the copies of the other one are taken, and nothing stops."""
+    """One archive destination cannot be read: capture uses the copies in the other one and does not stop."""
     testbed.start_pipeline()
     testbed.change_rows()
     testbed.inject("hide-destination", dest_id=1)
@@ -131,22 +132,22 @@ def destination_unreadable(testbed: Testbed) -> None:
 
 @scenario
 def gone_for_good(testbed: Testbed) -> None:
-    """A log that is needed was deleted and no backup has it: a person has the tables read anew, and it goes on from there."""
+    """A needed log was deleted and has no backup: an operator re-snapshots the tables, and capture continues from there."""
     testbed.start_pipeline()
     testbed.change_rows()
-    testbed.inject("purge-logs", **last_logs(testbed, 1))
+    testbed.inject("purge-logs", **last_log(testbed, 1))
     testbed.expect_redo_loss()
     testbed.recover_with_snapshot()
     testbed.change_rows()
     testbed.catch_up()
 
 
-# --- threads that come and go ---
+# --- redo threads ---
 
 
 @scenario
 def thread_reopened(testbed: Testbed) -> None:
-    """An instance is shut down and started again: a gap in its SCNs, none in its sequences, and nothing stops."""
+    """An instance is stopped and started: a gap in its SCNs, none in its log sequences; capture does not stop."""
     testbed.start_pipeline()
     testbed.inject("close-thread", thread=2)
     testbed.change_rows()
@@ -158,7 +159,7 @@ def thread_reopened(testbed: Testbed) -> None:
 
 @scenario
 def thread_added(testbed: Testbed) -> None:
-    """A third instance joins the cluster: its redo counts from the SCN it was enabled at."""
+    """A third instance joins the cluster: its redo is needed from the SCN at which its thread was enabled."""
     testbed.start_pipeline()
     testbed.inject("add-thread", thread=3)
     testbed.change_rows()
@@ -170,7 +171,7 @@ def thread_added(testbed: Testbed) -> None:
 
 @scenario
 def resetlogs(testbed: Testbed) -> None:
-    """The database is opened with RESETLOGS and nothing is lost: the old incarnation is read to its end, then the new one."""
+    """The database is opened with RESETLOGS without loss: capture reads the old incarnation to its end, then the new one."""
     testbed.start_pipeline()
     testbed.change_rows()
     testbed.inject("reset-logs")
@@ -180,7 +181,7 @@ def resetlogs(testbed: Testbed) -> None:
 
 @scenario
 def rewound(testbed: Testbed) -> None:
-    """Flashed back and opened with RESETLOGS before what is landed: capture stops; the tables are read anew."""
+    """Flashback and RESETLOGS to an SCN before the landed one: capture stops; the tables are re-snapshotted."""
     testbed.start_pipeline()
     back_to = testbed.landed_scn()
     testbed.change_rows()
@@ -195,7 +196,7 @@ def rewound(testbed: Testbed) -> None:
 
 @scenario
 def failover_with_a_lost_tail(testbed: Testbed) -> None:
-    """The standby takes over without redo that was landed here already: capture stops; the tables are read anew."""
+    """A standby takes over without redo that is landed here already: capture stops; the tables are re-snapshotted."""
     testbed.start_pipeline()
     testbed.change_rows()
     testbed.catch_up()
@@ -212,7 +213,7 @@ def failover_with_a_lost_tail(testbed: Testbed) -> None:
 
 @scenario
 def network_cut(testbed: Testbed) -> None:
-    """The connection breaks in the middle of a fetch: the attempt is thrown away, and the slice is mined again."""
+    """The connection breaks in the middle of a fetch: the attempt is discarded and the slice is mined again."""
     testbed.start_pipeline()
     testbed.change_rows()
     testbed.inject("cut-network", after_rows=50)
@@ -221,7 +222,7 @@ def network_cut(testbed: Testbed) -> None:
 
 @scenario
 def listener_refuses(testbed: Testbed) -> None:
-    """The listener turns clients away for a while: tried again, with longer pauses each time."""
+    """The listener refuses clients for a while: capture tries again, with increasing pauses."""
     testbed.start_pipeline()
     testbed.change_rows()
     testbed.inject("refuse-clients", seconds=2)

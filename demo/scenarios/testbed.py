@@ -1,4 +1,4 @@
-"""Where a scenario plays: a stand-in in this process, a pipeline over one of its tables, and what an operator would do."""
+"""The testbed of a scenario: a stand-in in this process, a pipeline over one of its tables, and an operator's actions."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from standin.workload import Workload, run_workload
 from standin.workload_shop import create_shop
 
 LOG_BYTES = 64 * 1024
-FAULT = "this is a fault of Redolake, or of the scenario"
-PATIENCE = 120.0
-# Short-lived and over few rows: planning costs more than working.
+REPORT_BUG = "this is a bug in Redolake or in the scenario; report it"
+TIMEOUT_SECONDS = 120.0
+# A short run over few rows: planning costs more than execution.
 QUICK_SPARK = {
     "spark.log.level": "ERROR",
     "spark.driver.host": "127.0.0.1",
@@ -37,7 +37,7 @@ QUICK_SPARK = {
 
 @dataclass(frozen=True, slots=True)
 class ReportedError:
-    """An error that the pipeline stopped with, as an operator reads it."""
+    """An error that stopped the pipeline, as an operator reads it."""
 
     code: str
     where: Mapping[str, object]
@@ -46,14 +46,14 @@ class ReportedError:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a scenario ended: what stopped on the way, and the comparison after the cure."""
+    """The errors of a scenario, and the comparison at its end."""
 
     errors: tuple[ReportedError, ...]
     tables: tuple[Mapping[str, Any], ...]
 
     @property
     def tables_equal(self) -> bool:
-        """Proven only when there were rows to compare."""
+        """Whether every table has rows and no cell differs."""
         return bool(self.tables) and all(
             t["source_rows"] and not t["differing_cells"] and t["source_rows"] == t["delta_rows"] for t in self.tables
         )
@@ -61,21 +61,23 @@ class Outcome:
 
 @dataclass(slots=True)
 class Testbed:
+    """Each method prints its progress with `say`."""
+
     oracle: StandIn
     folder: Path
     pipeline: Pipeline
-    spark: Any  # None: a session is made when the first batch needs it
+    spark: Any  # None: the first batch that needs a session creates it
     say: Callable[[str], None]
     errors: list[ReportedError] = field(default_factory=list)
     _seed: int = 0
 
-    # --- what happens at the source ---
+    # --- at the source ---
 
     def change_rows(self, transactions: int = 40) -> None:
-        """Changes from sessions on every open instance, and the logs switched, so that they are sealed."""
+        """Run the workload in sessions on every open instance, then switch the logs, so that the changes can be landed."""
         self._seed += 1
         threads = self.oracle.database.state.threads.values()
-        order = Workload(
+        spec = Workload(
             dsn=self.oracle.pdb_dsn,
             user="SHOP",
             password=self.oracle.passwords["SHOP"],
@@ -84,15 +86,15 @@ class Testbed:
             seed=self._seed,
             instances=tuple(thread.instance for thread in threads if thread.is_open),
         )
-        done = run_workload(order)
+        done = run_workload(spec)
         self.switch_logs()
         self.say(
-            f"the shop has worked: {done.tally.commits} commits, {done.tally.rollbacks} rollbacks, up to SCN {done.last_scn}"
+            f"the workload has run: {done.tally.commits} commits, {done.tally.rollbacks} rollbacks, up to SCN {done.last_scn}"
         )
 
     @contextmanager
     def blocked_writers(self) -> Iterator[None]:
-        """Work that goes on until no online log is free: its sessions wait, and others are refused, until the block ends."""
+        """Run a workload until no online log is free. Its sessions wait and new ones are refused until the block ends."""
         pause, done = threading.Event(), threading.Event()
 
         def write() -> None:
@@ -102,10 +104,10 @@ class Testbed:
         writer = threading.Thread(target=write)
         writer.start()
         try:
-            until = time.monotonic() + PATIENCE
+            deadline = time.monotonic() + TIMEOUT_SECONDS
             while self.oracle.database.archiver.condition != "FAILED":
-                if time.monotonic() > until:
-                    raise Terminal(f"the archiver was not stuck within {PATIENCE:.0f} s", cure=FAULT)
+                if time.monotonic() > deadline:
+                    raise Terminal(f"the archiver was not stuck within {TIMEOUT_SECONDS:.0f} s", cure=REPORT_BUG)
                 pause.wait(0.05)
             done.set()
             yield
@@ -119,15 +121,16 @@ class Testbed:
             cursor.execute("ALTER SYSTEM ARCHIVE LOG CURRENT")
 
     def inject(self, fault: str, seconds: float | None = None, **options: Any) -> Any:
+        """Inject a fault of the stand-in, or the action that ends one, and return its result."""
         chosen = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in options.items())
         self.say(f"the source: {fault}" + (f" ({chosen})" if chosen else "") + (f" for {seconds:g} s" if seconds else ""))
         return self.oracle.faults.inject(fault, options, seconds)
 
     def last_archived(self, thread: int) -> int:
-        """The last archived sequence of the thread."""
+        """Return the sequence of the thread's last archived log."""
         return max(log.sequence for log in self.oracle.database.state.archived if log.thread == thread)
 
-    # --- what the pipeline does ---
+    # --- the pipeline and its operator ---
 
     @property
     def source(self) -> ConnectParams:
@@ -135,51 +138,53 @@ class Testbed:
         return ConnectParams(user, self.oracle.passwords[user], self.oracle.root_dsn)
 
     def start_pipeline(self) -> None:
-        """First contents, and a first stretch captured and applied."""
-        steps.snapshot(self.pipeline, source=self.source, spark=self.spark, report=self._told)
+        """Load a snapshot, then capture and apply first changes."""
+        steps.snapshot(self.pipeline, source=self.source, spark=self.spark, report=self._say_redolake)
         self.change_rows()
         self.catch_up()
 
     def catch_up(self) -> str:
-        """Capture and apply all that is sealed; the reason why it went no further."""
-        found = steps.run(self.pipeline, until_caught_up=True, source=self.source, spark=self.spark, report=self._told)
+        """Capture and apply every sealed window; return the reason for the end."""
+        found = steps.run(self.pipeline, until_caught_up=True, source=self.source, spark=self.spark, report=self._say_redolake)
         return str(found["reason"])
 
     def expect_error(self) -> ReportedError:
-        """Go on, and be stopped by a typed error that a person must deal with."""
+        """Catch up, and return the error that stops the pipeline until an operator acts."""
         try:
             reason = self.catch_up()
         except Terminal as error:
             return self.record_error(error)
-        raise Terminal(f"the scenario expected the pipeline to stop, and it said: {reason}", cure=FAULT)
+        raise Terminal(f"the pipeline did not stop as the scenario expects; it ended with: {reason}", cure=REPORT_BUG)
 
     def expect_redo_loss(self) -> ReportedError:
-        """As `stops`, and look at the ways on, as `redolake recover` shows them."""
+        """Expect an error, and print the options that `redolake recover` shows."""
         error = self.expect_error()
         for line in steps.recovery_text(steps.recover(self.pipeline, self.source)).splitlines():
             self.say(f"  recover: {line}" if line else "")
         return error
 
     def recover_restored(self) -> None:
-        """Look again after logs were put back, and go on."""
+        """Run `redolake recover --restored` after logs were restored, then catch up."""
         found = steps.look_again(self.pipeline, self.source)
         if found["lost"]:
-            raise Terminal(f"the position cannot go on: {found['error']['what']}", cure=FAULT)
-        self.say("redolake recover --restored: nothing is lost any more")
+            raise Terminal(f"redo is still lost: {found['error']['what']}", cure=REPORT_BUG)
+        self.say("redolake recover --restored: no redo is lost any more")
         self.catch_up()
 
     def recover_with_snapshot(self) -> None:
-        """What a person chooses where the redo is gone for good."""
+        """Run `redolake recover --snapshot`, the choice when the redo has no backup."""
         self.say("redolake recover --snapshot")
-        steps.lead_over(self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._told)
+        steps.lead_over(
+            self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._say_redolake
+        )
 
     def expect_transient_error(self) -> ReportedError:
-        """Go on, and give up for now after the configured attempts: Airflow would try again at the next run."""
+        """Catch up, and return the transient error after the configured attempts. Airflow would try again in the next run."""
         try:
             reason = self.catch_up()
         except Transient as error:
             return self.record_error(error)
-        raise Terminal(f"the scenario expected the source to refuse, and redolake said: {reason}", cure=FAULT)
+        raise Terminal(f"the source did not refuse as the scenario expects; the run ended with: {reason}", cure=REPORT_BUG)
 
     def record_error(self, error: RedolakeError) -> ReportedError:
         reported = ReportedError(error.code, dict(error.where), str(error))
@@ -188,20 +193,20 @@ class Testbed:
         return reported
 
     def landed_scn(self) -> int:
-        """The SCN up to which redo is landed."""
+        """Return the SCN up to which redo is landed."""
         return int(steps.status(self.pipeline)["landed_to"] or 0)
 
     def compare(self) -> Outcome:
         found = steps.verify(self.pipeline, None, source=self.source, spark=self.spark)
         return Outcome(tuple(self.errors), tuple(found["tables"]))
 
-    def _told(self, line: str) -> None:
+    def _say_redolake(self, line: str) -> None:
         self.say(f"  redolake: {line}")
 
 
 @contextmanager
 def open_testbed(folder: Path, say: Callable[[str], None], spark: Any = None) -> Iterator[Testbed]:
-    """Two redo threads, two archive destinations, small logs, and a pipeline that has begun nothing yet."""
+    """Start a stand-in with two redo threads, two archive destinations and small logs, and define a pipeline on it."""
     folder.mkdir(parents=True, exist_ok=True)
     destinations = (folder / "archive" / "one", folder / "archive" / "two")
     for destination in destinations:
@@ -210,10 +215,11 @@ def open_testbed(folder: Path, say: Callable[[str], None], spark: Any = None) ->
     with start_standin(options) as oracle:
         with oracle.connect("SHOP") as connection:
             create_shop(connection)
-        yield Testbed(oracle, folder, pipeline_of(folder), spark, say)
+        yield Testbed(oracle, folder, write_pipeline(folder), spark, say)
 
 
-def pipeline_of(folder: Path) -> Pipeline:
+def write_pipeline(folder: Path) -> Pipeline:
+    """Write pipeline.json for SHOP.ORDERS and return the pipeline."""
     # NUMBER without precision holds up to 40 digits with any scale: as text nothing is lost.
     tables = [{"table": "SHOP.ORDERS", "columns": {"TOTAL": "string"}}]
     body = {

@@ -20,11 +20,11 @@ DEADLINE_SECONDS = 120
 
 @pytest.fixture(scope="session")
 def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Connect server that is kept alive, as `spark.mode: connect` has it; its connection in Airflow's words."""
+    """Start the Spark Connect server that `spark.mode: connect` uses; yield its Airflow connection URI."""
     services = new_services(tmp_path_factory.mktemp("connect"))
-    processes = DemoProcesses(services.record, services.folder / "logs")
+    processes = DemoProcesses(services.process_record, services.folder / "logs")
     try:
-        processes.start("spark", services.spark(), services.child_environment(), services.folder)
+        processes.start("spark", services.spark_command(), services.environment(), services.folder)
         deadline = time.monotonic() + DEADLINE_SECONDS
         while not listens(services.spark_port):
             processes.check()

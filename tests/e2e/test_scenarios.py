@@ -1,4 +1,4 @@
-"""Every named scenario, end to end: what goes wrong at the source ends in the typed error it should, and in right tables."""
+"""Every scenario end to end: it raises the expected errors and ends with equal tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from demo.scenarios import SCENARIOS, open_testbed
 
 pytestmark = pytest.mark.spark
 
-# name -> the errors that stop the pipeline, each with the redo thread it names; the others stop nothing
+# name -> the errors that stop the pipeline, each with the redo thread it names; the other scenarios raise none
 STOPS: dict[str, list[tuple[str, int | None]]] = {
     "archiver-stuck": [("SourceUnavailable", None)],
     "purged-behind-the-reader": [("RedoLost", 1)],
@@ -26,7 +26,7 @@ STOPS: dict[str, list[tuple[str, int | None]]] = {
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_scenario_ends_in_the_error_it_should_and_in_right_tables(name: str, tmp_path: Path, spark: Any) -> None:
+def test_a_scenario_raises_its_errors_and_ends_with_equal_tables(name: str, tmp_path: Path, spark: Any) -> None:
     lines: list[str] = []
     with open_testbed(tmp_path, lines.append, spark) as testbed:
         SCENARIOS[name](testbed)
@@ -36,5 +36,5 @@ def test_a_scenario_ends_in_the_error_it_should_and_in_right_tables(name: str, t
     assert outcome.tables_equal, (outcome.tables, "\n".join(lines))
 
 
-def test_every_error_that_is_expected_belongs_to_a_scenario() -> None:
+def test_every_expected_error_belongs_to_a_scenario() -> None:
     assert set(STOPS) <= set(SCENARIOS)

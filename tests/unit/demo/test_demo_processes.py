@@ -1,4 +1,4 @@
-"""A demo leaves nothing running, kills no stranger, and says which process died and why."""
+"""A demo leaves no process running, kills only its own, and reports which one died and why."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def start(processes, tmp_path, code, **options):
 
 
 def alive(process):
-    """An orphan that nobody has waited for is still listed, as a zombie."""
+    """Return whether the process runs; an orphan that nobody has waited for is still listed, as a zombie."""
     return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
 
 
@@ -62,37 +62,37 @@ def test_a_process_that_dies_is_named_with_its_last_lines(processes, tmp_path):
         processes.check()
 
 
-def test_a_process_whose_work_is_done_has_not_died(processes, tmp_path):
+def test_a_process_that_finished_its_work_has_not_died(processes, tmp_path):
     start(processes, tmp_path, "pass", ends=True).process.wait()
 
     processes.check()
 
 
-def test_leftovers_of_a_killed_demo_are_stopped_by_their_record(processes, tmp_path):
+def test_processes_of_a_killed_demo_are_stopped_by_their_record(processes, tmp_path):
     leader = psutil.Process(start(processes, tmp_path, "import time; time.sleep(60)").process.pid)
 
     assert stop_leftovers(processes.record) == ["worker"]
     assert not leader.is_running()
 
 
-def test_a_process_that_got_the_id_of_a_dead_one_is_left_alone(processes, tmp_path):
+def test_a_process_that_reuses_a_recorded_id_is_not_killed(processes, tmp_path):
     child = start(processes, tmp_path, "import time; time.sleep(60)")
     (row,) = json.loads(processes.record.read_text())
     other = tmp_path / "old.json"
-    other.write_text(json.dumps([{**row, "began": row["began"] - 3600}]))
+    other.write_text(json.dumps([{**row, "started": row["started"] - 3600}]))
 
     assert stop_leftovers(other) == []
     assert child.process.poll() is None
 
 
-def test_a_kept_demo_that_is_stopped_from_elsewhere_ends_without_an_error(processes, tmp_path):
+def test_stopping_a_kept_demo_from_another_terminal_is_no_error(processes, tmp_path):
     from demo.__main__ import wait_until_interrupted
 
     start(processes, tmp_path, "import time; time.sleep(60)")
-    elsewhere = threading.Thread(target=stop_leftovers, args=(processes.record,))
-    elsewhere.start()
+    other_terminal = threading.Thread(target=stop_leftovers, args=(processes.record,))
+    other_terminal.start()
 
     wait_until_interrupted(processes)
 
-    elsewhere.join()
+    other_terminal.join()
     assert not processes.record.exists()

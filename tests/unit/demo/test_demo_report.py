@@ -1,4 +1,4 @@
-"""The demo's verdict: equal only where something was compared and nothing differs."""
+"""The demo reports equal tables only if rows were compared and none differ."""
 
 import json
 
@@ -21,15 +21,15 @@ def test_equal_tables_are_equal():
 @pytest.mark.parametrize(
     "difference", [{"differing_cells": 1}, {"delta_rows": 1}, {"missing_rows": 1, "extra_rows": 1}], ids=["cell", "row", "rows"]
 )
-def test_one_table_that_differs_is_enough(difference):
+def test_one_different_table_makes_the_result_unequal(difference):
     assert not report(EQUAL, {**EQUAL, **difference}).equal
 
 
-def test_nothing_compared_proves_nothing():
+def test_an_empty_comparison_is_not_equal():
     assert not report().equal
 
 
-def test_the_file_says_how_far_all_tables_are_complete(tmp_path):
+def test_the_report_file_contains_the_lowest_applied_scn(tmp_path):
     report(EQUAL, {**EQUAL, "table": "SHOP.STOCK", "applied_scn": 180}).write(tmp_path / "report.json")
 
     written = json.loads((tmp_path / "report.json").read_text())
