@@ -1,6 +1,6 @@
-"""Named SQL out of sql/: one file per subject, one `-- name:` per statement, the text handed on as it stands.
+"""Named SQL from sql/: one file per subject, one `-- name:` per statement, texts unchanged.
 
-From a checkout it reads the top-level sql/ folder, from an installed wheel its copy pipelines/_sql.
+A checkout reads the top-level sql/ folder, an installed wheel its copy pipelines/_sql.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from types import MappingProxyType
 
@@ -25,16 +26,14 @@ class NamedStatement:
 
 
 def split(text: str, file: str) -> list[NamedStatement]:
-    """The statements of one file. SELECTs end without a semicolon, PL/SQL blocks keep theirs: nothing is stripped of them."""
+    """Return the statements of one file, unchanged: SELECTs stand without a semicolon, PL/SQL blocks with theirs."""
     found = []
     headers = list(HEADER.finditer(text))
     for header, following in zip(headers, [*headers[1:], None], strict=True):
         body = text[header.end() : following.start() if following else len(text)].strip().splitlines()
-        words = 0
-        while words < len(body) and body[words].startswith("--"):
-            words += 1
-        why = " ".join(line.removeprefix("--").strip() for line in body[:words])
-        sql = "\n".join(line for line in body[words:] if not line.startswith("--")).strip()
+        comments = list(takewhile(lambda line: line.startswith("--"), body))
+        why = " ".join(line.removeprefix("--").strip() for line in comments)
+        sql = "\n".join(line for line in body[len(comments) :] if not line.startswith("--")).strip()
         if not sql:
             raise ValueError(f"{file}: statement {header['name']} is empty")
         found.append(NamedStatement(header["name"], sql, why, file))
@@ -42,9 +41,9 @@ def split(text: str, file: str) -> list[NamedStatement]:
 
 
 @cache
-def statements(subject: str = "oracle") -> Mapping[str, NamedStatement]:
-    """All statements of one folder of sql/, by name."""
-    folder = (PACKAGED if PACKAGED.is_dir() else CHECKOUT) / subject
+def statements() -> Mapping[str, NamedStatement]:
+    """Return all statements of sql/oracle by name."""
+    folder = (PACKAGED if PACKAGED.is_dir() else CHECKOUT) / "oracle"
     found: dict[str, NamedStatement] = {}
     for path in sorted(folder.glob("*.sql")):
         for statement in split(path.read_text(encoding="utf-8"), path.name):
@@ -54,12 +53,12 @@ def statements(subject: str = "oracle") -> Mapping[str, NamedStatement]:
     return MappingProxyType(found)
 
 
-def statement(name: str, subject: str = "oracle") -> str:
-    """The text of one statement; an unknown name is a mistake of ours and raises KeyError."""
-    return statements(subject)[name].sql
+def statement(name: str) -> str:
+    """Return the text of one statement; an unknown name raises KeyError."""
+    return statements()[name].sql
 
 
 def setup_text(name: str) -> str:
-    """A script of sql/setup/ as a DBA gets it, comments and all."""
+    """Return a script of sql/setup/ with its comments, as a DBA runs it."""
     folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
     return (folder / "setup" / f"{name}.sql").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Facts and rows out of Oracle, as values; the only place that knows the driver."""
+"""Read facts and rows from Oracle as plain values. Only this package imports the driver."""
 
 from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri
 from pipelines.source.dictionary import read_tables

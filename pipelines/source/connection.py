@@ -1,6 +1,6 @@
-"""Airflow's AIRFLOW_CONN_<ID> values as parameters of a connection: URI or JSON in, one frozen value out.
+"""Parse Airflow's AIRFLOW_CONN_<ID> values, URI or JSON, into connection parameters.
 
-Nothing is connected here, and what is not understood is a finding, not ignored.
+Nothing is connected here. Whatever is not understood becomes a finding; nothing is ignored.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def _flag(value: object) -> bool:
     return text in ("true", "1", "yes")
 
 
-# What may stand in a connection's extra, and its type; all of it goes to the driver under the same name ...
-PASSED_ON: Mapping[str, Callable[[Any], object]] = {
+# Keys of a connection's extra that go to the driver under the same name, with their types.
+DRIVER_OPTIONS: Mapping[str, Callable[[Any], object]] = {
     "wallet_location": str,
     "wallet_password": str,
     "config_dir": str,
@@ -44,13 +44,13 @@ PASSED_ON: Mapping[str, Callable[[Any], object]] = {
     "edition": str,
     "disable_oob": _flag,
 }
-# ... but these, which make the DSN or choose the driver's mode.
-OURS = ("dsn", "service_name", "sid", "protocol", "thick_mode", "lib_dir", "thick_mode_lib_dir", "thick_mode_config_dir")
+# Keys of extra that make up the DSN or choose the driver's mode.
+OWN_OPTIONS = ("dsn", "service_name", "sid", "protocol", "thick_mode", "lib_dir", "thick_mode_lib_dir", "thick_mode_config_dir")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectParams:
-    """How to reach the source. Neither the password nor `extra` (it may hold a wallet's) shows in a repr."""
+    """How to reach the source. The repr shows neither the password nor `extra`, which may hold a wallet password."""
 
     user: str
     password: str = field(repr=False)
@@ -61,16 +61,14 @@ class ConnectParams:
 
 
 def connection_from_uri(text: str, name: str = "connection") -> ConnectParams:
-    """`oracle://user:password@host:1521/service?wallet_location=...`."""
+    """Parse `oracle://user:password@host:1521/service?wallet_location=...`."""
     parts = urlsplit(text)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     extra = _object(query.pop("__extra__", "{}"), name)
     try:
         port = parts.port
     except ValueError:
-        raise ConfigurationError(
-            [Finding(name, "has a port that is no number", "oracle://user:password@host:1521/service")]
-        ) from None
+        raise ConfigurationError([Finding(name, "has a port that is not a number", f"write {EXAMPLE}")]) from None
     return _params(
         name,
         scheme=parts.scheme,
@@ -84,7 +82,7 @@ def connection_from_uri(text: str, name: str = "connection") -> ConnectParams:
 
 
 def connection_from_json(text: str, name: str = "connection") -> ConnectParams:
-    """Airflow's JSON form: conn_type, login, password, host, port, schema, extra."""
+    """Parse Airflow's JSON form: conn_type, login, password, host, port, schema, extra."""
     body = _object(text, name)
     extra = body.get("extra") or {}
     return _params(
@@ -100,11 +98,11 @@ def connection_from_json(text: str, name: str = "connection") -> ConnectParams:
 
 
 def connect_params(conn_id: str, environ: Mapping[str, str]) -> ConnectParams:
-    """The connection `conn_id` of the environment; raises ConfigurationError with all findings."""
+    """Return the connection `conn_id` of the environment, or raise ConfigurationError with all findings."""
     variable = f"AIRFLOW_CONN_{conn_id.upper()}"
     text = environ.get(variable, "").strip()
     if not text:
-        cure = f"export {variable}='oracle://user:password@host:1521/service', or add the connection in Airflow"
+        cure = f"export {variable}='{EXAMPLE}', or add the connection in Airflow"
         raise ConfigurationError([Finding(f"connection {conn_id}", f"{variable} is not set", cure)])
     return (connection_from_json if text.startswith("{") else connection_from_uri)(text, f"connection {conn_id}")
 
@@ -113,10 +111,12 @@ def _object(text: str, name: str) -> dict[str, Any]:
     try:
         body = json.loads(text or "{}")
     except json.JSONDecodeError as error:
-        # The text holds a password, so neither it nor the parser's excerpt of it is shown.
-        raise ConfigurationError([Finding(name, f"is not JSON (character {error.pos})", "mend its quotes")]) from None
+        # The text contains a password, so the message shows neither the text nor the parser's excerpt.
+        raise ConfigurationError(
+            [Finding(name, f"is not JSON (character {error.pos})", "correct its quotes and commas")]
+        ) from None
     if not isinstance(body, dict):
-        raise ConfigurationError([Finding(name, "is JSON, but no object", "write it as {...}")])
+        raise ConfigurationError([Finding(name, "is JSON but not an object", "write it as {...}")])
     return body
 
 
@@ -127,18 +127,18 @@ def _params(
     if scheme != "oracle":
         findings.append(Finding(name, f"is of type {scheme!r}", "write oracle://... or conn_type oracle"))
     if not user:
-        findings.append(Finding(name, "names no user", "put the common user (C##...) into it"))
-    unknown = sorted(set(extra) - set(PASSED_ON) - set(OURS))
+        findings.append(Finding(name, "names no user", "add the common user (C##...)"))
+    unknown = sorted(set(extra) - set(DRIVER_OPTIONS) - set(OWN_OPTIONS))
     if unknown:
-        known = ", ".join(sorted((*PASSED_ON, *OURS)))
-        findings.append(Finding(name, f"extra has unknown {', '.join(unknown)}", f"known are: {known}"))
+        known = ", ".join(sorted((*DRIVER_OPTIONS, *OWN_OPTIONS)))
+        findings.append(Finding(name, f"extra has unknown keys {', '.join(unknown)}", f"use these: {known}"))
     passed = {}
-    for key, convert in PASSED_ON.items():
+    for key, convert in DRIVER_OPTIONS.items():
         if key in extra and extra[key] is not None:
             try:
                 passed[key] = convert(extra[key])
             except ValueError as error:
-                findings.append(Finding(name, f"extra {key}: {error}", "correct it"))
+                findings.append(Finding(name, f"extra {key}: {error}", "correct the value"))
     dsn = _dsn(host, port, service, extra)
     if not dsn:
         findings.append(Finding(name, "names no host and service", f"write {EXAMPLE}, or dsn in extra"))

@@ -1,9 +1,10 @@
-"""Captured tables as the dictionary tells them, read so that no DDL can have fallen between the parts."""
+"""Read captured tables from the dictionary, consistently: no DDL can fall between the views that are read."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
@@ -14,86 +15,97 @@ from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
-READINGS = 5
+MAX_READINGS = 5
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})
 SIZED = re.compile(r"\((\d+)\)")
 
-_Reading = tuple[Any, Any, list[Any], list[Any], list[Any], list[Any]]
-_Readings = dict[TableId, _Reading | None]
-Moment = TypeVar("Moment")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class _TableRows:
+    """One table's rows in the dictionary views. LAST_DDL_TIME is one of them, so any DDL makes two readings differ."""
+
+    object: Any
+    kind: Any
+    columns: list[Any]
+    key: list[Any]
+    log_groups: list[Any]
+    indexes: list[Any]
+
+
+_Reading = dict[TableId, _TableRows | None]
 
 
 def read_tables(source: Source, ids: Iterable[TableId], container: str | None = None) -> dict[TableId, DictionaryTable]:
-    """Those of `ids` that exist and may be seen; the others are left out of the answer."""
+    """Return the tables of `ids` that exist and are visible to the user."""
     source.use_container(container)
     found = ((table, read_table(source, table)) for table in ids)
     return {table: read for table, read in found if read is not None}
 
 
 def read_table(source: Source, table: TableId) -> DictionaryTable | None:
-    """As of one SCN, that between two readings that agree."""
-    scn, found = read_tables_over(source, [table], read_current_scn)
-    return found(scn).get(table)
+    """Return the table as of an SCN between two equal readings, or None if it does not exist or is not visible."""
+    scn, tables_at = read_tables_around(source, [table], read_current_scn)
+    return tables_at(scn).get(table)
 
 
-def read_tables_over(
-    source: Source, ids: Sequence[TableId], between: Callable[[Source], Moment], container: str | None = None
-) -> tuple[Moment, Callable[[Scn], dict[TableId, DictionaryTable]]]:
-    """What `between` found, and the tables as of any SCN it read: they are read before and after it until both readings agree.
+def read_tables_around(
+    source: Source, ids: Sequence[TableId], between: Callable[[Source], Result], container: str | None = None
+) -> tuple[Result, Callable[[Scn], dict[TableId, DictionaryTable]]]:
+    """Read the tables before and after `between`, until both readings are equal.
 
-    LAST_DDL_TIME is part of a reading, for a column added and dropped in between leaves the same columns. `between` may change
-    the container.
+    Return the result of `between`, and a function that gives the tables as of an SCN read by it. `between` may switch to
+    another container. Raises SourceBusy while DDL continues.
     """
-    before = _readings(source, ids, container)
-    for _ in range(READINGS):
-        moment = between(source)
-        after = _readings(source, ids, container)
+    before = _read_all(source, ids, container)
+    for _ in range(MAX_READINGS):
+        result = between(source)
+        after = _read_all(source, ids, container)
         if before == after:
-            return moment, partial(_tables, after)
+            return result, partial(_tables, after)
         before = after
     names = ", ".join(str(table) for table in ids)
-    raise SourceBusy(
-        "a captured table is being altered again and again", cure="let the DDL end; it is tried again", table=names
-    )
+    raise SourceBusy("DDL keeps changing a captured table", cure="wait for the DDL to end; the step is retried", table=names)
 
 
-def _readings(source: Source, ids: Sequence[TableId], container: str | None) -> _Readings:
+def _read_all(source: Source, ids: Sequence[TableId], container: str | None) -> _Reading:
     if container is not None:
         source.use_container(container)
-    return {table: _read(source, table) for table in ids}
+    return {table: _read_rows(source, table) for table in ids}
 
 
-def _tables(readings: _Readings, scn: Scn) -> dict[TableId, DictionaryTable]:
-    return {table: _table(table, reading, scn, scn) for table, reading in readings.items() if reading is not None}
+def _tables(reading: _Reading, scn: Scn) -> dict[TableId, DictionaryTable]:
+    return {table: _table(table, rows, scn) for table, rows in reading.items() if rows is not None}
 
 
-def _read(source: Source, table: TableId) -> _Reading | None:
+def _read_rows(source: Source, table: TableId) -> _TableRows | None:
     binds = {"owner": table.owner, "name": table.name}
     objects, kinds = source.query("table_object", **binds), source.query("table_kind", **binds)
     if not objects or not kinds:
         return None
     columns, indexes = source.query("table_columns", **binds), source.query("table_unique_indexes", **binds)
     key, groups = source.query("table_key", **binds), source.query("table_log_groups", **binds)
-    return objects[0], kinds[0], columns, key, groups, indexes
+    return _TableRows(objects[0], kinds[0], columns, key, groups, indexes)
 
 
-def _table(table: TableId, reading: _Reading, before: Scn, after: Scn) -> DictionaryTable:
-    about, kind, columns, key, groups, indexes = reading
+def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
+    kind = rows.kind
     return DictionaryTable(
         table=table,
-        object_id=int(about.object_id),
+        object_id=int(rows.object.object_id),
         # A partitioned, temporary or external table has no segment of its own.
-        data_object_id=int(about.data_object_id or about.object_id),
-        columns=tuple(map(_column, columns)),
-        key=tuple(row.column_name for row in key),
-        log_groups=frozenset(row.log_group_type for row in groups),
-        scn_before=before,
-        scn_after=after,
+        data_object_id=int(rows.object.data_object_id or rows.object.object_id),
+        columns=tuple(map(_column, rows.columns)),
+        key=tuple(row.column_name for row in rows.key),
+        log_groups=frozenset(row.log_group_type for row in rows.log_groups),
+        scn_before=scn,
+        scn_after=scn,
         partitioned=kind.partitioned == "YES",
         iot=kind.iot_type is not None,
         temporary=kind.temporary == "Y",
-        unique=_unique(indexes),
+        unique=_unique(rows.indexes),
         clustered=kind.cluster_name is not None,
         external=kind.external == "YES",
         logging=kind.logging != "NO",
@@ -101,7 +113,7 @@ def _table(table: TableId, reading: _Reading, before: Scn, after: Scn) -> Dictio
 
 
 def _unique(rows: list[Any]) -> tuple[UniqueIndex, ...]:
-    """One row per column, those of an index beside each other."""
+    """Group rows, one per column and sorted by index, into indexes."""
     return tuple(
         UniqueIndex(name, _number(object_id), tuple(row.column_name for row in columns))
         for (name, object_id), columns in groupby(rows, key=lambda row: (row.index_name, row.object_id))
@@ -128,9 +140,9 @@ def _number(value: Any) -> int | None:
 def oracle_type(
     data_type: str, data_length: int | None, char_length: int | None, precision: int | None, scale: int | None
 ) -> OracleType:
-    """DATA_TYPE's bare word with what ALL_TAB_COLS says about its size.
+    """Return DATA_TYPE without its parentheses, with the length, precision and scale from ALL_TAB_COLS.
 
-    TIMESTAMP(p) and the intervals carry their digits in the word itself; NUMBER(*, s) has a scale but no precision.
+    TIMESTAMP(p) and the intervals carry their digits in DATA_TYPE itself; NUMBER(*, s) has a scale but no precision.
     """
     name = SIZED.sub("", data_type)
     if name in IN_CHARACTERS:

@@ -1,7 +1,7 @@
-"""What the control file and the instance say about redo, database and open transactions, as values.
+"""Read facts about redo, database and open transactions from the V$ views, as values.
 
-V$ views share no common moment. CURRENT_SCN comes first and the threads last, so whatever changes in between makes the
-facts look older than they are, never newer; and the online logs come before the archived ones, so no log falls between.
+The V$ views are not consistent with each other. CURRENT_SCN is read first and the threads last, so a change in between makes
+the facts look older than they are, never newer. Online logs are read before archived ones, so no log is missed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from pipelines.errors import SourceRefused
@@ -25,16 +24,13 @@ class DatabaseFacts:
 
     dbid: int
     name: str
-    unique_name: str
-    created: datetime | None
     log_mode: str
     force_logging: str
     supplemental_min: str  # YES, IMPLICIT, NO
-    supplemental: frozenset[Level]  # of every table
+    supplemental: frozenset[Level]  # for every table
     is_cdb: bool
     role: str
     open_mode: str
-    resetlogs_scn: Scn
     version: str
     character_set: str
     national_character_set: str
@@ -51,12 +47,11 @@ class ActiveTransaction:
 
     xid: str  # usn.slt.sqn
     start_scn: Scn
-    started_at: datetime | None
     con_id: int | None
 
 
 def read_redo_facts(source: Source) -> RedoFacts:
-    """Everything the window planner needs, read from the root."""
+    """Read everything the window planner needs, from the root."""
     source.use_container(None)
     head = source.query("redo_head")[0]
     history = source.query("log_history")
@@ -68,7 +63,7 @@ def read_redo_facts(source: Source) -> RedoFacts:
     threads = tuple(map(_thread, source.query("redo_threads")))
     return RedoFacts(
         dbid=int(head.dbid),
-        current_scn=Scn(int(head.current_scn or 0)),  # a database that is only mounted has none
+        current_scn=Scn(int(head.current_scn or 0)),  # NULL while the database is only mounted
         threads=tuple(sorted(threads, key=lambda t: t.number)),
         archived=archived,
         online=online,
@@ -77,8 +72,8 @@ def read_redo_facts(source: Source) -> RedoFacts:
     )
 
 
-def _never(scn: Any) -> Scn | None:
-    """Oracle writes 0 for "never"."""
+def _scn_unless_zero(scn: Any) -> Scn | None:
+    """Return None for 0, which Oracle writes for "never"."""
     return Scn(int(scn)) if scn else None
 
 
@@ -87,7 +82,7 @@ def _incarnation(row: Any) -> Incarnation:
 
 
 def _traces(rows: list[Any], incarnations: list[Any]) -> tuple[LogTrace, ...]:
-    """The view has no RESETLOGS_ID, and two incarnations may have begun at one SCN: then the time tells them apart."""
+    """Add the RESETLOGS_ID that V$LOG_HISTORY lacks; RESETLOGS_TIME separates incarnations that began at one SCN."""
     by_scn = {int(i.resetlogs_scn): int(i.resetlogs_id) for i in incarnations}
     by_time = {(int(i.resetlogs_scn), i.resetlogs_at): int(i.resetlogs_id) for i in incarnations}
 
@@ -106,9 +101,9 @@ def _thread(row: Any) -> RedoThread:
         number=int(row.thread),
         is_open=row.status == "OPEN",
         enabled=row.enabled,
-        checkpoint_scn=_never(row.checkpoint_scn),
-        enable_scn=_never(row.enable_scn),
-        disable_scn=_never(row.disable_scn),
+        checkpoint_scn=_scn_unless_zero(row.checkpoint_scn),
+        enable_scn=_scn_unless_zero(row.enable_scn),
+        disable_scn=_scn_unless_zero(row.disable_scn),
         instance=row.instance,
     )
 
@@ -131,9 +126,9 @@ def _online(row: Any, resetlogs_id: int) -> LogFile:
 
 
 def _archived(rows: list[Any]) -> tuple[LogFile, ...]:
-    """One log per (thread, sequence, incarnation) and range, with the copies of every destination.
+    """Return one log per thread, sequence, incarnation and SCN range, with the copies of every destination.
 
-    Copies that end at different SCNs (one was cut by a failover) stay apart: the gate must not take a short one for whole.
+    Copies with different ends stay separate logs, because a failover may cut one short and the gate must notice it.
     """
     copies: defaultdict[tuple[int, int, int, int, int], list[Any]] = defaultdict(list)
     for row in rows:
@@ -149,7 +144,7 @@ def _log(key: tuple[int, int, int, int, int], rows: list[Any]) -> LogFile:
         sequence=sequence,
         resetlogs_id=resetlogs_id,
         first_scn=Scn(first_scn),
-        next_scn=_never(end),
+        next_scn=_scn_unless_zero(end),
         copies=tuple(_copy(row) for row in sorted(rows, key=lambda row: int(row.dest_id))),
         bytes=max(int(row.bytes or 0) for row in rows),
         first_at=rows[0].first_at,
@@ -168,15 +163,13 @@ def _copy(row: Any) -> LogCopy:
 
 
 def read_database(source: Source) -> DatabaseFacts:
-    """Identity and settings of the database."""
+    """Read the database's identity and settings."""
     source.use_container(None)
     row = source.query("database")[0]
     sets = {r.parameter: r.value for r in source.query("character_sets")}
     return DatabaseFacts(
         dbid=int(row.dbid),
         name=row.name,
-        unique_name=row.db_unique_name,
-        created=row.created,
         log_mode=row.log_mode,
         force_logging=row.force_logging,
         supplemental_min=row.supplemental_min,
@@ -184,7 +177,6 @@ def read_database(source: Source) -> DatabaseFacts:
         is_cdb=row.cdb == "YES",
         role=row.database_role,
         open_mode=row.open_mode,
-        resetlogs_scn=Scn(int(row.resetlogs_scn)),
         version=source.query("release")[0].version_full,
         character_set=sets.get("NLS_CHARACTERSET", ""),
         national_character_set=sets.get("NLS_NCHAR_CHARACTERSET", ""),
@@ -193,14 +185,14 @@ def read_database(source: Source) -> DatabaseFacts:
 
 
 def read_database_logging(source: Source, container: str | None) -> DatabaseLogging:
-    """What the database and the container log of every table."""
+    """Read the supplemental logging that the database and the container apply to every table."""
     source.use_container(None)
     row = source.query("database")[0]
     return DatabaseLogging(levels(row.supplemental_pk, row.supplemental_all), read_container_logging(source, container))
 
 
 def read_container_logging(source: Source, container: str | None) -> frozenset[Level] | None:
-    """None where it may not be read: older grants leave it out, and few databases set it."""
+    """Return None where the user may not read it: older grants lack it, and few databases need it."""
     if container is None:
         return frozenset()
     source.use_container(container)
@@ -212,18 +204,17 @@ def read_container_logging(source: Source, container: str | None) -> frozenset[L
 
 
 def read_current_scn(source: Source) -> Scn:
-    """An upper bound: the redo up to it may not be written yet."""
+    """Return CURRENT_SCN, an upper bound: redo up to it may not be written yet."""
     return Scn(int(source.query("current_scn")[0].current_scn))
 
 
 def read_active_transactions(source: Source) -> tuple[ActiveTransaction, ...]:
-    """Of all instances, oldest first; those that never began (START_SCN 0 or 1) are left out."""
+    """Return the transactions of all instances, oldest first, without those that changed nothing (START_SCN 0 or 1)."""
     source.use_container(None)
     found = [
         ActiveTransaction(
             f"{int(row.xidusn)}.{int(row.xidslot)}.{int(row.xidsqn)}",
             Scn(int(row.start_scn)),
-            row.started_at,
             None if row.con_id is None else int(row.con_id),
         )
         for row in source.query("active_transactions")

@@ -1,4 +1,4 @@
-"""Turns what the driver raises into our errors: family by number, with the statement's name and what to do about it."""
+"""Translate the driver's errors into ours: the class by error number, with the failed statement's name and a cure."""
 
 from __future__ import annotations
 
@@ -10,39 +10,39 @@ from pipelines.source.grants import missing_grants
 
 DRIVER = re.compile(r"DPY-\d{4}")
 ORA = re.compile(r"ORA-(\d{5})")
-TRANSIENT_CURE = "nothing at first: the step is tried again; if it stays, ask the DBA for the alert log of that time"
+TRANSIENT_CURE = "wait: the step is retried. If it keeps failing, ask the DBA for the alert log of that time"
+UNKNOWN_CURE = "look up the code in Oracle's error manual; the step stopped and changed nothing"
 
 CURES = {
-    257: "nothing here, it is tried again: the archiver is stuck; give the archive destination or the recovery area space "
-    "(V$RECOVERY_FILE_DEST), and do not delete logs above the position that `redolake status` shows",
-    1017: "correct login and password of the connection; it is not tried again, for that would lock the account",
+    257: "the archiver is stuck: free space in the archive destination or the recovery area (V$RECOVERY_FILE_DEST); the step "
+    "is retried. Do not delete logs above the position that `redolake status` shows",
+    1017: "correct the login and password of the connection; the step is not retried, because that would lock the account",
     1045: "GRANT CREATE SESSION TO {user}",
-    12505: "correct the SID of the connection, or see `lsnrctl status` on the database host",
-    12514: "correct the service of the connection, or open the PDB: `lsnrctl services` lists what the listener knows",
-    12541: "correct host and port of the connection, or start the listener",
-    28000: "ALTER USER {user} ACCOUNT UNLOCK, after finding out who locked it",
-    28001: "give {user} a new password and put it into the connection",
-    1435: "correct the owner's name",
+    12505: "correct the SID of the connection; `lsnrctl status` on the database host lists the known ones",
+    12514: "correct the service of the connection, or open the PDB; `lsnrctl services` lists the known ones",
+    12541: "correct the host and port of the connection, or start the listener",
+    28000: "find out what locked the account, then run ALTER USER {user} ACCOUNT UNLOCK",
+    28001: "give {user} a new password and set it in the connection",
+    1435: "correct the name of the owner",
     65049: "GRANT SET CONTAINER TO {user} CONTAINER=ALL",
     65011: "correct `container` in the configuration: SELECT name FROM v$pdbs",
     1555: "raise UNDO_RETENTION, or read the table again at a newer SCN",
     1466: "the table was altered after that SCN: read it again at a newer SCN",
 }
 DRIVER_CURES = {
-    257: "nothing here, it is tried again: the archiver is stuck; give the archive destination or the recovery area space "
-    "(V$RECOVERY_FILE_DEST), and do not delete logs above the position that `redolake status` shows",
-    "DPY-3010": "the server is older than 12.1: use thick_mode in the connection's extra",
-    "DPY-3015": "the account has only a 10G password verifier: set its password anew, or use thick_mode",
-    "DPY-3001": "the server demands what only thick_mode can do: set thick_mode in the connection's extra",
+    "DPY-3010": "the server is older than 12.1: set thick_mode in the connection's extra",
+    "DPY-3015": "the account has only a 10G password verifier: set its password again, or set thick_mode",
+    "DPY-3001": "the server requires a feature of the driver's thick mode: set thick_mode in the connection's extra",
     "DPY-4000": "the TNS alias is unknown: give host and service, or config_dir in the connection's extra",
-    "DPY-6005": "correct host, port and service of the connection, or start the listener",
+    "DPY-6005": "correct the host, port and service of the connection, or start the listener",
 }
+MISSING_PRIVILEGE = frozenset({942, 1031, 6550})
 SIMILAR = re.compile(r"[Ss]imilar to ORA-(\d{5})")
 
 
 @dataclass(frozen=True, slots=True)
 class DriverError:
-    """What the driver's error object tells: `code` is 0 for errors that are the driver's own."""
+    """The driver's error object. `code` is 0 for the driver's own errors."""
 
     code: int
     full_code: str
@@ -50,7 +50,7 @@ class DriverError:
 
 
 def ora_number(error: DriverError) -> int:
-    """The number to sort by: ORA-00604 is only a wrapper, and the driver hides listener codes in its own text."""
+    """Return the ORA number that decides the class: ORA-00604 wraps another error, and DPY texts contain listener codes."""
     if error.code == 604:
         inner = [int(n) for n in ORA.findall(error.message) if int(n) != 604]
         return inner[0] if inner else 604
@@ -61,15 +61,15 @@ def ora_number(error: DriverError) -> int:
 
 
 def translate(error: DriverError, doing: str, *, sql: str = "", user: str = "", dsn: str = "") -> RedolakeError:
-    """The typed error for `error`, met while `doing` (a statement's name, or `connect`)."""
+    """Return the typed error for `error`, raised while `doing` (a statement's name, or `connect`)."""
     number = ora_number(error)
     kind = error_class_for(number, error.full_code)
-    if number in (942, 1031, 6550):
-        cure = missing_grants(sql, user) or "ask the DBA for the right that the statement needs"
+    if number in MISSING_PRIVILEGE:
+        cure = missing_grants(sql, user) or "ask the DBA for the privilege that the statement needs"
     else:
         cure = CURES.get(number) or DRIVER_CURES.get(error.full_code) or ""
     if not cure:
-        cure = TRANSIENT_CURE if not issubclass(kind, Terminal) else "look the code up; the step stopped and changed nothing"
+        cure = UNKNOWN_CURE if issubclass(kind, Terminal) else TRANSIENT_CURE
     if kind is Terminal and number in CURES:
         kind = SourceRefused
     first_line = error.message.splitlines()[0] if error.message else error.full_code

@@ -1,4 +1,4 @@
-"""Which rights a statement needs, read off its own text, as the GRANTs a DBA has to run."""
+"""Derive from a statement's text the GRANTs that it needs."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ LOGMINER = re.compile(r"\b(V\$LOGMNR_CONTENTS|START_LOGMNR)\b", re.IGNORECASE)
 
 
 def missing_grants(sql: str, user: str) -> str:
-    """The GRANTs this statement needs, one after another; empty when its text names nothing that needs one.
+    """Return the GRANTs that the statement needs, separated by semicolons; empty when it needs none.
 
-    Fixed views are granted under their underscored names: GRANT on V$DATABASE itself is ORA-02030.
+    Fixed views are granted by their underscored names: a GRANT on V$DATABASE itself raises ORA-02030.
     """
     who = user or "<user>"
     grants = [f"GRANT SELECT ON SYS.{m[1].upper()}_${m[2].upper()} TO {who}" for m in FIXED_VIEW.finditer(sql)]

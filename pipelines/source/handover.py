@@ -1,4 +1,4 @@
-"""Where redo has to begin for a snapshot to be complete: before every transaction that is open while it is taken."""
+"""Decide where redo must begin so that a snapshot plus redo is complete: before every transaction open during the snapshot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.errors import SnapshotTooEarly, SourceRefused
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
-from pipelines.source.dictionary import read_tables_over
+from pipelines.source.dictionary import read_tables_around
 from pipelines.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.table import DictionaryTable, TableId
@@ -47,22 +47,23 @@ def read_handover(source: Source) -> Handover:
 
 
 def require_primary(role: str) -> None:
+    """Raise SourceRefused on a standby."""
     if role != "PRIMARY":
         raise SourceRefused(
-            f"this is a {role}, whose V$TRANSACTION does not show what is open on the primary: a snapshot could lack it",
-            cure="let the connection lead to the primary while tables are read; capture may go on from the standby",
+            f"the database is a {role}, and its V$TRANSACTION does not show the transactions that are open on the primary",
+            cure="connect to the primary for snapshots; capture may stay on the standby",
         )
 
 
 def require_known_starts(prepared: Iterable[Any], listed: Iterable[ActiveTransaction]) -> None:
-    """Of a prepared transaction that V$TRANSACTION does not show nobody can tell where its changes begin."""
+    """Raise SnapshotTooEarly for a prepared transaction that V$TRANSACTION does not show: its start SCN is unknown."""
     shown = {(t.con_id, t.xid) for t in listed}
     for row in prepared:
         xid = row.local_tran_id
         if (row.con_id, xid) not in shown:
             raise SnapshotTooEarly(
-                "a distributed transaction is in doubt, and V$TRANSACTION does not tell when it began",
-                cure=f"end it: COMMIT FORCE '{xid}' or ROLLBACK FORCE '{xid}', as its coordinator decided; then snapshot again",
+                "a distributed transaction is in doubt, and V$TRANSACTION does not show where it began",
+                cure=f"run COMMIT FORCE '{xid}' or ROLLBACK FORCE '{xid}', as its coordinator decided; then snapshot again",
                 xid=xid,
                 con_id=row.con_id,
             )
@@ -72,21 +73,21 @@ def read_handover_and_tables(
     source: Source, tables: Sequence[TableId], container: str | None
 ) -> tuple[Handover, dict[TableId, DictionaryTable]]:
     """Return a handover and the tables' definitions at its `snapshot_scn`. A DDL in between repeats the reading."""
-    handover, found = read_tables_over(source, tables, read_handover, container)
+    handover, found = read_tables_around(source, tables, read_handover, container)
     return handover, found(handover.snapshot_scn)
 
 
 def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
-    """FIRST_CHANGE# of the log before the one that holds `start_scn`, the lowest of all threads.
+    """Return FIRST_CHANGE# of the log before the one that contains `start_scn`, the lowest of all threads.
 
-    One log earlier, because a committing transaction leaves V$TRANSACTION before its redo shows; where that log is
-    gone, the one that holds `start_scn` must do. Not below what any thread still has.
+    One log earlier, because a committing transaction leaves V$TRANSACTION before its redo appears. If that log is gone,
+    the one that contains `start_scn` is used. Never below the oldest log that every thread still has.
     """
     current = next(i.resetlogs_id for i in facts.incarnations if i.status == "CURRENT")
     starts, floors = [], []
     for thread in sorted({g.thread for g in (*facts.archived, *facts.online)}):
         logs = _available(thread, current, facts)
-        at = next((n for n, log in enumerate(logs) if _holds(log, start_scn)), None)
+        at = next((n for n, log in enumerate(logs) if _contains(log, start_scn)), None)
         if at is None:
             continue
         oldest = at
@@ -98,19 +99,21 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
     return max([min(starts), *floors]) if starts else start_scn
 
 
-def _holds(log: LogFile, scn: Scn) -> bool:
+def _contains(log: LogFile, scn: Scn) -> bool:
     return log.first_scn <= scn and (log.next_scn is None or scn < log.next_scn)
 
 
 def _available(thread: int, resetlogs_id: int, facts: RedoFacts) -> list[LogFile]:
-    """The thread's logs by sequence: archived ones with a copy, and online ones that are still to be archived. One whose copies
-    are deleted is not read from the online log, however long its group is not written anew."""
+    """Return the thread's readable logs by sequence: archived ones with a copy, and online ones not archived yet.
+
+    A log whose archived copies are deleted is left out even while its online group still contains it.
+    """
 
     def own(logs: Iterable[LogFile]) -> dict[int, LogFile]:
         return {g.sequence: g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id}
 
-    listed = own(facts.archived)
-    gone = {s for s, g in listed.items() if not g.claimed and all(copy.archived for copy in g.copies)}
-    both = {**own(facts.online), **{s: g for s, g in listed.items() if g.claimed}}
-    both = {s: g for s, g in both.items() if s not in gone}
-    return [both[s] for s in sorted(both)]
+    archived = own(facts.archived)
+    readable = {s: g for s, g in archived.items() if g.claimed}
+    deleted = {s for s, g in archived.items() if not g.claimed and all(copy.archived for copy in g.copies)}
+    online = {s: g for s, g in own(facts.online).items() if s not in deleted}
+    return [log for _, log in sorted({**online, **readable}.items())]

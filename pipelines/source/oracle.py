@@ -1,6 +1,6 @@
-"""The door to Oracle: one dedicated connection, named statements, Arrow batches, every failure translated.
+"""The adapter to Oracle: one dedicated connection, named statements, Arrow batches, every driver error translated.
 
-It holds no decision but one: a connect that failed for a passing reason is tried again; nothing else is.
+Only connecting is retried here, and only after transient errors.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ TCP_CONNECT_SECONDS = 20.0
 LOGIN_SECONDS = 60.0
 ROOT = "CDB$ROOT"
 
+# Session settings that decide how LogMiner writes values into SQL_REDO.
 PINNED: Mapping[str, str] = {
     "NLS_DATE_FORMAT": "SYYYY-MM-DD HH24:MI:SS",
     "NLS_TIMESTAMP_FORMAT": "SYYYY-MM-DD HH24:MI:SS.FF9",
@@ -41,7 +42,7 @@ PINNED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class RetryRule:
-    """How often a connect is tried, and how long the pauses are."""
+    """How often connecting is attempted, and how long the pauses are."""
 
     first_seconds: float = 1.0
     most_seconds: float = 60.0
@@ -49,17 +50,17 @@ class RetryRule:
 
 
 def open_source(params: ConnectParams, *, call_timeout_seconds: float = 1800, retry: RetryRule | None = None) -> Source:
-    """Connect; transient failures are tried again by `retry`, wrong passwords never."""
+    """Connect, retrying transient errors by `retry`. A wrong password is never retried."""
     rule = retry or RetryRule()
     if params.thick:
         _init_thick(params)
-    again = Retrying(
+    retrying = Retrying(
         retry=retry_if_exception_type(Transient),
         stop=stop_after_attempt(rule.attempts),
         wait=wait_exponential(multiplier=rule.first_seconds, max=rule.most_seconds),
         reraise=True,
     )
-    return again(lambda: Source(params, call_timeout_seconds))
+    return retrying(lambda: Source(params, call_timeout_seconds))
 
 
 def _init_thick(params: ConnectParams) -> None:
@@ -67,7 +68,7 @@ def _init_thick(params: ConnectParams) -> None:
     try:
         oracledb.init_oracle_client(**{k: v for k, v in settings.items() if v})
     except oracledb.Error as error:
-        cure = "install Oracle Instant Client and name its folder as lib_dir in the connection's extra"
+        cure = "install Oracle Instant Client and set its folder as lib_dir in the connection's extra"
         raise ConfigurationError([Finding("thick_mode", str(error).splitlines()[0], cure)]) from error
 
 
@@ -77,14 +78,14 @@ def _driver_options(extra: Mapping[str, Any]) -> dict[str, Any]:
         name = str(options["mode"]).upper()
         if not hasattr(oracledb, f"AUTH_MODE_{name}"):
             raise ConfigurationError(
-                [Finding("connection", f"mode {name} is unknown", "leave it out, or write sysdba, sysbackup ...")]
+                [Finding("connection", f"mode {name} is unknown", "remove it, or use sysdba, sysbackup ...")]
             )
         options["mode"] = getattr(oracledb, f"AUTH_MODE_{name}")
     return options
 
 
 def _log_in(options: Mapping[str, Any], seconds: float) -> Any:
-    """Connect within `seconds`. The driver bounds the TCP connect only: a stuck archiver lets a login hang without end."""
+    """Connect within `seconds`. The driver limits only the TCP connect, and a stuck archiver blocks a login forever."""
     answer: Future[Any] = Future()
 
     def connect() -> None:
@@ -93,7 +94,7 @@ def _log_in(options: Mapping[str, Any], seconds: float) -> Any:
             outcome = oracledb.connect(**options)
         except BaseException as error:
             outcome = error
-        if not answer.set_running_or_notify_cancel():  # nobody waits any more
+        if not answer.set_running_or_notify_cancel():  # the caller has given up
             if not isinstance(outcome, BaseException):
                 outcome.close()
         elif isinstance(outcome, BaseException):
@@ -107,11 +108,9 @@ def _log_in(options: Mapping[str, Any], seconds: float) -> Any:
     except TimeoutError:
         if not answer.cancel():
             return answer.result()
-        cure = (
-            "nothing at first: it is tried again; if it stays, look at the alert log: a stuck archiver (ORA-00257) stops logins"
-        )
+        cure = "wait: the step is retried. If it keeps failing, check the alert log: a stuck archiver (ORA-00257) blocks logins"
         raise SourceUnavailable(
-            f"the database took the connection and did not answer the login within {seconds:g} s",
+            f"the database accepted the connection and did not answer the login within {seconds:g} s",
             cure=cure,
             doing="connect",
             user=options["user"],
@@ -119,8 +118,13 @@ def _log_in(options: Mapping[str, Any], seconds: float) -> Any:
         ) from None
 
 
+def _driver_error(error: oracledb.Error) -> DriverError:
+    details = error.args[0]
+    return DriverError(getattr(details, "code", 0) or 0, getattr(details, "full_code", "") or "", str(details))
+
+
 class Source:
-    """One dedicated connection; LogMiner's state lives in its session, so it is never pooled or shared."""
+    """One dedicated connection, never pooled or shared: LogMiner keeps its state in the session."""
 
     def __init__(self, params: ConnectParams, call_timeout_seconds: float = 1800, login_seconds: float = LOGIN_SECONDS) -> None:
         self.user, self.dsn = params.user, params.dsn
@@ -142,16 +146,14 @@ class Source:
         try:
             yield
         except oracledb.Error as error:
-            told = error.args[0]
-            seen = DriverError(getattr(told, "code", 0) or 0, getattr(told, "full_code", "") or "", str(told))
-            raise translate(seen, doing, sql=sql, user=self.user, dsn=self.dsn) from error
+            raise translate(_driver_error(error), doing, sql=sql, user=self.user, dsn=self.dsn) from error
 
     def query(self, name: str, /, **binds: object) -> list[Any]:
-        """All rows of the statement `name`, as named tuples of its column aliases in lower case."""
+        """Return all rows of the statement `name`, as named tuples with its column aliases in lower case."""
         return self.query_text(statement(name), binds, name)
 
     def query_text(self, sql: str, binds: Mapping[str, object], name: str) -> list[Any]:
-        """As `query`, for a statement built from the dictionary."""
+        """Return all rows of a statement built from the dictionary, as `query` does."""
         with self._translated(name, sql), self._connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = 1000
             cursor.execute(sql, dict(binds))
@@ -159,9 +161,9 @@ class Source:
             return [row(*values) for values in cursor]
 
     def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str) -> Iterator[Any]:
-        """The answer as objects that offer the Arrow PyCapsule stream, `rows` at a time, NUMBER(p, s) exact.
+        """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact.
 
-        The first one comes even when there is no row at all, and tells the columns.
+        The first object is yielded even without rows, and contains the columns.
         """
         with self._translated(name, sql):
             yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=True)
@@ -173,7 +175,7 @@ class Source:
             cursor.execute(sql, binds)
 
     def use_container(self, name: str | None) -> None:
-        """Go to a PDB, or with None to the root; a database that is no CDB has only itself."""
+        """Switch to a PDB, or with None to the root; a database that is not a CDB has a single container."""
         if self._container is None:
             self._container = str(self.query("current_container")[0].container)
         wanted = name or (ROOT if self.query("is_cdb")[0].cdb == "YES" else self._container)
@@ -187,24 +189,23 @@ class Source:
             self.pin_session()
 
     def pin_session(self) -> dict[str, str]:
-        """Set formats, calendar and time zone, and believe only what the server says they are afterwards."""
+        """Set formats, calendar and time zone, and return the server's values. Raise SourceRefused if one differs."""
         self.call("pin_session")
         self.call("pin_time_zone")
         found = {row.parameter: row.value for row in self.query("session_settings")}
         found["TIME_ZONE"] = str(self.query("session_time_zone")[0].time_zone)
         wrong = [f"{name} is {found.get(name)!r}, not {value!r}" for name, value in PINNED.items() if found.get(name) != value]
         if wrong:
-            cure = "look for a logon trigger that changes NLS settings, and except this user from it"
-            raise SourceRefused("session settings did not take: " + "; ".join(wrong), cure=cure, user=self.user)
+            cure = "find the logon trigger that changes NLS settings, and exempt this user from it"
+            raise SourceRefused("session settings did not take effect: " + "; ".join(wrong), cure=cure, user=self.user)
         self._pinned = True
         return {name: found[name] for name in PINNED}
 
     def close(self) -> None:
-        """Log off; a connection that is already gone is as good as closed."""
+        """Log off. A lost connection counts as closed."""
         try:
             self._connection.close()
         except oracledb.Error as error:
-            told = error.args[0]
-            gone = translate(DriverError(getattr(told, "code", 0) or 0, getattr(told, "full_code", ""), str(told)), "close")
-            if not isinstance(gone, Transient):
-                raise gone from error
+            failure = translate(_driver_error(error), "close")
+            if not isinstance(failure, Transient):
+                raise failure from error

@@ -1,6 +1,6 @@
-"""Everything that must hold before a pipeline may start, checked whole: facts in, all findings out, each with its cure.
+"""Check everything a pipeline needs before it may start: facts in, all findings out, each with its cure.
 
-It asks nothing of the database; source/probe.py gathers what is checked here.
+The checks are pure; source/probe.py reads the facts.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from pipelines.source.supplemental import DatabaseLogging, Level, logging_findin
 from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
 
 ColumnRule = str | int | None
-Supported = Callable[[OracleType, ColumnRule], str | None]  # the reason why not, or None
+Supported = Callable[[OracleType, ColumnRule], str | None]  # why a column is not captured, or None
 
 LONGEST_MINED_NAME_BYTES = 30
 LARGEST_LAG_SECONDS = 1800
-NOLOGGING = "is NOLOGGING, and the database does not force logging: rows loaded by direct path would be in no redo"
+NOLOGGING = "is NOLOGGING, and the database does not force logging: direct-path loads would leave no redo"
+CONTAINER_DATA = "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
 READABLE = frozenset({"READ WRITE", "READ ONLY", "READ ONLY WITH APPLY"})
 ROLES = frozenset({"PRIMARY", "PHYSICAL STANDBY"})
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedLog:
-    """An archived log that LogMiner was given: `refused` says why it could not open it, None that it could."""
+    """An archived log given to LogMiner. `refused` is the reason it could not be opened, or None."""
 
     thread: int
     sequence: int
@@ -38,7 +39,7 @@ class OpenedLog:
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What the probe met. A part that could not be read is None, and `refused` says why."""
+    """Everything the probe read. A part that could not be read is None, and `refused` contains the reason."""
 
     database: DatabaseFacts | None = None
     refused: tuple[Finding, ...] = ()
@@ -46,11 +47,11 @@ class ProbeResult:
     visible_containers: Mapping[str, str] = field(default_factory=dict)  # name -> OPEN_MODE
     visible_tables: int | None = None  # tables of other containers seen from the root
     tables: Mapping[TableId, DictionaryTable] = field(default_factory=dict)
-    neighbours: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # owner -> its visible tables
+    tables_of_owner: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # visible tables by owner
     redo: RedoFacts | None = None
-    newest_logs: tuple[OpenedLog, ...] = ()  # of each redo thread, in every destination
+    newest_logs: tuple[OpenedLog, ...] = ()  # of each redo thread, one per destination
     time_zone: str | None = None
-    container_logging: frozenset[Level] | None = frozenset()  # supplemental logging that the container asks for
+    container_logging: frozenset[Level] | None = frozenset()  # supplemental logging set on the container
 
     @property
     def database_logging(self) -> DatabaseLogging:
@@ -60,7 +61,7 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredTable:
-    """A table of the configuration, with its column rules and what is to tell its rows apart."""
+    """A table of the configuration, with its column rules and its key."""
 
     table: TableId
     rules: Mapping[str, str | int] = field(default_factory=dict)
@@ -68,7 +69,7 @@ class ConfiguredTable:
 
 
 def preflight_findings(probed: ProbeResult, wanted: tuple[ConfiguredTable, ...], supported: Supported) -> tuple[Finding, ...]:
-    """All findings; only those of severity `error` stop a pipeline."""
+    """Return all findings. Only those of severity `error` stop a pipeline."""
     found = list(probed.refused)
     if probed.database is not None:
         found += database_findings(probed.database)
@@ -76,39 +77,40 @@ def preflight_findings(probed: ProbeResult, wanted: tuple[ConfiguredTable, ...],
         of_container = tuple(container_findings(probed, probed.database))
         found += of_container
         if any(finding.subject.startswith("container") for finding in of_container):
-            return tuple(found)  # its tables could not be looked for
+            return tuple(found)  # its tables cannot be checked
     for one in wanted:
         found += table_findings(one, probed, supported)
     return tuple(found)
 
 
 def database_findings(database: DatabaseFacts) -> Iterator[Finding]:
+    """Check archiving, supplemental logging, role, open mode and parameters."""
     name = f"database {database.name}"
     if database.log_mode != "ARCHIVELOG":
         cure = "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN"
-        yield Finding(name, f"runs in {database.log_mode}: redo is overwritten before it can be read", cure)
+        yield Finding(name, f"runs in {database.log_mode} mode: redo is overwritten before it can be read", cure)
     if database.supplemental_min not in ("YES", "IMPLICIT"):
         cure = "in the root: ALTER DATABASE ADD SUPPLEMENTAL LOG DATA"
-        yield Finding(name, "has no minimal supplemental logging: LogMiner cannot put rows together", cure)
+        yield Finding(name, "has no minimal supplemental logging: LogMiner cannot assemble rows", cure)
     if database.role not in ROLES:
-        yield Finding(name, f"is a {database.role}", "connect to the primary or to a physical standby that is open")
+        yield Finding(name, f"is a {database.role}", "connect to the primary or to an open physical standby")
     if database.open_mode not in READABLE:
         yield Finding(name, f"is {database.open_mode}: the online catalogue needs an open database", "ALTER DATABASE OPEN")
     if not database.forces_logging:
         cure = "ALTER DATABASE FORCE LOGGING"
-        yield Finding(name, f"FORCE_LOGGING is {database.force_logging}: NOLOGGING loads leave no redo", cure, "warning")
+        yield Finding(name, f"FORCE_LOGGING is {database.force_logging}: NOLOGGING operations leave no redo", cure, "warning")
     if database.parameters.get("control_file_record_keep_time") == "0":
-        what = "CONTROL_FILE_RECORD_KEEP_TIME is 0: the control file may forget archived logs that are still there"
+        what = "CONTROL_FILE_RECORD_KEEP_TIME is 0: the control file may drop records of archived logs that still exist"
         yield Finding(name, what, "ALTER SYSTEM SET CONTROL_FILE_RECORD_KEEP_TIME = 7 SCOPE = BOTH", "warning")
     lag = int(database.parameters.get("archive_lag_target") or 0)
     if not 0 < lag <= LARGEST_LAG_SECONDS:
-        what = f"ARCHIVE_LAG_TARGET is {lag}: a quiet thread switches no log, and changes of all threads wait for its switch"
+        what = f"ARCHIVE_LAG_TARGET is {lag}: an idle thread switches no log, and the changes of all threads wait for it"
         yield Finding(name, what, "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH", "warning")
 
 
 def log_findings(newest: tuple[OpenedLog, ...]) -> Iterator[Finding]:
-    """On RAC each instance archives its own thread, maybe to where no other instance can read."""
-    cure = "archive to ASM or a file system that all instances share, or connect to an instance that can read all"
+    """Report logs that this instance cannot open. On RAC an instance may archive its thread to a disk of its own."""
+    cure = "archive to ASM or a file system shared by all instances, or connect to an instance that can read every log"
     for thread in sorted({log.thread for log in newest}):
         logs = [log for log in newest if log.thread == thread]
         refused = [log for log in logs if log.refused is not None]
@@ -121,7 +123,7 @@ def log_findings(newest: tuple[OpenedLog, ...]) -> Iterator[Finding]:
 
 
 def preflight_notes(probed: ProbeResult) -> Iterator[Finding]:
-    """What a person may want to see beside the findings; nothing is wrong with any of it."""
+    """Return notes about the source. None of them is a problem."""
     database, redo = probed.database, probed.redo
     logged = (logging_note(table, probed.database_logging) for table in probed.tables.values())
     yield from (note for note in logged if note is not None)
@@ -138,8 +140,8 @@ def preflight_notes(probed: ProbeResult) -> Iterator[Finding]:
     yield Finding("redo threads", ", ".join(threads), severity="note")
     kept = [log.first_at for log in redo.archived if log.claimed and log.first_at is not None]
     days = database.parameters.get("control_file_record_keep_time", "?")
-    since = f"archived logs since {min(kept):%Y-%m-%d %H:%M} are there" if kept else "no archived log is there"
-    unseen = "what RMAN is told to delete cannot be seen from here"
+    since = f"archived logs since {min(kept):%Y-%m-%d %H:%M} are available" if kept else "no archived log is available"
+    unseen = "RMAN's deletion policy is not visible to this user"
     yield Finding("retention", f"{since}; CONTROL_FILE_RECORD_KEEP_TIME is {days} day(s); {unseen}", severity="note")
 
 
@@ -147,35 +149,31 @@ def container_findings(probed: ProbeResult, database: DatabaseFacts) -> Iterator
     container = probed.container
     if not database.is_cdb:
         if container is not None:
-            yield Finding(f"container {container}", "the database has no containers", "leave `container` out")
+            yield Finding(f"container {container}", "the database has no containers", "remove `container`")
         return
     if container is None:
         names = ", ".join(sorted(probed.visible_containers)) or "SELECT name FROM v$pdbs"
-        yield Finding("container", "is not given, and the database has containers", f"set `container` to one of: {names}")
+        yield Finding("container", "is not set, and the database has containers", f"set `container` to one of: {names}")
         return
     if container not in probed.visible_containers:
         names = ", ".join(sorted(probed.visible_containers))
         if names:
-            yield Finding(f"container {container}", "is not there", f"correct `container`: one of {names}")
+            yield Finding(f"container {container}", "does not exist", f"correct `container`: one of {names}")
         else:
-            yield Finding(f"container {container}", "cannot be seen", _see_all(probed))
+            yield Finding(f"container {container}", "is not visible to this user", CONTAINER_DATA)
     elif probed.visible_containers[container] not in READABLE:
         cure = f"ALTER PLUGGABLE DATABASE {container} OPEN"
         yield Finding(f"container {container}", f"is {probed.visible_containers[container]}", cure)
     if probed.visible_tables == 0:
-        what = "shows no row to this user from the root: LogMiner would answer without error and without rows"
-        yield Finding(f"container {container}", what, _see_all(probed))
-
-
-def _see_all(probed: ProbeResult) -> str:
-    return "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
+        what = "shows no row to this user from the root: LogMiner would return no rows and no error"
+        yield Finding(f"container {container}", what, CONTAINER_DATA)
 
 
 def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supported) -> Iterator[Finding]:
     table = probed.tables.get(wanted.table)
     if table is None:
-        # A database that could not be read at all has no unknown tables.
-        if probed.neighbours or not probed.refused:
+        # Where nothing could be read, a missing table says nothing.
+        if probed.tables_of_owner or not probed.refused:
             yield _unknown(wanted.table, probed)
         return
     yield from kind_findings(table)
@@ -187,7 +185,7 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
 
 
 def _unknown(table: TableId, probed: ProbeResult) -> Finding:
-    visible = probed.neighbours.get(table.owner, ())
+    visible = probed.tables_of_owner.get(table.owner, ())
     near = get_close_matches(table.name, visible, n=3, cutoff=0.6)
     if near:
         cure = "did you mean " + " or ".join(f"{table.owner}.{name}" for name in near) + "?"
@@ -195,26 +193,26 @@ def _unknown(table: TableId, probed: ProbeResult) -> Finding:
         cure = f"correct the name, or GRANT SELECT, FLASHBACK ON {table} to the user of the connection"
     else:
         cure = f"correct the owner, or GRANT SELECT, FLASHBACK on the tables of {table.owner} to the user of the connection"
-    return Finding(str(table), "is not there, or this user may not see it", cure)
+    return Finding(str(table), "does not exist, or this user may not see it", cure)
 
 
 def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
     name = str(table.table)
-    not_yet = "take it out of `tables`: such tables are not captured yet"
+    not_yet = "remove it from `tables`: such tables are not captured yet"
     if table.temporary:
-        yield Finding(name, "is a temporary table: its rows are in no redo", "take it out of `tables`")
+        yield Finding(name, "is a temporary table: the redo does not contain its rows", "remove it from `tables`")
     if table.partitioned:
         yield Finding(name, "is partitioned", not_yet)
     if table.iot:
         yield Finding(name, "is index-organized", not_yet)
     if table.clustered:
-        yield Finding(name, "is in a cluster, whose redo may lack the columns of the cluster's key", not_yet)
+        yield Finding(name, "is in a cluster: its redo may lack the columns of the cluster key", not_yet)
     if table.external:
-        yield Finding(name, "is an external table: its rows are in no redo", "take it out of `tables`")
+        yield Finding(name, "is an external table: the redo does not contain its rows", "remove it from `tables`")
     too_long = [n for n in (table.table.name, *(c.name for c in table.columns)) if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
         what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, which LogMiner does not support on every release: "
-        cure = "shorter names are safe; a change that comes as UNSUPPORTED holds the table"
+        cure = "use shorter names; a change that LogMiner reports as UNSUPPORTED holds the table"
         yield Finding(name, what + ", ".join(too_long), cure, "warning")
 
 
@@ -223,15 +221,15 @@ def nologging_cure(table: DictionaryTable) -> str:
 
 
 def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
-    """Whether what was declared tells rows apart, and if not what would."""
+    """Check that the declared key identifies rows, and suggest keys that do."""
     name, candidates = str(table.table), [index.columns for index in table.key_candidates]
     listed = " or ".join(f"`key: {KeyPolicy('columns', columns)}`" for columns in candidates)
     without = (f"{listed}, " if listed else "") + "`key: rowid`, or `key: append` where rows are only inserted"
     if key.kind == "primary" and not table.key:
-        cure = f"declare for it in `tables`: {without}; or ALTER TABLE {name} ADD PRIMARY KEY (...)"
+        cure = f"declare a key in `tables`: {without}; or ALTER TABLE {name} ADD PRIMARY KEY (...)"
         yield Finding(name, "has no enabled primary key", cure)
     if key.kind == "columns" and not any(set(columns) == set(key.columns) for columns in candidates):
-        what = f"`key: {key}`: no valid unique index on just these columns, all of them NOT NULL"
+        what = f"`key: {key}`: no valid unique index covers exactly these columns, all NOT NULL"
         yield Finding(name, what, f"create one, or declare {'`key: primary`, ' if table.key else ''}{without}")
 
 
@@ -239,12 +237,12 @@ def column_findings(table: DictionaryTable, rules: Mapping[str, str | int], supp
     names = {c.name for c in table.columns}
     for rule in sorted(set(rules) - names):
         near = get_close_matches(rule.upper(), names, n=1)
-        cure = f"did you mean {near[0]}?" if near else "take the rule out of `columns`"
-        yield Finding(f"{table.table}.{rule}", "is no column of the table, but has a rule", cure)
+        cure = f"did you mean {near[0]}?" if near else "remove the rule from `columns`"
+        yield Finding(f"{table.table}.{rule}", "has a rule in `columns` and is not a column of the table", cure)
     for column in table.columns:
         if column.virtual or column.hidden:
             continue
         reason = supported(column.type, rules.get(column.name))
         if reason is not None:
-            cure = f"drop or move the column, or take {table.table} out of `tables`"
+            cure = f"drop or move the column, or remove {table.table} from `tables`"
             yield Finding(f"{table.table}.{column.name}", f"{column.type}: {reason}", cure)

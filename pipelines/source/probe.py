@@ -1,4 +1,4 @@
-"""Gathers what preflight checks. A right that is missing becomes a finding, so that all are told at once."""
+"""Read the facts that preflight checks. A missing privilege becomes a finding, so that all are reported at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipelines.source.supplemental import Level
 from pipelines.table import DictionaryTable, TableId
 
 Read = TypeVar("Read")
-# Each stands for one right; read_* above stop at the first one missing, these are asked one by one.
+# Each needs one privilege. The read_* functions stop at the first refused statement; these are tried one by one.
 VIEWS = (
     "database", "release", "parameters", "online_logs", "archived_logs", "log_history", "incarnations", "redo_threads",
     "active_transactions", "prepared_transactions",
@@ -31,7 +31,7 @@ NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
 
 
 def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> ProbeResult:
-    """Everything that can be read, and a finding for everything that cannot."""
+    """Read everything that can be read, and return a finding for everything else."""
     refused: list[Finding] = []
 
     def attempt(subject: str, read: Callable[[], Read]) -> Read | None:
@@ -57,7 +57,7 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
     containers = attempt("containers", lambda: source.query("visible_containers")) if is_cdb else None
     visible = attempt("containers", lambda: source.query("visible_tables")) if is_cdb else None
     found: dict[TableId, DictionaryTable] = {}
-    neighbours: dict[str, tuple[str, ...]] = {}
+    tables_of_owner: dict[str, tuple[str, ...]] = {}
     names = {row.name for row in containers or ()}
     logging: frozenset[Level] | None = frozenset()
     if database is not None and (container in names if is_cdb else container is None):
@@ -69,9 +69,9 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
             if read is not None:
                 found[table] = read
                 attempt(str(table), lambda table=table: source.query_text(flashback_sql(table), {"scn": scn}, "flashback"))  # type: ignore[misc]
-            elif table.owner not in neighbours:
+            elif table.owner not in tables_of_owner:
                 rows = attempt(table.owner, lambda table=table: source.query("tables_of_owner", owner=table.owner))  # type: ignore[misc]
-                neighbours[table.owner] = tuple(row.table_name for row in rows or ())
+                tables_of_owner[table.owner] = tuple(row.table_name for row in rows or ())
         source.use_container(None)
     return ProbeResult(
         database=database,
@@ -80,7 +80,7 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
         visible_containers={row.name: row.open_mode for row in containers or ()},
         visible_tables=int(visible[0].found) if visible else None,
         tables=found,
-        neighbours=neighbours,
+        tables_of_owner=tables_of_owner,
         redo=redo,
         newest_logs=tuple(opened_logs(source, redo)) if redo is not None else (),
         time_zone=zones[0].time_zone if zones else None,
@@ -89,15 +89,15 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
 
 
 def flashback_sql(table: TableId) -> str:
-    """Reads no row: whether the user may."""
+    """Return a SELECT without rows that tests whether the user may read the table's past."""
     return f"SELECT 1 AS one FROM {quoted(table.owner)}.{quoted(table.name)} AS OF SCN :scn WHERE 1 = 0"
 
 
 def opened_logs(source: Source, redo: RedoFacts) -> Iterable[OpenedLog]:
-    """The newest archived log of each redo thread, opened by LogMiner from every destination: what this instance can read."""
+    """Let LogMiner open the newest archived log of each redo thread, from every destination."""
     source.use_container(None)
     current = next((i.resetlogs_id for i in redo.incarnations if i.status == "CURRENT"), None)
-    newest = {log.thread: log for log in redo.archived if log.resetlogs_id == current and log.claimed}  # they are in order
+    newest = {log.thread: log for log in redo.archived if log.resetlogs_id == current and log.claimed}  # sorted by sequence
     for log in newest.values():
         for copy in log.claimed:
             yield OpenedLog(log.thread, log.sequence, copy.dest_id, str(copy.name), _refusal(source, str(copy.name)))
@@ -107,24 +107,27 @@ def _refusal(source: Source, name: str) -> str | None:
     try:
         source.call("new_logfile", file_name=name)
     except SourceRefused:
-        return None  # a right is missing, which another finding says
+        return None  # another finding reports the missing privilege
     except Terminal as error:
         return error.what
     return None
 
 
 def logminer_rights(source: Source) -> Iterable[Finding]:
-    """Asked without a LogMiner session: who has the right is told that there is none, the others ORA-00942, 01031 or 06550."""
-    asked: dict[str, Callable[[], object]] = {
+    """Yield a finding per missing LogMiner privilege.
+
+    Without a LogMiner session a user with the privilege gets an error that there is none; others get ORA-00942, 01031 or 06550.
+    """
+    calls: dict[str, Callable[[], object]] = {
         "probe_logmnr": lambda: source.call("probe_logmnr"),
         "start_logmnr": lambda: source.call("start_logmnr", start_scn=1, end_scn=2),
         "probe_contents": lambda: source.query("probe_contents"),
         "mined_logs": lambda: source.query("mined_logs"),
         "mining_parameters": lambda: source.query("mining_parameters"),
     }
-    for name, ask in asked.items():
+    for name, run in calls.items():
         try:
-            ask()
+            run()
         except SourceRefused as error:
             yield Finding(f"statement {name}", error.what, error.cure)
         except RedolakeError as error:

@@ -1,4 +1,4 @@
-"""The one way an identifier gets into SQL: quoted, and refused when no quoting could make it one."""
+"""Quote identifiers for SQL; every identifier passes through here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ LONGEST_BYTES = 128
 
 
 def quoted(name: str) -> str:
-    """`"NAME"`; Oracle allows any character in it but the double quote and NUL."""
+    """Return `"NAME"`, or raise SourceRefused: Oracle allows any character but the double quote and NUL."""
     if not name or '"' in name or "\0" in name or len(name.encode()) > LONGEST_BYTES:
         raise SourceRefused(f"not an Oracle identifier: {name!r}", cure="correct the name in the configuration")
     return f'"{name}"'

@@ -1,9 +1,10 @@
-"""What the database says about how long redo is kept: its clock, ARCHIVE_LAG_TARGET, the recovery area."""
+"""Read how long the database keeps redo: its clock, ARCHIVE_LAG_TARGET, the recovery area."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from pipelines.errors import Finding, SourceRefused
 from pipelines.redo import Position, RedoFacts
@@ -14,7 +15,7 @@ from pipelines.source.oracle import Source
 
 @dataclass(frozen=True, slots=True)
 class RecoveryArea:
-    """V$RECOVERY_FILE_DEST. What is reclaimable Oracle deletes when it needs the room, whether it was read or not."""
+    """A row of V$RECOVERY_FILE_DEST. Oracle deletes reclaimable files when it needs space, mined or not."""
 
     name: str
     limit_bytes: int
@@ -28,7 +29,7 @@ class RecoveryArea:
 
 @dataclass(frozen=True, slots=True)
 class RetentionFacts:
-    """`recovery_area` None: there is none, or `refused` says that it may not be read."""
+    """`recovery_area` is None where the database has none, or where `refused` says that it is not readable."""
 
     now: datetime
     lag_seconds: int | None
@@ -37,26 +38,24 @@ class RetentionFacts:
 
 
 def read_retention(source: Source) -> RetentionFacts:
-    """To be read before the logs: what happens in between makes time look shorter than it is, never longer."""
+    """Read retention facts. Call it before reading the logs, so that the time left is underestimated, never overestimated."""
     source.use_container(None)
     now = source.query("database_clock")[0].now_at
     lag = {row.name: row.value for row in source.query("parameters")}.get("archive_lag_target")
+    lag_seconds = None if lag is None else int(lag)
     try:
         rows = [row for row in source.query("recovery_area") if row.name and row.space_limit]
     except SourceRefused as error:
-        return RetentionFacts(
-            now, None if lag is None else int(lag), None, Finding("recovery area", error.what, error.cure, "note")
-        )
-    area = None
-    if rows:
-        area = RecoveryArea(
-            rows[0].name, int(rows[0].space_limit), int(rows[0].space_used or 0), int(rows[0].space_reclaimable or 0)
-        )
-    return RetentionFacts(now, None if lag is None else int(lag), area, None)
+        return RetentionFacts(now, lag_seconds, None, Finding("recovery area", error.what, error.cure, "note"))
+    return RetentionFacts(now, lag_seconds, _recovery_area(rows[0]) if rows else None, None)
+
+
+def _recovery_area(row: Any) -> RecoveryArea:
+    return RecoveryArea(row.name, int(row.space_limit), int(row.space_used or 0), int(row.space_reclaimable or 0))
 
 
 def read_snapshot_position(source: Source) -> tuple[Position, RedoFacts]:
-    """Where redo would have to begin for a snapshot that is taken now: before every transaction that is open."""
+    """Return the position at which redo must begin for a snapshot taken now, before every open transaction."""
     source.use_container(None)
     scn = read_current_scn(source)
     oldest = min([scn, *(t.start_scn for t in read_active_transactions(source))])

@@ -1,7 +1,7 @@
-"""The first copy of a table as of one SCN: its SELECT, built from the dictionary, and its rows as Arrow batches.
+"""Read a table AS OF one SCN: its SELECT, built from the dictionary, and its rows as Arrow batches.
 
-What Arrow cannot hold exactly is fetched as text: NUMBER without precision (the driver would make it a double), fractions
-of a second beyond six digits.
+Types that Arrow cannot hold exactly are fetched as text: NUMBER without precision, which the driver would fetch as a double,
+and fractional seconds beyond six digits.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ ARROW_DIGITS, ARROW_FRACTION = 38, 6
 
 
 def snapshot_columns(table: DictionaryTable) -> tuple[DictionaryColumn, ...]:
-    """The columns that redo tells as well: stored ones that a user made."""
+    """Return the columns that redo contains too: neither virtual nor hidden."""
     return tuple(c for c in table.columns if not c.virtual and not c.hidden)
 
 
-def fetched(column: DictionaryColumn) -> str:
-    """The expression that brings the column over without loss, under its own name."""
+def select_item(column: DictionaryColumn) -> str:
+    """Return the expression that fetches the column without loss, under its own name."""
     name = quoted(column.name)
     text = _as_text(column.type)
     return name if text is None else f"{text.format(name)} AS {name}"
@@ -43,15 +43,15 @@ def _as_text(kind: OracleType) -> str | None:
 
 
 def snapshot_sql(table: DictionaryTable, *, ordered: bool = False, rowid: bool = False) -> str:
-    """One SELECT AS OF SCN :scn; by key when `ordered`, for a comparison row by row."""
-    wanted = [fetched(c) for c in snapshot_columns(table)]
+    """Return the SELECT AS OF SCN :scn; ordered by key if `ordered`, for a row-by-row comparison."""
+    items = [select_item(c) for c in snapshot_columns(table)]
     if rowid:
-        wanted.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
-    columns = ",\n       ".join(wanted)
+        items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
+    columns = ",\n       ".join(items)
     source = f"{quoted(table.table.owner)}.{quoted(table.table.name)}"
     sql = f"SELECT {columns}\n  FROM {source} AS OF SCN :scn"
     if ordered and table.key:
-        # Through an alias or an expression the order would be that of the fetched text.
+        # Ordering by an alias or expression would sort the fetched text.
         sql += "\n ORDER BY " + ", ".join(f"{quoted(name)}" for name in table.key)
     return sql
 
@@ -66,7 +66,7 @@ def read_snapshot(
     ordered: bool = False,
     rowid: bool = False,
 ) -> Iterator[Any]:
-    """Objects that offer the Arrow PyCapsule stream. The first comes even for an empty table and tells the columns."""
+    """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns."""
     source.use_container(container)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")

@@ -1,7 +1,7 @@
-"""Which supplemental logging a captured table has, and whether that is enough to know, from its redo, which row a change is of.
+"""Decide whether a table's supplemental logging lets its redo identify the row that each change belongs to.
 
-A table that goes by its primary key needs that in each UPDATE, and columns that are not told keep what the target has. The
-table may ask for it, or its container, or the whole database.
+With a primary key the key columns of each UPDATE suffice; columns that the redo does not contain keep the target's value.
+The logging may be set on the table, its container or the whole database.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OF_GROUP = {"ALL COLUMN LOGGING": Level.ALL, "PRIMARY KEY LOGGING": Level.KEY}
 
 @dataclass(frozen=True, slots=True)
 class DatabaseLogging:
-    """What is logged of every table. `container` is None where that could not be read."""
+    """Supplemental logging that applies to every table. `container` is None where it could not be read."""
 
     database: frozenset[Level] = frozenset()
     container: frozenset[Level] | None = frozenset()
@@ -32,34 +32,34 @@ class DatabaseLogging:
 
 @dataclass(frozen=True, slots=True)
 class TableLogging:
-    """The columns that are logged, and by whose wish: ("ALL", "the table")."""
+    """The columns that are logged, and where that is set, such as "the table"."""
 
     level: Level
-    asked_by: str
+    set_on: str
 
 
 def levels(key: str, all_columns: str) -> frozenset[Level]:
-    """From the YES and NO of a view."""
+    """Return the levels for the YES and NO of a view."""
     return frozenset(level for level, said in ((Level.KEY, key), (Level.ALL, all_columns)) if said == "YES")
 
 
 def logging_of(table: DictionaryTable, wide: DatabaseLogging) -> TableLogging | None:
-    """The most that anybody asks for; None where nobody does."""
+    """Return the widest logging that applies to the table, or None."""
     own = frozenset(OF_GROUP[group] for group in table.log_groups if group in OF_GROUP)
-    asked: tuple[tuple[Collection[Level], str], ...] = (
+    settings: tuple[tuple[Collection[Level], str], ...] = (
         (own, "the table"),
         (wide.container or (), "its container"),
         (wide.database, "the database"),
     )
     for level in (Level.ALL, Level.KEY):
-        for wishes, who in asked:
-            if level in wishes:
-                return TableLogging(level, who)
+        for levels_set, where in settings:
+            if level in levels_set:
+                return TableLogging(level, where)
     return None
 
 
 def needed(table: DictionaryTable, key: KeyPolicy) -> Level:
-    """Oracle logs the columns of the primary key by name; any other key is told only where all columns are."""
+    """Return the level that the key needs: Oracle can log the primary key alone, any other key only with all columns."""
     return Level.KEY if key.kind == "primary" and table.key else Level.ALL
 
 
@@ -72,19 +72,19 @@ def logging_findings(table: DictionaryTable, key: KeyPolicy, wide: DatabaseLoggi
     if has_needed_logging(table, key, wide):
         return
     lacks = "its primary key" if needed(table, key) is Level.KEY else "all columns"
-    what = f"has no supplemental logging of {lacks}: its redo would not tell which row an UPDATE is of"
+    what = f"has no supplemental logging of {lacks}: its redo would not identify the row that an UPDATE changes"
     if wide.container is None:
-        what += " (what its container logs could not be read: GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO the user)"
-    yield Finding(str(table.table), what, f"{logging_cure(table, key)}; the snapshot must come behind it")
+        what += " (the container's own setting could not be read: GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO the user)"
+    yield Finding(str(table.table), what, f"{logging_cure(table, key)}; take the snapshot afterwards")
 
 
 def logging_cure(table: DictionaryTable, key: KeyPolicy) -> str:
-    """The cheapest first."""
+    """Return the statements that enable the needed logging, the cheapest first."""
     add = f'ALTER TABLE "{table.table.owner}"."{table.table.name}" ADD SUPPLEMENTAL LOG DATA ({{}}) COLUMNS'
     if needed(table, key) is Level.ALL:
         return add.format("ALL")
     wide = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS for every table"
-    return f"{add.format('PRIMARY KEY')}, or {wide}; (ALL) will do as well, at the price of more redo"
+    return f"{add.format('PRIMARY KEY')}, or {wide}; (ALL) works too and makes more redo"
 
 
 def logging_note(table: DictionaryTable, wide: DatabaseLogging) -> Finding | None:
@@ -92,4 +92,4 @@ def logging_note(table: DictionaryTable, wide: DatabaseLogging) -> Finding | Non
     if found is None:
         return None
     columns = "all columns" if found.level is Level.ALL else "the primary key"
-    return Finding(str(table.table), f"supplemental logging of {columns}, as {found.asked_by} asks", severity="note")
+    return Finding(str(table.table), f"supplemental logging of {columns}, set on {found.set_on}", severity="note")

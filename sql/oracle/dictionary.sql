@@ -1,7 +1,7 @@
 -- The dictionary of captured tables, read in the container that owns them.
 
 -- name: table_object
--- Object ids and the moment of the last DDL.
+-- Object ids and the time of the last DDL.
 SELECT object_id, data_object_id, last_ddl_time
   FROM all_objects
  WHERE owner = :owner AND object_name = :name AND object_type = 'TABLE'
@@ -29,7 +29,7 @@ SELECT k.column_name
  ORDER BY k.position
 
 -- name: table_unique_indexes
--- Those that find every row by plain columns. A constraint that may be deferred has none: it holds at commits only.
+-- Indexes that identify every row by plain columns. A deferrable constraint has no unique index: it holds at commit only.
 SELECT i.index_name, o.object_id, k.column_name
   FROM all_indexes i
   JOIN all_ind_columns k
@@ -44,5 +44,5 @@ SELECT i.index_name, o.object_id, k.column_name
 SELECT log_group_type FROM all_log_groups WHERE owner = :owner AND table_name = :name
 
 -- name: tables_of_owner
--- To say what a misspelt name may have meant.
+-- Suggests what a misspelt table name may mean.
 SELECT table_name FROM all_tables WHERE owner = :owner

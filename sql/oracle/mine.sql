@@ -1,13 +1,13 @@
--- One LogMiner session. Constants go by name: their numbers are Oracle's business.
+-- One LogMiner session. Constants are given by name, not by Oracle's numbers.
 
 -- name: new_logfile
--- The first log; NEW ends whatever list the session had.
+-- Adds the first log; NEW discards any list the session had.
 BEGIN
   DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :file_name, OPTIONS => DBMS_LOGMNR.NEW);
 END;
 
 -- name: add_logfile
--- Oracle opens the file here, so this call is the proof that V$ARCHIVED_LOG only claims.
+-- Oracle opens the file here, so this call proves what V$ARCHIVED_LOG only claims.
 BEGIN
   DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :file_name, OPTIONS => DBMS_LOGMNR.ADDFILE);
 END;
@@ -27,16 +27,16 @@ BEGIN
 END;
 
 -- name: mined_logs
--- STATUS 0 and 1 are read, 2 is pruned, 4 is missing. The rest is from the files' own headers.
-SELECT thread_id, thread_sqn, status, filename, info, low_scn, next_scn, db_id, reset_scn FROM v$logmnr_logs
+-- STATUS 0 and 1 mean read, 2 pruned, 4 missing. The other columns come from the file headers.
+SELECT thread_id, thread_sqn, status, filename, low_scn, next_scn, db_id, reset_scn FROM v$logmnr_logs
 
 -- name: mining_parameters
 -- One row while a session is started; STATUS is 0 or an ORA code.
 SELECT status FROM v$logmnr_parameters
 
 -- name: redo_rows
--- SCNs are cast, or the driver makes them doubles. No ORDER BY: LogMiner's own order is the redo's.
--- The rows to keep are added by mine/selection.py.
+-- SCNs are cast because the driver would fetch them as doubles. No ORDER BY: LogMiner returns rows in redo order.
+-- mine/selection.py appends the WHERE clause.
 SELECT CAST(thread# AS NUMBER(9)) AS thread,
        CAST(rbasqn AS NUMBER(18)) AS sequence_no,
        rs_id,

@@ -1,13 +1,13 @@
--- Facts that must hold before anything is captured. Each probe_ statement stands for one right.
+-- Facts checked before anything is captured. Each probe_ statement tests one privilege.
 
 -- name: database
-SELECT dbid, name, db_unique_name, created, log_mode, force_logging, supplemental_log_data_min AS supplemental_min,
+SELECT dbid, name, log_mode, force_logging, supplemental_log_data_min AS supplemental_min,
        supplemental_log_data_pk AS supplemental_pk, supplemental_log_data_all AS supplemental_all, cdb,
-       database_role, open_mode, resetlogs_change# AS resetlogs_scn, platform_name
+       database_role, open_mode
   FROM v$database
 
 -- name: container_logging
--- Asked inside a PDB, of the PDB alone: V$DATABASE tells what is logged of the whole database.
+-- Run inside a PDB, about that PDB alone: V$DATABASE shows the setting of the whole database.
 SELECT primary_key, all_column FROM dba_supplemental_logging
 
 -- name: release
@@ -19,26 +19,26 @@ SELECT parameter, value FROM nls_database_parameters WHERE parameter IN ('NLS_CH
 -- name: parameters
 SELECT name, value
   FROM v$parameter
- WHERE name IN ('archive_lag_target', 'compatible', 'control_file_record_keep_time', 'undo_retention')
+ WHERE name IN ('archive_lag_target', 'control_file_record_keep_time')
 
 -- name: database_time_zone
--- TIMESTAMP WITH LOCAL TIME ZONE is kept in it.
+-- TIMESTAMP WITH LOCAL TIME ZONE values are stored in it.
 SELECT DBTIMEZONE AS time_zone FROM dual
 
 -- name: visible_tables
--- Without CONTAINER_DATA a common user in the root gets no row and no error.
+-- Without CONTAINER_DATA a common user in the root sees no row and gets no error.
 SELECT COUNT(*) AS found FROM cdb_tables WHERE con_id > 2
 
 -- name: visible_containers
--- The seed is a template and holds nothing of anybody.
+-- PDB$SEED is a template without user data.
 SELECT name, open_mode FROM v$pdbs WHERE name <> 'PDB$SEED'
 
 -- name: probe_logmnr
--- END without a session answers ORA-01307 to whoever may call the package.
+-- Without a LogMiner session it raises ORA-01307 for a user who may call the package.
 BEGIN
   DBMS_LOGMNR.END_LOGMNR;
 END;
 
 -- name: probe_contents
--- A SELECT without START_LOGMNR answers ORA-01306 to whoever may read the view.
+-- Without START_LOGMNR it raises ORA-01306 for a user who may read the view.
 SELECT COUNT(*) AS found FROM v$logmnr_contents

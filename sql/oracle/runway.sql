@@ -1,9 +1,9 @@
--- How long redo is kept, as far as the database says.
+-- How long the database keeps redo.
 
 -- name: database_clock
--- FIRST_TIME is told by the clock of the database host, so its distance from now is too.
+-- FIRST_TIME is in the database host's time, so ages are measured with the same clock.
 SELECT SYSDATE AS now_at FROM dual
 
 -- name: recovery_area
--- NAME is NULL, or there is no row, where the database has none.
+-- Without a recovery area NAME is NULL or there is no row.
 SELECT name, space_limit, space_used, space_reclaimable FROM v$recovery_file_dest

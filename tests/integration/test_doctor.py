@@ -70,7 +70,7 @@ def test_what_the_container_logs_of_every_table_is_enough_and_told(pipeline, sho
     assert [finding.startswith("SHOP.PARTS: has no supplemental logging of its primary key") for finding in unlogged] == [True]
     assert errors(pipeline, shop) == []
     notes = [str(finding) for finding in steps.doctor(pipeline, shop.params) if finding.severity == "note"]
-    assert "SHOP.PARTS: supplemental logging of the primary key, as its container asks" in notes
+    assert "SHOP.PARTS: supplemental logging of the primary key, set on its container" in notes
 
 
 def test_a_right_that_only_few_databases_need_is_missed_by_those_alone(pipeline, shop: Shop) -> None:

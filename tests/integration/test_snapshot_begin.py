@@ -1,4 +1,4 @@
-"""The beginning of a snapshot, against the stand-in: which SCN, which dictionary, and which tables are refused."""
+"""The start of a snapshot against the stand-in: its SCN, its dictionary, and the tables it refuses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def columns_at(pipeline, scn: int) -> list[str]:
 
 @pytest.fixture
 def ddl_between(shop: Shop, monkeypatch: pytest.MonkeyPatch):
-    """`ddl_between(*statements)`: each runs once, as soon as a snapshot's SCN is chosen."""
+    """`ddl_between(*statements)` runs each statement once, right after a snapshot's SCN is chosen."""
     chosen = handover.read_handover
 
     def prepare(*statements: str) -> list[str]:
@@ -50,7 +50,7 @@ def ddl_between(shop: Shop, monkeypatch: pytest.MonkeyPatch):
     return prepare
 
 
-def test_a_ddl_while_the_scn_is_chosen_makes_it_choose_anew(shop: Shop, ddl_between) -> None:
+def test_a_ddl_during_the_choice_of_the_scn_repeats_the_choice(shop: Shop, ddl_between) -> None:
     shop.run_sql(*PARTS)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
     left = ddl_between("ALTER TABLE parts ADD colour VARCHAR2(9)")
@@ -62,7 +62,7 @@ def test_a_ddl_while_the_scn_is_chosen_makes_it_choose_anew(shop: Shop, ddl_betw
     assert steps.snapshot_read(pipeline, shop.params, begun["scn"], "SHOP.PARTS")["rows"] == 0
 
 
-def test_the_dictionary_of_a_snapshot_is_that_of_its_scn(shop: Shop) -> None:
+def test_the_dictionary_of_a_snapshot_is_as_of_its_scn(shop: Shop) -> None:
     shop.run_sql(*PARTS)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
 
@@ -73,40 +73,40 @@ def test_the_dictionary_of_a_snapshot_is_that_of_its_scn(shop: Shop) -> None:
     assert (body["scn_before"], body["scn_after"]) == (scn, scn)
 
 
-def test_a_table_that_is_altered_again_and_again_is_left_for_later_and_nothing_is_written(shop: Shop, ddl_between) -> None:
+def test_continuous_ddl_fails_the_snapshot_as_busy_and_nothing_is_written(shop: Shop, ddl_between) -> None:
     shop.run_sql(*PARTS)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
     ddl_between(*(f"ALTER TABLE parts ADD c{number} NUMBER" for number in range(9)))
 
-    with pytest.raises(SourceBusy, match=r"again and again.*SHOP\.PARTS"):
+    with pytest.raises(SourceBusy, match=r"DDL keeps changing.*SHOP\.PARTS"):
         steps.snapshot_begin(pipeline, shop.params)
     assert everything_written(shop) == set()
 
 
 @pytest.mark.parametrize(
-    ("statement", "told"),
+    ("statement", "parts"),
     [
         ("CREATE TABLE bad (id NUMBER(9), n NUMBER(9))", ("no enabled primary key", "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")),
         ("CREATE TABLE bad (id NUMBER(9) PRIMARY KEY, note CLOB)", ("SHOP.BAD.NOTE", "CLOB")),
-        ("CREATE TABLE badly (id NUMBER(9) PRIMARY KEY)", ("SHOP.BAD: is not there", "did you mean SHOP.BADLY?")),
+        ("CREATE TABLE badly (id NUMBER(9) PRIMARY KEY)", ("SHOP.BAD: does not exist", "did you mean SHOP.BADLY?")),
     ],
     ids=["neither key nor logging", "a type that is not captured", "misspelt"],
 )
-def test_what_doctor_finds_refuses_a_snapshot_before_anything_is_written(shop: Shop, statement: str, told) -> None:
+def test_errors_that_doctor_finds_refuse_a_snapshot_before_anything_is_written(shop: Shop, statement: str, parts) -> None:
     shop.run_sql(*PARTS, statement)
     pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.BAD"])
 
     with pytest.raises(ConfigurationError) as refused:
         steps.snapshot_begin(pipeline, shop.params)
 
-    for part in told:
+    for part in parts:
         assert part in str(refused.value)
     found = [f for f in steps.doctor(pipeline, shop.params) if f.severity == "error"]
     assert set(refused.value.findings) == {f for f in found if f.subject != "connection oracle_shop"}
     assert everything_written(shop) == set()
 
 
-def test_orders_are_read_in_the_character_set_of_the_database(shop: Shop) -> None:
+def test_the_character_set_of_the_database_is_recorded(shop: Shop) -> None:
     shop.run_sql(*PARTS)
     shop.oracle.database.state.characterset = "WE8MSWIN1252"
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
@@ -117,7 +117,7 @@ def test_orders_are_read_in_the_character_set_of_the_database(shop: Shop) -> Non
         assert character_set(work) == "WE8MSWIN1252"
 
 
-def test_a_character_set_that_nobody_could_read_refuses_a_snapshot(shop: Shop) -> None:
+def test_an_unsupported_character_set_refuses_a_snapshot(shop: Shop) -> None:
     shop.run_sql(*PARTS)
     shop.oracle.database.state.characterset = "WE8EBCDIC1047"
 

@@ -1,4 +1,4 @@
-"""The door to Oracle over the unmodified driver: settings, failures, facts, dictionary, snapshots, preflight."""
+"""The Oracle adapter with the unmodified driver: settings, failures, facts, dictionary, snapshots, preflight."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VIEWS = (
     "V_$PARAMETER", "V_$PDBS", "CDB_TABLES", "GV_$TRANSACTION", "CDB_2PC_PENDING", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS",
     "V_$LOGMNR_PARAMETERS",
 )  # fmt: skip
-RIGHTS = (
+PRIVILEGES = (
     "CREATE SESSION", "SET CONTAINER", "LOGMINING", "EXECUTE ON DBMS_LOGMNR", *(f"SELECT ON {view}" for view in VIEWS),
 )  # fmt: skip
 
@@ -74,13 +74,13 @@ def source(oracle):
         yield opened
 
 
-def test_the_session_is_what_it_was_told_to_be_also_in_another_container(source):
+def test_session_settings_also_hold_in_another_container(source):
     assert source.pin_session() == dict(PINNED)
     source.use_container(PDB)
     assert source.query("session_time_zone")[0].time_zone == "+00:00"
 
 
-def test_a_wrong_password_is_refused_at_once_and_says_so(oracle):
+def test_a_wrong_password_is_refused_without_a_retry(oracle):
     tries = RetryRule(60, 60, 5)  # a second try would outlast the test
 
     with pytest.raises(SourceRefused) as caught:
@@ -90,7 +90,7 @@ def test_a_wrong_password_is_refused_at_once_and_says_so(oracle):
     assert "wrong" not in str(caught.value)
 
 
-def test_an_unknown_service_names_the_service_to_correct(oracle):
+def test_an_unknown_service_is_reported_with_a_cure(oracle):
     dsn = oracle.root_dsn.rpartition("/")[0] + "/NOPE"
 
     with pytest.raises(SourceUnavailable) as caught:
@@ -99,7 +99,7 @@ def test_an_unknown_service_names_the_service_to_correct(oracle):
     assert "service" in caught.value.cure
 
 
-def test_a_host_that_does_not_answer_is_tried_again(oracle, monkeypatch):
+def test_a_host_that_does_not_answer_is_retried(oracle, monkeypatch):
     tried = []
     monkeypatch.setattr("pipelines.source.oracle.Source.__init__", lambda self, *_: tried.append(1) or fail())
 
@@ -111,14 +111,14 @@ def test_a_host_that_does_not_answer_is_tried_again(oracle, monkeypatch):
     assert len(tried) == 3
 
 
-def test_a_failed_statement_names_itself_and_its_ora_number(source):
+def test_an_error_contains_the_statement_name_and_the_ora_number(source):
     with pytest.raises(Terminal) as caught:
         source.call("start_logmnr", start_scn=2, end_scn=1)
     assert caught.value.where["doing"] == "start_logmnr"
     assert caught.value.ora_code in (1281, 1292)
 
 
-def test_every_destinations_copy_of_a_log_is_gathered_under_it(oracle, source):
+def test_a_log_lists_its_copies_in_every_destination(oracle, source):
     run(oracle, "ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
 
     facts = read_redo_facts(source)
@@ -131,14 +131,14 @@ def test_every_destinations_copy_of_a_log_is_gathered_under_it(oracle, source):
     assert [thread.is_open for thread in facts.threads] == [True, True]
 
 
-def test_the_database_tells_what_it_is(source):
+def test_database_facts_are_read(source):
     facts = read_database(source)
 
     assert (facts.log_mode, facts.supplemental_min, facts.is_cdb, facts.role) == ("ARCHIVELOG", "YES", True, "PRIMARY")
     assert (facts.character_set, facts.national_character_set) == ("AL32UTF8", "AL16UTF16")
 
 
-def test_mining_has_to_start_before_a_transaction_that_is_open(oracle, source):
+def test_redo_starts_before_the_oldest_open_transaction(oracle, source):
     with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         cursor.execute("UPDATE items SET name = 'open' WHERE id = 2")
         run(oracle, "UPDATE items SET name = 'b' WHERE id = 1")
@@ -152,7 +152,7 @@ def test_mining_has_to_start_before_a_transaction_that_is_open(oracle, source):
     assert read_active_transactions(source) == ()
 
 
-def test_the_dictionary_is_read_in_the_container_that_owns_the_tables(source):
+def test_the_dictionary_is_read_in_the_container_of_the_tables(source):
     tables = read_tables(source, [ITEMS, TableId("SHOP", "NOT_THERE")], PDB)
 
     assert list(tables) == [ITEMS]
@@ -181,7 +181,7 @@ def test_a_snapshot_loses_no_digit(source):
     assert rows.schema.field("P").type == pa.decimal128(12, 2)
 
 
-def test_a_snapshot_is_that_of_its_scn(oracle, source):
+def test_a_snapshot_shows_the_rows_as_of_its_scn(oracle, source):
     before = read_current_scn(source)
     run(oracle, "INSERT INTO items (id) VALUES (3)")
     after = read_current_scn(source)
@@ -190,7 +190,7 @@ def test_a_snapshot_is_that_of_its_scn(oracle, source):
     run(oracle, "DELETE FROM items WHERE id = 3")
 
 
-def test_the_dictionary_tells_what_finds_every_row_of_a_table_without_a_primary_key(source):
+def test_unique_indexes_of_a_table_without_a_primary_key_are_read(source):
     table = read_tables(source, [KEYLESS], PDB)[KEYLESS]
 
     assert table.key == ()
@@ -199,17 +199,17 @@ def test_the_dictionary_tells_what_finds_every_row_of_a_table_without_a_primary_
     assert len({index.object_id for index in table.unique} - {None}) == 3
 
 
-def test_rowids_are_read_as_of_the_scn_and_find_their_rows(oracle, source):
+def test_a_snapshot_reads_rowids_as_of_its_scn(oracle, source):
     table, scn = read_tables(source, [KEYLESS], PDB)[KEYLESS], read_current_scn(source)
     with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         cursor.execute("SELECT ROWIDTOCHAR(ROWID), code FROM keyless")
-        there = {rowid: code for rowid, code in cursor}
+        codes = {rowid: code for rowid, code in cursor}
         cursor.execute("DELETE FROM keyless")
         rows = pa.concat_tables([pa.table(f) for f in read_snapshot(source, table, scn, 100, container=PDB, rowid=True)])
         connection.rollback()
 
-    assert dict(zip(rows["_rowid"].to_pylist(), rows["CODE"].to_pylist(), strict=True)) == there
-    assert len(there) == 2
+    assert dict(zip(rows["_rowid"].to_pylist(), rows["CODE"].to_pylist(), strict=True)) == codes
+    assert len(codes) == 2
 
 
 def supported(kind, rule):
@@ -222,20 +222,20 @@ def findings(source, *tables, container=PDB):
     return [f for f in found if f.severity == "error"]
 
 
-def test_the_set_up_of_the_grants_script_passes_preflight(source):
+def test_a_user_set_up_by_the_grants_script_passes_preflight(source):
     assert findings(source) == []
 
 
-def test_preflight_tells_all_that_is_wrong_with_tables_at_once(source):
+def test_preflight_reports_every_problem_of_the_tables_at_once(source):
     found = findings(source, TableId("SHOP", "BARE"), TableId("SHOP", "ITEMZ"))
 
-    told = " ".join(f"{f.subject} {f.what} {f.cure}" for f in found)
+    text = " ".join(f"{f.subject} {f.what} {f.cure}" for f in found)
     for part in ("no enabled primary key", "(ALL) COLUMNS", "SHOP.BARE.NOTE CLOB", "did you mean SHOP.ITEMS?"):
-        assert part in told
+        assert part in text
 
 
-def poor(oracle, name, *grants):
-    """A common user with some rights only."""
+def limited_user(oracle, name, *grants):
+    """Create a common user with only these privileges."""
     run(
         oracle,
         f"CREATE USER {name} IDENTIFIED BY pw CONTAINER = ALL",
@@ -245,10 +245,10 @@ def poor(oracle, name, *grants):
     return params(oracle, user=name, password="pw")
 
 
-def test_every_missing_right_is_a_finding_with_its_grant(oracle):
+def test_every_missing_privilege_is_a_finding_with_its_grant(oracle):
     have = ("CREATE SESSION", "SET CONTAINER", "SELECT ON V_$DATABASE", "SELECT ON V_$LOG")
 
-    with open_source(poor(oracle, "C##POOR", *have), retry=ONCE) as source:
+    with open_source(limited_user(oracle, "C##POOR", *have), retry=ONCE) as source:
         cures = " ".join(f.cure for f in findings(source))
 
     for right in ("V_$ARCHIVED_LOG", "V_$THREAD", "V_$LOG_HISTORY", "GV_$TRANSACTION", "V_$LOGMNR_CONTENTS"):
@@ -258,18 +258,18 @@ def test_every_missing_right_is_a_finding_with_its_grant(oracle):
     assert "V_$DATABASE TO" not in cures
 
 
-def test_a_user_who_cannot_see_into_containers_is_told_although_nothing_fails(oracle):
-    with open_source(poor(oracle, "C##BLIND", *RIGHTS), retry=ONCE) as source:
+def test_missing_container_data_is_reported_although_no_statement_fails(oracle):
+    with open_source(limited_user(oracle, "C##BLIND", *PRIVILEGES), retry=ONCE) as source:
         cures = " ".join(f.cure for f in findings(source))
 
     assert "SET CONTAINER_DATA = ALL" in cures
 
 
 @pytest.mark.parametrize("number", range(len(VIEWS)), ids=VIEWS)
-def test_one_view_that_may_not_be_read_is_a_finding_with_its_grant(oracle, number):
+def test_an_unreadable_view_is_a_finding_with_its_grant(oracle, number):
     name, view = f"C##LACKS{number}", VIEWS[number]
-    have = [right for right in RIGHTS if right != f"SELECT ON {view}"]
-    user = poor(oracle, name, *have, "SELECT ANY TABLE", "FLASHBACK ANY TABLE")
+    have = [right for right in PRIVILEGES if right != f"SELECT ON {view}"]
+    user = limited_user(oracle, name, *have, "SELECT ANY TABLE", "FLASHBACK ANY TABLE")
     run(oracle, f"ALTER USER {name} SET CONTAINER_DATA = ALL CONTAINER = CURRENT", user="SYS")
 
     with open_source(user, retry=ONCE) as source:
@@ -278,8 +278,8 @@ def test_one_view_that_may_not_be_read_is_a_finding_with_its_grant(oracle, numbe
     assert any(f"GRANT SELECT ON SYS.{view} TO {name}" in cure for cure in cures), cures
 
 
-def test_a_table_whose_past_may_not_be_read_is_a_finding_with_its_grant(oracle):
-    user = poor(oracle, "C##PRESENT", *RIGHTS, "SELECT ANY TABLE")
+def test_a_missing_flashback_privilege_is_a_finding_with_its_grant(oracle):
+    user = limited_user(oracle, "C##PRESENT", *PRIVILEGES, "SELECT ANY TABLE")
     run(oracle, "ALTER USER C##PRESENT SET CONTAINER_DATA = ALL CONTAINER = CURRENT", user="SYS")
 
     with open_source(user, retry=ONCE) as source:
@@ -304,17 +304,17 @@ def test_every_destination_of_each_threads_newest_log_is_opened(oracle, source):
     assert str(copies[2, 1]) in about.what
 
 
-def test_the_right_to_mine_is_missed_even_when_package_and_view_are_granted(oracle):
+def test_a_missing_logmining_privilege_is_found_although_package_and_view_are_granted(oracle):
     rights = ("V_$DATABASE", "V_$LOGMNR_CONTENTS", "V_$LOGMNR_LOGS")
     have = ("CREATE SESSION", "EXECUTE ON DBMS_LOGMNR", *(f"SELECT ON {view}" for view in rights))
 
-    with open_source(poor(oracle, "C##IDLE", *have), retry=ONCE) as source:
+    with open_source(limited_user(oracle, "C##IDLE", *have), retry=ONCE) as source:
         found = {f.subject: f.cure for f in findings(source)}
 
     assert found["statement start_logmnr"].endswith("GRANT LOGMINING TO C##IDLE")
 
 
-def test_another_container_than_there_is_is_found(source):
+def test_an_unknown_container_is_reported(source):
     assert [f.cure for f in findings(source, container="PDB9")][:1] == [f"correct `container`: one of {PDB}"]
 
 

@@ -1,4 +1,4 @@
-"""A source that is stuck: every call and every login ends, as an error that says the same step may work again."""
+"""With a stuck source every call and every login ends in a transient error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROWS = [(n, "x" * 1000) for n in range(100)]
 
 @pytest.fixture
 def stuck():
-    """All destinations are full and no log is free: writers wait, logons are refused."""
+    """A database whose destinations are full and which has no free log: writers wait, logins are refused."""
     with standin(threads=1, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
         params = ConnectParams(oracle.capture_user, oracle.passwords[oracle.capture_user], oracle.root_dsn)
         with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
@@ -40,7 +40,7 @@ def write(oracle):
         connection.commit()
 
 
-def test_a_stuck_archiver_refuses_logons_as_a_passing_failure_and_lets_readers_go_on(stuck):
+def test_a_stuck_archiver_refuses_logins_as_unavailable_and_readers_go_on(stuck):
     oracle, params, reader = stuck
 
     with pytest.raises(SourceUnavailable, match="ORA-00257") as caught:
@@ -53,7 +53,7 @@ def test_a_stuck_archiver_refuses_logons_as_a_passing_failure_and_lets_readers_g
     open_source(params, retry=RetryRule(0.1, 1, 20)).close()
 
 
-def test_a_call_that_hangs_ends_at_its_time_out(stuck):
+def test_a_hanging_call_ends_at_its_timeout(stuck):
     oracle, params, _ = stuck
     oracle.faults.free_archiver()
     with open_source(params, call_timeout_seconds=1, retry=RetryRule(0.1, 1, 20)) as source:
@@ -64,7 +64,7 @@ def test_a_call_that_hangs_ends_at_its_time_out(stuck):
     assert isinstance(caught.value, SourceBusy | SourceUnavailable)
 
 
-def test_a_login_that_hangs_ends_at_its_deadline(stuck):
+def test_a_hanging_login_ends_at_its_deadline(stuck):
     oracle, params, _ = stuck
     oracle.faults.free_archiver()
 

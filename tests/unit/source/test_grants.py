@@ -1,4 +1,4 @@
-"""What a DBA is asked to grant is what the statements read, no less and no more."""
+"""The grants script contains exactly the privileges that the statements need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pipelines.statements import setup_text, statements
 USER = "c##redolake"
 
 
-def test_the_grants_are_those_that_the_statements_need() -> None:
+def test_the_grants_script_matches_the_statements() -> None:
     needed = {grant for s in statements().values() for grant in missing_grants(s.sql, USER).split("; ") if grant}
     script = setup_text("grants")
     granted = {line for line in re.findall(r"^(GRANT .*? TO c##redolake)\b", script, re.MULTILINE) if " ON SYS." in line}

@@ -1,4 +1,4 @@
-"""Airflow connections become parameters; what is not understood is told, and passwords are not."""
+"""Airflow connections become parameters. Errors name what is not understood and never show a password."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ URIS = {
         "tcps://db:2484/PDB1",
         {"wallet_location": "/etc/w", "ssl_server_dn_match": False},
     ),
-    "a whole DSN": ("oracle://scott:tiger@?dsn=(DESCRIPTION%3D...)", "(DESCRIPTION=...)", {}),
+    "a complete DSN": ("oracle://scott:tiger@?dsn=(DESCRIPTION%3D...)", "(DESCRIPTION=...)", {}),
     "Airflow's __extra__": (
         "oracle://scott:tiger@db/PDB1?__extra__=%7B%22expire_time%22%3A+5%7D",
         "db:1521/PDB1",
@@ -34,11 +34,11 @@ URIS = {
 
 
 @pytest.mark.parametrize(("uri", "dsn", "extra"), URIS.values(), ids=URIS)
-def test_a_uri_gives(uri, dsn, extra):
+def test_a_uri_is_parsed(uri, dsn, extra):
     assert connection_from_uri(uri) == ConnectParams("scott", "tiger", dsn, extra)
 
 
-def test_signs_in_user_and_password_are_unquoted():
+def test_percent_codes_in_user_and_password_are_decoded():
     params = connection_from_uri("oracle://C%23%23CDC:p%40ss%2Fword@db/PDB1")
 
     assert (params.user, params.password) == ("C##CDC", "p@ss/word")
@@ -53,7 +53,7 @@ def test_json_gives_the_same_as_a_uri():
         assert params == ConnectParams("scott", "tiger", "db:1530/PDB1", {"mode": "sysdba"}, thick=True, lib_dir="/opt/ic")
 
 
-def test_the_environment_is_asked_for_the_connection_in_upper_case():
+def test_the_environment_variable_is_the_connection_id_in_upper_case():
     params = connect_params(
         "shop_db", {"AIRFLOW_CONN_SHOP_DB": ' {"login": "a", "password": "b", "host": "h", "schema": "s"} '}
     )
@@ -61,17 +61,17 @@ def test_the_environment_is_asked_for_the_connection_in_upper_case():
     assert (params.user, params.dsn) == ("a", "h:1521/s")
 
 
-def test_a_connection_that_is_not_set_says_which_variable():
+def test_a_missing_connection_names_its_environment_variable():
     with pytest.raises(ConfigurationError, match="AIRFLOW_CONN_SHOP_DB is not set"):
         connect_params("shop_db", {})
 
 
-def test_all_that_is_wrong_is_told_at_once():
+def test_one_error_reports_every_mistake():
     with pytest.raises(ConfigurationError) as caught:
         connection_from_uri("postgres://db?walet_location=x&expire_time=soon")
 
     assert [f.what.split(":")[0] for f in caught.value.findings] == [
-        "is of type 'postgres'", "names no user", "extra has unknown walet_location", "extra expire_time",
+        "is of type 'postgres'", "names no user", "extra has unknown keys walet_location", "extra expire_time",
         "names no host and service",
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What the driver raises becomes our errors, by number."""
+"""The number of a driver error decides which of our errors it becomes."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pipelines.source.failures import DriverError, translate
 
 CASES = {
     "a wrong password": (DriverError(1017, "ORA-01017", "ORA-01017: invalid"), SourceRefused, 1017, "lock the account"),
-    "a service nobody knows": (
+    "an unknown service": (
         DriverError(0, "DPY-6005", 'DPY-6005: cannot connect\nDPY-6001: Service "X" is not registered (Similar to ORA-12514)'),
         SourceUnavailable,
         12514,
         "service",
     ),
     "no listener": (DriverError(0, "DPY-6005", "DPY-6005: cannot connect\n[Errno 111]"), SourceUnavailable, None, "listener"),
-    "a lost session that the driver words its own way": (
+    "a lost session reported by the driver": (
         DriverError(3113, "DPY-4011", "DPY-4011: closed\nORA-03113: end-of-file"),
         SourceUnavailable,
         3113,
-        "tried again",
+        "retried",
     ),
     "a wrapped error": (
         DriverError(604, "ORA-00604", "ORA-00604: recursive\nORA-01284: cannot open\nORA-00308: gone"),
@@ -29,21 +29,21 @@ CASES = {
         "stopped",
     ),
     "a bare wrapper": (DriverError(604, "ORA-00604", "ORA-00604: recursive"), Terminal, 604, "stopped"),
-    "an internal error that looks like a lost line": (
+    "an internal error under a DPY code": (
         DriverError(600, "DPY-4011", "DPY-4011: closed\nORA-00600: internal error"),
         Terminal,
         600,
         "stopped",
     ),
-    "memory": (DriverError(4036, "ORA-04036", "ORA-04036: PGA"), SourceBusy, 4036, "tried again"),
-    "a call that took too long": (DriverError(0, "DPY-4024", "DPY-4024: call timeout"), SourceBusy, None, "tried again"),
-    "an archiver that is stuck": (DriverError(257, "ORA-00257", "ORA-00257: Archiver error."), SourceUnavailable, 257, "space"),
-    "undo that is gone": (DriverError(1555, "ORA-01555", "ORA-01555: snapshot too old"), Terminal, 1555, "UNDO_RETENTION"),
+    "memory": (DriverError(4036, "ORA-04036", "ORA-04036: PGA"), SourceBusy, 4036, "retried"),
+    "a call that took too long": (DriverError(0, "DPY-4024", "DPY-4024: call timeout"), SourceBusy, None, "retried"),
+    "a stuck archiver": (DriverError(257, "ORA-00257", "ORA-00257: Archiver error."), SourceUnavailable, 257, "space"),
+    "undo overwritten": (DriverError(1555, "ORA-01555", "ORA-01555: snapshot too old"), Terminal, 1555, "UNDO_RETENTION"),
 }
 
 
 @pytest.mark.parametrize(("error", "kind", "code", "cure"), CASES.values(), ids=CASES)
-def test_the_number_decides(error, kind, code, cure):
+def test_the_error_number_decides_class_and_cure(error, kind, code, cure):
     translated = translate(error, "a statement", user="C##CDC")
 
     assert isinstance(translated, kind)
@@ -51,7 +51,7 @@ def test_the_number_decides(error, kind, code, cure):
     assert cure in translated.cure
 
 
-RIGHTS = {
+PRIVILEGES = {
     "SELECT current_scn FROM v$database": "GRANT SELECT ON SYS.V_$DATABASE TO C##CDC",
     "SELECT 1 FROM gv$transaction": "GRANT SELECT ON SYS.GV_$TRANSACTION TO C##CDC",
     "BEGIN DBMS_LOGMNR.END_LOGMNR; END;": "GRANT EXECUTE ON SYS.DBMS_LOGMNR TO C##CDC",
@@ -61,8 +61,8 @@ RIGHTS = {
 }
 
 
-@pytest.mark.parametrize(("sql", "grants"), RIGHTS.items())
-def test_a_missing_right_is_named_as_the_grant_to_run(sql, grants):
+@pytest.mark.parametrize(("sql", "grants"), PRIVILEGES.items())
+def test_a_missing_privilege_is_reported_as_the_grant_to_run(sql, grants):
     error = translate(DriverError(942, "ORA-00942", "ORA-00942: table or view does not exist"), "x", sql=sql, user="C##CDC")
 
     assert isinstance(error, SourceRefused)

@@ -1,4 +1,4 @@
-"""A login that hangs ends as a passing failure, and what answers later is closed."""
+"""A hanging login ends as a transient error, and a connection that arrives later is closed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pipelines.source.oracle import Source
 
 @contextmanager
 def silent_listener():
-    """It takes every connection and says nothing, as a database whose archiver is stuck may do."""
+    """Accept every connection and never answer, as a database with a stuck archiver may do."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         yield f"127.0.0.1:{listener.getsockname()[1]}/FREE"
 
 
-def test_a_database_that_never_answers_the_login_is_unavailable_after_the_deadline():
+def test_an_unanswered_login_is_unavailable_after_the_deadline():
     with silent_listener() as dsn, pytest.raises(SourceUnavailable, match="did not answer the login within") as caught:
         Source(ConnectParams("C##CDC", "secret-word", dsn), login_seconds=0.2)
 
@@ -31,7 +31,7 @@ def test_a_database_that_never_answers_the_login_is_unavailable_after_the_deadli
     assert "secret-word" not in str(caught.value)
 
 
-def test_a_connection_that_comes_after_the_deadline_is_closed(monkeypatch):
+def test_a_connection_that_arrives_after_the_deadline_is_closed(monkeypatch):
     go_on, closed = threading.Event(), threading.Event()
 
     class Late:

@@ -1,4 +1,4 @@
-"""Preflight tells everything at once, each finding with the statement that mends it."""
+"""Preflight reports every problem at once, each with the statement that fixes it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pipelines.table import PRIMARY, DictionaryColumn, DictionaryTable, KeyPolic
 
 ORDERS = TableId("SHOP", "ORDERS")
 DATABASE = DatabaseFacts(
-    7, "FREE", "FREE", None, "ARCHIVELOG", "YES", "YES", frozenset(), True, "PRIMARY", "READ WRITE", Scn(1), "19.23.0.0.0",
+    7, "FREE", "ARCHIVELOG", "YES", "YES", frozenset(), True, "PRIMARY", "READ WRITE", "19.23.0.0.0",
     "AL32UTF8", "AL16UTF16", {"archive_lag_target": "300"},
 )  # fmt: skip
 TABLE = DictionaryTable(
@@ -35,7 +35,7 @@ def findings(probed, *wanted):
     return preflight_findings(probed, wanted or (ConfiguredTable(ORDERS),), supported)
 
 
-def test_a_source_as_it_should_be_has_no_findings():
+def test_a_correct_source_has_no_findings():
     assert findings(GOOD) == ()
 
 
@@ -54,32 +54,32 @@ CASES = {
     "no minimal logging": (with_database(supplemental_min="NO"), "ADD SUPPLEMENTAL LOG DATA", "error"),
     "a logical standby": (with_database(role="LOGICAL STANDBY"), "physical standby", "error"),
     "a mounted database": (with_database(open_mode="MOUNTED"), "ALTER DATABASE OPEN", "error"),
-    "loads without redo": (with_database(force_logging="NO"), "FORCE LOGGING", "warning"),
-    "a control file that forgets": (
+    "NOLOGGING loads": (with_database(force_logging="NO"), "FORCE LOGGING", "warning"),
+    "no keep time for control file records": (
         with_database(parameters={"archive_lag_target": "300", "control_file_record_keep_time": "0"}),
         "CONTROL_FILE_RECORD_KEEP_TIME = 7",
         "warning",
     ),
     "no lag target": (with_database(parameters={}), "ARCHIVE_LAG_TARGET = 300", "warning"),
-    "a container in a database that has none": (with_database(is_cdb=False), "leave `container` out", "error"),
+    "a container in a database that has none": (with_database(is_cdb=False), "remove `container`", "error"),
     "no container in a database that has some": (replace(GOOD, container=None), "one of: PDB1", "error"),
     "a misspelt container": (replace(GOOD, container="PDB2"), "one of PDB1", "error"),
     "a closed container": (replace(GOOD, visible_containers={"PDB1": "MOUNTED"}), "PLUGGABLE DATABASE PDB1 OPEN", "error"),
-    "no sight of the containers": (replace(GOOD, visible_tables=0), "CONTAINER_DATA = ALL", "error"),
+    "containers not visible": (replace(GOOD, visible_tables=0), "CONTAINER_DATA = ALL", "error"),
     "a table without a key": (with_table(key=()), "ADD PRIMARY KEY", "error"),
     "a partitioned table": (with_table(partitioned=True), "not captured yet", "error"),
     "an index-organized table": (with_table(iot=True), "not captured yet", "error"),
     "a table in a cluster": (with_table(clustered=True), "not captured yet", "error"),
-    "an external table": (with_table(external=True), "take it out", "error"),
-    "a temporary table": (with_table(temporary=True), "take it out", "error"),
+    "an external table": (with_table(external=True), "remove it", "error"),
+    "a temporary table": (with_table(temporary=True), "remove it", "error"),
     "a column of a type that is not supported": (with_table(columns=(*TABLE.columns, CLOB)), "drop or move", "error"),
     "a long name": (with_table(columns=(*TABLE.columns, LONG_NAME)), "shorter names", "warning"),
-    "a table near the one that was meant": (
-        replace(GOOD, tables={}, neighbours={"SHOP": ("ORDER", "CUSTOMERS")}),
+    "a misspelt table": (
+        replace(GOOD, tables={}, tables_of_owner={"SHOP": ("ORDER", "CUSTOMERS")}),
         "did you mean SHOP.ORDER?",
         "error",
     ),
-    "an owner without tables": (replace(GOOD, tables={}, neighbours={"SHOP": ()}), "correct the owner", "error"),
+    "an owner without tables": (replace(GOOD, tables={}, tables_of_owner={"SHOP": ()}), "correct the owner", "error"),
 }
 
 
@@ -93,7 +93,7 @@ def test_preflight_finds(probed, cure, severity):
 
 
 @pytest.mark.parametrize(("forced", "severities"), [("YES", []), ("NO", ["warning", "error"])])
-def test_a_table_without_redo_of_direct_loads_is_refused_unless_the_database_forces_it(forced, severities):
+def test_a_nologging_table_is_refused_unless_the_database_forces_logging(forced, severities):
     probed = replace(with_database(force_logging=forced), tables={ORDERS: replace(TABLE, logging=False)})
 
     found = findings(probed)
@@ -109,10 +109,10 @@ KEYLESS = with_table(
     columns=(*TABLE.columns, CODE, DAY, MAYBE), key=(), unique=(BY_CODE_AND_DAY, UniqueIndex("BY_MAYBE", 10, ("CODE", "MAYBE")))
 )
 KEYS = {
-    "none declared, and the table has none": (PRIMARY, ["`key: [CODE, DAY]`", "`key: rowid`", "`key: append`"]),
-    "columns of which one may be NULL": (KeyPolicy("columns", ("CODE", "MAYBE")), ["`key: [CODE, DAY]`"]),
+    "none declared and no primary key": (PRIMARY, ["`key: [CODE, DAY]`", "`key: rowid`", "`key: append`"]),
+    "columns, one of them nullable": (KeyPolicy("columns", ("CODE", "MAYBE")), ["`key: [CODE, DAY]`"]),
     "part of an index": (KeyPolicy("columns", ("CODE",)), ["`key: [CODE, DAY]`"]),
-    "a column that is not there": (KeyPolicy("columns", ("CODE", "DAX")), ["`key: [CODE, DAY]`"]),
+    "an unknown column": (KeyPolicy("columns", ("CODE", "DAX")), ["`key: [CODE, DAY]`"]),
     "columns of a unique index, in another order": (KeyPolicy("columns", ("DAY", "CODE")), []),
     "ROWID": (KeyPolicy("rowid"), []),
     "only appends": (KeyPolicy("append"), []),
@@ -120,7 +120,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize(("key", "named"), KEYS.values(), ids=KEYS)
-def test_a_key_that_is_none_is_found_and_what_would_be_one_is_named(key, named):
+def test_a_key_that_does_not_identify_rows_is_reported_with_keys_that_do(key, named):
     found = findings(KEYLESS, ConfiguredTable(ORDERS, key=key))
 
     assert len(found) == bool(named), found
@@ -132,7 +132,7 @@ KEY, ALL = Level.KEY, Level.ALL
 
 
 def logged(table=(), database=(), container=(), key=("ID",)):
-    """A source whose table, database and container ask for these levels."""
+    """Return a source with these logging levels on table, database and container."""
     groups = frozenset(f"{'ALL COLUMN' if level is ALL else 'PRIMARY KEY'} LOGGING" for level in table)
     probed = with_table(log_groups=groups | {"UNIQUE KEY LOGGING"}, key=key)
     asked = None if container is None else frozenset(container)
@@ -140,23 +140,23 @@ def logged(table=(), database=(), container=(), key=("ID",)):
 
 
 ENOUGH = {
-    "the table's key": (logged(table=[KEY]), "the primary key, as the table asks"),
-    "all of the table": (logged(table=[ALL]), "all columns, as the table asks"),
-    "keys of the database": (logged(database=[KEY]), "the primary key, as the database asks"),
-    "all of the database": (logged(table=[KEY], database=[ALL]), "all columns, as the database asks"),
-    "keys of the container": (logged(container=[KEY]), "the primary key, as its container asks"),
-    "all of the container": (logged(container=[ALL], database=[KEY]), "all columns, as its container asks"),
-    "the container's may not be read": (logged(table=[KEY], container=None), "the primary key, as the table asks"),
+    "the table's key": (logged(table=[KEY]), "the primary key, set on the table"),
+    "all of the table": (logged(table=[ALL]), "all columns, set on the table"),
+    "keys of the database": (logged(database=[KEY]), "the primary key, set on the database"),
+    "all of the database": (logged(table=[KEY], database=[ALL]), "all columns, set on the database"),
+    "keys of the container": (logged(container=[KEY]), "the primary key, set on its container"),
+    "all of the container": (logged(container=[ALL], database=[KEY]), "all columns, set on its container"),
+    "the container's is not readable": (logged(table=[KEY], container=None), "the primary key, set on the table"),
 }
 
 
-@pytest.mark.parametrize(("probed", "told"), ENOUGH.values(), ids=ENOUGH)
-def test_logging_of_the_key_is_enough_whoever_asks_for_it_and_is_told(probed, told):
+@pytest.mark.parametrize(("probed", "note"), ENOUGH.values(), ids=ENOUGH)
+def test_logging_of_the_key_is_enough_at_any_level_and_is_noted(probed, note):
     assert findings(probed) == ()
-    assert [str(note) for note in preflight_notes(probed)] == [f"SHOP.ORDERS: supplemental logging of {told}"]
+    assert [str(found) for found in preflight_notes(probed)] == [f"SHOP.ORDERS: supplemental logging of {note}"]
 
 
-def test_a_table_that_nobody_logs_gets_the_cheapest_cure_first():
+def test_a_table_without_logging_gets_the_cheapest_cure_first():
     (found,) = findings(logged())
 
     assert (found.severity, "SYS.DBA_SUPPLEMENTAL_LOGGING" in found.what) == ("error", False)
@@ -172,7 +172,7 @@ def test_a_table_that_nobody_logs_gets_the_cheapest_cure_first():
     assert list(preflight_notes(logged())) == []
 
 
-def test_where_the_containers_logging_may_not_be_read_the_missing_right_is_told():
+def test_an_unreadable_container_setting_is_reported_with_the_missing_grant():
     (found,) = findings(logged(container=None))
 
     assert "GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING" in found.what
@@ -180,22 +180,22 @@ def test_where_the_containers_logging_may_not_be_read_the_missing_right_is_told(
 
 @pytest.mark.parametrize("key", [KeyPolicy("rowid"), KeyPolicy("append")], ids=str)
 @pytest.mark.parametrize("primary", [("ID",), ()], ids=["with a primary key", "without one"])
-def test_a_table_that_goes_by_another_key_needs_all_columns(key, primary):
+def test_a_table_with_another_key_than_the_primary_needs_all_columns(key, primary):
     of_key, of_all = (logged(table=[level], database=[KEY], key=primary) for level in (KEY, ALL))
 
     assert [f.cure for f in findings(of_key, ConfiguredTable(ORDERS, key=key))] == [
-        'ALTER TABLE "SHOP"."ORDERS" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS; the snapshot must come behind it'
+        'ALTER TABLE "SHOP"."ORDERS" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS; take the snapshot afterwards'
     ]
     assert findings(of_all, ConfiguredTable(ORDERS, key=key)) == ()
 
 
-def test_a_rule_for_a_column_that_is_not_there_is_found():
+def test_a_rule_for_an_unknown_column_is_reported():
     found = findings(GOOD, ConfiguredTable(ORDERS, {"IT": "string"}))
 
     assert [f.subject for f in found] == ["SHOP.ORDERS.IT"]
 
 
-def test_missing_rights_stand_beside_everything_else():
+def test_missing_privileges_are_reported_with_everything_else():
     refused = Finding("statement redo_threads", "ORA-00942", "GRANT SELECT ON SYS.V_$THREAD TO C##CDC")
 
     found = findings(replace(with_database(log_mode="NOARCHIVELOG"), refused=(refused,)))
@@ -222,20 +222,20 @@ def opened(thread, dest_id, refused=None):
     ],
     ids=["all readable", "a disk of its own", "one of two", "none of two"],
 )
-def test_a_destination_that_only_another_instance_can_read_is_found(logs, expected):
+def test_a_destination_that_this_instance_cannot_read_is_reported(logs, expected):
     found = findings(replace(GOOD, newest_logs=logs))
 
     assert [(f.subject, f.severity) for f in found] == expected
     assert all("ASM" in f.cure and "archived log 7" in f.what for f in found)
 
 
-def test_the_notes_tell_what_the_source_is_and_what_cannot_be_seen():
+def test_the_notes_describe_the_source_and_what_is_not_visible():
     incarnation = Incarnation(77, Scn(5), "CURRENT", Scn(0))
     log = LogFile(1, 7, 77, Scn(10), Scn(20), (LogCopy(1, "/a/7.arc", "A"),), 1, datetime(2026, 3, 1, 4, 5))
     threads = (RedoThread(1, True, "PUBLIC", None, None, None, "one"), RedoThread(2, False, "PUBLIC", None, None, None, "two"))
     facts = RedoFacts(9, Scn(30), threads, (log,), (), (incarnation,))
 
-    told = [str(note) for note in preflight_notes(replace(GOOD, redo=facts, time_zone="+02:00"))]
+    notes = [str(note) for note in preflight_notes(replace(GOOD, redo=facts, time_zone="+02:00"))]
 
     for part in (
         "19.23.0.0.0, character sets AL32UTF8 and AL16UTF16, time zone +02:00",
@@ -244,4 +244,4 @@ def test_the_notes_tell_what_the_source_is_and_what_cannot_be_seen():
         "since 2026-03-01 04:05",
         "RMAN",
     ):
-        assert any(part in note for note in told), part
+        assert any(part in note for note in notes), part

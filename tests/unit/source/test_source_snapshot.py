@@ -1,4 +1,4 @@
-"""Snapshot SELECTs lose no digit, and the first window begins early enough."""
+"""Snapshot SELECTs lose no digit, and the first window starts early enough."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ TYPES = {
 }
 
 
-@pytest.mark.parametrize(("told", "expected"), TYPES.values(), ids=TYPES)
-def test_the_dictionary_tells_a_type(told, expected):
-    assert oracle_type(*told) == expected
+@pytest.mark.parametrize(("data_type", "expected"), TYPES.values(), ids=TYPES)
+def test_dictionary_columns_become_a_type(data_type, expected):
+    assert oracle_type(*data_type) == expected
 
 
 def column(name, *kind, hidden=False, virtual=False, **more):
@@ -53,7 +53,7 @@ def table(*columns, key=("ID",)):
     return DictionaryTable(TableId("SHOP", "Odd Name"), 1, 1, columns, key, frozenset(), Scn(1), Scn(2))
 
 
-def test_what_arrow_cannot_hold_is_fetched_as_text():
+def test_types_that_arrow_cannot_hold_exactly_are_fetched_as_text():
     sql = snapshot_sql(
         table(
             column("ID", "NUMBER", precision=10, scale=0),
@@ -109,13 +109,13 @@ STARTS = {
     "one log earlier": ([log(1, 1, 100, 200), log(1, 2, 200, 300), log(1, 3, 300, None)], 250, 100),
     "one log earlier than the current one": ([log(1, 1, 100, 200), log(1, 2, 200, None)], 250, 100),
     "the first log when there is none earlier": ([log(1, 1, 100, None)], 250, 100),
-    "not a log that is gone": ([log(1, 1, 100, 200, gone=True), log(1, 2, 200, None)], 250, 200),
+    "not in a deleted log": ([log(1, 1, 100, 200, gone=True), log(1, 2, 200, None)], 250, 200),
     "the lowest of all threads": (
         [log(1, 1, 100, 200), log(1, 2, 200, None), log(2, 1, 50, 90), log(2, 2, 90, 220), log(2, 3, 220, None)],
         250,
         90,
     ),
-    "not below what a thread still has": (
+    "not below the oldest log a thread still has": (
         [log(1, 1, 100, 200), log(1, 2, 200, None), log(2, 5, 150, None)],
         250,
         150,
@@ -124,12 +124,12 @@ STARTS = {
 
 
 @pytest.mark.parametrize(("logs", "start_scn", "expected"), STARTS.values(), ids=STARTS)
-def test_the_first_window_begins_at(logs, start_scn, expected):
+def test_the_first_window_starts(logs, start_scn, expected):
     assert first_window_start(facts(*logs), Scn(start_scn)) == expected
 
 
 def test_a_log_whose_archived_copy_is_deleted_is_not_read_from_its_online_group():
-    # |x1-200|-2-> with the group of 1 not written anew yet
+    # |x1-200|-2-> where the group of log 1 is not overwritten yet
     known = facts(log(1, 1, 100, 200), log(1, 2, 200, None))
     purged = replace(log(1, 1, 100, 200), copies=(LogCopy(1, None, "D", deleted=True),))
     online = replace(log(1, 1, 100, 200), copies=())
@@ -141,7 +141,7 @@ def test_a_log_whose_archived_copy_is_deleted_is_not_read_from_its_online_group(
 
 
 def test_mining_starts_before_the_oldest_open_transaction():
-    waiting = ActiveTransaction("1.2.3", Scn(400), None, 3)
+    waiting = ActiveTransaction("1.2.3", Scn(400), 3)
 
     assert Handover(Scn(500), (waiting,), Scn(501)).start_scn == 400
     assert Handover(Scn(500), (), Scn(501)).start_scn == 500

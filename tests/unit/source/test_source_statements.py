@@ -1,4 +1,4 @@
-"""Named SQL: unique names, a reason where one is needed, nothing stripped."""
+"""Named SQL: names are unique, comments are separated, statement texts are unchanged."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_a_select_ends_without_a_semicolon_and_a_block_with_one():
         assert one.sql.endswith(";") == one.sql.startswith("BEGIN")
 
 
-def test_the_fixed_views_are_read_from_the_control_file_once_not_once_per_instance():
+def test_only_transactions_are_read_from_every_instance():
     text = " ".join(one.sql for one in statements().values()).lower()
 
     assert set(re.findall(r"gv\$\w+", text)) == {"gv$transaction"}
 
 
-def test_comments_are_the_reason_and_not_the_statement():
+def test_comments_are_kept_apart_from_the_statement():
     (one,) = split("-- name: a\n-- Why so.\nSELECT 1\n  FROM dual\n", "x.sql")
 
     assert (one.why, one.sql) == ("Why so.", "SELECT 1\n  FROM dual")
@@ -44,6 +44,6 @@ def test_an_empty_statement_is_refused():
         split("-- name: a\n-- Why so.\n", "x.sql")
 
 
-def test_an_unknown_name_is_a_mistake():
+def test_an_unknown_name_raises_key_error():
     with pytest.raises(KeyError):
         statement("no_such_statement")
