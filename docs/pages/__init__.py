@@ -1,0 +1,1 @@
+"""The generated reference pages, one module each; `docs/generate.py` writes them."""
