@@ -53,6 +53,9 @@ AFTER = """
 * *held*: the table stops before the statement with `SchemaConflict`, the others continue. `redolake snapshot TABLE --replace` continues
   with the table as it is now.
 
+A *nullable* column with a DEFAULT is followed here, but Oracle 12c and later add a hidden column with it, which holds the table at the next
+capture run: [known limits](../known-limits.md).
+
 Any other statement holds the table. All tested statements: [DDL test cases](ddl-cases.md).
 """
 LONG = """\
@@ -98,8 +101,7 @@ TYPES = (
 NOTES = {
     "NUMBER": "or another scale per column, or `string`",
     "CHAR(10)": "with its trailing blanks",
-    "DATE": "year 1 to 9999; text without a time zone in Oracle stays so in Delta",
-    "RAW(16)": "",
+    "DATE": "with its time of day; year 1 to 9999",
 }
 # Each row's outcome is computed from its statements, which must agree.
 MATRIX = {
@@ -166,7 +168,7 @@ def short_page() -> str:
             note = NOTES.get(str(oracle_type), "")
             followed.append(f"| {oracle_type} | `{spark_ddl_type(oracle_type)}` | {note} |")
         except RedolakeError:
-            others.append(str(oracle_type))
+            others.append(str(oracle_type) if oracle_type.name == "TIMESTAMP" else oracle_type.name)
     matrix = [f"| {title} | {agreed(title, statements)} |" for title, statements in MATRIX.items()]
     return SHORT + "\n".join(followed) + "\n" + NOT_FOLLOWED.format(names=", ".join(others)) + "\n".join(matrix) + "\n" + AFTER
 

@@ -1,12 +1,30 @@
-"""Pages that are generated are the ones that would be generated now."""
+"""Tests of the documentation: generated pages are current, links resolve, every error code has its entry."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+import yaml
+
+from pipelines import errors
+from pipelines.errors import RedolakeError, Terminal, Transient
+from pipelines.land import layout
+
 ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("demo/*.md"), *ROOT.glob("standin/*.md")])
+FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
+CODES = sorted(
+    name
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, RedolakeError) and kind not in (RedolakeError, Transient, Terminal)
+)
 
 
 def test_the_generated_pages_are_current() -> None:
@@ -15,3 +33,60 @@ def test_the_generated_pages_are_current() -> None:
     )
 
     assert done.returncode == 0, done.stderr
+
+
+def text_of(page: Path) -> str:
+    """Return the page without code blocks, where brackets and `#` mean something else."""
+    return FENCE.sub("", page.read_text())
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that GitHub makes of the page's headings."""
+    kept = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in HEADING.findall(text_of(page)))
+    return {heading.replace(" ", "-") for heading in kept}
+
+
+def broken_links(page: Path) -> Iterator[str]:
+    for link in LINK.findall(text_of(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+            yield link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_relative_link_resolves(page: Path) -> None:
+    assert list(broken_links(page)) == []
+
+
+def test_every_page_can_be_reached_from_the_index() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {(index.parent / link.partition("#")[0]).resolve() for link in LINK.findall(text_of(index))}
+    others = {ROOT / "docs" / "reference" / "ddl-cases.md"}  # linked from types-and-ddl.md
+
+    assert {page for page in (ROOT / "docs").rglob("*.md")} - linked - others == {index}
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_error_code_has_its_entry(code: str) -> None:
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text()
+    entry = page.partition(f"### {code}\n")[2].partition("\n### ")[0]
+
+    assert "**Do this:** " in entry
+
+
+def test_every_folder_of_the_landing_is_on_its_page() -> None:
+    folders = {value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)}
+    page = (ROOT / "docs" / "reference" / "landing-layout.md").read_text()
+
+    assert {folder for folder in folders if f"{folder}/" not in page} == set()
+
+
+def test_pre_commit_runs_the_commands_of_make_check() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    recipe = (ROOT / "Makefile").read_text().partition("\ncheck:")[2].partition("\n\n")[0]
+
+    assert {hook["language"] for hook in hooks} == {"system"}
+    assert [hook["entry"].removeprefix(".venv/bin/") for hook in hooks] == re.findall(r"^\t@?\$\(BIN\)/(.+)$", recipe, re.M)
