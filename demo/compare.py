@@ -14,7 +14,7 @@ def compare(pipeline: str, file: Path) -> None:
     def report(line: str) -> None:
         sys.stdout.write(f"{line}\n")
 
-    file.write_text(json.dumps(steps.verify(load_pipeline(pipeline), report=report), default=str))
+    file.write_text(json.dumps(steps.verify_tables(load_pipeline(pipeline), report=report), default=str))
 
 
 if __name__ == "__main__":

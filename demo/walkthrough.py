@@ -50,7 +50,7 @@ class Walkthrough:
         summary = self.stop_workload(workload)
         self.catch_up(api, pipeline, int(summary["last_scn"]))
         tables = self.compare()
-        return Report(time.monotonic() - self.started, steps.landed_windows(pipeline, 1000), tables, summary)
+        return Report(time.monotonic() - self.started, steps.list_windows(pipeline, 1000), tables, summary)
 
     def keep_running(self) -> None:
         """Restart the workload at a low rate, and capture with it, for a user who inspects the demo."""
@@ -133,7 +133,7 @@ class Walkthrough:
         def complete() -> bool:
             nonlocal landed
             self.print_windows(pipeline)
-            found = steps.status(pipeline)
+            found = steps.read_status(pipeline)
             if not landed and found["landed_to"] > scn:
                 landed = True
                 self.say(f"SCN {scn} is landed; capture is paused")
@@ -164,7 +164,7 @@ class Walkthrough:
 
     def print_windows(self, pipeline: Pipeline) -> None:
         """Print the landed windows that are not printed yet."""
-        for window in steps.landed_windows(pipeline, 1000):
+        for window in steps.list_windows(pipeline, 1000):
             if window["name"] not in self.printed_windows:
                 self.printed_windows.add(window["name"])
                 scns = f"[{window['start']}, {window['end']})"
@@ -210,7 +210,7 @@ class Walkthrough:
 def doctor_finds_no_error(pipeline: Pipeline) -> bool:
     """Return whether `redolake doctor` finds no error; False while the source does not answer."""
     try:
-        return not any(finding.severity == "error" for finding in steps.doctor(pipeline))
+        return not any(finding.severity == "error" for finding in steps.run_doctor(pipeline))
     except Transient:
         return False
 

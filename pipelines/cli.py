@@ -150,7 +150,7 @@ def doctor(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 
     with told(output):
         pipeline = chosen(name, config)
-        report_findings(output, steps.doctor(pipeline), f"Nothing stands in the way. Next: redolake run {pipeline.name}")
+        report_findings(output, steps.run_doctor(pipeline), f"Nothing stands in the way. Next: redolake run {pipeline.name}")
 
 
 @app.command()
@@ -169,7 +169,7 @@ def snapshot(
     from pipelines import steps
 
     with told(output):
-        result = steps.snapshot(chosen(pipeline, config), tables or None, replace=replace, report=progress)
+        result = steps.take_snapshot(chosen(pipeline, config), tables or None, replace=replace, report=progress)
         rows = [(t["table"], t["scn"], t["rows"]) for t in result["tables"]]
         show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
 
@@ -190,7 +190,7 @@ def run(
     from pipelines import steps
 
     with told(output):
-        result = steps.run(chosen(name, config), until_caught_up=until_caught_up, wait=wait, report=progress)
+        result = steps.run_pipeline(chosen(name, config), until_caught_up=until_caught_up, wait=wait, report=progress)
         rows = [(t["table"], t["state"], t["complete_to"]) for t in result["tables"]]
         title = f"{result['windows']} window(s) landed, {result['batches']} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
@@ -207,7 +207,7 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
     from pipelines import steps
 
     with told(output):
-        result = steps.status(chosen(name, config))
+        result = steps.read_status(chosen(name, config))
 
         def tables() -> Grid:
             rows = [(t["table"], t["state"], t["complete_to"]) for t in result["tables"]]
@@ -274,7 +274,7 @@ def runway(name: NameArgument = None, config: ConfigOption = None, output: Outpu
     from pipelines import steps
 
     with told(output, code=CONFIGURATION):
-        result = steps.runway(chosen(name, config))
+        result = steps.measure_runway(chosen(name, config))
         show(output, result, lambda: Text(f"{result['summary']}\n{result['standing']}"))
         if output is Output.table:
             if rows := [runway_row(t) for t in result["threads"]]:
@@ -306,7 +306,7 @@ def verify(
     from pipelines import steps
 
     with told(output):
-        result = steps.verify(chosen(pipeline, config), tables or None, report=progress)
+        result = steps.verify_tables(chosen(pipeline, config), tables or None, report=progress)
         columns = ("table", "AS OF SCN", "source rows", "Delta rows", "differing cells")
         rows = [
             (t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in result["tables"]
@@ -333,7 +333,7 @@ def resume(
     from pipelines import steps
 
     with told(output):
-        result = steps.resume(chosen(pipeline, config), tables)
+        result = steps.resume_tables(chosen(pipeline, config), tables)
         show(output, result, lambda: "\n".join(f"{t}: goes on with the next run" for t in result["resumed"]))
 
 
@@ -370,12 +370,12 @@ def recover(
         if asked:
             confirm(pipeline, yes)
             kind, scn = asked[0]
-            made = steps.lead_over(
+            made = steps.recover_redo_loss(
                 pipeline, kind, scn=scn, reason=reason, by=getpass.getuser(), tables=tables or None, report=progress
             )
             show(output, made, lambda: led_over(made))
             return
-        found = steps.look_again(pipeline) if restored else steps.recover(pipeline)
+        found = steps.recheck_redo_loss(pipeline) if restored else steps.inspect_redo_loss(pipeline)
         show(output, found, lambda: Text(steps.recovery_text(found)))
         if found["lost"]:
             raise typer.Exit(TERMINAL)
@@ -410,7 +410,7 @@ def windows(
     from pipelines import steps
 
     with told(output):
-        result = steps.landed_windows(chosen(name, config), limit)
+        result = steps.list_windows(chosen(name, config), limit)
         columns = ("start SCN", "end SCN", "logs", "rows", *ACCOUNT, "row hash")
         rows = [(w["start"], w["end"], w["logs"], w["rows"], *account_row(w["account"]), w["hash"][:8]) for w in result]
         show(output, result, lambda: grid("Landed windows", columns, rows))
@@ -439,7 +439,7 @@ def remine(
     from pipelines import steps
 
     with told(output):
-        result = steps.remine(chosen(pipeline, config), window, report=progress)
+        result = steps.remine_window(chosen(pipeline, config), window, report=progress)
         show(
             output,
             result,
@@ -463,7 +463,9 @@ def backfill(
     from pipelines import steps
 
     with told(output):
-        result = steps.backfill(chosen(pipeline, config), from_scn, to_scn, tables or None, execute=execute, report=progress)
+        result = steps.run_backfill(
+            chosen(pipeline, config), from_scn, to_scn, tables or None, execute=execute, report=progress
+        )
         if not execute:
             show(output, result, lambda: f"Nothing is done yet; --execute does it: {result['plan']}")
             return

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from hypothesis import note
 
 from pipelines import steps
-from pipelines.steps.running import capture
+from pipelines.steps.run import capture
 from tests.assemble_reference import NO_XID, UNKNOWN_SQN
 from tests.fix_shop import Shop
 from tests.histories import TABLES, Apply, Capture, History, Players, abreast, drawn, histories, opened, play
@@ -43,12 +43,12 @@ class Delta:
         return self.shop.pipeline(tables=tables, window={"max_bytes": max_bytes, "slice_bytes": slice_bytes}, mining_tasks=1)
 
     def begin(self) -> None:
-        steps.snapshot(self.pipeline, source=self.source, spark=self.spark)
+        steps.take_snapshot(self.pipeline, source=self.source, spark=self.spark)
         note(f"contents AS OF {self.complete_to()}")
 
     def complete_to(self) -> int:
         """The SCN that both tables are complete to; neither may have been held."""
-        told = steps.status(self.pipeline)["tables"]
+        told = steps.read_status(self.pipeline)["tables"]
         errors = [table["error"] for table in told]
         assert errors == [None, None], errors
         (scn,) = {int(table["complete_to"]) for table in told}
@@ -63,38 +63,38 @@ class Delta:
             note(found["reason"])
             if step.again:
                 self.told["windows mined again"] += 1
-                assert steps.remine(pipeline, found["window"], source=self.source)["equal"]
+                assert steps.remine_window(pipeline, found["window"], source=self.source)["equal"]
             if not step.all:
                 break
 
     def capture_killed(self, pipeline: Any, killed: str) -> None:
-        planned = steps.plan(pipeline, self.source)
+        planned = steps.plan_next_window(pipeline, self.source)
         if planned["outcome"] != "window":
             return
         self.told[f"killed: {killed}"] += 1
         if killed == "plan":
             return
         slices = planned["slices"][: 1 if killed == "slice" else None]
-        records = [steps.mine(pipeline, self.source, planned["window"], number) for number in slices]
+        records = [steps.mine_window_slice(pipeline, self.source, planned["window"], number) for number in slices]
         if killed == "chain":
             with mock.patch("pipelines.land.landing.point", partial(kill_at, "land.chain")):
-                steps.land(pipeline, planned["window"], records)
+                steps.land_window(pipeline, planned["window"], records)
 
     def apply(self, step: Apply) -> None:
         if step.killed:
             with suppress(Killed), mock.patch("pipelines.crash.point", partial(kill_at, step.killed)):
-                order = steps.prepare_apply(self.pipeline)
+                order = steps.prepare_batch(self.pipeline)
                 self.told[f"killed: {step.killed}"] += bool(order["batch"])
                 if step.killed != "order" and order["batch"]:
-                    steps.run_spark(self.pipeline, order["batch"], self.spark)
-        order = steps.prepare_apply(self.pipeline)
+                    steps.run_spark_job(self.pipeline, order["batch"], self.spark)
+        order = steps.prepare_batch(self.pipeline)
         if order["batch"]:
             note(f"batch of commits in [{order['start']}, {order['end']})")
             self.told["batches"] += 1
             for again in (False, True) if step.again else (False,):
                 self.told["batches run again"] += again
-                result: Any = steps.run_spark(self.pipeline, order["batch"], self.spark)
-                steps.record_apply(self.pipeline, order["batch"])
+                result: Any = steps.run_spark_job(self.pipeline, order["batch"], self.spark)
+                steps.record_batch(self.pipeline, order["batch"])
             for table in result.tables:
                 self.told.update({name: getattr(table.balance, name) for name in DISPOSITIONS})
         self.compare()

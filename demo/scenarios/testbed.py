@@ -139,13 +139,13 @@ class Testbed:
 
     def start_pipeline(self) -> None:
         """Load a snapshot, then capture and apply first changes."""
-        steps.snapshot(self.pipeline, source=self.source, spark=self.spark, report=self._say_redolake)
+        steps.take_snapshot(self.pipeline, source=self.source, spark=self.spark, report=self._say_redolake)
         self.change_rows()
         self.catch_up()
 
     def catch_up(self) -> str:
         """Capture and apply every sealed window; return the reason for the end."""
-        found = steps.run(self.pipeline, until_caught_up=True, source=self.source, spark=self.spark, report=self._say_redolake)
+        found = steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.source, spark=self.spark, report=self._say_redolake)
         return str(found["reason"])
 
     def expect_error(self) -> ReportedError:
@@ -159,13 +159,13 @@ class Testbed:
     def expect_redo_loss(self) -> ReportedError:
         """Expect an error, and print the options that `redolake recover` shows."""
         error = self.expect_error()
-        for line in steps.recovery_text(steps.recover(self.pipeline, self.source)).splitlines():
+        for line in steps.recovery_text(steps.inspect_redo_loss(self.pipeline, self.source)).splitlines():
             self.say(f"  recover: {line}" if line else "")
         return error
 
     def recover_restored(self) -> None:
         """Run `redolake recover --restored` after logs were restored, then catch up."""
-        found = steps.look_again(self.pipeline, self.source)
+        found = steps.recheck_redo_loss(self.pipeline, self.source)
         if found["lost"]:
             raise Terminal(f"redo is still lost: {found['error']['what']}", cure=REPORT_BUG)
         self.say("redolake recover --restored: no redo is lost any more")
@@ -174,7 +174,7 @@ class Testbed:
     def recover_with_snapshot(self) -> None:
         """Run `redolake recover --snapshot`, the choice when the redo has no backup."""
         self.say("redolake recover --snapshot")
-        steps.lead_over(
+        steps.recover_redo_loss(
             self.pipeline, "snapshot", source=self.source, spark=self.spark, by="operator", report=self._say_redolake
         )
 
@@ -194,10 +194,10 @@ class Testbed:
 
     def landed_scn(self) -> int:
         """Return the SCN up to which redo is landed."""
-        return int(steps.status(self.pipeline)["landed_to"] or 0)
+        return int(steps.read_status(self.pipeline)["landed_to"] or 0)
 
     def compare(self) -> Outcome:
-        found = steps.verify(self.pipeline, None, source=self.source, spark=self.spark)
+        found = steps.verify_tables(self.pipeline, None, source=self.source, spark=self.spark)
         return Outcome(tuple(self.errors), tuple(found["tables"]))
 
     def _say_redolake(self, line: str) -> None:

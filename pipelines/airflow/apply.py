@@ -28,7 +28,7 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with working(pipeline) as resolved:
-            prepared = dict(steps.prepare_apply(resolved))
+            prepared = dict(steps.prepare_batch(resolved))
         if not prepared["batch"]:
             log.info("nothing landed that is not applied")
             return {}
@@ -67,6 +67,6 @@ def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[dict[str, Any], str]
     from pipelines import steps
 
     try:
-        return dict(steps.record_apply(pipeline, batch)), ""
+        return dict(steps.record_batch(pipeline, batch)), ""
     except TableHeld as error:  # raised after all is written down
         return error.outcome, str(error)

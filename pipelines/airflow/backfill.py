@@ -38,7 +38,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
 
         chosen = get_current_context()["params"]
         with working(pipeline) as resolved:
-            prepared = steps.backfill_prepare(
+            prepared = steps.prepare_backfill(
                 resolved, chosen["from_scn"], chosen["to_scn"], list(chosen["tables"]), bool(chosen["dry_run"])
             )
         log.info("%s", prepared["plan"])
@@ -52,7 +52,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with working(pipeline) as resolved:
-            return dict(steps.backfill_record(resolved, batch))
+            return dict(steps.record_backfill(resolved, batch))
 
     params = backfill_params(pipeline)
     with DAG(**dag_settings(pipeline, "backfill"), schedule=None, params=params, doc_md=dag_text(BACKFILL, pipeline)) as dag:

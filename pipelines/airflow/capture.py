@@ -45,7 +45,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         context = get_current_context()
         context["slice_label"] = f"slice {slice_number}"  # type: ignore[typeddict-unknown-key]
         with working(pipeline) as resolved:
-            record = dict(steps.mine(resolved, source_of(pipeline), window, slice_number))
+            record = dict(steps.mine_window_slice(resolved, source_of(pipeline), window, slice_number))
         context["slice_label"] = label = slice_label(record)  # type: ignore[typeddict-unknown-key]
         log.info("%s: %s rows", label, sum(tally["row_count"] for tally in record.get("logs", ())))
         return record
@@ -55,7 +55,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with working(pipeline) as resolved:
-            landed = dict(steps.land(resolved, planned[0]["window"], list(mined)))
+            landed = dict(steps.land_window(resolved, planned[0]["window"], list(mined)))
         if landed.get("overtaken"):
             log.info("window %s: the chain has gone on past its start, there is nothing to land", landed["window"])
         else:

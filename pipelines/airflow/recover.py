@@ -55,7 +55,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
         chosen = context["params"]
         with working(pipeline) as resolved:
             if chosen["choice"] not in KINDS:
-                look = steps.look_again if chosen["choice"] == "restored" else steps.recover
+                look = steps.recheck_redo_loss if chosen["choice"] == "restored" else steps.inspect_redo_loss
                 found = look(resolved, source_of(pipeline))
                 log.info("%s", steps.recovery_text(found))
                 if found["lost"]:
@@ -63,7 +63,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                 return []
             check_confirmed(pipeline, chosen["confirm"])
             by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
-            made = steps.break_chain(
+            made = steps.declare_gap(
                 resolved, chosen["choice"], source_of(pipeline), scn=chosen["scn"], reason=chosen["reason"], by=by
             )
         log.info("SCN %s to %s is not read; the next run goes on behind it", made["from_scn"], made["to_scn"])

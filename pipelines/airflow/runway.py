@@ -31,7 +31,7 @@ def runway_task(pipeline: Pipeline) -> Any:
         from pipelines import steps
 
         with working(pipeline) as resolved:
-            found = steps.runway(resolved, source_of(pipeline))
+            found = steps.measure_runway(resolved, source_of(pipeline))
         log.info("%s; %s", found["summary"], found["standing"])
         findings = [Finding(**finding) for finding in found["findings"]]
         for finding in findings:

@@ -36,7 +36,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
 
         chosen = get_current_context()["params"]
         with working(pipeline) as resolved:
-            begun = steps.snapshot_begin(
+            begun = steps.begin_snapshot(
                 resolved, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
             )
         log.info("AS OF SCN %s: %s", begun["scn"], ", ".join(begun["tables"]) or "no table is without contents")
@@ -51,7 +51,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with working(pipeline) as resolved:
-            done = dict(steps.snapshot_read(resolved, source_of(pipeline), scn, table))
+            done = dict(steps.read_snapshot_table(resolved, source_of(pipeline), scn, table))
         log.info("%s: %s rows AS OF SCN %s", table, done["rows"], scn)
         return done
 
@@ -62,7 +62,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         scn, tables = begun[0]["scn"], [item["table"] for item in begun]
         replace = bool(get_current_context()["params"]["replace"])
         with working(pipeline) as resolved:
-            return dict(steps.snapshot_prepare(resolved, scn, tables, replace=replace))
+            return dict(steps.prepare_snapshot_load(resolved, scn, tables, replace=replace))
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str, begun: list[dict[str, Any]]) -> str:
@@ -72,7 +72,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         message, held = "", set()
         with working(pipeline) as resolved:
             try:
-                steps.snapshot_record(resolved, batch)
+                steps.record_snapshot_load(resolved, batch)
             except TableHeld as error:
                 message, held = str(error), {finding.subject for finding in error.findings}
         loaded = {item["table"]: item["scn"] for item in begun if item["table"] not in held}

@@ -46,12 +46,12 @@ class SubmitBatch(SparkSubmitOperator):
         # Else Python puts the job's own folder first on its path, where `batch` and `snapshot` are modules of ours.
         os.environ["PYTHONSAFEPATH"] = "1"
         (batch,) = self.application_args
-        with working(self.pipeline) as pipeline, steps.job_elsewhere(pipeline, batch, self.on_kill) as failed:
+        with working(self.pipeline) as pipeline, steps.external_spark_job(pipeline, batch, self.on_kill) as failed:
             self.application_args = [batch, failed]
             try:
                 super().execute(context)
             except Exception as error:
-                raise_failure(steps.job_failure(pipeline, failed), error)
+                raise_failure(steps.read_job_failure(pipeline, failed), error)
 
 
 def raise_failure(told: Failure | None, error: Exception) -> None:
@@ -74,7 +74,7 @@ def run_through_connect(pipeline: Pipeline, batch: str) -> None:
     with working(pipeline) as resolved:
         spark = open_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
         try:
-            steps.run_spark(resolved, batch, spark)
+            steps.run_spark_job(resolved, batch, spark)
         finally:
             spark.stop()
 

@@ -47,7 +47,7 @@ class PlanWindow(BaseOperator, SkipMixin):
         from pipelines import steps
 
         with working(self.pipeline) as resolved:
-            found = steps.plan(resolved, source_of(self.pipeline))
+            found = steps.plan_next_window(resolved, source_of(self.pipeline))
         log.info("%s: %s", found["outcome"], found["reason"])
         if found["outcome"] == "window":
             return [{"window": found["window"], "slice_number": number} for number in found["slices"]]
@@ -64,7 +64,7 @@ class PlanWindow(BaseOperator, SkipMixin):
         if until <= now:
             from pipelines import steps
 
-            error = steps.overdue(awaited, deadline.total_seconds() / 60)
+            error = steps.log_overdue(awaited, deadline.total_seconds() / 60)
             log.error("%s", error)
             raise AirflowFailException(str(error))
         pipeline = self.pipeline

@@ -3,56 +3,56 @@
 Steps open the doors, call the decisions, write the ledger and say one line. They are what the DAGs and the terminal name.
 """
 
-from pipelines.steps.applying import prepare_apply, record_apply, resume
-from pipelines.steps.backfilling import backfill, backfill_prepare, backfill_record
-from pipelines.steps.capturing import land, mine, plan, remine
-from pipelines.steps.checking import doctor, setup_sql, validate
-from pipelines.steps.recovering import break_chain, look_again, recover, recovery_text
-from pipelines.steps.reporting import landed_windows, status
-from pipelines.steps.running import lead_over, run, snapshot
-from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
-from pipelines.steps.sparking import job_elsewhere, job_failure, open_spark, run_spark
+from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
+from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
+from pipelines.steps.capture import land_window, mine_window_slice, plan_next_window, remine_window
+from pipelines.steps.doctor import run_doctor, setup_sql, validate
+from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
+from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
+from pipelines.steps.runway import measure_runway
+from pipelines.steps.snapshot import begin_snapshot, prepare_snapshot_load, read_snapshot_table, record_snapshot_load
+from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
+from pipelines.steps.status import list_windows, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
-from pipelines.steps.verifying import verify
-from pipelines.steps.waiting import overdue, still_awaited
-from pipelines.steps.watching import runway
+from pipelines.steps.verify import verify_tables
+from pipelines.steps.wait import is_still_awaited, log_overdue
 
 __all__ = [
-    "backfill",
-    "backfill_prepare",
-    "backfill_record",
-    "break_chain",
-    "doctor",
+    "begin_snapshot",
+    "declare_gap",
     "drop_transaction",
-    "job_elsewhere",
-    "job_failure",
-    "land",
-    "landed_windows",
-    "lead_over",
+    "external_spark_job",
+    "inspect_redo_loss",
+    "is_still_awaited",
+    "land_window",
     "list_transactions",
-    "look_again",
+    "list_windows",
+    "log_overdue",
     "look_up_transaction",
-    "mine",
+    "measure_runway",
+    "mine_window_slice",
     "open_spark",
-    "overdue",
-    "plan",
-    "prepare_apply",
-    "record_apply",
-    "recover",
+    "plan_next_window",
+    "prepare_backfill",
+    "prepare_batch",
+    "prepare_snapshot_load",
+    "read_job_failure",
+    "read_snapshot_table",
+    "read_status",
+    "recheck_redo_loss",
+    "record_backfill",
+    "record_batch",
+    "record_snapshot_load",
+    "recover_redo_loss",
     "recovery_text",
-    "remine",
-    "resume",
-    "run",
-    "run_spark",
-    "runway",
+    "remine_window",
+    "resume_tables",
+    "run_backfill",
+    "run_doctor",
+    "run_pipeline",
+    "run_spark_job",
     "setup_sql",
-    "snapshot",
-    "snapshot_begin",
-    "snapshot_prepare",
-    "snapshot_read",
-    "snapshot_record",
-    "status",
-    "still_awaited",
+    "take_snapshot",
     "validate",
-    "verify",
+    "verify_tables",
 ]

@@ -15,16 +15,16 @@ from typing import Any, Literal
 from pipelines.apply.delta.log import last_txn
 from pipelines.batch import BatchResult, Dropped, DroppedRows, OpenTransaction
 from pipelines.config import Pipeline
+from pipelines.context import Workplace, now, workplace
 from pipelines.errors import InvariantBroken, Terminal
 from pipelines.land import Break
 from pipelines.land.carried import CarriedRows, read_carried
 from pipelines.land.drops import Drop
 from pipelines.ledger import TableEntry
-from pipelines.steps.correcting import correct_ledger, drop_file, drops, last_batch
-from pipelines.steps.leasing import take_apply_lease
-from pipelines.steps.outcomes import Place, is_of_the_chain
-from pipelines.steps.versions import app_id, known_versions
-from pipelines.steps.workplace import Workplace, now, workplace
+from pipelines.reconcile.batches import Place, is_of_the_chain
+from pipelines.reconcile.ledger import correct_ledger, drop_file, drops, last_batch
+from pipelines.reconcile.table_versions import app_id, known_versions
+from pipelines.steps.leases import take_apply_lease
 
 Key = tuple[int, str, int]  # container, xid, start SCN
 

@@ -60,17 +60,17 @@ def capture_all(name: str) -> None:
     from pipelines import steps
 
     pipeline = the_pipeline(name)
-    while (found := steps.plan(pipeline))["outcome"] == "window":
+    while (found := steps.plan_next_window(pipeline))["outcome"] == "window":
         window = found["window"]
-        steps.land(pipeline, window, [steps.mine(pipeline, None, window, n) for n in found["slices"]])
+        steps.land_window(pipeline, window, [steps.mine_window_slice(pipeline, None, window, n) for n in found["slices"]])
 
 
 def read_anew(name: str, table: str, answer: str) -> None:
     """The first half of the snapshot DAG with `replace`: its SCN is left in the file `answer`."""
     from pipelines import steps
 
-    begun = steps.snapshot_begin(the_pipeline(name), None, [table], replace=True)
-    steps.snapshot_read(the_pipeline(name), None, begun["scn"], table)
+    begun = steps.begin_snapshot(the_pipeline(name), None, [table], replace=True)
+    steps.read_snapshot_table(the_pipeline(name), None, begun["scn"], table)
     Path(answer).write_text(str(begun["scn"]))
 
 
@@ -79,22 +79,22 @@ def load(name: str, table: str, scn: int) -> None:
     from pipelines import steps
 
     pipeline = the_pipeline(name)
-    batch = steps.snapshot_prepare(pipeline, scn, [table], replace=True)["batch"]
-    steps.run_spark(pipeline, batch, steps.open_spark(pipeline))
-    steps.snapshot_record(pipeline, batch)
+    batch = steps.prepare_snapshot_load(pipeline, scn, [table], replace=True)["batch"]
+    steps.run_spark_job(pipeline, batch, steps.open_spark(pipeline))
+    steps.record_snapshot_load(pipeline, batch)
 
 
 def begin_first(name: str) -> None:
     """The first step of the first snapshot: capture may go on from there."""
     from pipelines import steps
 
-    steps.snapshot_begin(the_pipeline(name), None, TABLES)
+    steps.begin_snapshot(the_pipeline(name), None, TABLES)
 
 
 def prepare(name: str, answer: str) -> None:
     from pipelines import steps
 
-    Path(answer).write_text(steps.prepare_apply(the_pipeline(name))["batch"])
+    Path(answer).write_text(steps.prepare_batch(the_pipeline(name))["batch"])
 
 
 def the_pipeline(name: str) -> Pipeline:

@@ -56,7 +56,7 @@ class History:
         self.shop.switch_logs()
         for part in parts:
             assert run_dag(self.pipeline, part)[0] == "success", part
-        return int(steps.status(self.pipeline)["landed_to"])
+        return int(steps.read_status(self.pipeline)["landed_to"])
 
     def target(self, table: str) -> str:
         return next(self.pipeline.target(t.id) for t in self.pipeline.tables if str(t.id) == table)
@@ -80,7 +80,7 @@ class History:
 
     def backfill(self, start: str, end: str, *tables: str) -> None:
         with self.spark() as spark:
-            steps.backfill(self.pipeline, self.scn[start], self.scn[end], tables, execute=True, spark=spark)
+            steps.run_backfill(self.pipeline, self.scn[start], self.scn[end], tables, execute=True, spark=spark)
 
     def range(self, start: str, end: str, *tables: str, dry_run: bool = False) -> dict[str, Any]:
         chosen = list(tables) or ["SHOP.PARTS"]
@@ -166,7 +166,7 @@ def test_a_dry_run_ends_after_prepare_and_writes_nothing(history: History) -> No
 
 def test_the_shadow_is_what_the_range_left_the_live_tables_stay_and_a_repeat_gives_the_same(history: History) -> None:
     live = [history.target(table) for table in ("SHOP.PARTS", "SHOP.BINS")]
-    status, versions = steps.status(history.pipeline), [latest_version(path) for path in live]
+    status, versions = steps.read_status(history.pipeline), [latest_version(path) for path in live]
 
     done = [run_dag(history.pipeline, "backfill", history.range("from", "to")) for _ in range(2)]
 
@@ -175,7 +175,7 @@ def test_the_shadow_is_what_the_range_left_the_live_tables_stay_and_a_repeat_giv
     assert latest_version(history.shadow("from", "to")) == 1  # made empty, and merged once
     assert latest_version(history.shadow("from", "to", "SHOP.BINS")) is None
     assert [latest_version(path) for path in live] == versions
-    assert steps.status(history.pipeline) == status
+    assert steps.read_status(history.pipeline) == status
 
 
 def test_a_range_may_begin_and_end_within_a_window(history: History) -> None:
@@ -219,13 +219,13 @@ def test_a_ddl_in_a_range_that_is_landed_only_is_followed_by_the_shadow(history:
 def test_an_order_that_cannot_be_carried_out_is_refused_and_leaves_nothing(
     history: History, start: str, end: str, tables: list[str], said: str
 ) -> None:
-    first = steps.landed_windows(history.pipeline)[0]["start"]
+    first = steps.list_windows(history.pipeline)[0]["start"]
     scns = {**history.scn, "beyond": history.scn["end"] + 1, "first": first}
     before = history.files()
 
     for dry_run in (True, False):
         with pytest.raises(ConfigurationError) as refused:
-            steps.backfill_prepare(history.pipeline, scns[start], scns[end], tables, dry_run)
+            steps.prepare_backfill(history.pipeline, scns[start], scns[end], tables, dry_run)
         assert refused.match(said.replace("{end}", str(history.scn["end"])))
 
     assert history.files() == before

@@ -16,9 +16,9 @@ import pytest
 from pipelines import steps
 from pipelines.batch import BatchResult
 from pipelines.config import Pipeline
+from pipelines.context import workplace
+from pipelines.reconcile.ledger import chain_of_batches
 from pipelines.redo import CHANGES, Operation
-from pipelines.steps.correcting import chain_of_batches
-from pipelines.steps.workplace import workplace
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import TABLES, Shop, open_shop
 from tests.fix_spark import QUIET
@@ -54,7 +54,7 @@ def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Sh
     assert run_dag(parts, "capture")[0] == "success"
     assert run_dag(parts, "apply")[0] == "success"
 
-    (found,) = steps.verify(parts)["tables"]
+    (found,) = steps.verify_tables(parts)["tables"]
     assert (found["source_rows"], found["delta_rows"], found["differing_cells"]) == (2, 2, 0)
     state, tasks = run_dag(parts, "apply")
     assert (state, tasks["spark"]) == ("success", "skipped")
@@ -119,16 +119,16 @@ def tell(shop: Shop, pipeline: Pipeline) -> Story:
             two, f"DELETE FROM customers WHERE id = {FIRST + 3}", f"UPDATE customers SET credit = 1 WHERE id = {FIRST + 20}"
         )
         another_batch(shop, pipeline, story, seed=3)
-        story.halfway = steps.verify(pipeline, ["SHOP.CUSTOMERS"])
+        story.halfway = steps.verify_tables(pipeline, ["SHOP.CUSTOMERS"])
         one.commit()
         two.commit()
     another_batch(shop, pipeline, story, seed=4)
-    story.windows = steps.landed_windows(pipeline, 1000)
+    story.windows = steps.list_windows(pipeline, 1000)
     story.redo = landed_redo(shop)
     with workplace(pipeline) as work:
         story.batches = chain_of_batches(work)
         (story.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in work.ledger.tables()}
-    story.verified = steps.verify(pipeline)
+    story.verified = steps.verify_tables(pipeline)
     return story
 
 

@@ -47,14 +47,14 @@ def redolake(shop: Shop, *arguments: str, crash_at: str = "") -> subprocess.Comp
 
 
 def delta_rows(shop: Shop, spark: Any) -> dict[str, Any]:
-    found = steps.verify(shop.pipeline(tables=TABLES), source=shop.params, spark=spark)
+    found = steps.verify_tables(shop.pipeline(tables=TABLES), source=shop.params, spark=spark)
     return {t["table"]: (t["source_rows"] - t["delta_rows"], t["differing_cells"]) for t in found["tables"]}
 
 
 def test_a_run_killed_between_two_tables_is_made_good_by_the_next_one(shop: Shop, spark: Any) -> None:
     write_settings(shop)
     shop.work(40)
-    steps.snapshot(shop.pipeline(tables=TABLES), source=shop.params, spark=spark)
+    steps.take_snapshot(shop.pipeline(tables=TABLES), source=shop.params, spark=spark)
     shop.work(80, seed=2)
     shop.switch_logs()
 

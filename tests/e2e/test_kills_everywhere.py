@@ -90,7 +90,7 @@ class World:
             assert len(delta) >= 9
         copy.check_landing()
         copy.check_batches()
-        status = steps.status(copy.pipeline)
+        status = steps.read_status(copy.pipeline)
         assert {t["state"] for t in status["tables"]} == {"live"}
         still_open = int(self.source.open_one is not None)
         assert (status["lost"], status["breaks"], status["open_transactions"]) == (None, [], still_open)
@@ -224,11 +224,11 @@ def looked_at(world: World, kills: Kills) -> None:
     world.source.changing = ONE
     world.source.work()
     kills.copy.run()  # behind the snapshot, where a range may begin
-    before = steps.landed_windows(kills.copy.pipeline)[-1]
+    before = steps.list_windows(kills.copy.pipeline)[-1]
     kills.on(redolake, "remine", before["name"], codes=NOTHING_LEFT)  # 1: a ledger that was lost has no plan of it
     world.source.work()
     kills.on(*CATCH_UP)
-    last = steps.landed_windows(kills.copy.pipeline)[-1]
+    last = steps.list_windows(kills.copy.pipeline)[-1]
     kills.again_at("merge")
     scns = ("--from", str(before["end"]), "--to", str(last["end"]))
     kills.on(redolake, "backfill", "SHOP.PARTS", *scns, "--execute")
@@ -281,7 +281,7 @@ def test_a_client_killed_while_the_server_merges_for_it(world: World) -> None:
     process.kill()
     process.join()
     assert process.exitcode == -signal.SIGKILL, log.read_text()
-    assert steps.status(copy.pipeline)["windows"][-1]["state"] == "landed"
+    assert steps.read_status(copy.pipeline)["windows"][-1]["state"] == "landed"
 
     world.source.finish()
     wait_until(lambda: copy.do(*CATCH_UP)[0] == 0, SECONDS)
@@ -334,7 +334,7 @@ def test_a_full_disk_while_spark_merges_is_told_and_holds_no_table(world: World)
         code, said = copy.do(*CATCH_UP)
     assert code == 1, said[-2000:]
     assert "LakeFull: " in said
-    assert {t["state"] for t in steps.status(copy.pipeline)["tables"]} == {"live"}
+    assert {t["state"] for t in steps.read_status(copy.pipeline)["tables"]} == {"live"}
 
     world.source.finish()
     copy.run()

@@ -17,7 +17,7 @@ def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipel
     """Nothing is landed yet, and the redo behind the position is purged."""
     spark = '{"conn_type": "spark", "host": "local[2]"}'
     pipeline = configure(shop, monkeypatch, ["SHOP.PAYMENTS", "SHOP.STOCK"], {}, spark)
-    steps.snapshot_begin(pipeline, shop.params)
+    steps.begin_snapshot(pipeline, shop.params)
     shop.work(10)
     shop.switch_logs()
     shop.oracle.faults.purge_logs()
@@ -27,19 +27,19 @@ def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipel
 
 
 def test_a_gap_is_declared_only_where_the_form_was_confirmed(shop: Shop, lost: Pipeline) -> None:
-    position = steps.status(lost)["landed_to"]
+    position = steps.read_status(lost)["landed_to"]
     assert run_dag(lost, "capture")[0] == "failed"
     assert run_dag(lost, "recover")[0] == "failed", "a look, while something is lost"
     gap = {"choice": "gap", "reason": "tapes are gone"}
     assert run_dag(lost, "recover", {**gap, "confirm": "yes"})[0] == "failed"
-    assert steps.status(lost)["landed_to"] == position
-    assert steps.status(lost)["lost"]["code"] == "RedoLost"
+    assert steps.read_status(lost)["landed_to"] == position
+    assert steps.read_status(lost)["lost"]["code"] == "RedoLost"
 
     state, tasks = run_dag(lost, "recover", {**gap, "confirm": lost.name})
 
     assert (state, tasks) == ("success", {"decide": "success", "snapshot": "skipped"})
-    status = steps.status(lost)
+    status = steps.read_status(lost)
     assert (status["lost"], status["landed_to"] > position) == (None, True)
     assert run_dag(lost, "capture")[0] == "success"
-    assert steps.status(lost)["landed_to"] > status["landed_to"]
+    assert steps.read_status(lost)["landed_to"] > status["landed_to"]
     assert run_dag(lost, "recover", {"choice": "restored"})[0] == "success"

@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from pipelines import steps
-from pipelines.steps import running
-from pipelines.steps.workplace import HANDOVER, workplace
+from pipelines.context import HANDOVER, workplace
+from pipelines.steps import run as run_steps
 
 pytestmark = pytest.mark.airflow
 
@@ -62,7 +62,7 @@ def run_capture(pipeline, **changes):
 @pytest.fixture
 def looks(monkeypatch, lagging):
     """The answers of each look; the archiver catches up behind the second one."""
-    answers, look = [], steps.still_awaited
+    answers, look = [], steps.is_still_awaited
 
     def counted(*args):
         answers.append(look(*args))
@@ -71,7 +71,7 @@ def looks(monkeypatch, lagging):
         return answers[-1]
 
     monkeypatch.setattr(steps, "still_awaited", counted)
-    monkeypatch.setattr("pipelines.steps.waiting.still_awaited", counted)
+    monkeypatch.setattr("pipelines.steps.wait.still_awaited", counted)
     return answers
 
 
@@ -80,29 +80,29 @@ def test_a_run_that_meets_a_lagging_archiver_waits_deferred_and_then_mines_and_l
 
     assert (state, tasks["plan"], tasks["land"]) == ("success", "success", "success")
     assert looks == [True, True, False]
-    (window,) = steps.landed_windows(pipeline, 10)
-    assert (window["rows"] > 0, steps.plan(pipeline)["outcome"]) == (True, "nothing")
+    (window,) = steps.list_windows(pipeline, 10)
+    assert (window["rows"] > 0, steps.plan_next_window(pipeline)["outcome"]) == (True, "nothing")
 
 
 def test_an_overdue_log_fails_the_run_and_the_next_one_mines_it(pipeline, lagging):
     state, tasks = run_capture(pipeline, wait_warns_after_minutes=0.005)
 
     assert (state, tasks["plan"], tasks["mine"], tasks["land"]) == ("failed", "failed", "upstream_failed", "upstream_failed")
-    assert steps.landed_windows(pipeline, 10) == []
+    assert steps.list_windows(pipeline, 10) == []
 
     lagging.oracle.faults.catch_up_archiver(thread=2)
     assert run_capture(pipeline)[0] == "success"
-    assert len(steps.landed_windows(pipeline, 10)) == 1
+    assert len(steps.list_windows(pipeline, 10)) == 1
 
 
 def test_a_terminal_waits_too_when_it_is_told_to(pipeline, looks, monkeypatch):
     """`redolake run --wait`, without the Spark that first contents would need."""
-    monkeypatch.setattr(running, "first_contents", lambda *_: None)
-    monkeypatch.setattr(running, "apply", lambda *_: False)
+    monkeypatch.setattr(run_steps, "first_contents", lambda *_: None)
+    monkeypatch.setattr(run_steps, "apply", lambda *_: False)
     told = []
 
-    once = steps.run(pipeline)
-    waited = steps.run(pipeline, wait=True, report=told.append)
+    once = steps.run_pipeline(pipeline)
+    waited = steps.run_pipeline(pipeline, wait=True, report=told.append)
 
     assert (once["outcome"], once["windows"]) == ("wait", 0)
     assert "redo thread 2" in once["reason"]

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from pipelines import steps
+from pipelines.context import workplace
 from pipelines.scn import Scn
-from pipelines.steps.workplace import workplace
 from tests.fix_shop import Shop
 
 
@@ -19,12 +19,12 @@ def pipeline(shop: Shop):
         "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     )
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
-    steps.snapshot_begin(pipeline, shop.params)
+    steps.begin_snapshot(pipeline, shop.params)
     return pipeline
 
 
 def errors(pipeline, shop: Shop) -> list[str]:
-    return [str(f) for f in steps.doctor(pipeline, shop.params) if f.severity == "error"]
+    return [str(f) for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"]
 
 
 def move_position(pipeline, **changes) -> None:
@@ -55,7 +55,7 @@ def test_a_position_from_which_nothing_can_be_read_is_an_error_with_a_cure(pipel
 def test_errors_stand_before_warnings_and_notes(pipeline, shop: Shop) -> None:
     move_position(pipeline, dbid=1)
 
-    severities = [f.severity for f in steps.doctor(pipeline, shop.params)]
+    severities = [f.severity for f in steps.run_doctor(pipeline, shop.params)]
 
     assert severities == sorted(severities, key=("error", "warning", "note").index)
     assert set(severities) == {"error", "warning", "note"}
@@ -69,7 +69,7 @@ def test_what_the_container_logs_of_every_table_is_enough_and_told(pipeline, sho
 
     assert [finding.startswith("SHOP.PARTS: has no supplemental logging of its primary key") for finding in unlogged] == [True]
     assert errors(pipeline, shop) == []
-    notes = [str(finding) for finding in steps.doctor(pipeline, shop.params) if finding.severity == "note"]
+    notes = [str(finding) for finding in steps.run_doctor(pipeline, shop.params) if finding.severity == "note"]
     assert "SHOP.PARTS: supplemental logging of the primary key, set on its container" in notes
 
 

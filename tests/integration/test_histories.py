@@ -65,7 +65,7 @@ def test_any_history_ends_in_delta_as_oracle_shows_it(spark: Any) -> None:
 
     def check(history: History) -> None:
         with in_delta(history, spark) as copy:
-            verified = steps.verify(copy.pipeline, source=copy.source, spark=spark)
+            verified = steps.verify_tables(copy.pipeline, source=copy.source, spark=spark)
             assert verified["equal"], verified
             told.update(copy.figures())
 

@@ -33,20 +33,20 @@ def source(tmp_path: Path) -> Iterator[Shop]:
 
 def begun(shop: Shop, spark: Any) -> Any:
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     return pipeline
 
 
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
     """What `status` says of the table then."""
     shop.switch_logs()
-    steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
-    (table,) = steps.status(pipeline)["tables"]
+    steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    (table,) = steps.read_status(pipeline)["tables"]
     return dict(table)
 
 
 def differing(shop: Shop, pipeline: Any, spark: Any) -> list[dict[str, Any]]:
-    tables = steps.verify(pipeline, None, source=shop.params, spark=spark)["tables"]
+    tables = steps.verify_tables(pipeline, None, source=shop.params, spark=spark)["tables"]
     assert all(table["source_rows"] > 0 for table in tables)
     return [t for t in tables if t["differing_cells"] or t["source_rows"] != t["delta_rows"]]
 
@@ -61,13 +61,13 @@ def test_every_table_of_the_shop_equals_the_source(spark: Any, tmp_path: Path) -
     with open_shop(tmp_path, "PRIMARY KEY") as shop:
         shop.work(30, seed=1)
         pipeline = shop.pipeline(window={"max_bytes": "40KiB", "slice_bytes": "30KiB"})
-        steps.snapshot(pipeline, source=shop.params, spark=spark)
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
         for seed in (2, 3):
             shop.work(70, seed=seed)
             shop.switch_logs()
-            steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+            steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
 
-        assert [table["error"] for table in steps.status(pipeline)["tables"]] == [None] * 5
+        assert [table["error"] for table in steps.read_status(pipeline)["tables"]] == [None] * 5
         assert differing(shop, pipeline, spark) == []
         assert any('where "ID" = ' in sql and '"CUSTOMER_ID"' not in sql for sql in landed_updates(shop, "ORDERS"))
 
@@ -79,9 +79,9 @@ def test_logging_that_was_taken_away_is_noticed_and_an_update_without_it_stops_t
 
     source.run_sql("UPDATE parts SET quantity = 10 WHERE id = 1", off, "INSERT INTO parts VALUES (20, 'new', 20, NULL)")
     noticed = caught_up(source, pipeline, spark)
-    errors = [str(f) for f in steps.doctor(pipeline, source.params) if f.severity == "error"]
+    errors = [str(f) for f in steps.run_doctor(pipeline, source.params) if f.severity == "error"]
     source.run_sql(on, "UPDATE parts SET quantity = 21 WHERE id = 20")
-    steps.resume(pipeline, ["SHOP.PARTS"])
+    steps.resume_tables(pipeline, ["SHOP.PARTS"])
     resumed = caught_up(source, pipeline, spark)
     assert differing(source, pipeline, spark) == []
 

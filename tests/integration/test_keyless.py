@@ -48,7 +48,7 @@ ONE = "ROWID = (SELECT MIN(ROWID) FROM readings WHERE meter = 7)"
 
 
 def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, pipeline: Any) -> None:
-    taken = steps.snapshot(pipeline, source=shop.params, spark=spark)
+    taken = steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         "UPDATE rates SET rate = 1.75 WHERE code = 'EUR'",
         "UPDATE rates SET code = 'CHF', day = 20260102 WHERE code = 'USD'",
@@ -69,20 +69,20 @@ def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, p
     )
     caught_up(shop, pipeline, spark)
 
-    verified = steps.verify(pipeline, source=shop.params, spark=spark)
+    verified = steps.verify_tables(pipeline, source=shop.params, spark=spark)
     assert verified["equal"], verified
     assert {t["table"]: t["delta_rows"] for t in verified["tables"]} == {
         "SHOP.RATES": 3, "SHOP.READINGS": 4, "SHOP.EVENTS": 5,
     }  # fmt: skip
 
-    start, end = taken["scn"] + 1, steps.status(pipeline)["landed_to"]
-    shadows = steps.backfill(pipeline, start, end, ["SHOP.READINGS", "SHOP.EVENTS"], execute=True, spark=spark)["tables"]
+    start, end = taken["scn"] + 1, steps.read_status(pipeline)["landed_to"]
+    shadows = steps.run_backfill(pipeline, start, end, ["SHOP.READINGS", "SHOP.EVENTS"], execute=True, spark=spark)["tables"]
     rows = {t["table"]: spark.read.format("delta").load(t["target"]).count() for t in shadows}
     assert rows == {"SHOP.READINGS": 3, "SHOP.EVENTS": 3}
 
 
 def test_what_ends_a_key_holds_its_table_until_it_is_read_anew(shop: Shop, spark: Any, pipeline: Any) -> None:
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         "DROP INDEX rates_of_day",
         "INSERT INTO rates VALUES ('EUR', 2, 20260101)",
@@ -93,7 +93,7 @@ def test_what_ends_a_key_holds_its_table_until_it_is_read_anew(shop: Shop, spark
         "UPDATE events SET what = 'begin' WHERE ROWID = (SELECT MIN(ROWID) FROM events)",
     )
     caught_up(shop, pipeline, spark)
-    held = {t["table"]: t["error"] for t in steps.status(pipeline)["tables"] if t["state"] == "held"}
+    held = {t["table"]: t["error"] for t in steps.read_status(pipeline)["tables"] if t["state"] == "held"}
 
     assert "made anew" in held.pop("SHOP.RATES")
     assert "MOVE gives the rows new places" in held.pop("SHOP.READINGS")
@@ -101,14 +101,14 @@ def test_what_ends_a_key_holds_its_table_until_it_is_read_anew(shop: Shop, spark
 
     cured = shop.pipeline(tables=[RATES, READINGS, {**EVENTS, "key": "rowid"}])
     names = ["SHOP.RATES", "SHOP.READINGS", "SHOP.EVENTS"]
-    steps.snapshot(cured, names, replace=True, source=shop.params, spark=spark)
+    steps.take_snapshot(cured, names, replace=True, source=shop.params, spark=spark)
     shop.run_sql("UPDATE events SET what = 'go' WHERE what = 'start'", f"DELETE FROM readings WHERE {ONE}")
     caught_up(shop, cured, spark)
     assert differences(shop, cured, spark) == {}
 
     shop.run_sql("INSERT INTO events VALUES (3, 'more')")
     caught_up(shop, pipeline, spark)  # with what was declared before
-    held = {t["table"]: t["error"] for t in steps.status(pipeline)["tables"] if t["state"] == "held"}
+    held = {t["table"]: t["error"] for t in steps.read_status(pipeline)["tables"] if t["state"] == "held"}
     assert held == {"SHOP.EVENTS": "pipelines.yml says `key: append`, and the table was read with `key: rowid`"}
 
 
@@ -116,7 +116,7 @@ def test_a_key_that_is_none_is_refused_before_anything_is_read(shop: Shop, pipel
     wrong = shop.pipeline(tables=[{**RATES, "key": ["code"]}, "SHOP.READINGS"])
 
     with pytest.raises(ConfigurationError) as caught:
-        steps.snapshot_begin(wrong, shop.params)
+        steps.begin_snapshot(wrong, shop.params)
 
     told = {f.subject: f.cure for f in caught.value.findings if f.severity == "error"}
     assert "`key: [DAY, CODE]`" in told["SHOP.RATES"]

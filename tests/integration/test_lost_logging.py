@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.steps.running import capture
-from pipelines.steps.workplace import workplace
+from pipelines.context import workplace
+from pipelines.steps.run import capture
 from pipelines.table import TableId
 from tests.fix_shop import Shop
 
@@ -26,7 +26,7 @@ def pipeline(shop: Shop) -> Any:
         shop.run_sql((ALL if table == "NOTES" else KEY).format(table, "ADD"))
     chosen = [{"table": "SHOP.NOTES", "key": "rowid"}, *(f"SHOP.{table}" for table in TABLES if table != "NOTES")]
     made = shop.pipeline(tables=chosen)
-    steps.snapshot_begin(made, shop.params)
+    steps.begin_snapshot(made, shop.params)
     with workplace(made) as work:
         for table in TABLES:
             work.ledger.move_table(TableId("SHOP", table), ("new",), "snapshotting")
@@ -48,7 +48,7 @@ def test_each_table_that_lacks_what_it_needs_is_held_until_that_is_back(shop: Sh
     shop.run_sql("ALTER TABLE badges DROP PRIMARY KEY")  # the DDL itself holds that one, and says so
     found = held(shop, pipeline)
     shop.run_sql(KEY.format("parts", "ADD"), ALL.format("notes", "ADD"))
-    steps.resume(pipeline, ["SHOP.PARTS", "SHOP.NOTES"])
+    steps.resume_tables(pipeline, ["SHOP.PARTS", "SHOP.NOTES"])
 
     assert before == {}
     assert {name: error["code"] for name, error in found.items()} == {"PARTS": "NotLogged", "NOTES": "NotLogged"}
@@ -60,7 +60,7 @@ def test_each_table_that_lacks_what_it_needs_is_held_until_that_is_back(shop: Sh
 def test_a_table_that_is_resumed_while_its_logging_is_off_is_held_again(shop: Shop, pipeline: Any) -> None:
     shop.run_sql(KEY.format("parts", "DROP"))
     first = held(shop, pipeline)
-    steps.resume(pipeline, ["SHOP.PARTS"])
+    steps.resume_tables(pipeline, ["SHOP.PARTS"])
 
     assert held(shop, pipeline).keys() == first.keys() == {"PARTS"}
 

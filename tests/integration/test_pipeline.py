@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pytest
 
 from pipelines import steps
+from pipelines.context import workplace
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
 from pipelines.job import translation
-from pipelines.steps.running import apply, capture, spark_when_needed
-from pipelines.steps.workplace import workplace
+from pipelines.steps.run import apply, capture, spark_when_needed
 from pipelines.table import TableId
 from tests.fix_shop import Shop
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.spark
 
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
     shop.switch_logs()
-    return steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    return steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
 
 
 def parts_pipeline(shop: Shop) -> Any:
@@ -37,16 +37,16 @@ def parts_pipeline(shop: Shop) -> Any:
 
 
 def differences(shop: Shop, pipeline: Any, spark: Any, *tables: str) -> dict[str, Any]:
-    stopped = {t["table"]: t["error"] for t in steps.status(pipeline)["tables"] if t["error"]}
+    stopped = {t["table"]: t["error"] for t in steps.read_status(pipeline)["tables"] if t["error"]}
     assert {table: why for table, why in stopped.items() if not tables or table in tables} == {}
-    found = steps.verify(pipeline, tables or None, source=shop.params, spark=spark)
+    found = steps.verify_tables(pipeline, tables or None, source=shop.params, spark=spark)
     return {t["table"]: t for t in found["tables"] if t["differing_cells"] or t["source_rows"] != t["delta_rows"]}
 
 
 def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop: Shop, spark: Any) -> None:
     shop.work(60, seed=1)
     pipeline = shop.pipeline(window={"max_bytes": "40KiB", "slice_bytes": "30KiB"})
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     done = shop.work(240, seed=2)
     outcome = caught_up(shop, pipeline, spark)
 
@@ -59,14 +59,14 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
 def test_a_value_that_does_not_fit_stops_its_table_and_no_other(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline(tables=["SHOP.ORDERS", "SHOP.PAYMENTS"])
     shop.run_sql("INSERT INTO orders (id, customer_id, total) VALUES (1, 1, 1.5)")
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         "INSERT INTO orders (id, customer_id, total) VALUES (2, 1, 12345678901234567890123456789.5)",
         "INSERT INTO payments (id, order_id, amount) VALUES (1, 2, 3.25)",
     )
     caught_up(shop, pipeline, spark)
 
-    tables = {t["table"]: t for t in steps.status(pipeline)["tables"]}
+    tables = {t["table"]: t for t in steps.read_status(pipeline)["tables"]}
     assert (tables["SHOP.ORDERS"]["state"], tables["SHOP.PAYMENTS"]["state"]) == ("held", "live")
     assert "12345678901234567890123456789.5" in tables["SHOP.ORDERS"]["error"]
     assert differences(shop, pipeline, spark, "SHOP.PAYMENTS") == {}
@@ -74,25 +74,25 @@ def test_a_value_that_does_not_fit_stops_its_table_and_no_other(shop: Shop, spar
 
 def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline()
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.work(30)
     caught_up(shop, pipeline, spark)
-    before = steps.status(pipeline)
-    again = steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    before = steps.read_status(pipeline)
+    again = steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
 
     assert (again["windows"], again["batches"]) == (0, 0)
-    assert steps.status(pipeline) == before
+    assert steps.read_status(pipeline) == before
 
 
 def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline()
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.work(40)
     shop.switch_logs()
     with spark_when_needed(pipeline, spark):
         window = capture(pipeline, shop.params)["window"]
 
-    again = steps.remine(pipeline, window, source=shop.params)
+    again = steps.remine_window(pipeline, window, source=shop.params)
 
     assert again["equal"], again["differs"]
 
@@ -100,7 +100,7 @@ def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, spark: Any) -> N
 def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     with shop.oracle.connect("SHOP") as long:
         cursor = long.cursor()
         for quantity in (2, 3, 4):
@@ -116,7 +116,7 @@ def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, spa
 
 def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline()
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.work(30)
     caught_up(shop, pipeline, spark)
     for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
@@ -129,7 +129,7 @@ def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, spark: Any) ->
 
 def test_an_older_copy_of_the_ledger_is_made_good(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     ledger = shop.folder / "landing" / "redolake-ledger.db"
     copy = ledger.read_bytes() if checkpointed(ledger) else b""
     shop.run_sql(
@@ -138,7 +138,7 @@ def test_an_older_copy_of_the_ledger_is_made_good(shop: Shop, spark: Any) -> Non
         "INSERT INTO parts (id, place, quantity, shelf) VALUES (900002, 'W2', 2, 'A')",
     )
     caught_up(shop, pipeline, spark)
-    steps.snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
     for file in ledger.parent.glob("redolake-ledger.db*"):
         file.unlink()
     ledger.write_bytes(copy)
@@ -150,7 +150,7 @@ def test_an_older_copy_of_the_ledger_is_made_good(shop: Shop, spark: Any) -> Non
 
 def test_a_table_put_back_to_an_older_copy_is_held_until_it_is_read_anew(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     target, older = Path(pipeline.target(TableId("SHOP", "PARTS"))), shop.folder / "older"
     shutil.copytree(target, older)
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
@@ -160,23 +160,23 @@ def test_a_table_put_back_to_an_older_copy_is_held_until_it_is_read_anew(shop: S
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900002, 'W2', 2)")
     caught_up(shop, pipeline, spark)
 
-    (told,) = steps.status(pipeline)["tables"]
+    (told,) = steps.read_status(pipeline)["tables"]
     assert told["state"] == "held"
     assert "it is an older copy" in told["error"]
-    steps.snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
     caught_up(shop, pipeline, spark)
     assert differences(shop, pipeline, spark) == {}
 
 
 def test_a_table_applied_on_while_it_was_read_anew_lacks_nothing_where_the_ledger_was_lost(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
-    begun = steps.snapshot_begin(pipeline, shop.params, ["SHOP.PARTS"], replace=True)
-    steps.snapshot_read(pipeline, shop.params, begun["scn"], "SHOP.PARTS")
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    begun = steps.begin_snapshot(pipeline, shop.params, ["SHOP.PARTS"], replace=True)
+    steps.read_snapshot_table(pipeline, shop.params, begun["scn"], "SHOP.PARTS")
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
     caught_up(shop, pipeline, spark)
-    load = steps.snapshot_prepare(pipeline, begun["scn"], ["SHOP.PARTS"], replace=True)["batch"]
-    steps.run_spark(pipeline, load, spark)
+    load = steps.prepare_snapshot_load(pipeline, begun["scn"], ["SHOP.PARTS"], replace=True)["batch"]
+    steps.run_spark_job(pipeline, load, spark)
     for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
         file.unlink()
     caught_up(shop, pipeline, spark)
@@ -193,7 +193,7 @@ def checkpointed(ledger: Path) -> bool:
 def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         "INSERT INTO parts (id, place, quantity) VALUES (900002, 'W2', 2)",
         "ALTER TABLE parts ADD (shelf VARCHAR2(10) DEFAULT 'it''s new' NOT NULL)",
@@ -212,7 +212,7 @@ def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: S
 def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline()
     shop.work(30)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.work(30, seed=3)
     shop.run_sql("TRUNCATE TABLE payments")
     shop.work(30, seed=4)
@@ -220,13 +220,13 @@ def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop:
     with spark_when_needed(pipeline, spark) as session:
         while capture(pipeline, shop.params)["outcome"] == "window":
             pass
-        order = steps.prepare_apply(pipeline)
-        steps.run_spark(pipeline, order["batch"], session.session())
+        order = steps.prepare_batch(pipeline)
+        steps.run_spark_job(pipeline, order["batch"], session.session())
         with pytest.raises(TableHeld, match=r"SHOP\.PAYMENTS"):
-            steps.record_apply(pipeline, order["batch"])
+            steps.record_batch(pipeline, order["batch"])
         apply(pipeline, session, lambda _: None)
 
-    states = {t["table"]: t["state"] for t in steps.status(pipeline)["tables"]}
+    states = {t["table"]: t["state"] for t in steps.read_status(pipeline)["tables"]}
     others = [name for name in states if name != "SHOP.PAYMENTS"]
     assert states["SHOP.PAYMENTS"] == "held"
     assert {states[name] for name in others} == {"live"}
@@ -236,10 +236,10 @@ def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop:
 def test_a_held_table_is_cured_by_a_new_snapshot(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.STOCK"])
     shop.work(30)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql("TRUNCATE TABLE payments")
     caught_up(shop, pipeline, spark)
-    steps.snapshot(pipeline, ["SHOP.PAYMENTS"], replace=True, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, ["SHOP.PAYMENTS"], replace=True, source=shop.params, spark=spark)
     shop.work(30, seed=4)
     caught_up(shop, pipeline, spark)
 
@@ -250,7 +250,7 @@ def test_a_change_that_logminer_cannot_show_holds_its_table_until_it_is_read_ane
     parts_pipeline(shop)
     pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.STOCK"])
     shop.work(30)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         "ALTER TABLE parts ADD (note CLOB)",
         f"INSERT INTO parts (id, note) VALUES (1, '{'x' * 4000}' || '{'x' * 4000}')",
@@ -261,9 +261,12 @@ def test_a_change_that_logminer_cannot_show_holds_its_table_until_it_is_read_ane
     with workplace(pipeline) as work:
         assert sum(window.counts.get("SHOP.PARTS unsupported", 0) for window in work.landing.windows()) == 1
     assert differences(shop, pipeline, spark, "SHOP.STOCK") == {}
-    assert {t["table"]: t["state"] for t in steps.status(pipeline)["tables"]} == {"SHOP.PARTS": "held", "SHOP.STOCK": "live"}
+    assert {t["table"]: t["state"] for t in steps.read_status(pipeline)["tables"]} == {
+        "SHOP.PARTS": "held",
+        "SHOP.STOCK": "live",
+    }
 
-    steps.snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (2, 'W2', 1)")
     caught_up(shop, pipeline, spark)
     assert differences(shop, pipeline, spark) == {}
@@ -272,13 +275,13 @@ def test_a_change_that_logminer_cannot_show_holds_its_table_until_it_is_read_ane
 def test_a_resumed_table_catches_up_all_that_passed_while_it_was_held(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDER_LINES"])
     shop.work(30)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     with workplace(pipeline) as work:
         work.ledger.hold(TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"})
     for seed in (3, 4):
         shop.work(30, seed=seed)
         caught_up(shop, pipeline, spark)
-    steps.resume(pipeline, ["SHOP.PAYMENTS"])
+    steps.resume_tables(pipeline, ["SHOP.PAYMENTS"])
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline, spark) == {}
@@ -287,13 +290,13 @@ def test_a_resumed_table_catches_up_all_that_passed_while_it_was_held(shop: Shop
 def test_a_table_that_was_left_out_for_a_while_is_held(shop: Shop, spark: Any) -> None:
     both, one = (shop.pipeline(tables=tables) for tables in (["SHOP.PAYMENTS", "SHOP.ORDER_LINES"], ["SHOP.ORDER_LINES"]))
     shop.work(30)
-    steps.snapshot(both, source=shop.params, spark=spark)
+    steps.take_snapshot(both, source=shop.params, spark=spark)
     shop.work(30, seed=3)
     caught_up(shop, one, spark)
     shop.work(30, seed=4)
     caught_up(shop, both, spark)
 
-    held = {t["table"]: t["error"] for t in steps.status(both)["tables"] if t["state"] == "held"}
+    held = {t["table"]: t["error"] for t in steps.read_status(both)["tables"] if t["state"] == "held"}
     assert held == {"SHOP.PAYMENTS": "a window was landed without the table"}
 
 
@@ -301,7 +304,7 @@ def test_a_row_that_could_not_be_read_is_read_again_from_the_landing_by_a_parser
     shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline = parts_pipeline(shop)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
 
     def older_parser(batch: pa.RecordBatch, *version: Any, **charset: Any) -> pa.RecordBatch:
         """Does not know that a doubled quote stands for one."""
@@ -315,11 +318,11 @@ def test_a_row_that_could_not_be_read_is_read_again_from_the_landing_by_a_parser
     shop.run_sql("UPDATE parts SET quantity = 2 WHERE id = 900001", "DELETE FROM parts WHERE id = 900001")
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900002, 'plain', 2)")
     caught_up(shop, pipeline, spark)
-    (held,) = steps.status(pipeline)["tables"]
+    (held,) = steps.read_status(pipeline)["tables"]
     landed = {file: file.stat().st_mtime_ns for file in (shop.folder / "landing").glob("**/windows/*/*")}
 
     monkeypatch.undo()
-    steps.resume(pipeline, ["SHOP.PARTS"])
+    steps.resume_tables(pipeline, ["SHOP.PARTS"])
     with spark_when_needed(pipeline, spark) as session:
         assert apply(pipeline, session, lambda _: None)  # no source is at hand: nothing can be mined
 
@@ -331,21 +334,21 @@ def test_a_row_that_could_not_be_read_is_read_again_from_the_landing_by_a_parser
 
 def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     caught_up(shop, pipeline, spark)
-    start = steps.status(pipeline)["landed_to"]
+    start = steps.read_status(pipeline)["landed_to"]
     shop.run_sql(
         "INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)",
         "INSERT INTO parts (id, place, quantity) VALUES (900002, 'W1', 2)",
         "DELETE FROM parts WHERE id = 900002",
     )
     caught_up(shop, pipeline, spark)
-    end = steps.status(pipeline)["landed_to"]
+    end = steps.read_status(pipeline)["landed_to"]
     shop.run_sql("UPDATE parts SET quantity = 5 WHERE id = 900001")
     caught_up(shop, pipeline, spark)
 
-    plan = steps.backfill(pipeline, start, end)
-    done = steps.backfill(pipeline, start, end, execute=True, spark=spark)
+    plan = steps.run_backfill(pipeline, start, end)
+    done = steps.run_backfill(pipeline, start, end, execute=True, spark=spark)
 
     assert plan["batch"] is None
     shadow = spark.read.format("delta").load(done["tables"][0]["target"])
@@ -360,7 +363,7 @@ def test_names_in_double_quotes_come_through(shop: Shop, spark: Any) -> None:
         """INSERT INTO "Order Parts" VALUES (1, 'shelf, "left"', 5)""",
     )
     pipeline = shop.pipeline(tables=['SHOP."Order Parts"'])
-    steps.snapshot(pipeline, source=shop.params, spark=spark)
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         """INSERT INTO "Order Parts" VALUES (2, 'it''s here', 7)""",
         """UPDATE "Order Parts" SET "select" = 6, "place" = NULL WHERE "Part No" = 1""",
@@ -368,4 +371,4 @@ def test_names_in_double_quotes_come_through(shop: Shop, spark: Any) -> None:
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline, spark) == {}
-    assert [t["table"] for t in steps.status(pipeline)["tables"]] == ['SHOP."Order Parts"']
+    assert [t["table"] for t in steps.read_status(pipeline)["tables"]] == ['SHOP."Order Parts"']

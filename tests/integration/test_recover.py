@@ -9,7 +9,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import RedoLost, Terminal
-from pipelines.steps.running import capture
+from pipelines.steps.run import capture
 from tests.fix_shop import Shop
 
 pytestmark = pytest.mark.spark
@@ -28,7 +28,7 @@ class World:
             "INSERT INTO parts (id, place, quantity) VALUES (3, 'C', 3)",
         )
         self.pipeline = shop.pipeline(tables=["SHOP.PARTS"])
-        steps.snapshot(self.pipeline, source=shop.params, spark=spark)
+        steps.take_snapshot(self.pipeline, source=shop.params, spark=spark)
         self.change("UPDATE parts SET quantity = 20 WHERE id = 2")
         self.caught_up()
 
@@ -37,7 +37,7 @@ class World:
 
     def caught_up(self) -> dict[str, Any]:
         self.shop.switch_logs()
-        return steps.run(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
+        return steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
 
     def land(self) -> None:
         """All that is sealed, without applying it."""
@@ -65,19 +65,19 @@ class World:
         self.shop.switch_logs()
 
     def plan(self) -> dict[str, Any]:
-        return steps.plan(self.pipeline, self.shop.params)
+        return steps.plan_next_window(self.pipeline, self.shop.params)
 
     def recover(self) -> dict[str, Any]:
-        return steps.recover(self.pipeline, self.shop.params)
+        return steps.inspect_redo_loss(self.pipeline, self.shop.params)
 
     def lead_over(self, kind: Any, **choice: Any) -> dict[str, Any]:
-        return steps.lead_over(self.pipeline, kind, source=self.shop.params, spark=self.spark, by="test", **choice)
+        return steps.recover_redo_loss(self.pipeline, kind, source=self.shop.params, spark=self.spark, by="test", **choice)
 
     def status(self) -> dict[str, Any]:
-        return steps.status(self.pipeline)
+        return steps.read_status(self.pipeline)
 
     def verify(self) -> dict[str, Any]:
-        return steps.verify(self.pipeline, source=self.shop.params, spark=self.spark)
+        return steps.verify_tables(self.pipeline, source=self.shop.params, spark=self.spark)
 
     def is_equal(self) -> bool:
         found = self.verify()
@@ -106,10 +106,10 @@ def test_restored_logs_let_the_position_go_on(world: World) -> None:
     assert [f"THREAD {thread};" in "".join(found["rman"]) for thread in (1, 2)] == [True, True]
     assert [choice["name"] for choice in found["choices"]] == ["restore", "snapshot", "gap", "position"]
 
-    not_yet = steps.look_again(world.pipeline, world.shop.params)
+    not_yet = steps.recheck_redo_loss(world.pipeline, world.shop.params)
     assert (not_yet["lost"], not_yet["back"]) == (True, [])
     world.shop.oracle.faults.restore_logs()
-    again = steps.look_again(world.pipeline, world.shop.params)
+    again = steps.recheck_redo_loss(world.pipeline, world.shop.params)
 
     assert again["lost"] is False
     assert [log["sequence"] for log in again["back"]] == [log["sequence"] for log in found["missing"]]
@@ -133,15 +133,15 @@ def test_new_snapshots_make_the_tables_whole(world: World) -> None:
 
 def test_a_table_that_was_to_be_read_anew_is_held_until_it_is(world: World) -> None:
     world.lose()
-    steps.break_chain(world.pipeline, "snapshot", world.shop.params, by="test")
+    steps.declare_gap(world.pipeline, "snapshot", world.shop.params, by="test")
     world.caught_up()
 
     (table,) = world.status()["tables"]
     assert (table["state"], "were never read" in table["error"]) == ("held", True)
     with pytest.raises(RedoLost, match="were never read") as refused:
-        steps.resume(world.pipeline, ["SHOP.PARTS"])
+        steps.resume_tables(world.pipeline, ["SHOP.PARTS"])
     assert "snapshot SHOP.PARTS --replace" in refused.value.cure
-    steps.snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
+    steps.take_snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
     world.caught_up()
     assert world.is_equal()
 
@@ -172,7 +172,7 @@ def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_they_are_r
     world.caught_up()
     assert world.delta()[2] == 21
 
-    steps.snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
+    steps.take_snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
     assert world.status()["breaks"] == []
     assert world.is_equal()
 
@@ -268,7 +268,7 @@ def test_a_table_read_behind_a_resetlogs_is_not_set_back_by_what_was_landed_befo
     world.change("UPDATE parts SET quantity = 300 WHERE id = 1")
     world.shop.switch_logs()
     world.land()
-    steps.snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
+    steps.take_snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
 
     world.caught_up()
 

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines import cli, steps
-from pipelines.steps.workplace import HANDOVER, workplace
+from pipelines.context import HANDOVER, workplace
 from standin.model import ArchiveDestination
 
 SETTINGS = """
@@ -60,7 +60,7 @@ def stand_at(shop, pipeline, scn):
 
 
 def told(shop, pipeline):
-    return steps.runway(pipeline, shop.params)
+    return steps.measure_runway(pipeline, shop.params)
 
 
 def severities(answer):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pipelines import steps
+from pipelines.context import workplace
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
+from pipelines.reconcile.dictionary_files import dictionary_from_json
 from pipelines.source import handover
-from pipelines.steps.applying import character_set
-from pipelines.steps.readings import dictionary_from_json
-from pipelines.steps.running import capture
-from pipelines.steps.workplace import workplace
+from pipelines.steps.apply import character_set
+from pipelines.steps.run import capture
 from tests.fix_shop import Shop
 
 PARTS = (
@@ -55,18 +55,18 @@ def test_a_ddl_during_the_choice_of_the_scn_repeats_the_choice(shop: Shop, ddl_b
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
     left = ddl_between("ALTER TABLE parts ADD colour VARCHAR2(9)")
 
-    begun = steps.snapshot_begin(pipeline, shop.params)
+    begun = steps.begin_snapshot(pipeline, shop.params)
 
     assert left == []
     assert columns_at(pipeline, begun["scn"]) == ["ID", "PLACE", "COLOUR"]
-    assert steps.snapshot_read(pipeline, shop.params, begun["scn"], "SHOP.PARTS")["rows"] == 0
+    assert steps.read_snapshot_table(pipeline, shop.params, begun["scn"], "SHOP.PARTS")["rows"] == 0
 
 
 def test_the_dictionary_of_a_snapshot_is_as_of_its_scn(shop: Shop) -> None:
     shop.run_sql(*PARTS)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
 
-    scn = steps.snapshot_begin(pipeline, shop.params)["scn"]
+    scn = steps.begin_snapshot(pipeline, shop.params)["scn"]
 
     with workplace(pipeline) as work:
         body = work.landing.read_json(f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
@@ -79,7 +79,7 @@ def test_continuous_ddl_fails_the_snapshot_as_busy_and_nothing_is_written(shop: 
     ddl_between(*(f"ALTER TABLE parts ADD c{number} NUMBER" for number in range(9)))
 
     with pytest.raises(SourceBusy, match=r"DDL keeps changing.*SHOP\.PARTS"):
-        steps.snapshot_begin(pipeline, shop.params)
+        steps.begin_snapshot(pipeline, shop.params)
     assert everything_written(shop) == set()
 
 
@@ -97,11 +97,11 @@ def test_errors_that_doctor_finds_refuse_a_snapshot_before_anything_is_written(s
     pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.BAD"])
 
     with pytest.raises(ConfigurationError) as refused:
-        steps.snapshot_begin(pipeline, shop.params)
+        steps.begin_snapshot(pipeline, shop.params)
 
     for part in parts:
         assert part in str(refused.value)
-    found = [f for f in steps.doctor(pipeline, shop.params) if f.severity == "error"]
+    found = [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"]
     assert set(refused.value.findings) == {f for f in found if f.subject != "connection oracle_shop"}
     assert everything_written(shop) == set()
 
@@ -111,7 +111,7 @@ def test_the_character_set_of_the_database_is_recorded(shop: Shop) -> None:
     shop.oracle.database.state.characterset = "WE8MSWIN1252"
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
 
-    steps.snapshot_begin(pipeline, shop.params)
+    steps.begin_snapshot(pipeline, shop.params)
 
     with workplace(pipeline) as work:
         assert character_set(work) == "WE8MSWIN1252"
@@ -122,22 +122,22 @@ def test_an_unsupported_character_set_refuses_a_snapshot(shop: Shop) -> None:
     shop.oracle.database.state.characterset = "WE8EBCDIC1047"
 
     with pytest.raises(ConfigurationError, match="WE8EBCDIC1047"):
-        steps.snapshot_begin(shop.pipeline(tables=["SHOP.PARTS"]), shop.params)
+        steps.begin_snapshot(shop.pipeline(tables=["SHOP.PARTS"]), shop.params)
     assert everything_written(shop) == set()
 
 
 def test_no_snapshot_is_taken_before_capture_has_followed_a_resetlogs(shop: Shop) -> None:
     shop.run_sql(*PARTS)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
-    steps.snapshot_begin(pipeline, shop.params)
+    steps.begin_snapshot(pipeline, shop.params)
     shop.switch_logs()
     shop.oracle.faults.reset_logs()
 
     with pytest.raises(SnapshotTooEarly, match="was opened with RESETLOGS"):
-        steps.snapshot_begin(pipeline, shop.params)
+        steps.begin_snapshot(pipeline, shop.params)
 
     shop.run_sql("INSERT INTO parts VALUES (1, 'A')")
     shop.switch_logs()
     while capture(pipeline, shop.params)["outcome"] == "window":
         pass
-    assert steps.snapshot_begin(pipeline, shop.params)["tables"] == ["SHOP.PARTS"]
+    assert steps.begin_snapshot(pipeline, shop.params)["tables"] == ["SHOP.PARTS"]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.context import workplace
 from pipelines.errors import Terminal
-from pipelines.steps.workplace import workplace
 from tests.fix_shop import Shop
 
 pytestmark = pytest.mark.spark
@@ -29,7 +29,7 @@ class World:
                 f"INSERT INTO {table} (id, quantity) VALUES (2, 2)",
             )
         self.pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.BINS"])
-        steps.snapshot(self.pipeline, source=shop.params, spark=spark)
+        steps.take_snapshot(self.pipeline, source=shop.params, spark=spark)
         self.unwanted = self.session(
             "INSERT INTO parts (id, quantity) VALUES (10, 10)", "UPDATE parts SET quantity = 100 WHERE id = 1"
         )
@@ -48,7 +48,7 @@ class World:
 
     def caught_up(self) -> None:
         self.shop.switch_logs()
-        steps.run(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
+        steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
 
     def open(self) -> list[dict[str, Any]]:
         return list(steps.list_transactions(self.pipeline)["open"])
@@ -57,7 +57,7 @@ class World:
         return steps.drop_transaction(self.pipeline, xid, con_id, reason="a forgotten session", by="test")
 
     def dropped(self) -> list[dict[str, Any]]:
-        return list(steps.status(self.pipeline)["dropped"])
+        return list(steps.read_status(self.pipeline)["dropped"])
 
     def delta(self, table: str) -> dict[int, int]:
         rows = self.spark.read.format("delta").load(f"{self.shop.folder}/lake/shop/{table}").collect()
@@ -121,13 +121,13 @@ def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: 
     (told,) = world.dropped()
     assert (told["state"], told["by"], told["reason"]) == ("committed", "test", "a forgotten session")
     assert (told["tables"], told["lacking"]) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ["SHOP.BINS", "SHOP.PARTS"])
-    windows = steps.landed_windows(world.pipeline)
+    windows = steps.list_windows(world.pipeline)
     assert sum(w["account"].get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
     assert sum(w["account"].get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
     with workplace(world.pipeline) as work:
         (decision,) = work.ledger.decisions("drop transaction")
         assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
-    compared = steps.verify(world.pipeline, source=world.shop.params, spark=world.spark)
+    compared = steps.verify_tables(world.pipeline, source=world.shop.params, spark=world.spark)
     assert compared["equal"] is False
     assert compared["dropped"] == [told]
 
@@ -138,9 +138,9 @@ def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: 
     world.lose_ledger()
     with pytest.raises(Terminal, match="applied in part"):
         world.drop(wanted["xid"])
-    order = steps.prepare_apply(world.pipeline)["batch"]
-    steps.run_spark(world.pipeline, order, world.spark)
-    steps.record_apply(world.pipeline, order)
+    order = steps.prepare_batch(world.pipeline)["batch"]
+    steps.run_spark_job(world.pipeline, order, world.spark)
+    steps.record_batch(world.pipeline, order)
     assert json.loads(manifest.read_text())["dropped"] == first["dropped"]
     assert (world.contents(), world.dropped()) == (expected, [told])
 
@@ -152,13 +152,13 @@ def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: 
     world.caught_up()
     assert world.delta("parts") == {**expected[0], 30: 30}, "another transaction of the same xid"
 
-    steps.snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
+    steps.take_snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
     assert [told["lacking"] for told in world.dropped()] == [["SHOP.BINS"]]
-    steps.snapshot(world.pipeline, ["SHOP.BINS"], replace=True, source=world.shop.params, spark=world.spark)
+    steps.take_snapshot(world.pipeline, ["SHOP.BINS"], replace=True, source=world.shop.params, spark=world.spark)
     assert world.dropped() == []
     assert steps.list_transactions(world.pipeline)["dropped"][0]["state"] == "committed", "it stays on record"
     world.caught_up()
-    assert steps.verify(world.pipeline, source=world.shop.params, spark=world.spark)["equal"]
+    assert steps.verify_tables(world.pipeline, source=world.shop.params, spark=world.spark)["equal"]
 
 
 def test_a_dropped_transaction_that_rolls_back_lacks_nowhere(world: World) -> None:
@@ -169,4 +169,4 @@ def test_a_dropped_transaction_that_rolls_back_lacks_nowhere(world: World) -> No
 
     assert world.dropped() == []
     assert [(t["state"], t["lacking"]) for t in steps.list_transactions(world.pipeline)["dropped"]] == [("rolled back", [])]
-    assert steps.verify(world.pipeline, source=world.shop.params, spark=world.spark)["equal"]
+    assert steps.verify_tables(world.pipeline, source=world.shop.params, spark=world.spark)["equal"]

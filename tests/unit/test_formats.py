@@ -14,11 +14,12 @@ from pipelines.errors import FormatTooNew
 from pipelines.land import Break
 from pipelines.land.drops import Drop
 from pipelines.land.record import LogTally, SliceRecord
+from pipelines.reconcile import dictionary_files as readings
 from pipelines.redo import LogCopy, LogFile, Position, Slice, Window
 from pipelines.schema import version_from_json, version_to_json
 from pipelines.schema import versions as schema_versions
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps import plans, readings
+from pipelines.steps import plans
 from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion, UniqueIndex
 from tests.unit.test_batch_json import OPEN, RESULT, SPECS, VERSION, T
 from tests.unit.test_manifest import MANIFEST

@@ -28,7 +28,7 @@ def test_parallel_dml_and_redo_out_of_order_end_as_oracle_shows_the_table(spark,
             *(f"INSERT INTO source VALUES ({n})" for n in range(20)),
         )
         pipeline = shop.pipeline(tables=["SHOP.PARTS"])
-        steps.snapshot(pipeline, source=shop.params, spark=spark)
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
         first, second = (oracle.connect("SHOP", instance_name=name) for name in shop.instances)
         with first as one, second as two, one.cursor() as a, two.cursor() as b:
             a.execute(PARALLEL)
@@ -53,7 +53,7 @@ def test_parallel_dml_and_redo_out_of_order_end_as_oracle_shows_the_table(spark,
             b.execute("DELETE /*+ PARALLEL(parts 2) */ FROM parts WHERE id < 5")
             two.commit()
             opened.append(caught_up(shop, pipeline, spark))
-        verified = steps.verify(pipeline, None, source=shop.params, spark=spark)["tables"]
+        verified = steps.verify_tables(pipeline, None, source=shop.params, spark=spark)["tables"]
 
     assert opened == [[20], [5], [21], []]
     assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified] == [(16, 16, 0)]
@@ -62,6 +62,6 @@ def test_parallel_dml_and_redo_out_of_order_end_as_oracle_shows_the_table(spark,
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> list[int]:
     """How many rows the transactions have that are open then; a coordinator's servers count as his."""
     shop.switch_logs()
-    steps.run(pipeline, until_caught_up=True, source=shop.params, spark=spark)
-    assert [table["error"] for table in steps.status(pipeline)["tables"]] == [None]
+    steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+    assert [table["error"] for table in steps.read_status(pipeline)["tables"]] == [None]
     return [transaction["rows"] for transaction in steps.list_transactions(pipeline)["open"]]

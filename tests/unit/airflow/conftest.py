@@ -53,7 +53,12 @@ def steps(monkeypatch):
     monkeypatch.setitem(sys.modules, "pipelines.steps", stub)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://c%23%23reader:hidden-word@db.example:1521/FREE")
 
-    stub.runway = lambda *_: {"state": "enough", "summary": "30 hours are left", "standing": "", "findings": []}  # runs beside
+    stub.measure_runway = lambda *_: {
+        "state": "enough",
+        "summary": "30 hours are left",
+        "standing": "",
+        "findings": [],
+    }  # runs beside
 
     def answers(name, answer):
         def step(*args, **kwargs):

@@ -27,7 +27,7 @@ def in_the_database(**values):
 
 def url_in_a_task(pipeline):
     from pipelines.airflow.connections import working
-    from pipelines.steps.workplace import ledger_url
+    from pipelines.context import ledger_url
 
     with working(pipeline) as resolved:
         return ledger_url(resolved), repr(resolved)
@@ -43,7 +43,7 @@ def url_in_a_task(pipeline):
     ids=["URI", "JSON"],
 )
 def test_a_ledger_connection_in_the_environment_is_read_in_both_forms(pipeline, monkeypatch, text):
-    from pipelines.steps.workplace import ledger_url
+    from pipelines.context import ledger_url
 
     monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", text)
 
@@ -64,7 +64,7 @@ def test_a_ledger_connection_of_airflows_database_is_found_by_tasks_and_shows_in
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
     given: list[Pipeline] = []
     nothing = {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
-    steps.plan = lambda resolved, source: given.append(resolved) or nothing
+    steps.plan_next_window = lambda resolved, source: given.append(resolved) or nothing
 
     ran = capture_dag(pipeline).test()
 

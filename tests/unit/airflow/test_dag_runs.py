@@ -9,6 +9,7 @@ from pipelines.errors import Finding, RedoLost, SourceUnavailable, TableHeld
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 PLANNED = {"outcome": "window", "reason": "2 logs", "window": "w1", "slices": [0, 1], "run": "r"}
+NOTHING_NEW = {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
 LANDED = {"window": "w1", "start": 100, "end": 200, "manifest": "/l/manifest.json", "rows": 7}
 BATCH = {
     "batch": "/l/batch.json",
@@ -53,9 +54,9 @@ def names(steps):
 def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
     from pipelines.airflow.capture import capture_dag
 
-    steps.answers("plan", PLANNED)
-    steps.answers("mine", lambda source, window, number: {"slice": number, "rows": 3})
-    steps.answers("land", LANDED)
+    steps.answers("plan_next_window", PLANNED)
+    steps.answers("mine_window_slice", lambda source, window, number: {"slice": number, "rows": 3})
+    steps.answers("land_window", LANDED)
 
     states, _ = run(capture_dag)
 
@@ -70,9 +71,9 @@ def test_a_mapped_task_is_called_by_the_logs_it_has_read(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     logs = [{"log": {"thread": 2, "sequence": sequence}, "row_count": 3} for sequence in (7, 8)]
-    steps.answers("plan", PLANNED)
-    steps.answers("mine", lambda source, window, number: {"number": number, "logs": logs[: 2 - number]})
-    steps.answers("land", LANDED)
+    steps.answers("plan_next_window", PLANNED)
+    steps.answers("mine_window_slice", lambda source, window, number: {"number": number, "logs": logs[: 2 - number]})
+    steps.answers("land_window", LANDED)
 
     _, ran = run(capture_dag)
 
@@ -83,20 +84,22 @@ def test_a_mapped_task_is_called_by_the_logs_it_has_read(run, steps):
 def test_nothing_new_ends_the_run_well_and_mines_nothing(run, steps):
     from pipelines.airflow.capture import capture_dag
 
-    steps.answers("plan", {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"})
+    steps.answers(
+        "plan_next_window", {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
+    )
 
     states, ran = run(capture_dag)
 
-    assert (ran.state, names(steps)) == ("success", ["plan"])
+    assert (ran.state, names(steps)) == ("success", ["plan_next_window"])
     assert states["land", -1] == "skipped"
 
 
 def test_too_little_runway_is_a_red_task_in_a_run_that_is_green_because_it_landed(run, steps):
     from pipelines.airflow.capture import capture_dag
 
-    steps.answers("plan", PLANNED)
-    steps.answers("mine", lambda source, window, number: {"slice": number, "rows": 3})
-    steps.answers("land", LANDED)
+    steps.answers("plan_next_window", PLANNED)
+    steps.answers("mine_window_slice", lambda source, window, number: {"slice": number, "rows": 3})
+    steps.answers("land_window", LANDED)
     finding = {
         "subject": "redo thread 1",
         "what": "log 5 may be deleted in 2 hours",
@@ -104,19 +107,21 @@ def test_too_little_runway_is_a_red_task_in_a_run_that_is_green_because_it_lande
         "severity": "warning",
     }
     low = {"state": "low", "summary": "2 hours are left", "standing": "", "findings": [finding]}
-    steps.answers("runway", low)
+    steps.answers("measure_runway", low)
 
     states, ran = run(capture_dag, attempts=3)
 
     assert (ran.state, states["land", -1], states["runway", -1]) == ("success", "success", "failed")
-    assert names(steps).count("runway") == 1
+    assert names(steps).count("measure_runway") == 1
 
 
 def test_runway_is_told_too_when_there_is_nothing_to_land_and_holds_nothing_up(run, steps):
     from pipelines.airflow.capture import capture_dag
 
-    steps.answers("plan", {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"})
-    steps.answers("runway", SourceUnavailable("the listener does not answer", ora_code=12541))
+    steps.answers(
+        "plan_next_window", {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
+    )
+    steps.answers("measure_runway", SourceUnavailable("the listener does not answer", ora_code=12541))
 
     states, ran = run(capture_dag, attempts=3)
 
@@ -126,17 +131,17 @@ def test_runway_is_told_too_when_there_is_nothing_to_land_and_holds_nothing_up(r
         "skipped",
         "failed",
     )
-    assert names(steps).count("runway") == 1
+    assert names(steps).count("measure_runway") == 1
 
 
 def test_a_terminal_error_fails_the_run_at_the_first_try(run, steps):
     from pipelines.airflow.capture import capture_dag
 
-    steps.answers("plan", LOST)
+    steps.answers("plan_next_window", LOST)
 
     _, ran = run(capture_dag, attempts=3)
 
-    assert (ran.state, names(steps)) == ("failed", ["plan"])
+    assert (ran.state, names(steps)) == ("failed", ["plan_next_window"])
 
 
 def test_terminal_errors_are_not_retried_and_transient_ones_are():
@@ -174,13 +179,13 @@ def test_only_tables_that_advanced_are_announced_and_a_held_one_fails_the_run(ru
         },
         "held": ["SHOP.ORDER_LINES"],
     }
-    steps.answers("prepare_apply", BATCH)
+    steps.answers("prepare_batch", BATCH)
     held = TableHeld([Finding("SHOP.ORDER_LINES", "column X is absent", "snapshot it")], result)
-    steps.answers("record_apply", always(held))
+    steps.answers("record_batch", always(held))
 
     states, ran = run(apply_dag)
 
-    assert names(steps) == ["prepare_apply", "spark", "record_apply"]
+    assert names(steps) == ["prepare_batch", "spark", "record_batch"]
     assert {uri: {k: v for k, v in extra.items() if k == "complete_to"} for uri, extra in events(ran).items()} == {
         "redolake://shop/SHOP.ORDERS": {"complete_to": 199}
     }
@@ -190,37 +195,37 @@ def test_only_tables_that_advanced_are_announced_and_a_held_one_fails_the_run(ru
 def test_apply_with_nothing_landed_starts_no_spark(run, steps):
     from pipelines.airflow.apply import apply_dag
 
-    steps.answers("prepare_apply", {"batch": None, "tables": [], "start": 0, "end": 0})
+    steps.answers("prepare_batch", {"batch": None, "tables": [], "start": 0, "end": 0})
 
     _, ran = run(apply_dag)
 
-    assert (ran.state, names(steps)) == ("success", ["prepare_apply"])
+    assert (ran.state, names(steps)) == ("success", ["prepare_batch"])
 
 
 def test_a_snapshot_reads_each_table_at_one_scn_before_spark_loads_them(run, steps):
     from pipelines.airflow.snapshot import snapshot_dag
 
-    steps.answers("snapshot_begin", {"scn": 90, "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"]})
-    steps.answers("snapshot_read", {"rows": 1})
-    steps.answers("snapshot_prepare", {"batch": "/l/snapshot.json"})
-    steps.answers("snapshot_record", {"tables": {}})
+    steps.answers("begin_snapshot", {"scn": 90, "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"]})
+    steps.answers("read_snapshot_table", {"rows": 1})
+    steps.answers("prepare_snapshot_load", {"batch": "/l/snapshot.json"})
+    steps.answers("record_snapshot_load", {"tables": {}})
 
     _, ran = run(snapshot_dag)
 
-    read = sorted(args[1:] for name, args, _ in steps.calls if name == "snapshot_read")
+    read = sorted(args[1:] for name, args, _ in steps.calls if name == "read_snapshot_table")
     assert read == [(90, "SHOP.ORDERS"), (90, "SHOP.ORDER_LINES")]
-    assert names(steps)[-3:] == ["snapshot_prepare", "spark", "snapshot_record"]
+    assert names(steps)[-3:] == ["prepare_snapshot_load", "spark", "record_snapshot_load"]
     assert ran.state == "success"
 
 
 @pytest.mark.parametrize(
-    ("dry_run", "expected"), [(True, ["backfill_prepare"]), (False, ["backfill_prepare", "spark", "backfill_record"])]
+    ("dry_run", "expected"), [(True, ["prepare_backfill"]), (False, ["prepare_backfill", "spark", "record_backfill"])]
 )
 def test_a_backfill_runs_spark_only_when_it_is_no_dry_run(run, steps, dry_run, expected):
     from pipelines.airflow.backfill import backfill_dag
 
-    steps.answers("backfill_prepare", {"batch": "/l/backfill.json", "plan": "3 windows"})
-    steps.answers("backfill_record", {"tables": {}})
+    steps.answers("prepare_backfill", {"batch": "/l/backfill.json", "plan": "3 windows"})
+    steps.answers("record_backfill", {"tables": {}})
 
     _, ran = run(backfill_dag, {"from_scn": 100, "to_scn": 200, "tables": ["SHOP.ORDERS"], "dry_run": dry_run})
 
@@ -234,9 +239,9 @@ def test_no_secret_travels_between_tasks(run, steps):
 
     from pipelines.airflow.capture import capture_dag
 
-    steps.answers("plan", PLANNED)
-    steps.answers("mine", lambda source, window, number: {"slice": number})
-    steps.answers("land", LANDED)
+    steps.answers("plan_next_window", PLANNED)
+    steps.answers("mine_window_slice", lambda source, window, number: {"slice": number})
+    steps.answers("land_window", LANDED)
     _, ran = run(capture_dag)
 
     with create_session() as session:

@@ -19,9 +19,9 @@ def look(lost):
 
 @pytest.fixture
 def recovery(steps):
-    steps.answers("recover", look(True))
-    steps.answers("look_again", look(False))
-    steps.answers("break_chain", MADE)
+    steps.answers("inspect_redo_loss", look(True))
+    steps.answers("recheck_redo_loss", look(False))
+    steps.answers("declare_gap", MADE)
     steps.recovery_text = lambda found: "log 7 is gone: choose" if found["lost"] else "nothing is lost"
     return steps
 
@@ -33,7 +33,7 @@ def test_a_look_fails_while_something_is_lost_and_changes_nothing(run, recovery)
 
     assert states["decide", -1] == "failed"
     assert ran.state == "failed"
-    assert names(recovery) == ["recover"]
+    assert names(recovery) == ["inspect_redo_loss"]
 
 
 def test_looking_again_ends_well_when_nothing_is_lost_any_more(run, recovery):

@@ -8,10 +8,10 @@ import time
 import pytest
 
 from pipelines.batch import BatchSpec, Failure, to_json
+from pipelines.context import workplace
 from pipelines.errors import RedoNotUnderstood, SourceBusy
-from pipelines.steps import leasing
-from pipelines.steps.leasing import take_apply_lease
-from pipelines.steps.workplace import workplace
+from pipelines.steps import leases as leases_steps
+from pipelines.steps.leases import take_apply_lease
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 TERMINAL = RedoNotUnderstood("the carry-over names a file that is not there", cure="restore it", file="/l/x.parquet")
@@ -106,11 +106,11 @@ def test_a_job_that_could_not_leave_its_words_is_judged_by_its_exit_code(submit,
 def test_a_job_whose_lease_another_has_taken_is_killed_and_the_task_says_so(submit, order, monkeypatch, tmp_path):
     from airflow.sdk.exceptions import AirflowException
 
-    monkeypatch.setattr(leasing, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(leases_steps, "BEAT_SECONDS", 0.01)
     taker = f"""
 from datetime import timedelta
 from pipelines.ledger import open_ledger
-from pipelines.steps.workplace import now
+from pipelines.context import now
 in_an_hour = now() + timedelta(hours=1)
 ledger = open_ledger("sqlite:///{tmp_path}/ledger.db", "shop", lambda: in_an_hour)
 ledger.lease("apply/shop", "somebody else", 60)

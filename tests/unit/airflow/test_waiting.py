@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pipelines.errors import SourceUnavailable
-from pipelines.steps.waiting import overdue
+from pipelines.steps.wait import log_overdue
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
@@ -59,7 +59,7 @@ def test_what_is_kept_of_a_trigger_are_numbers_and_names(steps):
 
 
 def test_it_looks_until_the_log_is_there(steps):
-    steps.answers("still_awaited", in_turn(True, True, False))
+    steps.answers("is_still_awaited", in_turn(True, True, False))
 
     assert "sequence 57 of redo thread 2 (SCN 100) is awaited no more" in fired(waiting())["because"]
     assert len(steps.calls) == 3
@@ -97,20 +97,20 @@ def test_a_look_that_blocks_does_not_hold_up_other_triggers(steps, monkeypatch):
 
 
 def test_it_ends_at_the_deadline_and_looks_before(steps):
-    steps.answers("still_awaited", True)
+    steps.answers("is_still_awaited", True)
 
     assert "is overdue" in fired(waiting(until=0.0005, every=60))["because"]
     assert len(steps.calls) == 2
 
 
 def test_a_log_that_came_in_a_restart_behind_the_deadline_is_not_overdue(steps):
-    steps.answers("still_awaited", False)
+    steps.answers("is_still_awaited", False)
 
     assert "awaited no more" in fired(waiting(until=-5))["because"]
 
 
 def test_a_source_that_fails_hands_over_to_the_task(steps):
-    steps.answers("still_awaited", SourceUnavailable("ORA-00257: Archiver error", ora_code=257))
+    steps.answers("is_still_awaited", SourceUnavailable("ORA-00257: Archiver error", ora_code=257))
 
     assert "ORA-00257" in fired(waiting())["because"]
 
@@ -136,30 +136,30 @@ def counted(steps, name):
 
 
 def test_a_run_whose_log_comes_goes_on_to_mine_and_land(run, steps):
-    steps.answers("plan", in_turn(WAIT, WAIT, PLANNED))
-    steps.answers("still_awaited", in_turn(True, False))
-    steps.answers("mine", {"slice": 0})
-    steps.answers("land", LANDED)
+    steps.answers("plan_next_window", in_turn(WAIT, WAIT, PLANNED))
+    steps.answers("is_still_awaited", in_turn(True, False))
+    steps.answers("mine_window_slice", {"slice": 0})
+    steps.answers("land_window", LANDED)
 
     states, state = run()
 
     assert (state, states["plan"], states["land"]) == ("success", "success", "success")
-    assert (counted(steps, "plan"), counted(steps, "still_awaited")) == (3, 3)
+    assert (counted(steps, "plan_next_window"), counted(steps, "is_still_awaited")) == (3, 3)
 
 
 def test_an_overdue_log_fails_the_run_at_once_with_its_name_and_mines_nothing(run, steps):
-    steps.answers("plan", WAIT)
-    steps.answers("still_awaited", True)
-    steps.overdue = overdue
+    steps.answers("plan_next_window", WAIT)
+    steps.answers("is_still_awaited", True)
+    steps.log_overdue = log_overdue
 
     states, state = run(wait_warns_after_minutes=0.001)
 
     assert (state, states["plan"], states["land"]) == ("failed", "failed", "upstream_failed")
-    assert counted(steps, "plan") == 2  # no retry, although two are left
+    assert counted(steps, "plan_next_window") == 2  # no retry, although two are left
 
 
 def test_the_overdue_message_names_thread_sequence_scn_and_where_to_look():
-    text = str(overdue(AWAITED, 30))
+    text = str(log_overdue(AWAITED, 30))
 
     for part in ("Redo Thread 2: log 57", "30 minutes", "thread 2, sequence 57, scn 100", "V$ARCHIVE_DEST_STATUS", "runway"):
         assert part in text
@@ -179,7 +179,7 @@ def test_a_deadline_is_kept_for_the_same_log_and_new_for_another(settings, steps
 
     from pipelines.airflow.waiting import PlanWindow
 
-    steps.overdue = overdue
+    steps.log_overdue = log_overdue
     operator = PlanWindow(task_id="plan", pipeline=settings().model_copy(update={"wait_warns_after_minutes": 30}))
     soon = in_minutes(3)
     other = {**AWAITED, "sequence": 58}

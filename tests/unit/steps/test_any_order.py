@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+from pipelines import context as contexts
 from pipelines import crash
 from pipelines.apply.commit_ranges import plan_commit_ranges
 from pipelines.apply.table import check_not_set_back
@@ -35,21 +36,20 @@ from pipelines.batch import (
     TableTask,
 )
 from pipelines.config import Pipeline
+from pipelines.context import HANDOVER, read_order, workplace
 from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
 from pipelines.job import job
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
 from pipelines.ledger import Ledger, TableEntry
 from pipelines.manifest import Manifest, as_json
+from pipelines.reconcile.dictionary_files import dictionary_to_json
+from pipelines.reconcile.ledger import correct_ledger
 from pipelines.redo import Position
 from pipelines.scn import Scn
-from pipelines.steps import workplace as workplaces
-from pipelines.steps.applying import prepare_apply, record_apply, resume
-from pipelines.steps.correcting import correct_ledger
-from pipelines.steps.readings import dictionary_to_json
-from pipelines.steps.snapshotting import begun_file, snapshot_prepare, snapshot_record, stretch_of
-from pipelines.steps.sparking import run_spark
-from pipelines.steps.workplace import HANDOVER, read_order, workplace
+from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
+from pipelines.steps.snapshot import begun_file, prepare_snapshot_load, record_snapshot_load, stretch_of
+from pipelines.steps.spark_jobs import run_spark_job
 from pipelines.table import TableId
 from tests.unit.test_formats import TABLE
 
@@ -90,7 +90,7 @@ class Ledgers:
         self.opened.clear()
 
 
-OPEN, CLOSE = workplaces.open_ledger, Ledger.close
+OPEN, CLOSE = contexts.open_ledger, Ledger.close
 
 
 @dataclass(slots=True)
@@ -181,7 +181,7 @@ class History:
 
     def prepare_load(self, tables: Sequence[TableId], scn: int) -> str:
         self.unended |= dict.fromkeys(tables, scn)
-        made: str = snapshot_prepare(self.pipeline, scn, [str(table) for table in tables], replace=True)["batch"]
+        made: str = prepare_snapshot_load(self.pipeline, scn, [str(table) for table in tables], replace=True)["batch"]
         self.orders.append(made)
         return made
 
@@ -193,7 +193,7 @@ class History:
     # --- batches ---
 
     def prepare(self) -> str | None:
-        made: str | None = prepare_apply(self.pipeline)["batch"]
+        made: str | None = prepare_batch(self.pipeline)["batch"]
         self.orders += [made] if made else []
         return made
 
@@ -208,18 +208,18 @@ class History:
         with workplace(self.pipeline) as work:
             spec = read_order(work, order)
         if isinstance(spec, SnapshotSpec):
-            snapshot_record(self.pipeline, order)
+            record_snapshot_load(self.pipeline, order)
             self.begun = [found for found in self.begun if found[1] != spec.scn]
             for table in [t.table for t in spec.tables if self.unended.get(t.table) == spec.scn]:
                 del self.unended[table]
         else:
             with suppress(Terminal):  # TableHeld is raised when all is written
-                record_apply(self.pipeline, order)
+                record_batch(self.pipeline, order)
 
     # --- what Spark's job does ---
 
     def run(self, order: str) -> None:
-        run_spark(self.pipeline, order, spark=self)
+        run_spark_job(self.pipeline, order, spark=self)
 
     def job(self, spec: Spec, may_commit: Callable[[], None]) -> None:
         may_commit()
@@ -297,8 +297,8 @@ class History:
         self.understood = not self.understood
         self.told.append("understood" if self.understood else "not understood")
 
-    def resume(self, table: TableId) -> None:
-        resume(self.pipeline, [str(table)])
+    def resume_tables(self, table: TableId) -> None:
+        resume_tables(self.pipeline, [str(table)])
 
     # --- ledgers ---
 
@@ -419,7 +419,7 @@ def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
 @pytest.fixture
 def ledgers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledgers]:
     found = Ledgers()
-    monkeypatch.setattr(workplaces, "open_ledger", found.open)
+    monkeypatch.setattr(contexts, "open_ledger", found.open)
     monkeypatch.setattr(Ledger, "close", lambda _: None)
     monkeypatch.setattr(job, "run", lambda history, spec, _, may_commit: history.job(spec, may_commit))
     monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine fails here, and half of the time went into it

@@ -6,12 +6,12 @@ import pytest
 
 from pipelines.batch import HoldAt, TableTask
 from pipelines.config import Pipeline
+from pipelines.context import workplace
 from pipelines.errors import ConfigurationError
 from pipelines.manifest import Manifest
 from pipelines.schema import version_to_json
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.backfilling import covering, not_landed, objections, stopped_in, unbroken
-from pipelines.steps.workplace import workplace
+from pipelines.steps.backfill import covering, not_landed, objections, stopped_in, unbroken
 from pipelines.table import TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")

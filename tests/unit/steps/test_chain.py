@@ -25,26 +25,26 @@ from pipelines.batch import (
     to_json,
 )
 from pipelines.config import Pipeline
+from pipelines.context import HANDOVER, Workplace, workplace
 from pipelines.errors import InvariantBroken, RedoLost, SnapshotTooEarly, Terminal
 from pipelines.land import Break
 from pipelines.land.files import as_bytes
 from pipelines.ledger.tables import batches as batches_table
 from pipelines.manifest import DdlRow, Manifest, as_json
+from pipelines.reconcile.batches import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
+from pipelines.reconcile.dictionary_files import readings
+from pipelines.reconcile.ledger import correct_ledger, drops, last_batch
+from pipelines.reconcile.omitted_tables import since_file
+from pipelines.reconcile.table_versions import known_versions
+from pipelines.reconcile.tables import captured_from
 from pipelines.redo import Incarnation, Position, RedoFacts
 from pipelines.schema import version_to_json
 from pipelines.scn import Scn
 from pipelines.source import Handover
-from pipelines.steps import snapshotting
-from pipelines.steps.applying import catch_up, next_batch, resume
-from pipelines.steps.correcting import correct_ledger, drops, last_batch
-from pipelines.steps.omitting import since_file
-from pipelines.steps.outcomes import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
-from pipelines.steps.readings import readings
-from pipelines.steps.rebuilding import captured_from
-from pipelines.steps.reporting import landed_windows, status
-from pipelines.steps.snapshotting import begun_file, check_stretch, snapshot_begin, snapshot_prepare, stretch_of
-from pipelines.steps.versions import known_versions
-from pipelines.steps.workplace import HANDOVER, Workplace, workplace
+from pipelines.steps import snapshot as snapshot_steps
+from pipelines.steps.apply import catch_up, next_batch, resume_tables
+from pipelines.steps.snapshot import begin_snapshot, begun_file, check_stretch, prepare_snapshot_load, stretch_of
+from pipelines.steps.status import list_windows, read_status
 from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
 
 ORDERS = TableId("SHOP", "ORDERS")
@@ -239,7 +239,7 @@ def test_a_gap_moves_the_position_and_lets_the_table_live(beside: Beside, work: 
 
     assert work.ledger.position() == Position(DBID, FIRST, Scn(300))
     assert (entry.state, entry.place) == ("live", (FIRST, 199))
-    (told,) = status(beside.pipeline)["breaks"]
+    (told,) = read_status(beside.pipeline)["breaks"]
     assert (told["from_scn"], told["to_scn"], told["tables"], told["dropped_rows"]) == (200, 300, ["SHOP.ORDERS"], 4)
 
 
@@ -248,7 +248,7 @@ def test_a_gap_is_told_until_the_table_is_read_anew(beside: Beside, work: Workpl
     beside.load(310)
     table(work)
 
-    assert status(beside.pipeline)["breaks"] == []
+    assert read_status(beside.pipeline)["breaks"] == []
 
 
 def test_a_table_to_be_read_anew_is_held_also_in_a_rebuilt_ledger_and_cannot_be_resumed(
@@ -260,7 +260,7 @@ def test_a_table_to_be_read_anew_is_held_also_in_a_rebuilt_ledger_and_cannot_be_
 
     assert (entry.state, entry.place) == ("held", (FIRST, 199))
     with pytest.raises(RedoLost, match="from SCN 200 to 300 were never read"):
-        resume(beside.pipeline, ["SHOP.ORDERS"])
+        resume_tables(beside.pipeline, ["SHOP.ORDERS"])
     beside.load(410)
     entry = table(work)
     assert (entry.state, entry.place) == ("live", (FIRST, 410))
@@ -275,13 +275,13 @@ def test_the_ledger_keeps_what_became_of_the_rows_of_each_window(beside: Beside,
 
     kept = (work.ledger.batch(name).result or {})["accounts"]
     assert kept == {window.name: {"landed": 3, "applied": 2, "carried_out": 1}, CARRIED_IN: {"carried_in": 4, "rolled_back": 4}}
-    assert landed_windows(beside.pipeline)[-1]["account"] == kept[window.name]
+    assert list_windows(beside.pipeline)[-1]["account"] == kept[window.name]
 
 
 def test_status_tells_the_whole_error_that_holds_a_table(beside: Beside, work: Workplace) -> None:
     beside.batch(beside.window(200, 300), state="held")
 
-    (told,) = status(beside.pipeline)["tables"]
+    (told,) = read_status(beside.pipeline)["tables"]
 
     assert told == {
         "table": "SHOP.ORDERS", "state": "held", "complete_to": 199, "error": "held", "code": "Test", "where": {}, "cure": "",
@@ -293,7 +293,7 @@ def test_a_held_table_is_resumed_also_where_the_ledger_was_lost(beside: Beside) 
     beside.batch(beside.window(100, 200))
     beside.batch(beside.window(200, 300), state="held")
 
-    assert resume(beside.pipeline, ["SHOP.ORDERS"]) == {"resumed": ["SHOP.ORDERS"]}
+    assert resume_tables(beside.pipeline, ["SHOP.ORDERS"]) == {"resumed": ["SHOP.ORDERS"]}
 
 
 def test_scns_that_were_set_back_count_in_their_incarnation(beside: Beside, work: Workplace) -> None:
@@ -490,7 +490,7 @@ def test_a_snapshot_begun_before_a_break_is_not_loaded_behind_it(beside: Beside,
     beside.break_(200, 300, end_in=end_in, dropped=(OPEN,), of=120)
 
     with pytest.raises(Terminal, match="AS OF SCN 250 was begun before a RESETLOGS or a break"):
-        snapshot_prepare(beside.pipeline, 250, ["SHOP.ORDERS"], replace=True)
+        prepare_snapshot_load(beside.pipeline, 250, ["SHOP.ORDERS"], replace=True)
     assert table(work).state == "live"
 
 
@@ -500,7 +500,7 @@ def test_a_snapshot_begun_before_a_resetlogs_is_not_loaded_once_capture_has_foll
     beside.window(200, 230, SECOND)
 
     with pytest.raises(Terminal, match="was begun before a RESETLOGS"):
-        snapshot_prepare(beside.pipeline, 250, ["SHOP.ORDERS"], replace=True)
+        prepare_snapshot_load(beside.pipeline, 250, ["SHOP.ORDERS"], replace=True)
 
 
 def test_a_table_read_anew_forgets_the_versions_of_a_future_that_was_taken_back(beside: Beside, work: Workplace) -> None:
@@ -682,7 +682,7 @@ def test_a_lost_ledger_holds_a_table_whose_reading_anew_had_begun_before_the_bre
 
     assert (table(work).state, table(work).snapshot_scn) == ("held", 120)
     with pytest.raises(RedoLost, match="from SCN 200 to 300 were never read"):
-        resume(beside.pipeline, ["SHOP.ORDERS"])
+        resume_tables(beside.pipeline, ["SHOP.ORDERS"])
     beside.load(310)
     assert table(work).state == "live"
 
@@ -698,19 +698,19 @@ def test_what_was_read_as_of_an_scn_that_was_set_back_is_not_taken_for_the_same_
     source_at(150, monkeypatch)
 
     with pytest.raises(SnapshotTooEarly, match="was read AS OF SCN 150 before a RESETLOGS"):
-        snapshot_begin(beside.pipeline, tables=["SHOP.ORDERS"], replace=True)
+        begin_snapshot(beside.pipeline, tables=["SHOP.ORDERS"], replace=True)
 
 
 def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     column = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)
     there = DictionaryTable(ORDERS, 4711, 4711, (column,), ("ID",), frozenset(), Scn(scn), Scn(scn))
     incarnations = (Incarnation(SECOND, Scn(130), "CURRENT", Scn(1)),)
-    monkeypatch.setattr(snapshotting, "opened_source", lambda *_: nullcontext())
-    monkeypatch.setattr(snapshotting, "check_source", lambda *_: None)
+    monkeypatch.setattr(snapshot_steps, "opened_source", lambda *_: nullcontext())
+    monkeypatch.setattr(snapshot_steps, "check_source", lambda *_: None)
     monkeypatch.setattr(
-        snapshotting, "read_handover_and_tables", lambda *_: (Handover(Scn(scn), (), Scn(scn)), {ORDERS: there})
+        snapshot_steps, "read_handover_and_tables", lambda *_: (Handover(Scn(scn), (), Scn(scn)), {ORDERS: there})
     )
-    monkeypatch.setattr(snapshotting, "read_redo_facts", lambda _: RedoFacts(DBID, Scn(scn), (), (), (), incarnations))
+    monkeypatch.setattr(snapshot_steps, "read_redo_facts", lambda _: RedoFacts(DBID, Scn(scn), (), (), (), incarnations))
 
 
 def test_what_killed_writers_have_left_of_their_files_is_not_read(beside: Beside, work: Workplace) -> None:

@@ -11,10 +11,10 @@ import pytest
 from pipelines.config import Pipeline
 from pipelines.land import Landing
 from pipelines.land.breaks import place_name
+from pipelines.reconcile.dictionary_files import dictionary_to_json, write_reading
+from pipelines.reconcile.table_versions import declared_otherwise, disagreement, key_lost
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
-from pipelines.steps.readings import dictionary_to_json, write_reading
-from pipelines.steps.versions import declared_otherwise, disagreement, key_lost
 from pipelines.table import DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")

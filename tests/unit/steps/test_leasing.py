@@ -11,19 +11,19 @@ import pytest
 
 from pipelines.batch import BatchResult, BatchSpec, to_json
 from pipelines.config import Pipeline
+from pipelines.context import now, workplace
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Ledger, open_ledger
-from pipelines.steps import leasing
-from pipelines.steps.applying import record_apply
-from pipelines.steps.leasing import kept_lease, take_apply_lease
-from pipelines.steps.workplace import now, workplace
+from pipelines.steps import leases as leases_steps
+from pipelines.steps.apply import record_batch
+from pipelines.steps.leases import kept_lease, take_apply_lease
 from tests.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(leasing, "BEAT_SECONDS", 0.01)
-    monkeypatch.setattr(leasing, "LIVING_SECONDS", 0.3)
+    monkeypatch.setattr(leases_steps, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(leases_steps, "LIVING_SECONDS", 0.3)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_a_job_that_lives_longer_than_its_lease_keeps_it(pipeline, order):
     renewed_at = now()
 
     with kept_lease(pipeline, order[0]) as check:
-        wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leasing.LIVING_SECONDS))
+        wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leases_steps.LIVING_SECONDS))
         with pytest.raises(LeaseHeld, match="works on apply/shop"):
             take_over(pipeline, after_seconds=0)
         check()
@@ -88,7 +88,7 @@ def test_the_lease_outlasts_the_wait_for_the_next_task(pipeline, order):
         pass
 
     with pytest.raises(LeaseHeld):
-        take_over(pipeline, after_seconds=leasing.LEASE_SECONDS - 60)
+        take_over(pipeline, after_seconds=leases_steps.LEASE_SECONDS - 60)
 
 
 def test_a_job_that_failed_leaves_the_lease_to_run_out_soon(pipeline, order):
@@ -157,17 +157,17 @@ def test_a_batch_that_was_overtaken_is_not_recorded(pipeline, order):
     take_over(pipeline)
 
     with pytest.raises(LeaseHeld, match="taken over"):
-        record_apply(pipeline, order[1])
+        record_batch(pipeline, order[1])
     with workplace(pipeline) as work:
         assert work.ledger.batches("applied") == []
 
 
 def test_what_is_recorded_already_may_be_recorded_again_whoever_has_the_lease(pipeline, order):
     leave_manifest(pipeline)
-    record_apply(pipeline, order[1])
+    record_batch(pipeline, order[1])
     take_over(pipeline)
 
-    assert record_apply(pipeline, order[1])["end"] == 200
+    assert record_batch(pipeline, order[1])["end"] == 200
 
 
 def test_a_batch_that_has_its_manifest_needs_no_lease_to_be_run_again(pipeline, order):

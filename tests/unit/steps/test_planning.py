@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
+from pipelines.context import HANDOVER, take_lease, workplace
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
 from pipelines.mine import EdgeCut
 from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps import capturing, recovering
-from pipelines.steps.workplace import HANDOVER, take_lease, workplace
+from pipelines.steps import capture as capture_steps
+from pipelines.steps import recover as recover_steps
 
 COPY = LogCopy(1, "/arch/x", "A", False, False, True)
 FACTS = RedoFacts(
@@ -29,10 +30,10 @@ FACTS = RedoFacts(
 
 def capturing_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
-    monkeypatch.setattr(capturing, "opened_source", lambda *_: nullcontext())
-    monkeypatch.setattr(capturing, "read_redo_facts", lambda _: FACTS)
-    monkeypatch.setattr(capturing, "read_tables", lambda *_: {})
-    monkeypatch.setattr(capturing, "require_all", lambda *_: None)
+    monkeypatch.setattr(capture_steps, "opened_source", lambda *_: nullcontext())
+    monkeypatch.setattr(capture_steps, "read_redo_facts", lambda _: FACTS)
+    monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
+    monkeypatch.setattr(capture_steps, "require_all", lambda *_: None)
     return Pipeline.model_validate({**body, "tables": ["SHOP.ORDERS"]})
 
 
@@ -42,7 +43,7 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
     with workplace(pipeline) as work:
         work.landing.write_json_once(HANDOVER, {"dbid": 7, "resetlogs_id": 11, "scn": 200})
 
-    found = capturing.plan(pipeline)
+    found = capture_steps.plan_next_window(pipeline)
 
     assert found["outcome"] == "nothing"
     with workplace(pipeline) as work:
@@ -66,25 +67,25 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
     error: RedolakeError, ways: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline = capturing_into(tmp_path, monkeypatch)
-    monkeypatch.setattr(recovering, "opened_source", lambda *_: nullcontext())
-    monkeypatch.setattr(recovering, "read_redo_facts", lambda _: FACTS)
+    monkeypatch.setattr(recover_steps, "opened_source", lambda *_: nullcontext())
+    monkeypatch.setattr(recover_steps, "read_redo_facts", lambda _: FACTS)
 
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(capturing, "mined", fail)
+    monkeypatch.setattr(capture_steps, "mined", fail)
     with workplace(pipeline) as work:
         work.landing.write_json_once(HANDOVER, {"dbid": 7, "resetlogs_id": 11, "scn": 100})
-    planned = capturing.plan(pipeline)
+    planned = capture_steps.plan_next_window(pipeline)
     with pytest.raises(type(error)):
-        capturing.mine(pipeline, None, planned["window"], 0)
+        capture_steps.mine_window_slice(pipeline, None, planned["window"], 0)
 
-    found = recovering.recover(pipeline)
-    monkeypatch.setattr(recovering, "read_handover", lambda _: None)
-    monkeypatch.setattr(recovering, "first_position", lambda *_: Position(7, 11, Scn(150)))
+    found = recover_steps.inspect_redo_loss(pipeline)
+    monkeypatch.setattr(recover_steps, "read_handover", lambda _: None)
+    monkeypatch.setattr(recover_steps, "first_position", lambda *_: Position(7, 11, Scn(150)))
     if ways:
         with pytest.raises(SnapshotTooEarly, match="from SCN 150 on, and what cannot be read ends at SCN 210"):
-            recovering.break_chain(pipeline, "snapshot")
+            recover_steps.declare_gap(pipeline, "snapshot")
 
     assert (found["lost"], [way["name"] for way in found["choices"]]) == (bool(ways), ways)
     if ways:
@@ -95,17 +96,17 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
 def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had planned [100, 200) and died; the next one landed [100, 150). Now its tasks `mine` and `land` are cleared."""
     pipeline = capturing_into(tmp_path, monkeypatch)
-    monkeypatch.setattr(capturing, "opened_source", lambda *_: pytest.fail("it must not mine again: its logs may be gone"))
+    monkeypatch.setattr(capture_steps, "opened_source", lambda *_: pytest.fail("it must not mine again: its logs may be gone"))
     window = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, FACTS.archived),))
     with workplace(pipeline) as work:
         work.ledger.start_at(Position(7, 11, Scn(100)))
         lease = take_lease(work, "capture", 60)
-        plan = capturing.Plan(window, (), {}, 300).to_json()
+        plan = capture_steps.Plan(window, (), {}, 300).to_json()
         work.ledger.plan_window(window.name, 11, window.scns, plan, lease)
         work.landing.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
 
-    mined = capturing.mine(pipeline, None, window.name, 0)
-    landed = capturing.land(pipeline, window.name, [mined])
+    mined = capture_steps.mine_window_slice(pipeline, None, window.name, 0)
+    landed = capture_steps.land_window(pipeline, window.name, [mined])
 
     assert (mined["landed"], landed["overtaken"]) == (True, True)
     with workplace(pipeline) as work:

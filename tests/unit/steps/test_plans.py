@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from pipelines.reconcile.dictionary_files import dictionary_from_json, dictionary_to_json
 from pipelines.redo import LogCopy, LogFile, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.plans import Plan
-from pipelines.steps.readings import dictionary_from_json, dictionary_to_json
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")

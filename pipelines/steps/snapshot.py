@@ -8,7 +8,21 @@ from typing import Any
 
 from pipelines.batch import SnapshotSpec, SnapshotTask, snapshot_result_from_json, to_json
 from pipelines.config import Pipeline
+from pipelines.context import (
+    HANDOVER,
+    Workplace,
+    opened_source,
+    read_order,
+    read_outcome,
+    workplace,
+)
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
+from pipelines.reconcile.batches import LOADS, Place, beyond, load_name
+from pipelines.reconcile.dictionary_files import dictionary_from_json, dictionary_to_json
+from pipelines.reconcile.ledger import correct_ledger, proven_position
+from pipelines.reconcile.omitted_tables import batches_between, is_without, since_file
+from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
+from pipelines.reconcile.tables import begin_anew, captured_from, record_load
 from pipelines.redo import Position, RedoFacts
 from pipelines.schema import baseline
 from pipelines.scn import Scn
@@ -22,28 +36,14 @@ from pipelines.source import (
     read_redo_facts,
     read_snapshot,
 )
-from pipelines.steps.applying import finding_of
-from pipelines.steps.checking import source_findings
-from pipelines.steps.correcting import correct_ledger, proven_position
-from pipelines.steps.leasing import renewed, take_apply_lease
-from pipelines.steps.omitting import batches_between, is_without, since_file
-from pipelines.steps.outcomes import LOADS, Place, beyond, load_name
-from pipelines.steps.readings import dictionary_from_json, dictionary_to_json
-from pipelines.steps.rebuilding import begin_anew, captured_from, record_load
-from pipelines.steps.versions import app_id, incarnation_of, known_versions, rules
-from pipelines.steps.workplace import (
-    HANDOVER,
-    Workplace,
-    opened_source,
-    read_order,
-    read_outcome,
-    workplace,
-)
+from pipelines.steps.apply import finding_of
+from pipelines.steps.doctor import source_findings
+from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, plan_window
 
 
-def snapshot_begin(
+def begin_snapshot(
     pipeline: Pipeline, source: ConnectParams | None = None, tables: Sequence[str] | None = None, *, replace: bool = False
 ) -> dict[str, Any]:
     """Choose the SCN and write down where redo must be read from. Default: the tables without contents."""
@@ -203,7 +203,7 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
     return oldest
 
 
-def snapshot_read(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> dict[str, Any]:
+def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> dict[str, Any]:
     """Read one table AS OF the SCN into Parquet; a table that lies there already is not read again."""
     wanted = TableId.parse(table)
     with workplace(pipeline) as work:
@@ -231,7 +231,7 @@ def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
     return dictionary_from_json(body, f"{work.landing.snapshot_folder(table, scn)}/dictionary.json")
 
 
-def snapshot_prepare(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> dict[str, Any]:
+def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> dict[str, Any]:
     """Write the order that loads the read tables into Delta."""
     with workplace(pipeline) as work:
         if not tables:
@@ -289,7 +289,7 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supe
     )
 
 
-def snapshot_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
+def record_snapshot_load(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     """The loaded tables are live from the snapshot's SCN on. Raises TableHeld for those that could not be loaded."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipelines.config import Pipeline
+from pipelines.context import Workplace, workplace
 from pipelines.land import Break
 from pipelines.ledger import Loss
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import correct_ledger
-from pipelines.steps.outcomes import is_of_the_chain
+from pipelines.reconcile.batches import is_of_the_chain
+from pipelines.reconcile.ledger import correct_ledger
 from pipelines.steps.transactions import open_drops
-from pipelines.steps.workplace import Workplace, workplace
 
 
-def status(pipeline: Pipeline) -> dict[str, Any]:
+def read_status(pipeline: Pipeline) -> dict[str, Any]:
     with workplace(pipeline) as work:
         correct_ledger(work)
         position = work.ledger.position()
@@ -61,7 +61,7 @@ def logs_in(manifest: Manifest | None) -> int | None:
     return None if manifest is None else len(manifest.logs)
 
 
-def landed_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
+def list_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
     """`account` says what the batch that applied the window made of its change rows (see batch.Balance); None before that."""
     with workplace(pipeline) as work:
         correct_ledger(work)

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 
 from pipelines.config import Pipeline
+from pipelines.context import ledger_url, opened_source, workplace
 from pipelines.decode.datatypes import target_type
 from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
@@ -23,7 +24,6 @@ from pipelines.source import (
     probe,
 )
 from pipelines.statements import setup_text
-from pipelines.steps.workplace import ledger_url, opened_source, workplace
 from pipelines.table import OracleType, TableId
 from pipelines.window import Lost, plan_window
 
@@ -60,7 +60,7 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
     return []
 
 
-def doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Finding]:
+def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Finding]:
     """The same, and what the source says: a refused connection is a finding like any other."""
     findings = validate(pipeline)
     try:

@@ -18,9 +18,9 @@ from pipelines.batch import (
     snapshot_result_from_json,
     spec_from_json,
 )
+from pipelines.context import Workplace
 from pipelines.errors import Terminal
-from pipelines.steps.versions import incarnation_of
-from pipelines.steps.workplace import Workplace
+from pipelines.reconcile.table_versions import incarnation_of
 from pipelines.table import TableId
 
 LOADS, BATCHES = "snapshots/loads", "batches"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from pipelines.context import Workplace
 from pipelines.errors import RedolakeError
 from pipelines.ledger import Loss
 from pipelines.redo import Position, Window
-from pipelines.steps.workplace import Workplace
 from pipelines.window import MissingLog
 
 Step = Literal["plan", "mine"]

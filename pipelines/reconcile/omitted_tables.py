@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.batch import BatchResult, HoldAt
+from pipelines.context import Workplace
 from pipelines.errors import RedoLost
 from pipelines.land.breaks import place_name
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.outcomes import BATCHES, Place, batch_result, end_of, is_of_the_chain
-from pipelines.steps.workplace import Workplace
+from pipelines.reconcile.batches import BATCHES, Place, batch_result, end_of, is_of_the_chain
 from pipelines.table import TableId
 
 SINCE = "since-"

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipelines.config import Pipeline, WindowLimits
+from pipelines.context import Report
 from pipelines.errors import LogOverdue
 from pipelines.redo import Position
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, RetryRule, connect_params, open_source, read_redo_facts
-from pipelines.steps.workplace import Report
 from pipelines.window import Wait, plan_window
 
 LOOK_SECONDS = 60.0
@@ -37,7 +37,7 @@ def named(awaited: Mapping[str, Any]) -> str:
     return f"the archived log with sequence {awaited['sequence']} of redo thread {awaited['thread']}, from SCN {awaited['scn']}"
 
 
-def still_awaited(awaited: Mapping[str, Any], source: ConnectParams) -> bool:
+def is_still_awaited(awaited: Mapping[str, Any], source: ConnectParams) -> bool:
     """Whether the position still stands at this log. It asks once and shortly: whoever waits looks again anyway."""
     position = Position(awaited["dbid"], awaited["resetlogs_id"], Scn(awaited["position"]))
     with open_source(source, call_timeout_seconds=LOOK_SECONDS, retry=RetryRule(attempts=1)) as oracle:
@@ -52,14 +52,14 @@ def await_log(
     params = source or connect_params(pipeline.source.connection, os.environ)
     began = told = time.monotonic()
     report(f"waiting for {named(awaited)}")
-    while retried(lambda: still_awaited(awaited, params)):
+    while retried(lambda: is_still_awaited(awaited, params)):
         if time.monotonic() - told >= pipeline.wait_warns_after_minutes * 60:
             told = time.monotonic()
-            report(str(overdue(awaited, (told - began) / 60)))
+            report(str(log_overdue(awaited, (told - began) / 60)))
         time.sleep(pipeline.wait_looks_every_seconds)
 
 
-def overdue(awaited: Mapping[str, Any], minutes: float) -> LogOverdue:
+def log_overdue(awaited: Mapping[str, Any], minutes: float) -> LogOverdue:
     where = {name: awaited[name] for name in ("thread", "sequence", "scn")}
     return LogOverdue(
         f"Redo Thread {awaited['thread']}: log {awaited['sequence']} is switched, and no archived copy of it has come for "

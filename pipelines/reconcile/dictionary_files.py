@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from pipelines.context import Workplace
 from pipelines.formats import check_format, made
 from pipelines.land.breaks import place_name
-from pipelines.steps.workplace import Workplace
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 FOLDER = "baselines"

@@ -18,21 +18,21 @@ from pipelines.batch import (
     to_json,
 )
 from pipelines.config import Pipeline
+from pipelines.context import HANDOVER, Workplace, owner, read_order, read_outcome, workplace
 from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict, TableHeld, Terminal
 from pipelines.land import Break
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
-from pipelines.steps.correcting import NOT_LOADED, correct_ledger, drops, is_from_before, last_batch, not_read, write_down
-from pipelines.steps.leasing import renewed, take_apply_lease
-from pipelines.steps.omitting import left_out
-from pipelines.steps.outcomes import BATCHES, attempt_of, batch_name, batch_result, end_of, superseded
+from pipelines.reconcile.batches import BATCHES, attempt_of, batch_name, batch_result, end_of, superseded
+from pipelines.reconcile.ledger import NOT_LOADED, correct_ledger, drops, is_from_before, last_batch, not_read, write_down
+from pipelines.reconcile.omitted_tables import left_out
+from pipelines.reconcile.table_versions import app_id, history, record_derived, table_task
+from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.transactions import in_force
-from pipelines.steps.versions import app_id, history, record_derived, table_task
-from pipelines.steps.workplace import HANDOVER, Workplace, owner, read_order, read_outcome, workplace
 from pipelines.table import TableId
 
 
-def prepare_apply(pipeline: Pipeline) -> dict[str, Any]:
+def prepare_batch(pipeline: Pipeline) -> dict[str, Any]:
     """Write the order for the next batch: a resumed table's catch-up first, else all landed windows not yet applied."""
     with workplace(pipeline) as work:
         lease = take_apply_lease(work)
@@ -269,7 +269,7 @@ def check_chain(windows: Sequence[Manifest], before: BatchResult | None, crossed
         end = window.end
 
 
-def record_apply(pipeline: Pipeline, batch: str) -> dict[str, Any]:
+def record_batch(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     """Write down what the batch's manifest says. Raises TableHeld, after that, when a table was held by this batch."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
@@ -310,7 +310,7 @@ def changes(table: TableResult) -> dict[str, int]:
     return {"inserted": table.inserted, "updated": table.updated, "deleted": table.deleted}
 
 
-def resume(pipeline: Pipeline, tables: Sequence[str]) -> dict[str, Any]:
+def resume_tables(pipeline: Pipeline, tables: Sequence[str]) -> dict[str, Any]:
     """Release held tables; the next apply catches them up from their own position."""
     with workplace(pipeline) as work:
         correct_ledger(work)

@@ -6,17 +6,17 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.config import Pipeline
+from pipelines.context import opened_source, workplace
 from pipelines.errors import Finding
+from pipelines.reconcile.ledger import proven_position
 from pipelines.redo import LogFile
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
-from pipelines.steps.correcting import proven_position
-from pipelines.steps.workplace import opened_source, workplace
 from pipelines.window.runway import HeldBack, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units
 
 
-def runway(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
+def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
     """`state` is enough, low or lost. Before the first snapshot it tells about the redo that a snapshot taken now needs."""
     with workplace(pipeline) as work:
         position = proven_position(work)  # and not the ledger's, which a step beside this one may be about to correct

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 
 from pipelines.batch import BatchSpec, Spec
 from pipelines.config import Pipeline
+from pipelines.context import Workplace, now, owner, take_lease, workplace
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Lease, Ledger
-from pipelines.steps.workplace import Workplace, now, owner, take_lease, workplace
 
 APPLY = "apply"
 LEASE_SECONDS = 900.0  # over the time that a task may queue between two that work

@@ -6,15 +6,15 @@ from dataclasses import asdict
 from datetime import datetime
 
 from pipelines.batch import Balance, BatchResult, TableResult
+from pipelines.context import HANDOVER, Workplace
 from pipelines.errors import RedoLost
 from pipelines.land import Break
 from pipelines.land.drops import Drop
 from pipelines.ledger import OpenTransaction, TableEntry
+from pipelines.reconcile.batches import BATCHES, Place, Void, batch_result, end_of, is_of_the_chain, superseded
+from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.outcomes import BATCHES, Place, Void, batch_result, end_of, is_of_the_chain, superseded
-from pipelines.steps.rebuilding import rebuild_tables, rebuild_versions
-from pipelines.steps.workplace import HANDOVER, Workplace
 from pipelines.table import TableId
 
 DROP, DROPS = "drop transaction", "drops"

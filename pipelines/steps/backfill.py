@@ -13,19 +13,19 @@ from typing import Any
 
 from pipelines.batch import BatchResult, BatchSpec, TableTask, batch_result_from_json, to_json
 from pipelines.config import Pipeline
+from pipelines.context import Report, Workplace, read_order, read_outcome, silent, workplace
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.ledger import TableEntry
 from pipelines.manifest import Manifest
+from pipelines.reconcile.ledger import chain_of_batches, correct_ledger
+from pipelines.reconcile.table_versions import known_versions
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.applying import batch_of
-from pipelines.steps.correcting import chain_of_batches, correct_ledger
-from pipelines.steps.sparking import open_spark, run_spark
-from pipelines.steps.versions import known_versions
-from pipelines.steps.workplace import Report, Workplace, read_order, read_outcome, silent, workplace
+from pipelines.steps.apply import batch_of
+from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.table import TableId
 
 
-def backfill_prepare(
+def prepare_backfill(
     pipeline: Pipeline, from_scn: int, to_scn: int, tables: Sequence[str] | None = None, dry_run: bool = True
 ) -> dict[str, Any]:
     """Say what would be folded, and unless it is a dry run write the order for it. Raises ConfigurationError with all
@@ -198,7 +198,7 @@ def shadowed(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> Bat
 # --- After the job ----------------------------------------------------------------------------------------------------
 
 
-def backfill_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
+def record_backfill(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     """What the job did to the shadows: nothing more, where they were whole already. The ledger does not know them."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
@@ -228,7 +228,7 @@ def backfill_record(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         return {"to_scn": result.end, "tables": tables}
 
 
-def backfill(
+def run_backfill(
     pipeline: Pipeline,
     from_scn: int,
     to_scn: int,
@@ -239,14 +239,14 @@ def backfill(
     report: Report = silent,
 ) -> dict[str, Any]:
     """All of it in one process."""
-    order = backfill_prepare(pipeline, from_scn, to_scn, tables, dry_run=not execute)
+    order = prepare_backfill(pipeline, from_scn, to_scn, tables, dry_run=not execute)
     report(order["plan"])
     if not execute:
         return order
     session = spark or open_spark(pipeline)
     try:
-        run_spark(pipeline, order["batch"], session)
+        run_spark_job(pipeline, order["batch"], session)
     finally:
         if spark is None:
             session.stop()
-    return {**order, **backfill_record(pipeline, order["batch"])}
+    return {**order, **record_backfill(pipeline, order["batch"])}

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.batch import HoldAt, Step, TableTask
+from pipelines.context import Workplace
 from pipelines.errors import SchemaConflict
 from pipelines.manifest import DdlRow, Manifest
+from pipelines.reconcile.dictionary_files import readings
 from pipelines.schema import (
     Derived,
     baseline,
@@ -20,8 +22,6 @@ from pipelines.schema import (
     versions_before,
 )
 from pipelines.scn import Scn
-from pipelines.steps.readings import readings
-from pipelines.steps.workplace import Workplace
 from pipelines.table import DictionaryTable, TableId, TableVersion, TypeRule
 
 STEP_KINDS = {"add": "add_column", "drop": "drop_column"}

@@ -8,9 +8,13 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.config import Pipeline
+from pipelines.context import Report, Workplace, opened_source, silent, take_lease, workplace
 from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
 from pipelines.land import SliceRecord, build_manifest
 from pipelines.mine import REDO_SCHEMA, EdgeCut, LogSet, mine_from_any_copy, mine_slice
+from pipelines.reconcile.dictionary_files import write_reading
+from pipelines.reconcile.ledger import correct_ledger
+from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.redo import LogFile, Window
 from pipelines.source import (
     ConnectParams,
@@ -22,27 +26,23 @@ from pipelines.source import (
     read_redo_facts,
     read_tables,
 )
-from pipelines.steps.choices import current_of
-from pipelines.steps.correcting import correct_ledger
-from pipelines.steps.losing import keep_loss, missing_in, regain
 from pipelines.steps.plans import Plan
-from pipelines.steps.readings import write_reading
-from pipelines.steps.versions import object_ids, record_baselines
-from pipelines.steps.waiting import awaited_by
-from pipelines.steps.workplace import Report, Workplace, opened_source, silent, take_lease, workplace
+from pipelines.steps.redo_loss import keep_loss, missing_in, regain
+from pipelines.steps.wait import awaited_by
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs, plan_window
+from pipelines.window.recovery_options import current_of
 
 LEASE_SECONDS = 60.0
 
 
-def plan(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
+def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
     """The next window, or why there is none: outcome is window, nothing or wait. Raises RedoLost."""
     while True:
         found = planned_next(pipeline, source)
         if found["outcome"] != "window" or found["slices"]:
             return found
-        land(pipeline, found["window"], [])  # no thread has redo in it, and without a slice no task would land it
+        land_window(pipeline, found["window"], [])  # no thread has redo in it, and without a slice no task would land it
 
 
 def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def is_overtaken(work: Workplace, window: Window) -> bool:
     return end is not None and (end.resetlogs_id, end.scn) > (window.resetlogs_id, window.scns.start)
 
 
-def mine(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int) -> dict[str, Any]:
+def mine_window_slice(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int) -> dict[str, Any]:
     """Mine one slice into files of this attempt's own; what is returned names them. A window that has landed is left alone."""
     with workplace(pipeline) as work:
         if work.landing.read_manifest(window) is not None:
@@ -197,7 +197,7 @@ def mined_once(work: Workplace, source: ConnectParams | None, made: Plan, readin
     return replace(record, circumstance={**record.circumstance, **mining.facts.as_json()})
 
 
-def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict[str, Any]:
+def land_window(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict[str, Any]:
     """Publish the manifest, then advance the position. A window that has landed is done; so is one whose place the chain has
     passed by another way, and `overtaken` says so."""
     with workplace(pipeline) as work:
@@ -222,7 +222,9 @@ def land(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict
         return {"window": manifest.name, "start": manifest.start, "end": manifest.end, "manifest": path, "rows": rows}
 
 
-def remine(pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent) -> dict[str, Any]:
+def remine_window(
+    pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent
+) -> dict[str, Any]:
     """Mine a landed window again under a token of its own, compare the identities, and leave nothing behind."""
     with workplace(pipeline) as work:
         manifest = work.landing.read_manifest(window)

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from pipelines.batch import Failure, Result, SnapshotSpec, Spec, failure_from_json
 from pipelines.config import Pipeline
+from pipelines.context import Report, read_order, silent, workplace
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.steps.leasing import kept_lease
-from pipelines.steps.outcomes import check_names_all
-from pipelines.steps.workplace import Report, read_order, silent, workplace
+from pipelines.reconcile.batches import check_names_all
+from pipelines.steps.leases import kept_lease
 
 CONNECT_PORT = 15002
 
@@ -51,7 +51,7 @@ def host_and_port(connection: str) -> tuple[str | None, int | None]:
     return parts.hostname, parts.port
 
 
-def run_spark(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:
+def run_spark_job(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:
     """Run the order at `batch`; what it did lies in its manifest. It stops before its next commit when its lease is lost."""
     from pipelines.job.job import run
 
@@ -69,7 +69,7 @@ def order_to_run(pipeline: Pipeline, batch: str) -> Spec:
 
 
 @contextmanager
-def job_elsewhere(pipeline: Pipeline, batch: str, stop: Callable[[], None]) -> Iterator[str]:
+def external_spark_job(pipeline: Pipeline, batch: str, stop: Callable[[], None]) -> Iterator[str]:
     """Around a process that runs the order at `batch`: keeps its lease, and calls `stop` when that is lost. Yields a path of
     this attempt's own for the job to leave its failure at."""
     spec = order_to_run(pipeline, batch)
@@ -77,7 +77,7 @@ def job_elsewhere(pipeline: Pipeline, batch: str, stop: Callable[[], None]) -> I
         yield f"{batch.removesuffix('.json')}.{uuid.uuid4().hex}.failed.json"
 
 
-def job_failure(pipeline: Pipeline, path: str) -> Failure | None:
+def read_job_failure(pipeline: Pipeline, path: str) -> Failure | None:
     """What the job said there as it failed; None when it could say nothing."""
     with workplace(pipeline) as work:
         text = work.landing.read_text(path)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pipelines.context import HANDOVER, Workplace, owner
 from pipelines.land import Break, captured_since
 from pipelines.ledger import Lease, TableEntry
 from pipelines.manifest import Manifest
+from pipelines.reconcile.batches import ANEW, LOADS, Void, loaded_at, loaded_tasks, scn_of, superseded
+from pipelines.reconcile.table_versions import concerns, known_versions
 from pipelines.schema import derive, version_to_json
 from pipelines.scn import Scn
-from pipelines.steps.outcomes import ANEW, LOADS, Void, loaded_at, loaded_tasks, scn_of, superseded
-from pipelines.steps.versions import concerns, known_versions
-from pipelines.steps.workplace import HANDOVER, Workplace, owner
 from pipelines.table import TableId, TableVersion
 
 LOAD = "load"  # the decision that is recorded of a load that set tables back

@@ -9,23 +9,23 @@ from typing import Any
 
 from pipelines.batch import CompareTask, Comparison
 from pipelines.config import Pipeline
+from pipelines.context import Report, Workplace, opened_source, silent, workplace
 from pipelines.errors import RedoLost, SchemaConflict, Terminal
+from pipelines.reconcile.ledger import correct_ledger
+from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables
-from pipelines.steps.choices import newest
-from pipelines.steps.correcting import correct_ledger
-from pipelines.steps.reporting import open_breaks
-from pipelines.steps.sparking import open_spark
+from pipelines.steps.spark_jobs import open_spark
+from pipelines.steps.status import open_breaks
 from pipelines.steps.transactions import open_drops
-from pipelines.steps.versions import known_versions, rules
-from pipelines.steps.workplace import Report, Workplace, opened_source, silent, workplace
 from pipelines.table import DictionaryTable, TableId, TableVersion
 from pipelines.window import incarnation_at
+from pipelines.window.recovery_options import newest
 
 
-def verify(
+def verify_tables(
     pipeline: Pipeline,
     tables: Sequence[str] | None = None,
     source: ConnectParams | None = None,

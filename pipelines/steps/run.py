@@ -11,17 +11,17 @@ from typing import Any, TypeVar
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from pipelines.config import Pipeline
+from pipelines.context import Report, silent
 from pipelines.errors import SnapshotTooEarly, TableHeld, Transient
 from pipelines.land.breaks import Kind
 from pipelines.source import ConnectParams
-from pipelines.steps.applying import prepare_apply, record_apply
-from pipelines.steps.capturing import land, mine, plan
-from pipelines.steps.recovering import break_chain, check_reason
-from pipelines.steps.reporting import status
-from pipelines.steps.snapshotting import snapshot_begin, snapshot_prepare, snapshot_read, snapshot_record
-from pipelines.steps.sparking import open_spark, run_spark
-from pipelines.steps.waiting import await_log
-from pipelines.steps.workplace import Report, silent
+from pipelines.steps.apply import prepare_batch, record_batch
+from pipelines.steps.capture import land_window, mine_window_slice, plan_next_window
+from pipelines.steps.recover import check_reason, declare_gap
+from pipelines.steps.snapshot import begin_snapshot, prepare_snapshot_load, read_snapshot_table, record_snapshot_load
+from pipelines.steps.spark_jobs import open_spark, run_spark_job
+from pipelines.steps.status import read_status
+from pipelines.steps.wait import await_log
 
 T = TypeVar("T")
 
@@ -64,7 +64,7 @@ def again(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
     )
 
 
-def snapshot(
+def take_snapshot(
     pipeline: Pipeline,
     tables: Sequence[str] | None = None,
     *,
@@ -74,26 +74,26 @@ def snapshot(
     report: Report = silent,
 ) -> dict[str, Any]:
     with spark_when_needed(pipeline, spark) as session:
-        return take_snapshot(pipeline, tables, replace, source, session, report)
+        return read_and_load_snapshot(pipeline, tables, replace, source, session, report)
 
 
-def take_snapshot(
+def read_and_load_snapshot(
     pipeline: Pipeline, tables: Sequence[str] | None, replace: bool, source: ConnectParams | None, spark: Spark, report: Report
 ) -> dict[str, Any]:
     retried = again(pipeline)
-    begun = retried(lambda: snapshot_begin(pipeline, source, tables, replace=replace))
+    begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace))
     if not begun["tables"]:
         return {"scn": None, "tables": []}
     for table in begun["tables"]:
         report(f"reading {table} AS OF SCN {begun['scn']}")
-        retried(partial(snapshot_read, pipeline, source, begun["scn"], table))
-    batch = snapshot_prepare(pipeline, begun["scn"], begun["tables"], replace=replace)["batch"]
+        retried(partial(read_snapshot_table, pipeline, source, begun["scn"], table))
+    batch = prepare_snapshot_load(pipeline, begun["scn"], begun["tables"], replace=replace)["batch"]
     report("loading into Delta")
-    run_spark(pipeline, batch, spark.session())
-    return snapshot_record(pipeline, batch)
+    run_spark_job(pipeline, batch, spark.session())
+    return record_snapshot_load(pipeline, batch)
 
 
-def run(
+def run_pipeline(
     pipeline: Pipeline,
     *,
     until_caught_up: bool = False,
@@ -122,13 +122,13 @@ def run(
             if not until_caught_up or not applied:
                 break
     told = {"outcome": found["outcome"], "reason": found["reason"]}
-    return {"windows": windows, "batches": batches, **told, "tables": status(pipeline)["tables"]}
+    return {"windows": windows, "batches": batches, **told, "tables": read_status(pipeline)["tables"]}
 
 
 def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> None:
     """A table that was added later gets its contents once its redo is landed."""
     try:
-        take_snapshot(pipeline, None, False, source, spark, report)
+        read_and_load_snapshot(pipeline, None, False, source, spark, report)
     except SnapshotTooEarly as later:
         report(str(later))
 
@@ -136,33 +136,33 @@ def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
 def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> dict[str, Any]:
     """Plan, mine side by side, land: one window."""
     retried = again(pipeline)
-    found = retried(lambda: plan(pipeline, source))
+    found = retried(lambda: plan_next_window(pipeline, source))
     report(f"{found['outcome']}: {found['reason']}")
     if found["outcome"] != "window":
         return found
     window = found["window"]
     with ThreadPoolExecutor(pipeline.mining_tasks) as pool:
-        records = list(pool.map(lambda n: retried(lambda: mine(pipeline, source, window, n)), found["slices"]))
-    landed = land(pipeline, window, records)
+        records = list(pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found["slices"]))
+    landed = land_window(pipeline, window, records)
     report(f"landed SCN [{landed['start']}, {landed['end']}): {landed['rows']} rows")
     return found
 
 
 def apply(pipeline: Pipeline, spark: Spark, report: Report) -> bool:
     """One batch; False where there was none. A table that gets held does not stop the others' way on."""
-    order = again(pipeline)(lambda: prepare_apply(pipeline))
+    order = again(pipeline)(lambda: prepare_batch(pipeline))
     if order["batch"] is None:
         return False
     report(f"applying commits of SCN [{order['start']}, {order['end']}): {order['reason']}")
-    run_spark(pipeline, order["batch"], spark.session())
+    run_spark_job(pipeline, order["batch"], spark.session())
     try:
-        record_apply(pipeline, order["batch"])
+        record_batch(pipeline, order["batch"])
     except TableHeld as held:
         report(str(held))
     return True
 
 
-def lead_over(
+def recover_redo_loss(
     pipeline: Pipeline,
     kind: Kind,
     *,
@@ -179,9 +179,11 @@ def lead_over(
     with spark_when_needed(pipeline, spark) as session:
         while apply(pipeline, session, report):
             pass
-        made = break_chain(pipeline, kind, source, scn=scn, reason=reason, by=by)
+        made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by)
         report(f"the chain goes on at SCN {made['to_scn']}")
         snapshots: dict[str, Any] = {"scn": None, "tables": []}
         if kind == "snapshot":
-            snapshots = take_snapshot(pipeline, tables or [str(t.id) for t in pipeline.tables], True, source, session, report)
+            snapshots = read_and_load_snapshot(
+                pipeline, tables or [str(t.id) for t in pipeline.tables], True, source, session, report
+            )
     return {**made, "snapshots": snapshots["tables"]}

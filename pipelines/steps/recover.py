@@ -14,21 +14,21 @@ from typing import Any
 
 from pipelines.batch import OpenTransaction
 from pipelines.config import Pipeline
+from pipelines.context import Workplace, now, opened_source, take_lease, workplace
 from pipelines.errors import SnapshotTooEarly, Terminal
 from pipelines.land import Break
 from pipelines.land.breaks import Kind
 from pipelines.ledger import Loss
+from pipelines.reconcile.ledger import correct_ledger, last_batch
 from pipelines.redo import Position, RedoFacts
 from pipelines.source import ConnectParams, Source, read_handover, read_redo_facts
-from pipelines.steps.applying import place_of
-from pipelines.steps.choices import check_leads_on, checked_position, choices, gap_end, rman_commands, without
-from pipelines.steps.correcting import correct_ledger, last_batch
-from pipelines.steps.leasing import take_apply_lease
-from pipelines.steps.losing import identity_of, keep_loss, missing_to_json, position_to_json
-from pipelines.steps.reporting import break_to_json
-from pipelines.steps.snapshotting import first_position
-from pipelines.steps.workplace import Workplace, now, opened_source, take_lease, workplace
+from pipelines.steps.apply import place_of
+from pipelines.steps.leases import take_apply_lease
+from pipelines.steps.redo_loss import identity_of, keep_loss, missing_to_json, position_to_json
+from pipelines.steps.snapshot import first_position
+from pipelines.steps.status import break_to_json
 from pipelines.window import Lost, MissingLog, missing_logs, plan_window
+from pipelines.window.recovery_options import check_leads_on, checked_position, choices, gap_end, rman_commands, without
 
 CAPTURE_SECONDS = 60.0
 
@@ -45,13 +45,13 @@ class Case:
     loss: Loss | None
 
 
-def recover(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
+def inspect_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
     """What is lost, and the choices; nothing is changed but that the ledger knows of the loss."""
     with looking(pipeline, source) as (_, _, case):
         return told(pipeline, case)
 
 
-def look_again(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
+def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
     """After logs were restored: which are back, and whether the position can go on. A log that failed in mining is back when
     a view lists it; that it can be read, the next run proves."""
     with looking(pipeline, source, trusting=True) as (work, _, case):
@@ -63,7 +63,7 @@ def look_again(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[
         return {**told(pipeline, case), "back": back}
 
 
-def break_chain(
+def declare_gap(
     pipeline: Pipeline,
     kind: Kind,
     source: ConnectParams | None = None,
