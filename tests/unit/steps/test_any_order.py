@@ -297,7 +297,7 @@ class History:
         self.understood = not self.understood
         self.told.append("understood" if self.understood else "not understood")
 
-    def resume_tables(self, table: TableId) -> None:
+    def resume(self, table: TableId) -> None:
         resume_tables(self.pipeline, [str(table)])
 
     # --- ledgers ---
