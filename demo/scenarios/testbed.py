@@ -145,7 +145,9 @@ class Testbed:
 
     def catch_up(self) -> str:
         """Capture and apply every sealed window; return the reason for the end."""
-        found = steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.source, spark=self.spark, report=self._say_redolake)
+        found = steps.run_pipeline(
+            self.pipeline, until_caught_up=True, source=self.source, spark=self.spark, report=self._say_redolake
+        )
         return str(found["reason"])
 
     def expect_error(self) -> ReportedError:
