@@ -91,7 +91,7 @@ class LedgerUnavailable(Transient):
 class LeaseHeld(Transient):
     """Another process is writing the same pipeline's tables.
 
-    Wait until it finishes or its lease expires. A job that lost its lease has stopped, and the newer one goes on.
+    Wait until it finishes or its lease expires. A job that lost its lease has stopped; the newer one continues.
     """
 
 
@@ -124,7 +124,7 @@ class RedoNotUnderstood(Terminal):
     held at that commit.
 
     Run `redolake snapshot OWNER.TABLE --replace`. Please report the row shown: the landed redo is kept, and a version that
-    understands it can go on with `redolake resume OWNER.TABLE`. If a window is stopped, run `redolake recover`.
+    understands it can continue with `redolake resume OWNER.TABLE`. If a window is stopped, run `redolake recover`.
     """
 
 
@@ -252,7 +252,7 @@ class TableHeld(Terminal):
     def __init__(self, findings: Sequence[Finding], outcome: Mapping[str, object] | None = None) -> None:
         self.findings, self.outcome = tuple(findings), dict(outcome or {})
         what = "; ".join(f"{f.subject} is held: {f.what}" for f in findings)
-        super().__init__(what, cure="; ".join(f"{f.subject}: {f.cure}" for f in findings) + "; the other tables have gone on")
+        super().__init__(what, cure="; ".join(f"{f.subject}: {f.cure}" for f in findings) + "; the other tables continued")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (TableHeld, (self.findings, self.outcome))

@@ -53,7 +53,7 @@ AFTER = """
 * *held*: the table stops before the statement with `SchemaConflict`, the others continue. `redolake snapshot TABLE --replace` continues
   with the table as it is now.
 
-A *nullable* column with a DEFAULT is followed here, but Oracle 12c and later add a hidden column with it, which holds the table at the next
+A *nullable* column with a DEFAULT is followed here. But Oracle 12c and later add a hidden column with it, and that holds the table at the next
 capture run: [known limits](../known-limits.md).
 
 Any other statement holds the table. All tested statements: [DDL test cases](ddl-cases.md).
