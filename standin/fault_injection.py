@@ -169,7 +169,7 @@ class FaultInjector:
         """Make the folder accessible again."""
         with self._database.lock:
             self._database.archived_logs.show(dest_id)
-            self._database.archiver.work()
+            self._database.archiver.archive_backlog()
 
     # -- redo threads
 

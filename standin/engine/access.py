@@ -1,4 +1,4 @@
-"""Which rows a WHERE clause can touch at all: by ROWID, by the equality of an index's columns, or the whole segment."""
+"""Access paths: the rows that a WHERE clause can match, found by ROWID, by an index, or by a scan of the whole segment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from standin.engine.storage import Index, TableStore
 from standin.engine.values import moment, to_number
 from standin.interface import OraError
 
-Candidates = Callable[[Frame], set[int] | None]  # None: look at every row
+Candidates = Callable[[Frame], set[int] | None]  # None: every row
 
 
 def table_scope(store: TableStore, alias: str | None) -> Scope:
@@ -28,7 +28,7 @@ def table_scope(store: TableStore, alias: str | None) -> Scope:
 
 
 def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
-    """The parts of a condition that all have to hold."""
+    """Yield the parts of a condition that are joined by AND."""
     if node is None:
         return
     if isinstance(node, exp.Where | exp.Paren):
@@ -41,37 +41,37 @@ def conjuncts(node: exp.Expression | None) -> Iterator[exp.Expression]:
 
 
 def is_rownum_limit(part: exp.Expression) -> bool:
-    """`ROWNUM <= n`, `ROWNUM < n` or `ROWNUM = 1`: how many rows, not which."""
+    """Return whether the part is `ROWNUM <= n`, `ROWNUM < n` or `ROWNUM = 1`, which limits how many rows are returned."""
     return (
         isinstance(part, exp.LT | exp.LTE | exp.EQ) and isinstance(part.this, exp.Column) and identifier(part.this) == "ROWNUM"
     )
 
 
 def access_path(store: TableStore, scope: Scope, compiler: Compiler, where: exp.Expression | None) -> Candidates:
-    """`where` is kept as the filter in any case; this only narrows what it is asked of."""
+    """Return the function that finds candidate rows. The caller still filters them by `where`."""
     equal: dict[str, list[Compiled]] = {}
     for part in conjuncts(where):
         name, values = _equality(part, scope, compiler)
         if name and values and name not in equal:
             equal[name] = values
     if "ROWID" in equal and len(equal["ROWID"]) == 1:
-        return _by_rowid(store, equal["ROWID"][0])
+        return _by_rowid(equal["ROWID"][0])
     chosen = _index_for(store, equal)
-    return _whole if chosen is None else _by_key(store, chosen, [equal[name] for name in chosen.columns])
+    return _every_row if chosen is None else _by_key(store, chosen, [equal[name] for name in chosen.columns])
 
 
-def _whole(frame: Frame) -> None:
+def _every_row(frame: Frame) -> None:
     return None
 
 
 def _equality(part: exp.Expression, scope: Scope, compiler: Compiler) -> tuple[str, list[Compiled]]:
     if isinstance(part, exp.EQ):
         for column, other in ((part.this, part.expression), (part.expression, part.this)):
-            if isinstance(column, exp.Column) and _belongs(column, scope) and _is_free(other):
+            if isinstance(column, exp.Column) and _belongs(column, scope) and _is_constant(other):
                 return identifier(column.this), [compiler.compile(other)]
     if isinstance(part, exp.In) and isinstance(part.this, exp.Column) and _belongs(part.this, scope):
         choices = part.args.get("expressions") or []
-        if choices and all(_is_free(choice) for choice in choices):
+        if choices and all(_is_constant(choice) for choice in choices):
             return identifier(part.this.this), compiler.all(choices)
     return "", []
 
@@ -81,12 +81,12 @@ def _belongs(column: exp.Column, scope: Scope) -> bool:
     return (name in scope.columns or name == "ROWID") and (not qualifier or qualifier in scope.qualifiers)
 
 
-def _is_free(node: exp.Expression) -> bool:
-    """No column, no subquery, nothing that differs from row to row."""
+def _is_constant(node: exp.Expression) -> bool:
+    """Return whether the expression has the same value for every row."""
     return not any(node.find_all(exp.Column, exp.Query))
 
 
-def _by_rowid(store: TableStore, value: Compiled) -> Candidates:
+def _by_rowid(value: Compiled) -> Candidates:
     def candidates(frame: Frame) -> set[int]:
         row = row_of(str(value.run((), frame)))
         return set() if row is None else {row}
@@ -95,7 +95,7 @@ def _by_rowid(store: TableStore, value: Compiled) -> Candidates:
 
 
 def _index_for(store: TableStore, equal: dict[str, list[Compiled]]) -> Index | None:
-    """The index all of whose columns are given; unique ones first. Lists of values only for an index of one column."""
+    """Return the best index whose columns all have values; unique ones first, lists of values only for one column."""
     usable = [
         index
         for index in store.indexes
@@ -139,9 +139,9 @@ _NONE: frozenset[int] = frozenset()
 
 
 def _as_key(value: Any, kind: str, frame: Frame) -> tuple[bool, Any]:
-    """The value as the index stores it; (False, _) when the comparison is not one of equal keys."""
+    """Return the value as the index stores it, or (False, _) when the comparison needs more than equality of keys."""
     if value is None:
-        return True, object()  # equals nothing
+        return True, object()  # a key that equals no other
     if kind in ("NUMBER", "FLOAT"):
         try:
             return isinstance(value, int | Decimal | str), to_number(value)

@@ -1,4 +1,4 @@
-"""CREATE, ALTER and DROP USER, GRANT and REVOKE."""
+"""CREATE, ALTER and DROP USER; GRANT and REVOKE."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from standin.engine.tokens import Cursor
 from standin.interface import OraError
 from standin.model import ROOT, User
 
-_WITHOUT_EFFECT = (("ACCOUNT", "UNLOCK"), ("WITH", "ADMIN", "OPTION"), ("WITH", "GRANT", "OPTION"))
 _OBJECT_PRIVILEGES = ("SELECT", "READ", "INSERT", "UPDATE", "DELETE", "ALTER", "INDEX", "REFERENCES", "FLASHBACK", "EXECUTE")
 
 
@@ -37,7 +36,7 @@ def create_user(session: EngineSession, cursor: Cursor) -> None:
 
 
 def _password(cursor: Cursor) -> str:
-    """A word keeps its case: passwords do, names do not."""
+    """Read a password, which keeps its case."""
     token = cursor.take()
     if token.kind == "end":
         raise OraError(988, "missing or invalid password(s)")
@@ -45,12 +44,12 @@ def _password(cursor: Cursor) -> str:
 
 
 def _masked(cursor: Cursor, start: int) -> str:
-    """The statement with what was read since `start` hidden: the redo never shows a password."""
+    """Return the statement with the text since `start` replaced by `*`: redo never shows a password."""
     return f"{cursor.text[:start]}* {cursor.text[cursor.next.start :]}".rstrip()
 
 
 def _clauses(cursor: Cursor) -> str:
-    """Tablespaces, quotas and the like change nothing here; CONTAINER is returned."""
+    """Read the clauses after the password and return CONTAINER; tablespaces, quotas and profiles have no effect here."""
     container = ""
     while cursor.next.kind == "word":
         if cursor.accept("CONTAINER"):
@@ -94,8 +93,7 @@ def alter_user(session: EngineSession, cursor: Cursor) -> None:
         shown = _masked(cursor, start)
     elif cursor.accept("SET", "CONTAINER_DATA"):
         cursor.expect("=")
-        everything = cursor.accept("ALL")
-        if not everything:
+        if not cursor.accept("ALL"):
             cursor.skip_rest()
         user.container_data = True
     _clauses(cursor)
@@ -135,7 +133,7 @@ def _privileges(cursor: Cursor) -> list[str]:
 
 
 def _target(session: EngineSession, cursor: Cursor) -> str:
-    """The object as grants keep it: OWNER.TABLE, or the bare name of a SYS view or package."""
+    """Return the object under the name that grants use: OWNER.TABLE, or the bare name of a SYS view or package."""
     owner, name = cursor.qualified()
     found = find_relation(session, owner, name)
     if isinstance(found, TableStore):

@@ -1,4 +1,4 @@
-"""COUNT, SUM, MIN, MAX and AVG over all rows of one relation. GROUP BY is DuckDB's."""
+"""COUNT, SUM, MIN, MAX and AVG over all rows of one relation. Queries with GROUP BY go to DuckDB."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ AGGREGATES: dict[str, Callable[[Any], Any]] = {"COUNT": len, "SUM": _sum, "MIN":
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """`value` is None for COUNT(*)."""
+    """One aggregate of the SELECT list. `value` is None for COUNT(*)."""
 
     fold: Callable[[Any], Any]
     value: Fn | None
@@ -38,13 +38,13 @@ class Aggregate:
     info: ColumnInfo
     counts: bool
 
-    def of(self, rows: Sequence[tuple[int | None, Any]], frame: Frame, address: Callable[[int | None, Frame], None]) -> Any:
-        """`rows` are numbered; `address` tells the frame where one of them lies, for ROWID."""
+    def of(self, rows: Sequence[tuple[int | None, Any]], frame: Frame, set_address: Callable[[int | None, Frame], None]) -> Any:
+        """Return the result over numbered rows. `set_address` puts a row's address into the frame, for ROWID."""
         run, values = self.value, []
         if run is None:
             return len(rows)
         for number, row in rows:
-            address(number, frame)
+            set_address(number, frame)
             if (value := run(row, frame)) is not None:
                 values.append(value)
         if self.distinct:

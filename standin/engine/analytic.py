@@ -1,7 +1,7 @@
-"""Joins, GROUP BY, set operations, subqueries and streams: Oracle's SQL translated to DuckDB's, over Arrow relations.
+"""Queries that DuckDB computes: joins, GROUP BY, set operations, subqueries and streams.
 
-The rows come from the same snapshots and views as everywhere; DuckDB only computes. A stream (V$LOGMNR_CONTENTS) that is
-merely filtered and projected is answered batch by batch, so its order stays and nothing of it is held.
+Oracle's SQL is translated to DuckDB's and runs over Arrow tables of the same snapshots and views. A stream
+(V$LOGMNR_CONTENTS) that is only filtered and projected runs batch by batch, which keeps its order and bounds memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlglot.transforms import eliminate_join_marks
 
 from standin.engine import datatypes
-from standin.engine.access import conjuncts
+from standin.engine.access import conjuncts, is_rownum_limit
 from standin.engine.catalog import ViewSource
 from standin.engine.environment import context
 from standin.engine.frame import Frame
@@ -37,7 +37,7 @@ _MACROS = (
 
 
 class AnalyticQuery:
-    """One statement over DuckDB. Raises OraError for what cannot be resolved or is not known there either."""
+    """One query over DuckDB. Raises OraError for a name that cannot be resolved and for SQL that DuckDB does not know."""
 
     def __init__(self, session: EngineSession, text: str) -> None:
         self._tree = _normalised(parse_understood(text))
@@ -51,7 +51,7 @@ class AnalyticQuery:
             self.columns = described(self.columns, self._empty_answer(session).schema)
 
     def _empty_answer(self, session: EngineSession) -> pa.Table:
-        """The query over no rows and NULL binds: what DuckDB says of the types."""
+        """Run the query over no rows and NULL binds, to learn the result types from DuckDB."""
         connection = _connection()
         for name, relation in self._relations.items():
             wanted = [(i, info) for i, info in relation.scope.columns.values() if info.name in self._referenced[name]]
@@ -60,7 +60,7 @@ class AnalyticQuery:
         return _run(connection, self._sql(session, Frame(session, unbound)), [])
 
     def _resolve(self, session: EngineSession) -> Sources:
-        """Give each table of the text a registered name, and remember which of its columns are wanted."""
+        """Give each table of the text a registered name, and note which of its columns the query refers to."""
         common = {identifier(cte.args["alias"]) for cte in self._tree.find_all(exp.CTE)}
         wanted = {identifier(c.this) for c in self._tree.find_all(exp.Column) if not isinstance(c.this, exp.Star)}
         everything = any(not isinstance(star.parent, exp.Count) for star in self._tree.find_all(exp.Star))
@@ -79,7 +79,7 @@ class AnalyticQuery:
         return sources
 
     def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
-        """All inputs are read before the first batch; errors of a stream come out as they were raised."""
+        """Run the query. All inputs are read before the first batch; a stream's own errors are raised unchanged."""
         connection = _connection()
         failures: list[OraError] = []
         for name, relation in self._relations.items():
@@ -105,7 +105,7 @@ class AnalyticQuery:
     def open_stream(
         self, session: EngineSession, frame: Frame, view: ViewSource, stream: Iterator[pa.RecordBatch]
     ) -> Iterator[pa.RecordBatch]:
-        """The answer over a stream that is already open."""
+        """Run the query over a stream that is already open."""
         limit = _stream_limit(self._tree, frame)
         if limit is None:
             connection, failures = _connection(), list[OraError]()
@@ -137,7 +137,7 @@ class AnalyticQuery:
 
 
 def _connection() -> duckdb.DuckDBPyConnection:
-    """In memory; one per query, because a result in use blocks its connection. One thread, so that order is kept."""
+    """Return a new in-memory connection: a result in use blocks its connection. One thread keeps the order of rows."""
     connection = duckdb.connect(config={"threads": 1, "preserve_insertion_order": True})
     for macro in _MACROS:
         connection.execute(macro).fetchall()
@@ -184,14 +184,14 @@ def _reader(
 
 
 def _complete(batch: pa.RecordBatch, wanted: Sequence[tuple[int, ColumnInfo]]) -> pa.RecordBatch:
-    """The wanted columns only; one that the view left out is NULL. DuckDB needs at least one column."""
+    """Return the wanted columns; one that the view left out is NULL. DuckDB needs at least one column."""
     present = set(batch.schema.names)
     arrays = {c.name: batch.column(c.name) if c.name in present else pa.nulls(batch.num_rows) for _, c in wanted}
     return pa.RecordBatch.from_pydict(arrays or {"ONE": pa.nulls(batch.num_rows)})
 
 
 def _stream_limit(tree: exp.Expression, frame: Frame) -> int | None:
-    """How many rows a query that can be answered batch by batch may give; None when it needs all rows at once."""
+    """Return the row limit of a query that can run batch by batch; None when it needs all rows at once."""
     parts = ("joins", "group", "having", "order", "distinct", "offset", "with_")
     if (
         not isinstance(tree, exp.Select)
@@ -209,7 +209,7 @@ def _stream_limit(tree: exp.Expression, frame: Frame) -> int | None:
 
 
 def _normalised(tree: exp.Expression) -> exp.Expression:
-    """Names as the dictionary has them, Oracle's own constructs in the words of DuckDB."""
+    """Spell names as the dictionary does and translate Oracle's own constructs to DuckDB's."""
     for name in tree.find_all(exp.Identifier):
         if not name.args.get("quoted"):
             name.set("this", str(name.this).upper())
@@ -222,11 +222,11 @@ def _normalised(tree: exp.Expression) -> exp.Expression:
                 break
         if isinstance(fetch := select.args.get("limit"), exp.Fetch):
             select.set("limit", exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
-    return _rewritten(tree, _in_duckdb_words)
+    return _rewritten(tree, _translated)
 
 
 def _rewritten(tree: exp.Expression, change: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
-    """Every node changed, the inner ones first; sqlglot's own transform leaves out what is below a changed node."""
+    """Change every node, the inner ones first: sqlglot's own transform does not descend below a changed node."""
     for node in reversed(list(tree.walk())):
         changed = change(node)
         if changed is not node and node is tree:
@@ -239,11 +239,7 @@ def _rewritten(tree: exp.Expression, change: Callable[[exp.Expression], exp.Expr
 def _limit_by_rownum(select: exp.Select) -> None:
     kept, limit = [], None
     for part in conjuncts(select.args.get("where")):
-        if (
-            isinstance(part, exp.LT | exp.LTE | exp.EQ)
-            and isinstance(part.this, exp.Column)
-            and identifier(part.this) == "ROWNUM"
-        ):
+        if is_rownum_limit(part):
             limit = (
                 exp.Sub(this=part.expression, expression=exp.Literal.number(1)) if isinstance(part, exp.LT) else part.expression
             )
@@ -254,7 +250,7 @@ def _limit_by_rownum(select: exp.Select) -> None:
         select.set("limit", exp.Limit(expression=limit))
 
 
-def _in_duckdb_words(node: exp.Expression) -> exp.Expression:
+def _translated(node: exp.Expression) -> exp.Expression:
     if isinstance(node, exp.Cast) and "oracle" not in node.args["to"].meta:
         to = exp.DataType.build(type_for_cast(node.args["to"]), dialect="duckdb")
         to.meta["oracle"] = datatypes.info_of_type("", datatypes.type_of_cast(node.args["to"]))
@@ -273,7 +269,7 @@ def _in_duckdb_words(node: exp.Expression) -> exp.Expression:
 
 
 def _bound(node: exp.Expression, session: EngineSession, frame: Frame) -> exp.Expression:
-    """Binds, the moment and the session's context as literals."""
+    """Replace a bind, the current time or a context value by a literal."""
     if isinstance(node, exp.Placeholder):
         return _literal(frame.binds[int(str(node.this)[1:])])
     if isinstance(node, exp.CurrentTimestamp | exp.Systimestamp | exp.CurrentDate | exp.Localtimestamp):

@@ -1,6 +1,6 @@
-"""What becomes of archived logs: deleted, removed behind the control file's back, forgotten, damaged, hidden, restored.
+"""Archived logs as operations and accidents change them: deleted, removed, aged out, damaged, hidden, restored.
 
-Whatever is taken is kept in a backup first, as RMAN's would be, so that it can be restored.
+Each log is copied to a backup before its first damage, so that it can be restored as from RMAN.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from standin.redo_file import HEADER_BYTES
 
 
 class Damage(StrEnum):
-    PURGED = "purged"  # RMAN DELETE: file and row
-    REMOVED = "removed"  # rm: the file only
-    AGED_OUT = "aged out"  # the row only
+    PURGED = "purged"  # file and row go, as with RMAN DELETE
+    REMOVED = "removed"  # the file goes, as with rm; its row stays
+    AGED_OUT = "aged out"  # the row goes; the file stays
     TRUNCATED = "truncated"
-    OVERWRITTEN = "overwritten"  # another log under this name
+    OVERWRITTEN = "overwritten"  # another log stands under this name
     GARBLED = "garbled"
 
 
 @dataclass(frozen=True, slots=True)
 class LogChoice:
-    """Which archived copies are meant; criteria left out do not restrict, but for the incarnation: the current one."""
+    """A choice of archived copies. A criterion that is None does not restrict; `resetlogs_id` defaults to the current one."""
 
     thread: int | None = None
     from_sequence: int | None = None
@@ -36,7 +36,7 @@ class LogChoice:
     dest_id: int | None = None
     resetlogs_id: int | None = None
 
-    def takes(self, copy: ArchivedCopy, current: int) -> bool:
+    def includes(self, copy: ArchivedCopy, current: int) -> bool:
         return (
             copy.resetlogs_id == (current if self.resetlogs_id is None else self.resetlogs_id)
             and self.thread in (None, copy.thread)
@@ -52,45 +52,45 @@ class ArchivedLogs:
     def __init__(self, state: DatabaseState, clock: Clock, directory: Path) -> None:
         self._state, self._clock = state, clock
         self._backups = directory / "backup"
-        self._kept: dict[str, tuple[ArchivedCopy, Path]] = {}
+        self._backed_up: dict[str, tuple[ArchivedCopy, Path]] = {}
         self._modes: dict[int, int] = {}
 
     def damage(self, damage: Damage, choice: LogChoice) -> list[ArchivedCopy]:
-        """The chosen copies as they were. Raises OraError when there is nothing to overwrite one with."""
+        """Damage the chosen copies and return them as they were. Raise ORA-00308 without another log to overwrite with."""
         current = self._state.incarnation.resetlogs_id
-        found = [c for c in self._state.archived if c.name and not c.deleted and choice.takes(c, current)]
+        found = [c for c in self._state.archived if c.name and not c.deleted and choice.includes(c, current)]
         before = [replace(copy) for copy in found]
         for copy in found:
-            self._keep(copy)
-            self._deeds[damage](self, copy)
+            self._back_up(copy)
+            self._damages[damage](self, copy)
         return before
 
     def restore(self, choice: LogChoice) -> list[ArchivedCopy]:
-        """Put back what was taken, file and row; a new row where the old one is marked or gone, as RMAN does."""
+        """Restore file and row. Like RMAN, add a new row where the old one is marked deleted or gone."""
         current = self._state.incarnation.resetlogs_id
-        back = []
-        for name, (before, backup) in list(self._kept.items()):
-            if not choice.takes(before, current):
+        restored = []
+        for name, (before, backup) in list(self._backed_up.items()):
+            if not choice.includes(before, current):
                 continue
             _replace_file(Path(name), backup)
             backup.unlink()
-            del self._kept[name]
+            del self._backed_up[name]
             row = next((c for c in self._state.archived if c.name == name and not c.deleted), None)
             if row is None:
                 row = replace(before, recid=self._state.next_recid(), completed_at=self._clock.second())
                 self._state.archived.append(row)
-            back.append(row)
-        return back
+            restored.append(row)
+        return restored
 
     def readable_copy(self, copy: ArchivedCopy) -> Path | None:
-        """Where the log's content is, be it in the backup."""
-        for name, (before, backup) in self._kept.items():
+        """Return a file with the log's undamaged content, from the backup if need be; None when there is none."""
+        for name, (before, backup) in self._backed_up.items():
             if (before.thread, before.sequence, before.resetlogs_id) == (copy.thread, copy.sequence, copy.resetlogs_id):
                 return backup if name == copy.name or copy.name is None else Path(copy.name)
         return Path(copy.name) if copy.name and Path(copy.name).exists() else None
 
     def hide(self, dest_id: int) -> None:
-        """Nobody may enter the destination's folder, nor write into it."""
+        """Take all permissions from the destination's folder."""
         folder = self._folder(dest_id)
         self._modes.setdefault(dest_id, folder.stat().st_mode & 0o777)
         folder.chmod(0)
@@ -110,15 +110,15 @@ class ArchivedLogs:
                 return Path(destination.path)
         raise OraError(16032, f"parameter LOG_ARCHIVE_DEST_{dest_id} destination string cannot be translated")
 
-    def _keep(self, copy: ArchivedCopy) -> None:
-        """The first damage finds the file whole; later ones must not spoil the backup."""
+    def _back_up(self, copy: ArchivedCopy) -> None:
+        """Copy the file before its first damage only, so that a second damage does not spoil the backup."""
         assert copy.name is not None
-        if copy.name not in self._kept and Path(copy.name).exists():
+        if copy.name not in self._backed_up and Path(copy.name).exists():
             folder = self._backups / str(copy.dest_id)
             folder.mkdir(parents=True, exist_ok=True)
             backup = folder / Path(copy.name).name
             shutil.copy2(copy.name, backup)
-            self._kept[copy.name] = (replace(copy), backup)
+            self._backed_up[copy.name] = (replace(copy), backup)
 
     def _purge(self, copy: ArchivedCopy) -> None:
         self._remove(copy)
@@ -148,7 +148,7 @@ class ArchivedLogs:
             )
         _replace_file(Path(copy.name or ""), donors[0])
 
-    _deeds: dict[Damage, Callable[[ArchivedLogs, ArchivedCopy], None]] = {  # noqa: RUF012 - never changed
+    _damages: dict[Damage, Callable[[ArchivedLogs, ArchivedCopy], None]] = {  # noqa: RUF012 - never changed
         Damage.PURGED: _purge,
         Damage.REMOVED: _remove,
         Damage.AGED_OUT: _age_out,
@@ -159,7 +159,7 @@ class ArchivedLogs:
 
 
 def _rewrite(path: Path, content: bytes) -> None:
-    """A new file under the name: who reads the old one now reads it to its end."""
+    """Write a new file under the name, so that a reader of the old file can finish it."""
     part = path.with_name(path.name + ".part")
     part.write_bytes(content)
     part.rename(path)

@@ -1,7 +1,7 @@
-"""Writes switched logs to every archive destination that takes them, and tells the control file.
+"""The archiver process: writes switched logs to the archive destinations and adds them to the control file.
 
-A log that finds no destination waits and is tried again; so do those of a thread that is held back. What happens to the
-files afterwards is in `archived_logs`.
+A log that no destination takes stays in the backlog and is tried again, as are the logs of a thread that is held back.
+Later changes to the files are in `archived_logs`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FULL = "ORA-19809: limit exceeded for recovery files"
 
 
 class Archiver:
-    """Archives at the switch, unless the thread is held back, archiving is stopped, or no destination takes the log."""
+    """Archives at each log switch, unless the thread is held back, archiving is stopped, or no destination takes the log."""
 
     def __init__(
         self, state: DatabaseState, clock: Clock, lock: AbstractContextManager[Any], freed: Callable[[], None] = lambda: None
@@ -34,11 +34,11 @@ class Archiver:
 
     @property
     def condition(self) -> str:
-        """V$INSTANCE.ARCHIVER. FAILED is what refuses logons with ORA-00257."""
+        """Return V$INSTANCE.ARCHIVER. FAILED refuses logons with ORA-00257."""
         return "STOPPED" if self._stopped else "FAILED" if self._failed else "STARTED"
 
-    def gives_groups(self, thread: int) -> bool:
-        """A thread that is held back gets more groups instead of stopping the database."""
+    def adds_groups(self, thread: int) -> bool:
+        """Return whether the thread is held back: it then gets more log groups instead of stopping the database."""
         return thread in self._held
 
     def hold(self, thread: int) -> None:
@@ -48,7 +48,7 @@ class Archiver:
     def release(self, thread: int) -> None:
         with self._lock:
             self._held.discard(thread)
-            self.work()
+            self.archive_backlog()
 
     def stop(self) -> None:
         """ALTER SYSTEM ARCHIVE LOG STOP."""
@@ -57,7 +57,7 @@ class Archiver:
     def start(self) -> None:
         """ALTER SYSTEM ARCHIVE LOG START."""
         self._stopped = False
-        self.work()
+        self.archive_backlog()
 
     def fill_destinations(self) -> None:
         with self._lock:
@@ -68,25 +68,25 @@ class Archiver:
         with self._lock:
             for destination in self._state.destinations:
                 destination.is_full = False
-            self.work()
+            self.archive_backlog()
 
     def archive(self, log: OnlineLog) -> None:
         self._backlog.append(log)
-        self.work()
+        self.archive_backlog()
 
-    def work(self) -> None:
-        """Try all that waits, oldest first."""
+    def archive_backlog(self) -> None:
+        """Archive the logs in the backlog, oldest first."""
         if self._backlog and not self._stopped:
             self._archive([log for log in self._backlog if log.thread not in self._held])
 
     def drain(self) -> None:
-        """What OPEN RESETLOGS does with the old incarnation's logs: each is archived now or never."""
+        """Archive the backlog once and drop what fails, as OPEN RESETLOGS does with the old incarnation's logs."""
         self._archive(list(self._backlog))
         self._backlog.clear()
         self._failed = False
 
     def forget(self) -> None:
-        """The host is lost: what waited is never archived."""
+        """Drop the backlog: the host is lost."""
         self._backlog.clear()
         self._failed = False
 
@@ -101,7 +101,7 @@ class Archiver:
                 self._failed = True
 
     def _write(self, log: OnlineLog) -> bool:
-        """To every destination that takes it; False when none does."""
+        """Write the log to every destination that takes it; return False when none does."""
         assert log.next_scn is not None
         assert log.next_at is not None
         incarnation = self._state.incarnation

@@ -1,6 +1,6 @@
-"""Anonymous PL/SQL blocks: calls, assignments to binds, embedded SQL, EXECUTE IMMEDIATE, one statement after the other.
+"""Anonymous PL/SQL blocks: calls, assignments to binds, embedded SQL and EXECUTE IMMEDIATE, in sequence.
 
-No variables, no control flow: what goes beyond is refused with ORA-06550, never skipped.
+Variables and control flow are not modelled; a block that needs them raises ORA-06550.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SQL = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "SAVEPOINT", "LOCK"})
 
 @dataclass(slots=True)
 class _Binds:
-    """Values by name, and which way each has gone."""
+    """The block's binds by name, with the direction each is used in."""
 
     values: dict[str, Any]
     read: set[str] = field(default_factory=set)
@@ -48,7 +48,7 @@ class _Binds:
 
 
 def run_block(session: EngineSession, text: str, names: Sequence[str], values: Sequence[Any]) -> Called:
-    """`names` are the distinct binds in order of first appearance."""
+    """Run a block or CALL. `names` are the distinct binds in order of first appearance."""
     binds = _Binds(dict(zip(names, [*values, *[None] * (len(names) - len(values))], strict=False)))
     cursor = Cursor(text)
     if cursor.accept("CALL"):
@@ -96,7 +96,7 @@ def _skip_words(cursor: Cursor) -> None:
 
 
 def _sql_text(cursor: Cursor) -> str:
-    """The text up to the semicolon."""
+    """Read the text up to the semicolon."""
     start = cursor.next.start
     while not cursor.is_next(";"):
         if cursor.take().kind == "end":
@@ -128,7 +128,7 @@ def _execute_immediate(session: EngineSession, cursor: Cursor, binds: _Binds) ->
 
 
 def _call(session: EngineSession, cursor: Cursor, binds: _Binds) -> Any:
-    """`package.procedure(a, name => b)`; OUT arguments must be binds."""
+    """Run `package.procedure(a, name => b)`; OUT arguments must be binds."""
     start = cursor.next
     name = _dotted(cursor)
     procedure = procedures.find(name)
@@ -163,7 +163,7 @@ def _call(session: EngineSession, cursor: Cursor, binds: _Binds) -> Any:
 
 
 def _skipped(cursor: Cursor) -> Any:
-    """An OUT argument is not read."""
+    """Skip an OUT argument, whose value is not read."""
     cursor.take()
     return None
 
@@ -178,7 +178,7 @@ def _dotted(cursor: Cursor) -> str:
 
 
 def _expression(session: EngineSession, cursor: Cursor, binds: _Binds) -> Any:
-    """Terms joined by + - * || from left to right."""
+    """Evaluate terms joined by + - * ||, from left to right."""
     value = _term(session, cursor, binds)
     while cursor.next.kind == "sign" and cursor.next.value in ("+", "-", "*", "||"):
         sign = cursor.take().value

@@ -1,4 +1,4 @@
-"""A closed database on disk: state, rows and counters in one file, written whole and read whole at the next start."""
+"""The file of a closed database: state, rows and counters, written whole at close and read whole at the next start."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Checkpoint:
 
 
 def save(database: Database) -> None:
-    """Sessions are closed by now, so every version is committed."""
-    kept = Checkpoint(
+    """Write the file. All sessions are closed, so every row version is committed."""
+    checkpoint = Checkpoint(
         FORMAT, database.clock.scn, database.state, {key: _rows_of(store) for key, store in database.tables.stores.items()},
         database.sequences, database.counters, database.transactions.used_slots(),
     )  # fmt: skip
     part = database.directory / f"{_FILE}.part"
-    part.write_bytes(pickle.dumps(kept, protocol=pickle.HIGHEST_PROTOCOL))
+    part.write_bytes(pickle.dumps(checkpoint, protocol=pickle.HIGHEST_PROTOCOL))
     part.rename(database.directory / _FILE)
 
 
@@ -53,22 +53,22 @@ def load(directory: Path) -> Checkpoint | None:
     path = directory / _FILE
     if not path.exists():
         return None
-    kept = pickle.loads(path.read_bytes())
-    if not isinstance(kept, Checkpoint) or kept.format != FORMAT:
-        raise ValueError(f"{path} was written by another version of the stand-in; remove it to start anew")
-    return kept
+    checkpoint = pickle.loads(path.read_bytes())
+    if not isinstance(checkpoint, Checkpoint) or checkpoint.format != FORMAT:
+        raise ValueError(f"{path} was written by another version of the stand-in. Remove it to start with an empty database.")
+    return checkpoint
 
 
-def restore(database: Database, kept: Checkpoint) -> None:
-    database.sequences, database.counters = kept.sequences, kept.counters
-    database.transactions.restore_slots(kept.slots)
-    for key, saved in kept.stores.items():
-        store = TableStore(kept.state.tables[key], saved["created_scn"])
-        store.structure_scn = saved["structure_scn"]
-        store.rows = {row: [Version(scn, values, None) for scn, values in versions] for row, versions in saved["rows"].items()}
-        store.next_row, store.pad = saved["next_row"], saved["pad"]
-        store.indexes = [Index(*parts) for parts in saved["indexes"]]
-        store.refresh(kept.state.logged_in(key[0]))
+def restore(database: Database, checkpoint: Checkpoint) -> None:
+    database.sequences, database.counters = checkpoint.sequences, checkpoint.counters
+    database.transactions.restore_slots(checkpoint.slots)
+    for key, table in checkpoint.stores.items():
+        store = TableStore(checkpoint.state.tables[key], table["created_scn"])
+        store.structure_scn = table["structure_scn"]
+        store.rows = {row: [Version(scn, values, None) for scn, values in versions] for row, versions in table["rows"].items()}
+        store.next_row, store.pad = table["next_row"], table["pad"]
+        store.indexes = [Index(*parts) for parts in table["indexes"]]
+        store.refresh(checkpoint.state.logged_in(key[0]))
         for index in store.indexes:
             store.reindex(index)
         database.tables.stores[key] = store

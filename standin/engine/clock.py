@@ -1,4 +1,4 @@
-"""The SCN and the time of the database. Whoever calls `next_scn` holds the database's lock."""
+"""The SCN and the time of the database. The caller of `next_scn` holds the database's lock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 
 class Clock:
-    """`scn` is the last one given out: V$DATABASE.CURRENT_SCN. The modelled host runs in UTC."""
+    """The database's clock. `scn` is the last SCN given out (V$DATABASE.CURRENT_SCN); the modelled host runs in UTC."""
 
     def __init__(self, scn: int) -> None:
         self.scn = scn
@@ -18,15 +18,15 @@ class Clock:
         return self.scn
 
     def advance(self, scns: int) -> None:
-        """The heartbeat: SCNs pass while nothing happens."""
+        """Let SCNs pass while nothing happens, as the heartbeat does."""
         self.scn += scns
 
     def now(self) -> datetime:
-        """A DATE has no zone, and neither have our values of it."""
+        """Return the time as a DATE or TIMESTAMP has it, without a zone."""
         return datetime.now(UTC).replace(tzinfo=None)
 
     def second(self) -> datetime:
-        """Now without its fraction, as a DATE has it; asked for by every redo record, hence kept for the second."""
+        """Return the time without its fraction. Every redo record needs it, so it is cached for the second."""
         tick = int(time.time())
         if tick != self._tick:
             self._tick, self._second = tick, datetime.fromtimestamp(tick, UTC).replace(tzinfo=None)

@@ -1,4 +1,4 @@
-"""How two SQL values compare and combine: implicit conversion, three-valued logic, exact arithmetic."""
+"""Comparison and arithmetic of SQL values: implicit conversion, NULL, exact numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def aligned(left: Any, right: Any, nls: Nls) -> tuple[Any, Any]:
-    """Both as one kind: text gives way to numbers and dates, as Oracle converts. Neither is NULL."""
+    """Convert two values to one type: like Oracle, text to a number or date. Neither is NULL."""
     if left.__class__ is right.__class__:
         return left, right
     if isinstance(left, str) != isinstance(right, str):
@@ -53,7 +53,7 @@ def _as(model: Any, text: str, nls: Nls) -> Any:
 
 
 def arithmetic(sign: str, left: Any, right: Any) -> Any:
-    """`+ - * /` on numbers, on dates and days, on dates and intervals; NULL to NULL."""
+    """Apply `+ - * /` to numbers, dates with days, or dates with intervals. NULL gives NULL."""
     if left is None or right is None:
         return None
     if left.__class__ is int and right.__class__ is int and sign != "/":

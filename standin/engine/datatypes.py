@@ -1,4 +1,4 @@
-"""Types in their three shapes: as written in DDL and CAST, as described to a client, and as Arrow columns."""
+"""Oracle's types: as DDL and CAST write them, as a client sees them described, and as Arrow columns."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ _SQLGLOT_NAMES = {
 
 
 def sql_type(name: str, sizes: Sequence[str], unit: str = "") -> SqlType:
-    """`NUMBER`, ["10", "2"] and so on; `unit` is BYTE or CHAR where written. Raises ORA-00902 for what is not modelled."""
+    """Return the type of a name and its sizes, e.g. `NUMBER`, ["10", "2"]. `unit` is BYTE, CHAR or empty.
+
+    Raise ORA-00902 for a type that is not modelled.
+    """
     name = _SYNONYMS.get(name, name)
     if name in _FIXED:
         return _FIXED[name]
@@ -84,7 +87,7 @@ def _text(name: str, size: int | None, unit: str) -> SqlType:
 
 
 def type_of_cast(node: exp.DataType) -> SqlType:
-    """The type of a CAST as sqlglot holds it."""
+    """Return the type of a CAST in a sqlglot tree."""
     name = str(node.this.value if hasattr(node.this, "value") else node.this).upper()
     params = [p for p in node.expressions if isinstance(p, exp.DataTypeParam)]
     unit = next((str(p.args["expression"]).upper() for p in params if p.args.get("expression")), "")
@@ -136,7 +139,7 @@ def arrow_type(info: ColumnInfo) -> pa.DataType:
 
 
 def arrow_column(info: ColumnInfo, values: Sequence[Any]) -> pa.Array:
-    """Values of one column; NUMBER without precision as decimal text, so that nothing is rounded."""
+    """Return one column as Arrow. NUMBER without precision becomes decimal text, so that nothing is rounded."""
     type_ = arrow_type(info)
     if info.type == "NUMBER":
         if pa.types.is_string(type_):
@@ -145,11 +148,11 @@ def arrow_column(info: ColumnInfo, values: Sequence[Any]) -> pa.Array:
             return pa.array([None if v is None else Decimal(v) for v in values], type_)
         return pa.array(values, type_)
     if pa.types.is_string(type_):
-        return pa.array([v if v is None or v.__class__ is str else _shown(v) for v in values], type_)
+        return pa.array([v if v is None or v.__class__ is str else _text_of(v) for v in values], type_)
     return pa.array(values, type_)
 
 
-def _shown(value: Any) -> str:
+def _text_of(value: Any) -> str:
     if isinstance(value, int | Decimal | float):
         return number_text(value)
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)

@@ -39,7 +39,7 @@ _ELEMENT = re.compile(
 
 @lru_cache(maxsize=256)
 def parser_of(mask: str) -> Callable[[str], datetime]:
-    """A function from text to the moment it names; parts behind the text's end take their defaults, as Oracle allows."""
+    """Return the parser of a mask. As in Oracle, elements after the text's end take their defaults."""
     parts: list[str] = []
     for element in _ELEMENT.finditer(mask):
         if element["quoted"] is not None:
@@ -76,11 +76,11 @@ def _moment(fields: dict[str, str]) -> datetime:
     try:
         return datetime(year, month, day, hour, int(fields.get("minute", "0")), int(fields.get("second", "0")), micro)
     except ValueError as error:
-        code, text = _complaint(str(error))
+        code, text = _error_of(str(error))
         raise OraError(code, text) from None
 
 
-def _complaint(reason: str) -> tuple[int, str]:
+def _error_of(reason: str) -> tuple[int, str]:
     for word, code, text in (
         ("year", 1841, "(full) year must be between -4713 and +9999, and not be 0"),
         ("day", 1847, "day of month must be between 1 and last day of month"),

@@ -1,7 +1,4 @@
-"""DDL: which statement it is, its implicit commits, its own transaction in the redo, and the lock on the table.
-
-What Oracle has and this lacks is refused with ORA-03001, never ignored.
-"""
+"""DDL: finds the statement's implementation and makes its implicit commit. An unknown statement raises ORA-03001."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from standin.interface import OraError
 
 Statement = Callable[[EngineSession, Cursor], None]
 
-# The first words of a statement, longest first; what commits before and after itself.
+# By first words, longest first. These statements commit before and after themselves.
 STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("CREATE", "UNIQUE", "INDEX"): ddl_tables.create_index,
     ("CREATE", "INDEX"): ddl_tables.create_index,
@@ -39,7 +36,7 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("ALTER", "PLUGGABLE", "DATABASE"): ddl_system.alter_database,
     ("FLASHBACK", "DATABASE"): ddl_system.flashback_database,
 }
-# Without a commit.
+# These statements do not commit.
 SETTINGS: dict[tuple[str, ...], Statement] = {
     ("ALTER", "SESSION"): ddl_system.alter_session,
     ("ALTER", "SYSTEM"): ddl_system.alter_system,
@@ -47,7 +44,7 @@ SETTINGS: dict[tuple[str, ...], Statement] = {
 
 
 def run_ddl(session: EngineSession, text: str) -> None:
-    """Under the database's lock. A statement that fails has committed what was open all the same, as Oracle's does."""
+    """Run a DDL statement under the database's lock. As in Oracle, one that fails has still committed the open transaction."""
     cursor = Cursor(text)
     statement, commits = _find(cursor)
     if not commits:

@@ -1,4 +1,4 @@
-"""ALTER TABLE: columns added, dropped, modified, renamed; constraints; supplemental logging; MOVE."""
+"""ALTER TABLE: columns, constraints, supplemental logging, RENAME TO and MOVE."""
 
 from __future__ import annotations
 
@@ -52,17 +52,16 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
 
 
 def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
-    """The rows that are there are written anew, side by side, into a segment of their own: each has another ROWID. The redo of
-    that is of blocks, so LogMiner shows the DDL alone."""
+    """Move the rows into a new segment, where each has a new ROWID. LogMiner shows the DDL alone, not the moved rows."""
     if cursor.accept("TABLESPACE"):
         cursor.name()
     cursor.end()  # ONLINE moves row by row, which is not modelled
     if store.indexes:
         raise OraError(3001, "unimplemented feature: MOVE of a table whose indexes it would leave UNUSABLE")
     database, table, before = session.database, store.definition, copy.copy(store.definition)
-    kept = [versions[-1] for _, versions in sorted(store.rows.items()) if versions[-1].values is not None]
-    store.rows = {row: [version] for row, version in enumerate(kept)}
-    store.next_row = len(kept)
+    live = [versions[-1] for _, versions in sorted(store.rows.items()) if versions[-1].values is not None]
+    store.rows = {row: [version] for row, version in enumerate(live)}
+    store.next_row = len(live)
     store.freed.clear()
     table.data_object_id, table.last_ddl = database.next_object_id(), database.clock.second()
     database.tables.refresh(store)
@@ -70,7 +69,7 @@ def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
 
 
 def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
-    """All clauses or, when one fails, the definition as it was. True when the columns are no longer what they were."""
+    """Apply all clauses, or none when one fails. Return whether the columns have changed."""
     table = store.definition
     kept = copy.deepcopy((table.columns, table.constraints, table.log_groups))
     indexes, pad, structural = list(store.indexes), store.pad, False
@@ -87,7 +86,7 @@ def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bo
 
 
 def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
-    """One clause; True when the columns are no longer what they were."""
+    """Apply one clause. Return whether the columns have changed."""
     if cursor.accept("ADD"):
         return _add(session, store, cursor)
     if cursor.accept("DROP"):
@@ -105,7 +104,7 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
 
 
 def _list_of(cursor: Cursor, one: Callable[[], Any]) -> list[Any]:
-    """One clause, or several in brackets."""
+    """Read one clause, or several in parentheses."""
     if not cursor.accept("("):
         return [one()]
     found = [one()]
@@ -138,7 +137,7 @@ def _add(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
 
 
 def _add_column(session: EngineSession, store: TableStore, clause: ColumnClause) -> None:
-    """Only the dictionary changes: rows that are there show the default without being rewritten."""
+    """Add the column to the dictionary. Existing rows show its default without being rewritten."""
     table = store.definition
     if table.column(clause.name) is not None:
         raise OraError(1430, "column being added already exists in table")
@@ -182,7 +181,7 @@ def _add_logging(store: TableStore, cursor: Cursor) -> None:
 
 
 def logging_kinds(cursor: Cursor) -> list[str]:
-    """DATA (ALL, PRIMARY KEY ...) COLUMNS."""
+    """Read `DATA (ALL, PRIMARY KEY ...) COLUMNS` and return the kinds of logging."""
     cursor.expect("DATA")
     cursor.expect("(")
     found = []
@@ -243,7 +242,7 @@ def _drop_constraint(session: EngineSession, store: TableStore, name: str) -> No
 
 
 def _drop_column(store: TableStore, name: str, *, cascade: bool) -> None:
-    """Oracle removes the column from every row and numbers the segment's columns anew."""
+    """Drop the column from every row. Like Oracle, renumber the segment's columns."""
     table = store.definition
     column = table.column(name)
     if column is None:
@@ -291,7 +290,7 @@ def _modify(session: EngineSession, store: TableStore, clause: ColumnClause) -> 
 
 
 def _convert(session: EngineSession, store: TableStore, at: int, clause: ColumnClause) -> None:
-    """Values must fit as they are; a CHAR that grows is padded."""
+    """Convert the stored values, which must all fit; pad a CHAR that grows."""
     column = store.definition.columns[at]
     assert clause.type is not None
     family = {"CHAR": "VARCHAR2", "NCHAR": "NVARCHAR2", "FLOAT": "NUMBER", "DATE": "TIMESTAMP"}
@@ -304,10 +303,10 @@ def _convert(session: EngineSession, store: TableStore, at: int, clause: ColumnC
         for version in versions:
             values = version.values
             if values is not None and at < len(values) and values[at] is not None:
-                version.values = (*values[:at], _fitted(coerce, values[at], session, clause.type.name), *values[at + 1 :])
+                version.values = (*values[:at], _converted(coerce, values[at], session, clause.type.name), *values[at + 1 :])
 
 
-def _fitted(coerce: Callable[..., Any], value: Any, session: EngineSession, type_name: str) -> Any:
+def _converted(coerce: Callable[..., Any], value: Any, session: EngineSession, type_name: str) -> Any:
     number = type_name in ("NUMBER", "FLOAT")
     refused = OraError(
         1440 if number else 1441,

@@ -1,4 +1,4 @@
-"""What a DDL leaves in the redo, and how it gets a table for itself."""
+"""The redo of a DDL statement, and its exclusive lock on a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ USER_DDL, INTERNAL_DDL = "USER DDL (PlSql=0 RecDep=0)", "INTERNAL DDL (PlSql=0 R
 
 
 def write_ddl(session: EngineSession, text: str, table: TableDef | None = None, *, info: str = USER_DDL, name: str = "") -> int:
-    """One transaction of its own around the DDL's record; returns its commit SCN."""
+    """Write the DDL's record in a transaction of its own; return the commit SCN."""
     transactions = session.database.transactions
     tx = transactions.of(session)
     record = transactions.ddl_record(tx, text, info)
@@ -22,12 +22,12 @@ def write_ddl(session: EngineSession, text: str, table: TableDef | None = None, 
         record.object_id, record.data_object_id = table.object_id, table.data_object_id
         record.object_version, record.owner, record.object_name = table.object_version, table.owner, name or table.name
     session.database.redo.write(record)
-    session.database.plans.forget()  # a grant changes what a text means, as a new column does
+    session.database.plans.forget()  # a grant, like a new column, can change what a text compiles to
     return transactions.commit(tx)
 
 
 def lock_exclusively(session: EngineSession, store: TableStore) -> None:
-    """Until no other transaction holds a row of the table; ORA-00054 after DDL_LOCK_TIMEOUT seconds."""
+    """Wait until no other transaction holds a row of the table. Raise ORA-00054 after DDL_LOCK_TIMEOUT seconds."""
     deadline = time.monotonic() + float(session.settings.get("DDL_LOCK_TIMEOUT", "0"))
     while (owner := _holder(session, store)) is not None:
         left = deadline - time.monotonic()

@@ -26,7 +26,7 @@ def alter_session(session: EngineSession, cursor: Cursor) -> None:
             session.parallel.alter(word, degree)
             return
     if cursor.accept("CLOSE", "DATABASE") or cursor.accept("ENABLE") or cursor.accept("DISABLE") or cursor.accept("FORCE"):
-        cursor.skip_rest()  # parallel queries and DDL, resumable space and database links change nothing here
+        cursor.skip_rest()  # parallel queries and DDL, resumable space and database links have no effect here
         return
     cursor.expect("SET")
     if cursor.accept("CONTAINER"):
@@ -131,7 +131,7 @@ def _set_destination_state(session: EngineSession, number: str, value: str) -> N
     for destination in session.database.state.destinations:
         if str(destination.dest_id) == number and value in ("ENABLE", "DEFER"):
             destination.status = "VALID" if value == "ENABLE" else "DEFERRED"
-            session.database.archiver.work()
+            session.database.archiver.archive_backlog()
             return
     raise OraError(2097, "parameter cannot be modified because specified value is invalid")
 
@@ -162,7 +162,7 @@ def _close(session: EngineSession, cursor: Cursor) -> None:
 
 
 def _recover(session: EngineSession, cursor: Cursor) -> None:
-    """ALTER DATABASE RECOVER DATABASE UNTIL CANCEL | CHANGE n: CHANGE n is not recovered any more."""
+    """ALTER DATABASE RECOVER DATABASE UNTIL CANCEL | CHANGE n, which excludes SCN n."""
     cursor.accept("DATABASE")
     cursor.expect("UNTIL")
     recovery = Recovery(session.database)
@@ -195,13 +195,13 @@ def _disable(session: EngineSession, cursor: Cursor) -> None:
 
 
 def _add_logfile(session: EngineSession, cursor: Cursor) -> None:
-    """ALTER DATABASE ADD LOGFILE THREAD n: the groups, files and sizes are ours to choose."""
+    """ALTER DATABASE ADD LOGFILE THREAD n. The stand-in chooses groups, files and sizes."""
     number = _thread_number(cursor)
     cursor.skip_rest()
     RedoThreads(session.database).add(number)
 
 
-_OF_THE_DATABASE = {
+_ALTER_DATABASE = {
     ("OPEN",): _open,
     ("CLOSE",): _close,
     ("RECOVER",): _recover,
@@ -214,7 +214,7 @@ _OF_THE_DATABASE = {
 def alter_database(session: EngineSession, cursor: Cursor) -> None:
     require(session.account, "ALTER DATABASE")
     state = session.database.state
-    for words, statement in _OF_THE_DATABASE.items():
+    for words, statement in _ALTER_DATABASE.items():
         if cursor.accept(*words):
             _in_root(session)
             statement(session, cursor)
@@ -229,7 +229,7 @@ def alter_database(session: EngineSession, cursor: Cursor) -> None:
 
 
 def _alter_logging(session: EngineSession, cursor: Cursor) -> None:
-    """Of the whole database from the root, of the PDB alone from there."""
+    """Change supplemental logging: of the whole database from the root, of the PDB alone from the PDB."""
     state = session.database.state
     adding = cursor.accept("ADD", "SUPPLEMENTAL", "LOG")
     if not adding and not cursor.accept("DROP", "SUPPLEMENTAL", "LOG"):

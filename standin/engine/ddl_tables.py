@@ -74,7 +74,7 @@ def _new_name(session: EngineSession, cursor: Cursor, verb: str) -> tuple[str, s
 
 
 def _table_options(cursor: Cursor) -> None:
-    """Storage words are passed over; what would change how rows behave is refused."""
+    """Skip storage options; raise ORA-03001 for an option that would change how rows behave."""
     while cursor.next.kind == "word":
         word = cursor.take().value
         if word not in _STORAGE_WORDS:
@@ -93,7 +93,7 @@ def column_of(clause: ColumnClause, segment_id: int) -> TableColumn:
 
 
 def add_constraint(session: EngineSession, store: TableStore, clause: ConstraintClause) -> None:
-    """Add it to the definition with its index, after checking the rows that are there."""
+    """Add the constraint and its index, after checking the existing rows."""
     table = store.definition
     name = clause.name or f"SYS_C{session.database.next_constraint_number():08d}"
     if any(
@@ -209,9 +209,9 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
     if purge:
         write_ddl(session, cursor.text, table)
         return
-    kept = copy.deepcopy(table)
-    kept.last_ddl = database.clock.second()
-    database.state.dropped[table.object_id] = kept
+    recycled = copy.deepcopy(table)
+    recycled.last_ddl = database.clock.second()
+    database.state.dropped[table.object_id] = recycled
     bin_name = table.recycled_name
     write_ddl(session, f'ALTER TABLE "{table.owner}"."{table.name}" RENAME TO "{bin_name}"', table, info=INTERNAL_DDL)
     write_ddl(session, f'{cursor.text.strip()} AS "{bin_name}"', table)
@@ -276,10 +276,10 @@ def rename_to(session: EngineSession, store: TableStore, cursor: Cursor) -> None
 
 
 def comment(session: EngineSession, cursor: Cursor) -> None:
-    """Accepted and written to the redo; comments are in no view here."""
-    what = cursor.take().value
+    """Write the COMMENT to the redo; no view shows it here."""
+    object_type = cursor.take().value
     owner, name = cursor.qualified()
-    if what == "COLUMN":
+    if object_type == "COLUMN":
         rest = cursor.name() if cursor.accept(".") else None
         owner, name = (owner, name) if rest is not None else (None, owner or name)
     store = table_named(session, owner or session.schema, name)

@@ -1,4 +1,4 @@
-"""Column definitions and constraints as DDL spells them."""
+"""Parses the column definitions and constraints of DDL."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ _AFTER_DEFAULT = frozenset(
         "INVISIBLE",
     }
 )  # fmt: skip
-_STATE_WORDS = frozenset({"ENABLE", "VALIDATE", "RELY", "NORELY", "NOT", "INITIALLY", "USING"})
 
 
 @dataclass(slots=True)
 class ConstraintClause:
-    """A constraint as written: kind P, U, R, C; `parent` and `parent_columns` of a reference."""
+    """A parsed constraint. `kind` is P, U, R or C; `parent` and `parent_columns` belong to a foreign key (R)."""
 
     kind: str
     columns: list[str]
@@ -32,7 +31,7 @@ class ConstraintClause:
 
 @dataclass(slots=True)
 class ColumnClause:
-    """`type`, `default` and `nullable` are None where MODIFY leaves them as they are."""
+    """A parsed column. `type`, `default` and `nullable` are None where MODIFY does not change them."""
 
     name: str
     type: SqlType | None
@@ -78,7 +77,7 @@ def _reference(cursor: Cursor, columns: list[str], name: str | None) -> Constrai
 
 
 def _constraint_state(cursor: Cursor) -> None:
-    """Words that change nothing here; DISABLE would, and is refused."""
+    """Skip state options that have no effect here; raise ORA-03001 for DISABLE and DEFERRABLE."""
     while cursor.next.value in ("ENABLE", "VALIDATE", "RELY", "NORELY", "NOT", "INITIALLY", "USING") and not cursor.is_next(
         "NOT", "NULL"
     ):
@@ -126,7 +125,7 @@ def column_clause(cursor: Cursor, *, modifying: bool = False) -> ColumnClause:
 
 
 def _default(cursor: Cursor) -> str:
-    """The expression's text, up to the comma, bracket or word that ends it."""
+    """Read the expression's text up to the comma, parenthesis or keyword that ends it."""
     start, depth, end = cursor.next.start, 0, cursor.next.start
     while cursor.next.kind != "end":
         token = cursor.next

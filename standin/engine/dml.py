@@ -1,7 +1,7 @@
 """INSERT, UPDATE and DELETE: compiled once per text, run once per array row under the database's lock.
 
-A plan collects its rows, waits for their locks (and starts over, so that it sees what it waited for), then changes them.
-What a failed run leaves is undone by the caller.
+A plan collects its rows and waits for their locks. After a wait it collects them again, to see the new values, and then
+changes them. The caller takes back the changes of a failed run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from standin.interface import OraError
 
 @dataclass(slots=True)
 class Touched:
-    """What one run of a statement did: how many rows, the last one's ROWID, RETURNING values per bind."""
+    """The result of one run: number of rows, the last row's ROWID, RETURNING values per bind."""
 
     count: int
     rowid: str | None
@@ -36,7 +36,7 @@ class Touched:
 
 
 class Stale(Exception):
-    """The table was altered while the statement waited: compile it again."""
+    """The table was altered while the statement waited; it must be compiled again."""
 
 
 class DmlPlan(Protocol):
@@ -75,7 +75,7 @@ def _returning(tree: exp.Expression, scope: Scope) -> Returning:
 
 
 class _Result:
-    """Gathers what a run touched."""
+    """Collects the rows that a run changes."""
 
     def __init__(self, store: TableStore, returning: Returning, frame: Frame) -> None:
         self._store, self._returning, self._frame = store, returning, frame
@@ -199,7 +199,7 @@ class InsertPlan:
 
 @dataclass(slots=True)
 class Target:
-    """The rows an UPDATE, DELETE or SELECT FOR UPDATE means."""
+    """The rows that an UPDATE, DELETE or SELECT FOR UPDATE selects."""
 
     store: TableStore
     candidates: Candidates
@@ -208,7 +208,7 @@ class Target:
     generation: int
 
     def rows(self, session: EngineSession, frame: Frame, wait: float | None = None) -> list[tuple[int, Row]]:
-        """All of them, not locked by anybody else; ORA-00054 when `wait` seconds were not enough."""
+        """Return the rows once no other transaction locks them. Raise ORA-00054 after `wait` seconds."""
         database, store = session.database, self.store
         while True:
             frame.cache.clear()
@@ -300,7 +300,7 @@ class UpdatePlan:
         return result.touched()
 
     def _require_keys(self, session: EngineSession, changed: frozenset[int], written: list[tuple[int, Row, Row]]) -> None:
-        """At the end of the statement, so that `set id = id + 1` may pass through keys in use."""
+        """Check keys at the end of the statement: `set id = id + 1` may pass through keys in use."""
         store, database, tx = self.target.store, session.database, session.transaction
         touched = [i for i in store.indexes if not changed.isdisjoint(i.positions)]
         if tx is None or not touched:

@@ -9,8 +9,8 @@ from tempfile import mkdtemp
 
 from standin.engine import checkpoint
 from standin.engine.clock import Clock
+from standin.engine.creation import create_database
 from standin.engine.database import Database
-from standin.engine.founding import found_database
 from standin.engine.options import DatabaseOptions
 from standin.engine.privileges import holds
 from standin.engine.recovery import Recovery
@@ -29,7 +29,7 @@ class Instance(Database):
         directory.mkdir(parents=True, exist_ok=True)
         saved = checkpoint.load(directory)
         clock = Clock(saved.scn if saved else options.start_scn)
-        super().__init__(options, directory, clock, saved.state if saved else found_database(options, directory, clock))
+        super().__init__(options, directory, clock, saved.state if saved else create_database(options, directory, clock))
         self.recovery = Recovery(self)
         self.redo_threads = RedoThreads(self)
         if saved:

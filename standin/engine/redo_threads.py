@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from standin.engine.creation import new_thread
 from standin.engine.database import Database
-from standin.engine.founding import new_thread
 from standin.interface import OraError
 from standin.model import RedoThreadState
 
@@ -36,7 +36,7 @@ class RedoThreads:
                 thread.last_redo_scn, thread.last_redo_at = database.clock.scn, now
                 if lag and now - thread.current.first_at >= lag and database.redo.can_switch(thread):
                     database.redo.switch(thread)
-        database.archiver.work()
+        database.archiver.archive_backlog()
 
     def close(self, number: int) -> None:
         """Shut that instance down cleanly: its sessions end, its last log is archived, its checkpoint is its end."""

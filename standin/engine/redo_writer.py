@@ -45,7 +45,7 @@ class RedoWriter:
 
     def can_switch(self, thread: RedoThreadState) -> bool:
         """False when every other group still has to be archived."""
-        return bool(thread.free_groups) or self._archiver.gives_groups(thread.number)
+        return bool(thread.free_groups) or self._archiver.adds_groups(thread.number)
 
     def is_blocked(self, thread: RedoThreadState) -> bool:
         """The log is full and there is none to switch to: whoever writes has to wait before he begins."""

@@ -17,7 +17,7 @@ from standin.model import (
 )
 
 
-def found_database(options: DatabaseOptions, directory: Path, clock: Clock) -> DatabaseState:
+def create_database(options: DatabaseOptions, directory: Path, clock: Clock) -> DatabaseState:
     now = clock.second()
     state = DatabaseState(
         options.name, options.name, options.dbid, options.is_cdb, options.pdb_name, now, supplemental=set(options.supplemental)
@@ -43,7 +43,7 @@ def found_database(options: DatabaseOptions, directory: Path, clock: Clock) -> D
 
 
 def new_thread(state: DatabaseState, options: DatabaseOptions, directory: Path, clock: Clock, number: int) -> RedoThreadState:
-    """An open, enabled thread with its first log current."""
+    """Return an open, enabled thread whose first log is current."""
     now, first_group = clock.second(), 1 + max((log.group for t in state.threads.values() for log in t.logs), default=0)
     logs = [
         OnlineLog(
