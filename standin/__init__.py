@@ -1,0 +1,1 @@
+"""An Oracle stand-in for tests and demos: real drivers connect to it over TCP, LogMiner reads its redo logs."""

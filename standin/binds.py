@@ -1,7 +1,7 @@
-"""Finds bind variables and the kind of a statement by scanning its text, exactly as Oracle's client drivers do.
+"""Finds the bind variables and the kind of a statement in its text, exactly as Oracle's client drivers do.
 
-Client and server must agree here: a SQL statement gets one value per occurrence, PL/SQL one per distinct name, and
-the binds of RETURNING .. INTO are described but not sent. What the statement means is left to the SQL engine.
+Client and server must agree: a SQL statement gets one value per occurrence, PL/SQL one per distinct name, and the binds
+of RETURNING .. INTO are described but not sent. The SQL engine interprets the statement.
 """
 
 from __future__ import annotations
@@ -44,19 +44,19 @@ class BoundSql:
     text: str
     names: tuple[str, ...] = ()  # one per occurrence; unquoted names in upper case
     distinct: tuple[str, ...] = ()  # in order of first appearance
-    returning_from: int | None = None  # the first occurrence that belongs to RETURNING .. INTO
+    returning_from: int | None = None  # index of the first bind of RETURNING .. INTO
 
 
 def statement_kind(sql: str) -> str:
-    """query, dml, ddl, plsql, commit, rollback or other, by the first word behind comments and brackets."""
+    """Return query, dml, ddl, plsql, commit, rollback or other, by the first word after comments and brackets."""
     match = _FIRST_WORD.match(sql)
     return _KIND_OF_WORD.get(match[1].upper(), "other") if match else "other"
 
 
 def scan_binds(sql: str) -> BoundSql:
-    """Number the binds of `sql`, leaving literals, quoted names and comments alone."""
+    """Number the binds of `sql`, outside literals, quoted names and comments."""
     kind = statement_kind(sql)
-    if kind == "ddl":  # the drivers look for no binds in DDL: CREATE TRIGGER has its :new and :old
+    if kind == "ddl":  # drivers ignore binds in DDL: CREATE TRIGGER contains :new and :old
         return BoundSql(sql)
     pieces: list[str] = []
     names: list[str] = []
@@ -66,7 +66,7 @@ def scan_binds(sql: str) -> BoundSql:
         kind_of_token = token.lastgroup
         piece = token[0]
         if kind_of_token in ("quoted", "plain"):
-            if after_string:  # 'key':value of JSON_OBJECT is no bind
+            if after_string:  # 'key':value of JSON_OBJECT is not a bind
                 pieces.append(piece)
                 after_string = False
                 continue
@@ -84,7 +84,7 @@ def scan_binds(sql: str) -> BoundSql:
 
 
 def _returning_clause(clause: str, word: str) -> str:
-    """How far RETURNING .. INTO has been read: nothing, the keyword, or its INTO."""
+    """Return the part of RETURNING .. INTO reached so far: empty, RETURNING or INTO."""
     if not clause:
         return "RETURNING" if word in ("RETURNING", "RETURN") else ""
     return "INTO" if clause == "INTO" or word == "INTO" else clause

@@ -1,4 +1,4 @@
-"""What the wire layer and the database behind it say to each other: plain values, no sockets, no storage."""
+"""The interface between the wire layer and the database: plain values, no sockets, no storage."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class OraError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ColumnInfo:
-    """One column of a result, as a describe tells it.
+    """One column of a result, as a describe reports it.
 
-    `type` is Oracle's word: NUMBER, VARCHAR2, CHAR, NVARCHAR2, DATE, TIMESTAMP, TIMESTAMP WITH TIME ZONE, RAW, LONG,
+    `type` is Oracle's name: NUMBER, VARCHAR2, CHAR, NVARCHAR2, DATE, TIMESTAMP, TIMESTAMP WITH TIME ZONE, RAW, LONG,
     BINARY_DOUBLE, BINARY_FLOAT, CLOB, BLOB. NUMBER without precision has precision 0 and scale -127.
     `size` is in bytes (never 0), `chars` in characters for text.
     """
@@ -40,7 +40,7 @@ class ColumnInfo:
 
 @dataclass(slots=True)
 class Rows:
-    """A query's answer. The batches' Arrow types may be: NUMBER as int64, decimal128 or string (decimal text, exact for
+    """The result of a query. The batches' Arrow types can be: NUMBER as int64, decimal128 or string (decimal text, exact for
     any NUMBER); text as string/large_string; RAW as binary; DATE and TIMESTAMP as timestamp(s|us|ns); NULL as null."""
 
     columns: tuple[ColumnInfo, ...]
@@ -49,9 +49,9 @@ class Rows:
 
 @dataclass(slots=True)
 class Done:
-    """DML or DDL: rows touched per array row, failures of an array run with batch errors, RETURNING values.
+    """The result of DML or DDL: affected rows per array row, failures of an array run with batch errors, RETURNING values.
 
-    `returning[i]` belongs to array row i: one list of values per INTO bind. `rowid` is that of the last row touched.
+    `returning[i]` belongs to array row i: one list of values per INTO bind. `rowid` is that of the last affected row.
     """
 
     counts: list[int] = field(default_factory=list)
@@ -62,14 +62,14 @@ class Done:
 
 @dataclass(slots=True)
 class Called:
-    """A PL/SQL block ran: per bind (distinct name, in order of first appearance) its direction and, unless IN, its value."""
+    """The result of a PL/SQL block: each bind's direction and, unless IN, value; one bind per name, in order of appearance."""
 
     directions: list[str] = field(default_factory=list)  # IN, OUT, IN OUT
     values: list[Any] = field(default_factory=list)
 
 
 class Session(Protocol):
-    """One client session. Values in and out are None, str, int, Decimal, float, bool, bytes, datetime, timedelta."""
+    """One client session. Bind and result values are None, str, int, Decimal, float, bool, bytes, datetime, timedelta."""
 
     number: int  # SID
     serial: int
@@ -80,11 +80,11 @@ class Session(Protocol):
     def execute(
         self, sql: str, rows: Sequence[Sequence[Any]], *, batch_errors: bool = False, describe_only: bool = False
     ) -> Rows | Done | Called:
-        """Run one statement once per row of binds (once without binds when `rows` is empty).
+        """Run a statement once per row of binds (once without binds if `rows` is empty).
 
-        Binds come as the driver sends them: SQL has one value per occurrence, PL/SQL one per distinct name; binds of
-        RETURNING .. INTO are not among them. Raises OraError; a failed statement leaves no trace but its redo.
-        For an array without batch errors that fails at row i the rows before it stay and `position` is i.
+        Binds arrive as the driver sends them: SQL has one value per occurrence, PL/SQL one per distinct name, without
+        the binds of RETURNING .. INTO. Raises OraError; a failed statement leaves only its redo. If an array without
+        batch errors fails at row i, the rows before it stay and `position` is i.
         """
 
     def commit(self) -> None: ...
@@ -96,22 +96,14 @@ class Session(Protocol):
     def set_current_schema(self, schema: str) -> None: ...
 
     def cancel(self) -> None:
-        """From another thread: make the running call fail with ORA-01013."""
+        """Make the running call fail with ORA-01013. Called from another thread."""
 
     def close(self) -> None:
-        """Log off; rolls back what is open."""
-
-
-@dataclass(frozen=True, slots=True)
-class Logon:
-    """What a listener and an authenticator need of a user."""
-
-    user: str
-    password: str
+        """Log off, and roll back the open transaction."""
 
 
 class Instance(Protocol):
-    """The database as listener and authenticator see it."""
+    """The database, as the listener and the authentication use it."""
 
     version: tuple[int, int, int, int, int]
 
@@ -121,7 +113,7 @@ class Instance(Protocol):
     def knows_service(self, service: str) -> bool: ...
 
     def password_of(self, user: str, service: str) -> str | None:
-        """None for an unknown user. `user` is upper-cased unless it was quoted."""
+        """Return the password, None for an unknown user. `user` is in upper case unless it was quoted."""
 
     def logon(self, user: str, service: str, *, program: str, machine: str, instance: str | None) -> Session:
         """Open a session; `instance` is INSTANCE_NAME of the connect data. Raises OraError (01045, 12514 ...)."""

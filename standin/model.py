@@ -1,7 +1,6 @@
 """The state of the stand-in's database as plain objects: containers, users, tables, redo threads, logs, incarnations.
 
-Behaviour lives beside it: storage and SQL, transactions, the redo writer and the archiver change this state;
-the V$ and dictionary views and LogMiner only read it (and the log files on disk).
+The engine changes this state. The V$ and dictionary views and LogMiner only read it, and the log files on disk.
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ ROOT, PDB = 1, 3  # CON_ID of CDB$ROOT and of the one pluggable database (2 is P
 class User:
     name: str
     password: str
-    con_id: int  # ROOT for common users (C##..), who exist in every container
-    privileges: set[str] = field(
-        default_factory=set
-    )  # system privileges and roles, upper case: "LOGMINING", "SELECT_CATALOG_ROLE"
-    grants: set[tuple[str, str]] = field(
-        default_factory=set
-    )  # ("SELECT", "V_$DATABASE"), ("SELECT", "SHOP.ORDERS"), ("EXECUTE", "DBMS_LOGMNR")
-    container_data: bool = False  # CONTAINER_DATA=ALL: sees other containers' rows from the root
+    con_id: int  # ROOT for common users (C##..), which exist in every container
+    # System privileges and roles in upper case: "LOGMINING", "SELECT_CATALOG_ROLE".
+    privileges: set[str] = field(default_factory=set)
+    # Pairs of privilege and object: SELECT with V_$DATABASE or SHOP.ORDERS, EXECUTE with DBMS_LOGMNR.
+    grants: set[tuple[str, str]] = field(default_factory=set)
+    container_data: bool = False  # CONTAINER_DATA=ALL: the root shows rows of other containers
 
     @property
     def is_common(self) -> bool:
@@ -34,7 +31,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """As ALL_TAB_COLS tells it. NUMBER without precision has precision and scale None; TIMESTAMP(p) has scale p."""
+    """A type as in ALL_TAB_COLS. NUMBER without precision has precision and scale None; TIMESTAMP(p) has scale p."""
 
     name: str  # NUMBER VARCHAR2 CHAR DATE TIMESTAMP RAW CLOB BLOB FLOAT BINARY_DOUBLE NVARCHAR2 "TIMESTAMP WITH TIME ZONE" ...
     length: int = 22  # DATA_LENGTH in bytes
@@ -51,7 +48,7 @@ class TableColumn:
     nullable: bool = True
     default: str | None = None  # text, as DATA_DEFAULT shows it
     hidden: bool = False
-    stored_default: bytes | None = None  # ADD COLUMN .. DEFAULT: what rows from before show, without being rewritten
+    stored_default: bytes | None = None  # ADD COLUMN .. DEFAULT: the value of older rows, which are not rewritten
 
 
 @dataclass(slots=True)
@@ -122,7 +119,7 @@ class ArchivedCopy:
 
 @dataclass(slots=True)
 class OnlineLog:
-    """A group of V$LOG with its one member. `records` is what the log holds so far, in redo order."""
+    """A group of V$LOG with its one member. `records` are the log's records so far, in redo order."""
 
     group: int
     thread: int
@@ -191,7 +188,7 @@ class DatabaseIncarnation:
 class ArchiveDestination:
     dest_id: int
     path: str
-    status: str = "VALID"  # VALID ERROR DEFERRED; one in ERROR is tried again with the next log
+    status: str = "VALID"  # VALID ERROR DEFERRED; ERROR is tried again with the next log
     error: str | None = None
     is_full: bool = False
 
@@ -237,11 +234,11 @@ class DatabaseState:
     destinations: list[ArchiveDestination] = field(default_factory=list)
     transactions: dict[tuple[int, tuple[int, int, int]], OpenTransaction] = field(default_factory=dict)  # (con_id, xid)
     last_recid: int = 0
-    last_drop_scn: int = 0  # a table was dropped or renamed: no flashback of the database beyond it
-    is_mounted: bool = False  # mounted and not open
+    last_drop_scn: int = 0  # of the last DROP or RENAME of a table; flashback goes no further back
+    is_mounted: bool = False  # mounted but not open
 
     def next_recid(self) -> int:
-        """Of V$ARCHIVED_LOG; never given twice, whatever leaves the view."""
+        """Return a new RECID of V$ARCHIVED_LOG, never used before, even by rows that have left the view."""
         self.last_recid += 1
         return self.last_recid
 
@@ -250,7 +247,7 @@ class DatabaseState:
         return next(i for i in self.incarnations if i.status == "CURRENT")
 
     def logged_in(self, con_id: int) -> frozenset[str]:
-        """What is logged of every table of a container, whatever the table's own log groups are."""
+        """Return the supplemental logging of every table in a container, beside the table's own log groups."""
         return frozenset(self.supplemental | self.pdb_supplemental if con_id == PDB else self.supplemental)
 
     def container_name(self, con_id: int) -> str:

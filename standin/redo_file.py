@@ -1,7 +1,7 @@
-"""The stand-in's own redo: what one record holds, and how a log file of them lies on disk.
+"""The redo format of the stand-in: records, and log files on disk.
 
 A file is a 512-byte header (magic, JSON) and an Arrow IPC stream of records. Values are Oracle's internal bytes, as in
-real redo, so that what LogMiner later shows depends on the dictionary and the NLS settings of the mining session.
+real redo: the dictionary and the NLS settings of the mining session decide how LogMiner shows them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _VALUE_HEAD = Struct(">HH")
 
 
 class Op(IntEnum):
-    """Operation codes as V$LOGMNR_CONTENTS shows them."""
+    """OPERATION_CODE of V$LOGMNR_CONTENTS."""
 
     INTERNAL = 0
     INSERT = 1
@@ -41,7 +41,7 @@ class Op(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class LogHeader:
-    """What ADD_LOGFILE reads from the first block."""
+    """The first block of a log, which ADD_LOGFILE reads."""
 
     dbid: int
     db_name: str
@@ -61,9 +61,9 @@ class RedoRecord:
     """One logical change. `before` and `after` map segment column numbers to internal bytes, None for NULL.
 
     INSERT: `after` holds every column. DELETE: `before` holds every column. UPDATE: `after` holds the changed columns,
-    `before` the changed ones and those supplementally logged. A row written by a (partial) rollback has `rollback` and
-    holds what Oracle's undo rows hold: an undone INSERT is a DELETE with a ROWID only, an undone UPDATE an UPDATE without
-    `before`, an undone DELETE a full INSERT. `block` and `offset` are the RBA within the log; RS_ID is built of it.
+    `before` the changed and the supplementally logged ones. A record of a (partial) rollback has `rollback` set and
+    the content of Oracle's undo rows: an undone INSERT is a DELETE with only a ROWID, an undone UPDATE is an UPDATE
+    without `before`, an undone DELETE a full INSERT. `block` and `offset` are the RBA in the log and the source of RS_ID.
     """
 
     scn: int
@@ -89,7 +89,7 @@ class RedoRecord:
     start_scn: int = 0
     at: datetime = datetime(1970, 1, 1)
     info: str = ""
-    pxid: tuple[int, int, int] | None = None  # of a parallel server's record: its coordinator's transaction
+    pxid: tuple[int, int, int] | None = None  # the coordinator's transaction, for a parallel server's record
 
     @property
     def rs_id(self) -> str:
@@ -131,7 +131,7 @@ SCHEMA = pa.schema(
 
 
 def pack(values: dict[int, bytes | None]) -> bytes:
-    """Segment column numbers with their bytes: u16 number, u16 length (0xffff for NULL), bytes."""
+    """Pack values by segment column number: u16 number, u16 length (0xffff for NULL), bytes."""
     out = []
     for number, value in values.items():
         if value is None:
@@ -179,7 +179,7 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[RedoRecord]:
 
 
 def write_log(path: Path, header: LogHeader, records: Iterable[RedoRecord]) -> None:
-    """Write a whole log file; it appears under its name only when complete. Raises OSError."""
+    """Write a log file, which gets its name only when it is complete. Raises OSError."""
     _check_permission(path.parent, 0o300)
     part = path.with_name(path.name + ".part")
     with part.open("wb") as out:
@@ -197,13 +197,13 @@ def write_log(path: Path, header: LogHeader, records: Iterable[RedoRecord]) -> N
 
 
 def _check_permission(path: Path, wanted: int) -> None:
-    """By the mode alone: Oracle's software owner is not root, whoever runs the stand-in."""
+    """Check the mode bits alone: Oracle's software owner is not root, even if root runs the stand-in."""
     if path.stat().st_mode & wanted != wanted:
         raise PermissionError(EACCES, "Permission denied", str(path))
 
 
 def read_header(path: Path) -> LogHeader:
-    """Raises FileNotFoundError, OSError, or ValueError for what is no log file of ours."""
+    """Read the header. Raises FileNotFoundError, OSError, or ValueError if the file is not a redo log."""
     _check_permission(path.parent, 0o100)
     _check_permission(path, 0o400)
     with path.open("rb") as file:
@@ -214,7 +214,7 @@ def read_header(path: Path) -> LogHeader:
 
 
 def read_records(path: Path) -> Iterator[pa.RecordBatch]:
-    """The records in redo order, a batch at a time; a file cut short raises pa.ArrowInvalid or OSError."""
+    """Yield the records in redo order, batch by batch. Raises pa.ArrowInvalid or OSError for a truncated file."""
     header = read_header(path)
     seen = 0
     with path.open("rb") as file:
@@ -223,4 +223,4 @@ def read_records(path: Path) -> Iterator[pa.RecordBatch]:
             seen += batch.num_rows
             yield batch
     if seen != header.records:
-        raise pa.ArrowInvalid(f"{path}: {seen} records where the header says {header.records}")
+        raise pa.ArrowInvalid(f"{path}: {seen} records, but its header announces {header.records}")

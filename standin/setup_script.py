@@ -1,4 +1,4 @@
-"""Runs a DBA's script of sql/setup on the stand-in as SQL*Plus would: comments, `&name`, one `;` per statement."""
+"""Runs the scripts of sql/setup on the stand-in as SQL*Plus would: comments, `&name`, one `;` per statement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class _Session(Protocol):
 
 
 def setup_statements(name: str, substitutions: Mapping[str, str]) -> list[str]:
-    """The statements of sql/setup/<name>.sql; a substitution that is not given raises KeyError."""
+    """Return the statements of sql/setup/<name>.sql. Raises KeyError for a missing substitution."""
     text = (SCRIPTS / f"{name}.sql").read_text(encoding="utf-8")
     bare = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("--"))
     filled = re.sub(r"&(\w+)", lambda found: substitutions[found[1]], bare)
@@ -23,7 +23,7 @@ def setup_statements(name: str, substitutions: Mapping[str, str]) -> list[str]:
 
 
 def without_containers(statements: list[str]) -> list[str]:
-    """The same for a database that is no CDB, as the script's head tells people to change it by hand."""
+    """Return the statements for a database without containers, changed as the script's first comment describes."""
     changed = []
     for statement in statements:
         if re.search(r"SET CONTAINER_DATA|ALTER SESSION SET CONTAINER", statement):

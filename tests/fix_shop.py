@@ -14,7 +14,7 @@ from pipelines.config import Pipeline
 from pipelines.source import ConnectParams
 from standin.serve import StandIn, standin
 from standin.workload import Workload, WorkloadSummary, run_workload
-from standin.workload_shop import create_shop
+from standin.workload.shop import create_shop
 
 TABLES: tuple[Any, ...] = (
     "SHOP.CUSTOMERS",

@@ -18,7 +18,7 @@ from pipelines.source import ConnectParams
 from standin.engine.options import DatabaseOptions
 from standin.serve import StandIn, start_standin
 from standin.workload import Workload, run_workload
-from standin.workload_shop import create_shop
+from standin.workload.shop import create_shop
 
 LOG_BYTES = 64 * 1024
 REPORT_BUG = "this is a bug in Redolake or in the scenario; report it"

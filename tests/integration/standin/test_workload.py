@@ -1,4 +1,4 @@
-"""The workload does what it says, and what it says is in the redo."""
+"""The workload's summary agrees with the tables and with the redo."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from tests.integration.standin.mining_client import PIN, add, archived, query, r
 
 
 @pytest.fixture(scope="module")
-def worked():
+def finished_run():
     with standin(threads=2, log_bytes=256 * 1024) as oracle:
-        order = Workload(oracle.pdb_dsn, "SHOP", "oracle", transactions=120, sessions=2, instances=("FREE1", "FREE2"))
-        yield oracle, run_workload(order)
+        spec = Workload(oracle.pdb_dsn, "SHOP", "oracle", transactions=120, sessions=2, instances=("FREE1", "FREE2"))
+        yield oracle, run_workload(spec)
 
 
-def test_the_summary_counts_what_was_asked_for(worked):
-    _, summary = worked
-    told = summary.as_dict()
+def test_the_summary_counts_the_requested_transactions(finished_run):
+    _, summary = finished_run
+    totals = summary.as_dict()
 
-    assert told["transactions"] == 120 + told["long_transactions"]
-    assert told["rollbacks"] > 0
-    assert told["partial_rollbacks"] > 0
-    assert told["failed_statements"] > 0
-    assert told["first_scn"] < told["last_scn"]
+    assert totals["transactions"] == 120 + totals["long_transactions"]
+    assert totals["rollbacks"] > 0
+    assert totals["partial_rollbacks"] > 0
+    assert totals["failed_statements"] > 0
+    assert totals["first_scn"] < totals["last_scn"]
 
 
-def test_committed_rows_are_in_the_tables(worked):
-    oracle, summary = worked
+def test_committed_rows_are_in_the_tables(finished_run):
+    oracle, summary = finished_run
     with oracle.connect("SHOP") as shop:
         for table in ("CUSTOMERS", "ORDERS", "ORDER_LINES", "PAYMENTS"):
             counts = summary.tally.rows[table]
             assert query(shop, f"SELECT COUNT(*) FROM {table}") == [(counts["insert"] - counts["delete"],)], table
 
 
-def test_the_redo_tells_each_change_and_each_undoing(worked):
-    oracle, summary = worked
+def test_the_redo_contains_each_change_and_each_undo(finished_run):
+    oracle, summary = finished_run
     with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
         run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
     with oracle.connect(oracle.capture_user) as miner:
@@ -79,16 +79,16 @@ def test_the_same_seed_does_the_same_work():
     assert contents() == contents()
 
 
-def test_a_second_run_goes_on_from_the_first(worked):
-    oracle, _ = worked
+def test_a_second_run_continues_from_the_first(finished_run):
+    oracle, _ = finished_run
 
     summary = run_workload(Workload(oracle.pdb_dsn, "SHOP", "oracle", transactions=10, sessions=1, seed=3))
 
     assert summary.tally.commits + summary.tally.rollbacks >= 10
 
 
-def test_the_command_prints_json(worked):
-    oracle, _ = worked
+def test_the_command_prints_json(finished_run):
+    oracle, _ = finished_run
     arguments = ["workload", "--dsn", oracle.pdb_dsn, "--transactions", "4", "--rate", "0", "--output", "json"]
 
     result = CliRunner().invoke(app, arguments)
@@ -97,14 +97,14 @@ def test_the_command_prints_json(worked):
     assert json.loads(result.stdout)["transactions"] >= 4
 
 
-MISTAKES = {
-    "nothing asked for": ([], 2, "either how many seconds or how many transactions"),
-    "nobody listens": (["--dsn", "127.0.0.1:1/FREEPDB1", "--transactions", "1"], 1, "DPY-6005"),
+ERRORS = {
+    "neither seconds nor transactions": ([], 2, "give either seconds or transactions"),
+    "no listener": (["--dsn", "127.0.0.1:1/FREEPDB1", "--transactions", "1"], 1, "DPY-6005"),
 }
 
 
-@pytest.mark.parametrize(("arguments", "code", "text"), MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_one_line_and_a_code(arguments, code, text):
+@pytest.mark.parametrize(("arguments", "code", "text"), ERRORS.values(), ids=ERRORS)
+def test_an_error_is_one_line_with_an_exit_code(arguments, code, text):
     result = CliRunner().invoke(app, ["workload", *arguments])
 
     assert result.exit_code == code
@@ -112,19 +112,19 @@ def test_a_mistake_is_one_line_and_a_code(arguments, code, text):
     assert "Traceback" not in result.output
 
 
-def test_the_server_starts_says_where_and_stops_on_sigterm(tmp_path):
+def test_the_server_prints_its_address_and_stops_on_sigterm(tmp_path):
     port_file = tmp_path / "port"
     command = [sys.executable, "-m", "standin", "start", "--port", "0", "--port-file", str(port_file)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ) as server:
         assert server.stdout is not None
-        said = ""
+        output = ""
         for line in server.stdout:  # ends with the server, so this cannot wait for ever
-            said += line
+            output += line
             if "users" in line:
                 break
         port = port_file.read_text().strip()
         server.send_signal(signal.SIGTERM)
-        said += server.communicate(timeout=30)[0]
-    assert server.returncode == 0, said
-    assert f":{port}/FREEPDB1" in said
-    assert "has stopped" in said
+        output += server.communicate(timeout=30)[0]
+    assert server.returncode == 0, output
+    assert f":{port}/FREEPDB1" in output
+    assert "has stopped" in output

@@ -1,4 +1,4 @@
-"""Random column values of the shop: ordinary ones, and those that break readers of redo text."""
+"""Random column values: ordinary ones, and ones that break naive parsers of redo SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _EPOCH = datetime(2020, 1, 1)
 
 
 def text(rng: Random, limit: int) -> str | None:
-    """At most `limit` bytes; one in ten is NULL, one in five hostile."""
+    """Return at most `limit` bytes of text; one in ten is NULL, one in five hostile."""
     kind = rng.random()
     if kind < 0.1:
         return None
@@ -28,7 +28,7 @@ def text(rng: Random, limit: int) -> str | None:
 
 
 def long_text(rng: Random, limit: int) -> str:
-    """Long enough that LogMiner needs continuation rows, with quotes wherever a piece may end."""
+    """Return text that needs continuation rows (CSF) in LogMiner, with quotes wherever a row may end."""
     return _within("".join(rng.choices((*HOSTILE, *_WORDS), k=limit // 6)), limit)
 
 
@@ -41,7 +41,7 @@ def _within(value: str, limit: int) -> str:
 
 
 def number(rng: Random) -> Decimal | int | None:
-    """For NUMBER without precision: any size, any scale."""
+    """Return a value for NUMBER without precision: any size, any scale."""
     kind = rng.random()
     if kind < 0.1:
         return None
@@ -52,7 +52,7 @@ def number(rng: Random) -> Decimal | int | None:
 
 
 def amount(rng: Random, precision: int, scale: int) -> Decimal:
-    """For NUMBER(precision, scale)."""
+    """Return a value for NUMBER(precision, scale)."""
     return Decimal(rng.randint(-(10 ** min(precision, 7)), 10 ** min(precision, 7)) % 10**precision).scaleb(-scale)
 
 

@@ -1,6 +1,6 @@
-"""Drives the shop over the real driver: several sessions at a bounded rate, and a transaction that stays open for long.
+"""Runs the workload: several sessions at a limited rate, and one transaction that stays open over many others.
 
-With a number of transactions the work is the same for the same seed; with a number of seconds only its order is.
+With a number of transactions, equal seeds do equal work; with a number of seconds, only its order is equal.
 """
 
 from __future__ import annotations
@@ -13,34 +13,34 @@ from typing import Any
 
 import oracledb
 
-from standin.workload_session import KEYS_PER_SESSION, ShopSession, Tally
-from standin.workload_shop import create_shop
+from standin.workload.session import KEYS_PER_SESSION, ShopSession, Tally
+from standin.workload.shop import create_shop
 
 _NO_SUCH_VIEW = 942
-_LONG_SESSION = 900  # its keys lie apart from those of the numbered sessions
+_LONG_SESSION = 900  # keeps its keys apart from those of the other sessions
 _LONG_EVERY = 10  # transactions of the first session between two changes of the long transaction
 _LONG_CHANGES = 20  # changes after which the long transaction ends and the next begins
 
 
 @dataclass(slots=True)
 class Workload:
-    """How much, how fast and by how many; `instances` spreads the sessions over a cluster's instances by name."""
+    """The volume, rate and sessions of a run; `instances` spreads the sessions over named instances of a cluster."""
 
     dsn: str
     user: str
     password: str
     seconds: float | None = None
     transactions: int | None = None
-    rate: float = 0.0  # transactions per second over all sessions; 0 is as fast as it goes
+    rate: float = 0.0  # transactions per second over all sessions; 0 means as fast as possible
     sessions: int = 2
     seed: int = 1
     instances: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if (self.seconds is None) == (self.transactions is None):
-            raise ValueError("say either how many seconds or how many transactions")
+            raise ValueError("give either seconds or transactions")
         if self.sessions < 1 or self.sessions >= _LONG_SESSION:
-            raise ValueError(f"between 1 and {_LONG_SESSION - 1} sessions")
+            raise ValueError(f"sessions must be between 1 and {_LONG_SESSION - 1}")
         if self.rate < 0:
             raise ValueError("the rate cannot be negative")
 
@@ -51,7 +51,7 @@ class Workload:
 
 @dataclass(slots=True)
 class WorkloadSummary:
-    """`first_scn` and `last_scn` are None when the user may not read V$DATABASE."""
+    """The result of a run. `first_scn` and `last_scn` are None if the user cannot read V$DATABASE."""
 
     tally: Tally = field(default_factory=Tally)
     seconds: float = 0.0
@@ -78,7 +78,7 @@ class WorkloadSummary:
 
 
 class _LongTransaction:
-    """Inserts a customer now and then and ends only after many; every fourth one is rolled back."""
+    """Inserts customers at intervals and ends after many of them; every fourth one is rolled back."""
 
     def __init__(self, workload: Workload) -> None:
         self._connection = workload.connect(0)
@@ -115,30 +115,31 @@ class _LongTransaction:
         self._connection.close()
 
 
-class _Pace:
-    """Hands out the moments at which a session may begin its transactions, and says when to stop."""
+class _Schedule:
+    """Schedules one session: when its next transaction begins, and when it stops."""
 
     def __init__(self, workload: Workload, share: int | None, stop: threading.Event) -> None:
-        self._gap = workload.sessions / workload.rate if workload.rate else 0.0
+        self._interval = workload.sessions / workload.rate if workload.rate else 0.0
         self._left, self._stop = share, stop
         self._next = time.monotonic()
         self._end = None if workload.seconds is None else self._next + workload.seconds
 
-    def go_on(self) -> bool:
+    def wait_for_next(self) -> bool:
+        """Wait until the next transaction is due; return False at the end of the session."""
         if self._left is not None:
             if self._left == 0:
                 return False
             self._left -= 1
-        if self._gap:
+        if self._interval:
             wait = self._next - time.monotonic()
-            self._next += self._gap
+            self._next += self._interval
             if wait > 0 and self._stop.wait(wait):
                 return False
         return not self._stop.is_set() and (self._end is None or time.monotonic() < self._end)
 
 
 def run_workload(workload: Workload, stop: threading.Event | None = None) -> WorkloadSummary:
-    """Create the shop unless it is there, do the work, and say what was done. The first session's failure is raised."""
+    """Create missing tables, run the workload, and return its summary. Raises the first failure of a session."""
     stopped = stop or threading.Event()
     failures: list[BaseException] = []
     tallies = [Tally() for _ in range(workload.sessions)]
@@ -148,7 +149,7 @@ def run_workload(workload: Workload, stop: threading.Event | None = None) -> Wor
         summary.first_scn = _current_scn(connection)
         began = time.monotonic()
         threads = [
-            threading.Thread(target=_work, args=(workload, n, tallies, summary, stopped, failures), name=f"shop-{n}")
+            threading.Thread(target=_run_session, args=(workload, n, tallies, summary, stopped, failures), name=f"shop-{n}")
             for n in range(workload.sessions)
         ]
         for thread in threads:
@@ -163,7 +164,7 @@ def run_workload(workload: Workload, stop: threading.Event | None = None) -> Wor
     return summary
 
 
-def _work(
+def _run_session(
     workload: Workload,
     number: int,
     tallies: list[Tally],
@@ -176,9 +177,9 @@ def _work(
             session = ShopSession(connection, number, workload.seed)
             tallies[number] = session.tally
             long = _LongTransaction(workload) if number == 0 else None
-            pace = _Pace(workload, _share(workload, number), stop)
+            schedule = _Schedule(workload, _share(workload, number), stop)
             done = 0
-            while pace.go_on():
+            while schedule.wait_for_next():
                 session.transaction()
                 done += 1
                 if long is not None and done % _LONG_EVERY == 0:
@@ -193,6 +194,7 @@ def _work(
 
 
 def _share(workload: Workload, number: int) -> int | None:
+    """Return the number of transactions of one session; None if the run ends by time."""
     if workload.transactions is None:
         return None
     whole, rest = divmod(workload.transactions, workload.sessions)

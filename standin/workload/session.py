@@ -1,7 +1,7 @@
-"""One session's work on the shop: which transaction comes next is decided by its own random numbers alone.
+"""One session of the workload. Its own random numbers alone decide its transactions.
 
-Each session keeps to keys of its own, so that what it does does not depend on the others; only STOCK is shared, and a
-transaction touches one row of it at most, which cannot deadlock.
+Each session has its own key range, so that its work does not depend on other sessions. Only STOCK is shared; a transaction
+updates at most one of its rows, so that no deadlock can occur.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 
 import oracledb
 
-from standin import workload_values as values
-from standin.workload_keys import Journal, KeyPool
-from standin.workload_shop import SKUS
+from standin.workload import values
+from standin.workload.keys import KeyPool, UndoLog
+from standin.workload.shop import SKUS
 
 KEYS_PER_SESSION = 10**9
 _STATUSES = ("NEW", "PAID", "SHIPPED", "RETURNED", None)
 _DUPLICATE = 1  # ORA-00001
-_MOVED = 100_000_000  # customers with a changed key live above the freshly made ones
+_CHANGED_KEY_OFFSET = 100_000_000  # offset of changed customer keys, above those of new customers
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a session did; `rows` by table and operation counts committed changes, `undone` what was rolled back."""
+    """Counts of one session: `rows` are committed changes by table and operation, `undone` are rolled back changes."""
 
     commits: int = 0
     rollbacks: int = 0
@@ -44,7 +44,7 @@ class ShopSession:
         self.connection, self.tally = connection, Tally()
         self._rng = Random(f"{seed}/{number}")
         self._first = number * KEYS_PER_SESSION
-        self._journal = Journal()
+        self._undo_log = UndoLog()
         self._customers: KeyPool[int] = KeyPool()
         self._orders: KeyPool[int] = KeyPool()
         self._lines: KeyPool[tuple[int, int]] = KeyPool()
@@ -54,7 +54,7 @@ class ShopSession:
         self._next_id = self._load()
 
     def _load(self) -> int:
-        """Believe what an earlier run left; the next free id."""
+        """Load the keys that an earlier run left; return the next free id."""
         bounds = (self._first, self._first + KEYS_PER_SESSION)
         highest = self._first
         for sql, pool in (
@@ -65,7 +65,7 @@ class ShopSession:
             for (key,) in self._query(sql, bounds):
                 pool.add(int(key))
                 taken = int(key) - self._first
-                highest = max(highest, self._first + (taken if taken < _MOVED else taken - _MOVED))
+                highest = max(highest, self._first + (taken if taken < _CHANGED_KEY_OFFSET else taken - _CHANGED_KEY_OFFSET))
         lines = "SELECT order_id, line_no FROM order_lines WHERE order_id >= :1 AND order_id < :2 ORDER BY order_id, line_no"
         for order_id, line_no in self._query(lines, bounds):
             self._lines.add((int(order_id), int(line_no)))
@@ -77,18 +77,18 @@ class ShopSession:
             return found
 
     def transaction(self) -> None:
-        """One transaction: a few actions, perhaps one part of it taken back, then mostly a commit."""
+        """Run one transaction: a few actions, sometimes a rollback to a savepoint, then usually a commit."""
         rng = self._rng
         self._pending.clear()
         self._stock_touched = False
         for _ in range(rng.choice((1, 1, 2, 3, 6))):
             if rng.random() < 0.08:
-                self._taken_back()
+                self._roll_back_part()
             else:
                 self._act()
         if rng.random() < 0.1:
             self.connection.rollback()
-            self._journal.back_to(0)
+            self._undo_log.undo_to(0)
             self.tally.rollbacks += 1
             self.tally.undone += sum(count for *_, count in self._pending)
         else:
@@ -96,15 +96,15 @@ class ShopSession:
             self.tally.commits += 1
             for change in self._pending:
                 self.tally.add(*change)
-        self._journal.forget()
+        self._undo_log.clear()
 
-    def _taken_back(self) -> None:
-        self._execute("SAVEPOINT before_doubt")
-        mark, pending = self._journal.mark, len(self._pending)
+    def _roll_back_part(self) -> None:
+        self._execute("SAVEPOINT before_undo")
+        mark, pending = self._undo_log.mark, len(self._pending)
         for _ in range(self._rng.randint(1, 4)):
             self._act()
-        self._execute("ROLLBACK TO SAVEPOINT before_doubt")
-        self._journal.back_to(mark)
+        self._execute("ROLLBACK TO SAVEPOINT before_undo")
+        self._undo_log.undo_to(mark)
         self.tally.partial_rollbacks += 1
         self.tally.undone += sum(count for *_, count in self._pending[pending:])
         del self._pending[pending:]
@@ -112,20 +112,20 @@ class ShopSession:
     def _act(self) -> None:
         actions: list[tuple[Callable[[], None], int]] = [
             (self._new_customer, 3),
-            (self._count_stock, 0 if self._stock_touched else 2),
+            (self._change_stock, 0 if self._stock_touched else 2),
         ]
         if len(self._customers):
             actions += [
                 (self._change_customer, 4),
-                (self._order, 4),
-                (self._move_customer, 1),
-                (self._drop_customer, 1),
-                (self._duplicate, 1),
+                (self._new_order, 4),
+                (self._change_customer_key, 1),
+                (self._delete_customer, 1),
+                (self._insert_duplicate, 1),
             ]
         if len(self._orders):
-            actions += [(self._pay, 3), (self._advance, 4), (self._cancel, 1)]
+            actions += [(self._new_payment, 3), (self._change_status, 4), (self._delete_order, 1)]
         if len(self._lines):
-            actions += [(self._change_line, 2), (self._renumber_line, 1)]
+            actions += [(self._change_line, 2), (self._change_line_key, 1)]
         action = self._rng.choices([a for a, _ in actions], [weight for _, weight in actions])[0]
         action()
 
@@ -141,8 +141,8 @@ class ShopSession:
             values.date(rng), values.timestamp(rng),
         )  # fmt: skip
         self._execute("INSERT INTO customers VALUES (:1, :2, :3, :4, :5, :6, :7, :8)", row, timestamps=(7,))
-        self._journal.added(self._customers, key)
-        self._changed("CUSTOMERS", "insert", 1)
+        self._undo_log.added(self._customers, key)
+        self._count("CUSTOMERS", "insert", 1)
 
     def _change_customer(self) -> None:
         rng, key = self._rng, self._customers.draw(self._rng)
@@ -156,22 +156,22 @@ class ShopSession:
             )
         )
         sql = f"UPDATE customers SET {column} = :1, updated_at = :2 WHERE id = :3"
-        self._changed("CUSTOMERS", "update", self._execute(sql, (value, values.timestamp(rng), key), timestamps=(1,)))
+        self._count("CUSTOMERS", "update", self._execute(sql, (value, values.timestamp(rng), key), timestamps=(1,)))
 
-    def _move_customer(self) -> None:
-        """A changed primary key."""
-        old, new = self._customers.draw(self._rng), self._new_id() + _MOVED
-        self._changed("CUSTOMERS", "update", self._execute("UPDATE customers SET id = :1 WHERE id = :2", (new, old)))
-        self._journal.removed(self._customers, old)
-        self._journal.added(self._customers, new)
+    def _change_customer_key(self) -> None:
+        """Change a primary key."""
+        old, new = self._customers.draw(self._rng), self._new_id() + _CHANGED_KEY_OFFSET
+        self._count("CUSTOMERS", "update", self._execute("UPDATE customers SET id = :1 WHERE id = :2", (new, old)))
+        self._undo_log.removed(self._customers, old)
+        self._undo_log.added(self._customers, new)
 
-    def _drop_customer(self) -> None:
+    def _delete_customer(self) -> None:
         key = self._customers.draw(self._rng)
-        self._changed("CUSTOMERS", "delete", self._execute("DELETE FROM customers WHERE id = :1", (key,)))
-        self._journal.removed(self._customers, key)
+        self._count("CUSTOMERS", "delete", self._execute("DELETE FROM customers WHERE id = :1", (key,)))
+        self._undo_log.removed(self._customers, key)
 
-    def _duplicate(self) -> None:
-        """A statement that fails leaves its redo, and the redo of its undoing."""
+    def _insert_duplicate(self) -> None:
+        """Insert a duplicate key: the failed statement leaves its redo and the redo of its undo."""
         try:
             self._execute("INSERT INTO customers (id, name) VALUES (:1, :2)", (self._customers.draw(self._rng), "twice"))
         except oracledb.DatabaseError as error:
@@ -179,17 +179,17 @@ class ShopSession:
                 raise
             self.tally.failed_statements += 1
         else:
-            raise AssertionError("a second customer with the same id was accepted")
+            raise AssertionError("the database accepted a second customer with the same id")
 
-    def _order(self) -> None:
+    def _new_order(self) -> None:
         rng, key = self._rng, self._new_id()
         row = (
             key, self._customers.draw(rng), "NEW", values.timestamp(rng), values.date(rng), values.number(rng),
             values.text(rng, 300),
         )  # fmt: skip
         self._execute("INSERT INTO orders VALUES (:1, :2, :3, :4, :5, :6, :7)", row, timestamps=(3,))
-        self._journal.added(self._orders, key)
-        self._changed("ORDERS", "insert", 1)
+        self._undo_log.added(self._orders, key)
+        self._count("ORDERS", "insert", 1)
         lines = [
             (key, n, rng.choice(SKUS), rng.randint(1, 50), values.amount(rng, 10, 2), values.amount(rng, 4, 4))
             for n in range(1, rng.randint(2, 6))
@@ -197,47 +197,47 @@ class ShopSession:
         with self.connection.cursor() as cursor:
             cursor.executemany("INSERT INTO order_lines VALUES (:1, :2, :3, :4, :5, :6)", lines)
         for line in lines:
-            self._journal.added(self._lines, (line[0], line[1]))
-        self._changed("ORDER_LINES", "insert", len(lines))
+            self._undo_log.added(self._lines, (line[0], line[1]))
+        self._count("ORDER_LINES", "insert", len(lines))
 
-    def _advance(self) -> None:
+    def _change_status(self) -> None:
         key, status = self._orders.draw(self._rng), self._rng.choice(_STATUSES)
-        self._changed("ORDERS", "update", self._execute("UPDATE orders SET status = :1 WHERE id = :2", (status, key)))
+        self._count("ORDERS", "update", self._execute("UPDATE orders SET status = :1 WHERE id = :2", (status, key)))
 
-    def _cancel(self) -> None:
+    def _delete_order(self) -> None:
         key = self._orders.draw(self._rng)
-        self._changed("ORDER_LINES", "delete", self._execute("DELETE FROM order_lines WHERE order_id = :1", (key,)))
-        self._changed("ORDERS", "delete", self._execute("DELETE FROM orders WHERE id = :1", (key,)))
-        self._journal.removed(self._orders, key)
+        self._count("ORDER_LINES", "delete", self._execute("DELETE FROM order_lines WHERE order_id = :1", (key,)))
+        self._count("ORDERS", "delete", self._execute("DELETE FROM orders WHERE id = :1", (key,)))
+        self._undo_log.removed(self._orders, key)
         for line_no in range(1, 200):
             if (key, line_no) in self._lines:
-                self._journal.removed(self._lines, (key, line_no))
+                self._undo_log.removed(self._lines, (key, line_no))
 
-    def _pay(self) -> None:
+    def _new_payment(self) -> None:
         rng, key = self._rng, self._new_id()
         method = rng.choice(("card", "cash", "transfer", None))
         row = (key, self._orders.draw(rng), values.amount(rng, 14, 4), method, values.date(rng), values.raw(rng, 32))
         self._execute("INSERT INTO payments VALUES (:1, :2, :3, :4, :5, :6)", row)
-        self._journal.added(self._payments, key)
-        self._changed("PAYMENTS", "insert", 1)
+        self._undo_log.added(self._payments, key)
+        self._count("PAYMENTS", "insert", 1)
 
     def _change_line(self) -> None:
         rng, key = self._rng, self._lines.draw(self._rng)
         sql = "UPDATE order_lines SET quantity = :1, discount = :2 WHERE order_id = :3 AND line_no = :4"
-        self._changed("ORDER_LINES", "update", self._execute(sql, (rng.randint(1, 50), values.amount(rng, 4, 4), *key)))
+        self._count("ORDER_LINES", "update", self._execute(sql, (rng.randint(1, 50), values.amount(rng, 4, 4), *key)))
 
-    def _renumber_line(self) -> None:
-        """A changed part of a composite key."""
+    def _change_line_key(self) -> None:
+        """Change one column of a composite key."""
         order_id, line_no = self._lines.draw(self._rng)
         new = line_no + 100 if line_no < 100 else line_no - 100
         if (order_id, new) in self._lines:
             return
         sql = "UPDATE order_lines SET line_no = :1 WHERE order_id = :2 AND line_no = :3"
-        self._changed("ORDER_LINES", "update", self._execute(sql, (new, order_id, line_no)))
-        self._journal.removed(self._lines, (order_id, line_no))
-        self._journal.added(self._lines, (order_id, new))
+        self._count("ORDER_LINES", "update", self._execute(sql, (new, order_id, line_no)))
+        self._undo_log.removed(self._lines, (order_id, line_no))
+        self._undo_log.added(self._lines, (order_id, new))
 
-    def _count_stock(self) -> None:
+    def _change_stock(self) -> None:
         rng = self._rng
         self._stock_touched = True
         row = (
@@ -250,13 +250,16 @@ class ShopSession:
         sql = (
             "UPDATE stock SET on_hand = on_hand - 1, weight = :1, counted_at = :2, label = :3 WHERE sku = :4 AND warehouse = :5"
         )
-        self._changed("STOCK", "update", self._execute(sql, row, timestamps=(1,)))
+        self._count("STOCK", "update", self._execute(sql, row, timestamps=(1,)))
 
-    def _changed(self, table: str, operation: str, count: int) -> None:
+    def _count(self, table: str, operation: str, count: int) -> None:
         self._pending.append((table, operation, count))
 
     def _execute(self, sql: str, binds: tuple[Any, ...] = (), *, timestamps: tuple[int, ...] = ()) -> int:
-        """`timestamps` are the binds that would lose their fraction as the driver's DATE."""
+        """Execute a statement and return its row count.
+
+        `timestamps` are the binds to send as TIMESTAMP: the driver would send DATE and drop their fraction.
+        """
         with self.connection.cursor() as cursor:
             if timestamps:
                 sizes = [oracledb.DB_TYPE_TIMESTAMP if n in timestamps else None for n in range(len(binds))]

@@ -1,4 +1,4 @@
-"""The tables of the shop, and how they come to be: in the schema of whoever connects, unless they are there."""
+"""The tables of the shop, created in the schema of the connected user."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ SKUS = tuple(f"SKU-{n:03d}" for n in range(20))
 
 
 def create_shop(connection: Any, logging: str = "ALL") -> list[str]:
-    """Create what lacks, each with that supplemental logging (ALL, PRIMARY KEY); the names of the tables that were created."""
+    """Create missing tables with supplemental logging of ALL or PRIMARY KEY columns; return the names of the new ones."""
     with connection.cursor() as cursor:
-        there = {name for (name,) in cursor.execute("SELECT table_name FROM user_tables")}
-        created = [name for name in TABLES if name not in there]
+        existing = {name for (name,) in cursor.execute("SELECT table_name FROM user_tables")}
+        created = [name for name in TABLES if name not in existing]
         for name in created:
             cursor.execute(TABLES[name])
             cursor.execute(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA ({logging}) COLUMNS")

@@ -1,4 +1,4 @@
-"""The keys a session believes to exist, in an order that depends on its own actions only, and taken back with them."""
+"""The keys of a session's rows, in an order that depends on its own actions alone, with undo for rollbacks."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ K = TypeVar("K")
 
 
 class KeyPool(Generic[K]):
-    """A set to draw from at random, in constant time."""
+    """A set with random selection in constant time."""
 
     def __init__(self) -> None:
         self._keys: list[K] = []
-        self._place: dict[K, int] = {}
+        self._index: dict[K, int] = {}
 
     def __len__(self) -> int:
         return len(self._keys)
 
     def __contains__(self, key: K) -> bool:
-        return key in self._place
+        return key in self._index
 
     def draw(self, rng: Random) -> K:
         return self._keys[rng.randrange(len(self._keys))]
 
     def add(self, key: K) -> None:
-        self._place[key] = len(self._keys)
+        self._index[key] = len(self._keys)
         self._keys.append(key)
 
     def discard(self, key: K) -> None:
-        place = self._place.pop(key, None)
-        if place is None:
+        index = self._index.pop(key, None)
+        if index is None:
             return
         last = self._keys.pop()
-        if place < len(self._keys):
-            self._keys[place], self._place[last] = last, place
+        if index < len(self._keys):
+            self._keys[index], self._index[last] = last, index
 
 
-class Journal:
-    """What must be believed again after a rollback."""
+class UndoLog:
+    """Undoes changes of key pools, back to a mark."""
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
@@ -56,9 +56,9 @@ class Journal:
         pool.discard(key)
         self._undo.append(lambda: pool.add(key))
 
-    def back_to(self, mark: int) -> None:
+    def undo_to(self, mark: int) -> None:
         while len(self._undo) > mark:
             self._undo.pop()()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         self._undo.clear()
