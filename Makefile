@@ -10,11 +10,11 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test check clean
+.PHONY: help setup demo stop test test-fast soak check clean
 
 help: ## List these commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-8s %s\n' "$$name" "$$text"; done
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
+		printf '  make %-9s %s\n' "$$name" "$$text"; done
 
 setup: $(STAMP) ## Build .venv with everything in it, Java and Delta for Spark included
 
@@ -55,8 +55,23 @@ demo: $(STAMP) ## Run the main job here: Oracle stand-in, workload, Airflow, Spa
 stop: $(STAMP) ## Stop a demo that was kept running
 	@$(BIN)/python -m demo stop
 
-test: $(STAMP) ## Run all tests
-	@$(BIN)/python -m pytest $(ARGS)
+# A module at a time to each worker, in the order of tests/workers.py: slow ones first.
+PYTEST = $(BIN)/python -m pytest -n $(or $(WORKERS),2) --dist loadfile --no-loadscope-reorder
+
+test: $(STAMP) ## Run all tests (ARGS="-n 0 -k name" for some of them in one process)
+	@$(PYTEST) $(ARGS)
+
+test-fast: $(STAMP) ## Run the tests that start neither Spark nor Airflow
+	@$(PYTEST) -m "not spark and not airflow" $(ARGS)
+
+HUNTS = tests/e2e/test_kills_everywhere.py tests/integration/test_histories.py tests/unit/steps/test_any_order.py
+EXAMPLES = 200
+
+soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and EXAMPLES=200 new generated histories
+	@set -e; export REDOLAKE_ALL_KILLS=1 REDOLAKE_EXAMPLES=$(EXAMPLES) REDOLAKE_HISTORIES=$(EXAMPLES) REDOLAKE_SEED=$${REDOLAKE_SEED:-$$$$}; \
+	echo "REDOLAKE_SEED=$$REDOLAKE_SEED repeats this hunt"; \
+	$(PYTEST) $(HUNTS) $(ARGS); \
+	$(BIN)/python -m tests.mutants 40
 
 check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/ruff format --check .

@@ -437,7 +437,10 @@ def history(tmp_path: Path, ledgers: Ledgers, killer: Killer, request: pytest.Fi
     return made
 
 
-@pytest.mark.parametrize("history", range(int(os.environ.get("REDOLAKE_HISTORIES", "10"))), indirect=True)
+SEED, HISTORIES = int(os.environ.get("REDOLAKE_SEED", "0")), int(os.environ.get("REDOLAKE_HISTORIES", "10"))
+
+
+@pytest.mark.parametrize("history", range(SEED, SEED + HISTORIES), indirect=True)
 def test_what_is_live_in_the_end_has_every_commit(history: History) -> None:
     for _ in range(40):
         history.something()
