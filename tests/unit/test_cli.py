@@ -99,7 +99,7 @@ def test_status_tells_of_a_held_table_what_where_and_the_cure(settings: Path, mo
     error = {"error": text, "code": "RedoNotUnderstood", "where": {"table": "SHOP.ORDERS", "scn": 150}, "cure": "report it"}
     table = {"table": "SHOP.ORDERS", "state": "held", "complete_to": 99, **error}
     rest: dict[str, object] = {"windows": [], "breaks": [], "dropped": [], "lost": None, "open_transactions": 2}
-    monkeypatch.setattr(steps, "status", lambda _: {"pipeline": "shop", "landed_to": 200, "tables": [table], **rest})
+    monkeypatch.setattr(steps, "read_status", lambda _: {"pipeline": "shop", "landed_to": 200, "tables": [table], **rest})
 
     code, output = run("status", "--config", str(settings))
 
@@ -138,7 +138,7 @@ def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
     from pipelines import steps
 
     result = {"windows": 0, "batches": 0, "outcome": outcome, "reason": "redo thread 2: log 57 is switched", "tables": []}
-    monkeypatch.setattr(steps, "run", lambda *_, **__: result)
+    monkeypatch.setattr(steps, "run_pipeline", lambda *_, **__: result)
 
     code, output = run("run", "--config", str(settings))
 
