@@ -70,8 +70,8 @@ def looks(monkeypatch, lagging):
             lagging.oracle.faults.catch_up_archiver(thread=2)
         return answers[-1]
 
-    monkeypatch.setattr(steps, "still_awaited", counted)
-    monkeypatch.setattr("pipelines.steps.wait.still_awaited", counted)
+    monkeypatch.setattr(steps, "is_still_awaited", counted)
+    monkeypatch.setattr("pipelines.steps.wait.is_still_awaited", counted)
     return answers
 
 

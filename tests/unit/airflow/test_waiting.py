@@ -67,7 +67,7 @@ def test_it_looks_until_the_log_is_there(steps):
 
 def test_it_looks_over_the_pipelines_connection(steps, monkeypatch):
     asked = []
-    monkeypatch.setattr(steps, "still_awaited", lambda *args: asked.append(args) or False, raising=False)
+    monkeypatch.setattr(steps, "is_still_awaited", lambda *args: asked.append(args) or False, raising=False)
 
     fired(waiting())
 
@@ -83,7 +83,7 @@ def test_a_look_that_blocks_does_not_hold_up_other_triggers(steps, monkeypatch):
         went_on.append(go_on.wait(5))
         return False
 
-    monkeypatch.setattr(steps, "still_awaited", blocking, raising=False)
+    monkeypatch.setattr(steps, "is_still_awaited", blocking, raising=False)
 
     async def both():
         one = asyncio.ensure_future(anext(waiting().run()))
