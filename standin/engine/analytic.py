@@ -22,8 +22,8 @@ from standin.engine.catalog import ViewSource
 from standin.engine.environment import context
 from standin.engine.frame import Frame
 from standin.engine.inference import UNKNOWN, Sources, infer_columns
-from standin.engine.oracle_types import described, duck_table, oracle_batches, type_for_cast
-from standin.engine.parse import identifier, parse_understood
+from standin.engine.oracle_types import duck_table, oracle_batches, type_for_cast, with_known_types
+from standin.engine.parse import identifier, parse_for_duckdb
 from standin.engine.relations import Relation, relation_of, snapshot_scn
 from standin.engine.session import EngineSession
 from standin.interface import ColumnInfo, OraError
@@ -40,7 +40,7 @@ class AnalyticQuery:
     """One query over DuckDB. Raises OraError for a name that cannot be resolved and for SQL that DuckDB does not know."""
 
     def __init__(self, session: EngineSession, text: str) -> None:
-        self._tree = _normalised(parse_understood(text))
+        self._tree = _normalised(parse_for_duckdb(text))
         if not isinstance(self._tree, exp.Query):
             raise OraError(3001, f"unimplemented feature: {self._tree.key.upper()}")
         self._relations: dict[str, Relation] = {}
@@ -48,7 +48,7 @@ class AnalyticQuery:
         sources = self._resolve(session)
         self.columns: tuple[ColumnInfo, ...] = infer_columns(self._tree, sources)
         if not self.columns or any(c.type == UNKNOWN for c in self.columns):
-            self.columns = described(self.columns, self._empty_answer(session).schema)
+            self.columns = with_known_types(self.columns, self._empty_answer(session).schema)
 
     def _empty_answer(self, session: EngineSession) -> pa.Table:
         """Run the query over no rows and NULL binds, to learn the result types from DuckDB."""

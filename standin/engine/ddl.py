@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from standin.engine import accounts, ddl_alter, ddl_system, ddl_tables
+from standin.engine import accounts, ddl_alter, ddl_indexes, ddl_sequences, ddl_system, ddl_tables
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
@@ -13,15 +13,15 @@ Statement = Callable[[EngineSession, Cursor], None]
 
 # By first words, longest first. These statements commit before and after themselves.
 STATEMENTS: dict[tuple[str, ...], Statement] = {
-    ("CREATE", "UNIQUE", "INDEX"): ddl_tables.create_index,
-    ("CREATE", "INDEX"): ddl_tables.create_index,
+    ("CREATE", "UNIQUE", "INDEX"): ddl_indexes.create_index,
+    ("CREATE", "INDEX"): ddl_indexes.create_index,
     ("CREATE", "TABLE"): ddl_tables.create_table,
-    ("CREATE", "SEQUENCE"): ddl_tables.create_sequence,
+    ("CREATE", "SEQUENCE"): ddl_sequences.create_sequence,
     ("CREATE", "USER"): accounts.create_user,
     ("CREATE", "ROLE"): accounts.create_role,
     ("DROP", "TABLE"): ddl_tables.drop_table,
-    ("DROP", "INDEX"): ddl_tables.drop_index,
-    ("DROP", "SEQUENCE"): ddl_tables.drop_sequence,
+    ("DROP", "INDEX"): ddl_indexes.drop_index,
+    ("DROP", "SEQUENCE"): ddl_sequences.drop_sequence,
     ("DROP", "USER"): accounts.drop_user,
     ("TRUNCATE", "TABLE"): ddl_tables.truncate_table,
     ("PURGE", "TABLE"): ddl_tables.purge_table,

@@ -6,8 +6,10 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from standin.engine.ddl_constraints import add_constraint, drop_constraint
+from standin.engine.ddl_logging import add_logging, drop_logging
 from standin.engine.ddl_redo import lock_exclusively, write_ddl
-from standin.engine.ddl_tables import add_constraint, column_of, rename_to
+from standin.engine.ddl_tables import column_of, rename_to
 from standin.engine.definitions import ColumnClause, column_clause, starts_constraint, table_constraint
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Frame
@@ -20,13 +22,6 @@ from standin.engine.tokens import Cursor
 from standin.engine.values import coercer_of, encoder_of
 from standin.interface import OraError
 from standin.model import Constraint, LogGroup
-
-_LOGGING = {
-    ("ALL",): "ALL COLUMN LOGGING",
-    ("PRIMARY", "KEY"): "PRIMARY KEY LOGGING",
-    ("UNIQUE",): "UNIQUE KEY LOGGING",
-    ("FOREIGN", "KEY"): "FOREIGN KEY LOGGING",
-}
 
 
 def alter_table(session: EngineSession, cursor: Cursor) -> None:
@@ -116,7 +111,7 @@ def _list_of(cursor: Cursor, one: Callable[[], Any]) -> list[Any]:
 
 def _add(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     if cursor.accept("SUPPLEMENTAL", "LOG"):
-        _add_logging(store, cursor)
+        add_logging(store, cursor)
         return False
     if starts_constraint(cursor):
         add_constraint(session, store, table_constraint(cursor))
@@ -167,78 +162,24 @@ def _default_value(session: EngineSession, store: TableStore, clause: ColumnClau
     return None if value is None else coercer_of(clause.type, where)(value, session.nls)
 
 
-def _add_logging(store: TableStore, cursor: Cursor) -> None:
-    groups = store.definition.log_groups
-    if cursor.accept("GROUP"):
-        name, columns = cursor.name(), cursor.names()
-        groups.append(LogGroup(name, "USER LOG GROUP", columns, cursor.accept("ALWAYS")))
-        return
-    for kind in logging_kinds(cursor):
-        if any(g.kind == kind for g in groups):
-            raise OraError(32588, f"supplemental logging attribute {kind.lower().removesuffix(' logging')} exists")
-        always = kind in ("ALL COLUMN LOGGING", "PRIMARY KEY LOGGING")
-        groups.append(LogGroup(f"SYS_C{store.definition.object_id:06d}_{kind[:2]}", kind, [], always))
-
-
-def logging_kinds(cursor: Cursor) -> list[str]:
-    """Read `DATA (ALL, PRIMARY KEY ...) COLUMNS` and return the kinds of logging."""
-    cursor.expect("DATA")
-    cursor.expect("(")
-    found = []
-    while True:
-        words = next((words for words in _LOGGING if cursor.accept(*words)), None)
-        if words is None:
-            raise OraError(905, "missing keyword", cursor.next.start)
-        found.append(_LOGGING[words])
-        if not cursor.accept(","):
-            break
-    cursor.expect(")")
-    cursor.expect("COLUMNS")
-    return found
-
-
 def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     if cursor.accept("SUPPLEMENTAL", "LOG"):
-        _drop_logging(store, cursor)
+        drop_logging(store, cursor)
         return False
     if cursor.accept("CONSTRAINT"):
-        _drop_constraint(session, store, cursor.name())
+        drop_constraint(session, store, cursor.name())
         return False
     if cursor.accept("PRIMARY", "KEY"):
         key = next((c.name for c in store.definition.constraints if c.kind == "P"), None)
         if key is None:
             raise OraError(2441, "Cannot drop nonexistent primary key")
-        _drop_constraint(session, store, key)
+        drop_constraint(session, store, key)
         return False
     names = [cursor.name()] if cursor.accept("COLUMN") else cursor.names()
     cascade = cursor.accept("CASCADE", "CONSTRAINTS")
     for name in names:
         _drop_column(store, name, cascade=cascade)
     return True
-
-
-def _drop_logging(store: TableStore, cursor: Cursor) -> None:
-    groups = store.definition.log_groups
-    if cursor.accept("GROUP"):
-        name = cursor.name()
-        wanted = [g for g in groups if g.name == name]
-    else:
-        kinds = logging_kinds(cursor)
-        wanted = [g for g in groups if g.kind in kinds]
-    if not wanted:
-        raise OraError(32587, "Cannot drop nonexistent supplemental logging")
-    for group in wanted:
-        groups.remove(group)
-
-
-def _drop_constraint(session: EngineSession, store: TableStore, name: str) -> None:
-    constraint = next((c for c in store.definition.constraints if c.name == name), None)
-    if constraint is None:
-        raise OraError(2443, "Cannot drop constraint  - nonexistent constraint")
-    if any(c.references == (store.definition.owner, name) for _, c in session.database.tables.children_of(store)):
-        raise OraError(2273, "this unique/primary key is referenced by some foreign keys")
-    store.definition.constraints.remove(constraint)
-    store.indexes = [i for i in store.indexes if i.name != name]
 
 
 def _drop_column(store: TableStore, name: str, *, cascade: bool) -> None:

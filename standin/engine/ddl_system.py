@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from standin.engine.ddl_alter import logging_kinds
+from standin.engine.ddl_logging import logging_kinds
 from standin.engine.privileges import require
 from standin.engine.recovery import Recovery
 from standin.engine.redo_threads import RedoThreads

@@ -1,9 +1,10 @@
-"""CREATE, DROP, TRUNCATE and RENAME of tables, indexes, sequences, and the recycle bin."""
+"""CREATE, DROP, TRUNCATE, RENAME and COMMENT of tables, and the recycle bin."""
 
 from __future__ import annotations
 
 import copy
 
+from standin.engine.ddl_constraints import add_constraint
 from standin.engine.ddl_redo import INTERNAL_DDL, lock_exclusively, write_ddl
 from standin.engine.definitions import (
     ColumnClause,
@@ -11,16 +12,15 @@ from standin.engine.definitions import (
     column_clause,
     starts_constraint,
     table_constraint,
+    table_options,
 )
 from standin.engine.names import table_named
 from standin.engine.privileges import holds, require, require_on
 from standin.engine.session import EngineSession
-from standin.engine.storage import Index, TableStore
+from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
-from standin.model import Constraint, TableColumn, TableDef
-
-_STORAGE_WORDS = frozenset(["TABLESPACE", "LOGGING", "NOCOMPRESS", "PCTFREE", "INITRANS", "SEGMENT"])
+from standin.model import TableColumn, TableDef
 
 
 def create_table(session: EngineSession, cursor: Cursor) -> None:
@@ -39,7 +39,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
         if not cursor.accept(","):
             break
     cursor.expect(")")
-    _table_options(cursor)
+    table_options(cursor)
     names = [c.name for c in columns]
     if len(set(names)) < len(names):
         raise OraError(957, "duplicate column name")
@@ -73,116 +73,9 @@ def _new_name(session: EngineSession, cursor: Cursor, verb: str) -> tuple[str, s
     return owner, name
 
 
-def _table_options(cursor: Cursor) -> None:
-    """Skip storage options; raise ORA-03001 for an option that would change how rows behave."""
-    while cursor.next.kind == "word":
-        word = cursor.take().value
-        if word not in _STORAGE_WORDS:
-            raise OraError(3001, f"unimplemented feature: {word} of a table")
-        if word in ("TABLESPACE", "PCTFREE", "INITRANS"):
-            cursor.take()
-        if word == "SEGMENT":
-            cursor.expect("CREATION")
-            cursor.take()
-    cursor.end()
-
-
 def column_of(clause: ColumnClause, segment_id: int) -> TableColumn:
     assert clause.type is not None
     return TableColumn(clause.name, clause.type, segment_id, clause.nullable is not False, clause.default)
-
-
-def add_constraint(session: EngineSession, store: TableStore, clause: ConstraintClause) -> None:
-    """Add the constraint and its index, after checking the existing rows."""
-    table = store.definition
-    name = clause.name or f"SYS_C{session.database.next_constraint_number():08d}"
-    if any(
-        c.name == name
-        for s in session.database.tables.stores.values()
-        for c in s.definition.constraints
-        if s.definition.owner == table.owner
-    ):
-        raise OraError(2264, "name already used by an existing constraint")
-    for column in clause.columns:
-        if table.column(column) is None:
-            raise OraError(904, f'"{column}": invalid identifier')
-    references = _referenced_key(session, store, clause) if clause.kind == "R" else None
-    if clause.kind == "P":
-        if any(c.kind == "P" for c in table.constraints):
-            raise OraError(2260, "table can have only one primary key")
-        for column in clause.columns:
-            found = table.column(column)
-            assert found is not None
-            found.nullable = False
-    table.constraints.append(Constraint(name, clause.kind, clause.columns, references=references, check=clause.check))
-    if clause.kind in ("P", "U", "R"):
-        add_index(session, store, Index(name, tuple(clause.columns), clause.kind != "R"), 2437 if clause.kind == "P" else 2299)
-    session.database.tables.refresh(store)
-
-
-def _referenced_key(session: EngineSession, store: TableStore, clause: ConstraintClause) -> tuple[str, str]:
-    assert clause.parent is not None
-    owner, name = clause.parent
-    own = name == store.definition.name and owner in (None, store.definition.owner)
-    parent = store.definition if own else table_named(session, owner or store.definition.owner, name).definition
-    for constraint in parent.constraints:
-        if constraint.kind == "P" and not clause.parent_columns:
-            return parent.owner, constraint.name
-        if constraint.kind in ("P", "U") and constraint.columns == clause.parent_columns:
-            return parent.owner, constraint.name
-    raise OraError(2270, "no matching unique or primary key for this column-list")
-
-
-def add_index(session: EngineSession, store: TableStore, index: Index, duplicate_code: int = 1452) -> None:
-    index.object_id = session.database.next_object_id()
-    store.indexes.append(index)
-    session.database.tables.refresh(store)
-    store.reindex(index)
-    if not index.unique:
-        return
-    seen = set()
-    for _, values in store.visible(session.database.clock.scn, None):
-        key = index.key_of(values)
-        if key is not None and key in seen:
-            store.indexes.remove(index)
-            text = {1452: "cannot CREATE UNIQUE INDEX; duplicate keys found"}.get(
-                duplicate_code, f"cannot validate ({store.definition.owner}.{index.name}) - duplicate keys found"
-            )
-            raise OraError(duplicate_code, text)
-        seen.add(key)
-
-
-def create_index(session: EngineSession, cursor: Cursor) -> None:
-    unique = "UNIQUE" in cursor.text[: cursor.next.start].upper().split()
-    _, name = cursor.qualified()
-    cursor.expect("ON")
-    owner, table_name = cursor.qualified()
-    store = table_named(session, owner or session.schema, table_name)
-    require_on(session.account, "INDEX", store.definition)
-    columns = cursor.names()
-    for column in columns:
-        if store.definition.column(column) is None:
-            raise OraError(904, f'"{column}": invalid identifier')
-    _table_options(cursor)
-    if any(i.name == name for i in store.indexes):
-        raise OraError(955, "name is already used by an existing object")
-    lock_exclusively(session, store)
-    add_index(session, store, Index(name, tuple(columns), unique))
-    write_ddl(session, cursor.text, store.definition, name=name)
-
-
-def drop_index(session: EngineSession, cursor: Cursor) -> None:
-    owner, name = cursor.qualified()
-    for store in session.database.tables.stores.values():
-        if store.definition.owner == (owner or session.schema) and store.definition.con_id == session.container:
-            for index in store.indexes:
-                if index.name == name:
-                    if any(c.name == name for c in store.definition.constraints):
-                        raise OraError(2429, "cannot drop index used for enforcement of unique/primary key")
-                    store.indexes.remove(index)
-                    write_ddl(session, cursor.text, store.definition, name=name)
-                    return
-    raise OraError(1418, "specified index does not exist")
 
 
 def _existing(session: EngineSession, cursor: Cursor, privilege: str) -> TableStore:
@@ -284,38 +177,3 @@ def comment(session: EngineSession, cursor: Cursor) -> None:
         owner, name = (owner, name) if rest is not None else (None, owner or name)
     store = table_named(session, owner or session.schema, name)
     write_ddl(session, cursor.text, store.definition)
-
-
-def create_sequence(session: EngineSession, cursor: Cursor) -> None:
-    owner, name = cursor.qualified()
-    require(session.account, "CREATE SEQUENCE")
-    start, step = 1, 1
-    while cursor.next.kind == "word":
-        if cursor.accept("START", "WITH"):
-            start = _signed(cursor)
-        elif cursor.accept("INCREMENT", "BY"):
-            step = _signed(cursor)
-        elif cursor.next.value in ("CACHE", "MAXVALUE", "MINVALUE"):
-            cursor.take()
-            _signed(cursor)
-        elif cursor.next.value in ("NOCACHE", "NOCYCLE", "NOORDER", "ORDER", "NOMAXVALUE", "NOMINVALUE"):
-            cursor.take()
-        else:
-            raise OraError(933, "SQL command not properly ended", cursor.next.start)
-    key = (session.container, owner or session.schema, name)
-    if key in session.database.sequences:
-        raise OraError(955, "name is already used by an existing object")
-    session.database.sequences[key] = [start - step, step]
-    write_ddl(session, cursor.text)
-
-
-def _signed(cursor: Cursor) -> int:
-    sign = -1 if cursor.accept("-") else 1
-    return sign * int(cursor.take().value)
-
-
-def drop_sequence(session: EngineSession, cursor: Cursor) -> None:
-    owner, name = cursor.qualified()
-    if session.database.sequences.pop((session.container, owner or session.schema, name), None) is None:
-        raise OraError(2289, "sequence does not exist")
-    write_ddl(session, cursor.text)

@@ -15,6 +15,7 @@ _AFTER_DEFAULT = frozenset(
         "INVISIBLE",
     }
 )  # fmt: skip
+_STORAGE_WORDS = frozenset(["TABLESPACE", "LOGGING", "NOCOMPRESS", "PCTFREE", "INITRANS", "SEGMENT"])
 
 
 @dataclass(slots=True)
@@ -158,3 +159,17 @@ def _inline_constraint(cursor: Cursor, clause: ColumnClause) -> bool:
         return False
     _constraint_state(cursor)
     return True
+
+
+def table_options(cursor: Cursor) -> None:
+    """Skip storage options; raise ORA-03001 for an option that would change how rows behave."""
+    while cursor.next.kind == "word":
+        word = cursor.take().value
+        if word not in _STORAGE_WORDS:
+            raise OraError(3001, f"unimplemented feature: {word} of a table")
+        if word in ("TABLESPACE", "PCTFREE", "INITRANS"):
+            cursor.take()
+        if word == "SEGMENT":
+            cursor.expect("CREATION")
+            cursor.take()
+    cursor.end()

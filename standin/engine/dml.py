@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
-from standin.engine.access import Candidates, access_path, table_scope
+from standin.engine.access import table_scope
 from standin.engine.constraints import checks_of, require_checks, require_not_null
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope, SubQuery
@@ -23,6 +23,7 @@ from standin.engine.privileges import require_on
 from standin.engine.rowids import rowid_text
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
+from standin.engine.target import Target, target_of
 from standin.interface import OraError
 
 
@@ -33,10 +34,6 @@ class Touched:
     count: int
     rowid: str | None
     returning: list[list[Any]]
-
-
-class Stale(Exception):
-    """The table was altered while the statement waited; it must be compiled again."""
 
 
 class DmlPlan(Protocol):
@@ -195,55 +192,6 @@ class InsertPlan:
             if value is not None and value != "":
                 complete[position] = coercers[position](value, nls)
         return tuple(complete)
-
-
-@dataclass(slots=True)
-class Target:
-    """The rows that an UPDATE, DELETE or SELECT FOR UPDATE selects."""
-
-    store: TableStore
-    candidates: Candidates
-    where: Fn | None
-    row_address: bool
-    generation: int
-
-    def rows(self, session: EngineSession, frame: Frame, wait: float | None = None) -> list[tuple[int, Row]]:
-        """Return the rows once no other transaction locks them. Raise ORA-00054 after `wait` seconds."""
-        database, store = session.database, self.store
-        while True:
-            frame.cache.clear()
-            found = self._matching(session, frame)
-            mine = session.transaction
-            owner = next((o for row, _ in found if (o := store.owner_of(row)) is not None and o is not mine), None)
-            if owner is None:
-                return found
-            if wait == 0 or not database.locks.wait_for(session, owner, wait):
-                raise OraError(54, "resource busy and acquire with NOWAIT specified or timeout expired")
-            if store.generation != self.generation:
-                raise Stale
-
-    def _matching(self, session: EngineSession, frame: Frame) -> list[tuple[int, Row]]:
-        store, where = self.store, self.where
-        seen = store.visible(session.database.clock.scn, session.transaction, self.candidates(frame))
-        if where is None:
-            return list(seen)
-        found = []
-        for row, values in seen:
-            if self.row_address:
-                frame.row_id = rowid_text(store.definition.data_object_id, row)
-                frame.row_scn = store.last_scn(row)
-            if where(values, frame):
-                found.append((row, values))
-        return found
-
-
-def target_of(store: TableStore, alias: str | None, where: exp.Expression | None, subquery: SubQuery | None) -> Target:
-    scope = table_scope(store, alias)
-    compiler = Compiler(scope, subquery)
-    run = compiler.compile(where.this).run if where is not None else None
-    return Target(
-        store, access_path(store, scope, Compiler(scope, subquery), where), run, compiler.row_address, store.generation
-    )
 
 
 def _update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> DmlPlan:

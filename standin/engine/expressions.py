@@ -1,6 +1,6 @@
-"""SQL expressions compiled once to closures over (row, frame): the evaluator of DML and of simple queries.
+"""Compiles SQL expressions to closures over (row, frame), for DML and simple queries.
 
-What it does not know raises NotCompilable: a query then goes over DuckDB, DML is refused.
+An unknown construct raises NotCompilable: a query then goes to DuckDB, DML raises ORA-03001.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ from standin.engine import datatypes
 from standin.engine.comparison import COMPARE, arithmetic, like_pattern
 from standin.engine.dates import parser_of
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Scope, SubQuery, compared, constant
-from standin.engine.functions import FUNCTIONS, Function, midnight
+from standin.engine.functions import FUNCTIONS, Function, date_literal
 from standin.engine.parse import identifier
 from standin.engine.values import coercer_of, to_number, to_text
 from standin.interface import ColumnInfo, OraError
 
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
-_WRITTEN_AS = {exp.Greatest: "GREATEST"}
 
 
 class Compiler:
@@ -38,7 +37,7 @@ class Compiler:
             exp.RawString: lambda node: constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
             exp.National: lambda node: constant(str(node.this) or None, datatypes.text_info(len(str(node.this)))),
             exp.Null: lambda node: constant(None, datatypes.text_info(1)),
-            exp.DateStrToDate: lambda node: constant(midnight(node.this.name), datatypes.DATE),
+            exp.DateStrToDate: lambda node: constant(date_literal(node.this.name), datatypes.DATE),
             exp.StrToTime: self._timestamp_literal,
             exp.Interval: self._interval,
             exp.Systimestamp: lambda node: Compiled(lambda row, f: f.now, datatypes.TIMESTAMP_TZ, True),
@@ -193,7 +192,7 @@ class Compiler:
         return Compiled(within, datatypes.NUMBER)
 
     def _in_subquery(self, value: Compiled, query: exp.Expression) -> Compiled:
-        _, rows = self._run_of(query)
+        _, rows = self._subquery_of(query)
         run, key = value.run, id(query)
 
         def within(row: Any, f: Frame) -> Any:
@@ -206,14 +205,14 @@ class Compiler:
 
         return Compiled(within, datatypes.NUMBER)
 
-    def _run_of(self, node: exp.Expression) -> tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]:
+    def _subquery_of(self, node: exp.Expression) -> tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]:
         query = node.this if isinstance(node, exp.Subquery) else node
         if self._subquery is None or not isinstance(query, exp.Query):
             raise NotCompilable("subquery")
         return self._subquery(query)
 
     def _scalar_subquery(self, node: exp.Subquery) -> Compiled:
-        columns, rows = self._run_of(node)
+        columns, rows = self._subquery_of(node)
         key = id(node)
 
         def value(row: Any, f: Frame) -> Any:
@@ -227,7 +226,7 @@ class Compiler:
         return Compiled(value, columns[0], True)
 
     def _exists(self, node: exp.Exists) -> Compiled:
-        _, rows = self._run_of(node.this)
+        _, rows = self._subquery_of(node.this)
         return Compiled(lambda row, f: bool(f.cache.setdefault(id(node), rows(f))), datatypes.NUMBER, True)
 
     def _between(self, node: exp.Between) -> Compiled:
@@ -343,7 +342,7 @@ class Compiler:
 
 
 def _common(values: Sequence[Compiled]) -> ColumnInfo:
-    """The type of CASE, DECODE and the like: of the first value that is not a bare NULL; text by the longest."""
+    """Return the result type of CASE, DECODE and the like: the first type that is not text, else text of the longest length."""
     infos = [v.info for v in values]
     first = next((i for i in infos if i.type not in ("CHAR", "VARCHAR2")), infos[0])
     if first.type in ("CHAR", "VARCHAR2"):

@@ -9,7 +9,7 @@ from standin.interface import OraError
 
 
 def formatted_number(value: float | Decimal, mask: str, marks: str = ".,") -> str:
-    """TM, TM9, and masks of 9, 0, D, G, the point, the comma, FM and S in front or behind."""
+    """Return TO_CHAR(value, mask) for TM, TM9 and masks of 9, 0, D, G, `.`, `,`, FM, and S first or last."""
     upper = mask.upper()
     if upper in ("TM", "TM9"):
         return number_text(value).replace(".", marks[0])

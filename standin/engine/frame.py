@@ -1,4 +1,4 @@
-"""What compiled expressions are made of: the frame they run in, the scope they were compiled for, comparison of two."""
+"""Compiled expressions: the scope they are compiled for, the frame they run in, and comparison of two of them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from standin.interface import ColumnInfo
 
 
 class NotCompilable(Exception):
-    """The own evaluator does not know this construct."""
+    """The expression compiler does not know this construct."""
 
 
 class Frame:
-    """What an expression may look at besides the row: binds, session, moment, and the row's address."""
+    """The values besides the row that an expression may use: binds, session, time, and the row's address."""
 
     __slots__ = ("_now", "binds", "cache", "nls", "row_id", "row_scn", "rownum", "session")
 
@@ -32,7 +32,7 @@ class Frame:
 
     @property
     def now(self) -> datetime:
-        """One moment for the whole statement, read when first asked for."""
+        """Return the statement's time, which is the same for the whole statement."""
         if self._now is None:
             self._now = self.session.database.clock.now()
         return self._now
@@ -51,7 +51,7 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The columns in sight: by name their place in the row, and the qualifiers that mean this relation."""
+    """The columns that an expression may name, with their positions in the row, and their relation's qualifiers."""
 
     columns: Mapping[str, tuple[int, ColumnInfo]]
     qualifiers: frozenset[str] = frozenset()
@@ -66,7 +66,7 @@ def constant(value: Any, info: ColumnInfo) -> Compiled:
 
 
 def compared(test: Callable[[Any, Any], bool], left: Compiled, right: Compiled) -> Fn:
-    """The comparison as a closure; blank-padded when one side is a CHAR column, as Oracle compares."""
+    """Return the comparison as a closure. Like Oracle, ignore trailing blanks when one side is a CHAR column."""
     a, b = left.run, right.run
     padded = any(s.info.type in ("CHAR", "NCHAR") and s.info.name for s in (left, right))
 

@@ -1,7 +1,7 @@
-"""The single-row SQL functions of the own evaluator, one table: name, what it does, what type it gives.
+"""The single-row SQL functions, in one table: name, implementation, result type.
 
-A function gets the frame (session, NLS) and its arguments' values; `nulls` ones see NULL arguments, all others answer
-NULL to NULL.
+A function receives the frame (session, NLS) and its arguments' values. It returns NULL for a NULL argument, unless
+`nulls` is set.
 """
 
 from __future__ import annotations
@@ -164,14 +164,12 @@ def _ora_hash(frame: Frame, value: Any, buckets: Any = 4294967295, seed: Any = 0
     return zlib.crc32(to_text(value, frame.nls).encode(), int(seed)) % (int(buckets) + 1)
 
 
-def _whole(rounding: str) -> Callable[..., Any]:
+def _rounded_whole(rounding: str) -> Callable[..., Any]:
     return lambda frame, value: int(Decimal(to_number(value)).to_integral_value(rounding=rounding))
 
 
-def _nth_day(days: str) -> Callable[..., Any]:
-    return lambda frame, count, unit: timedelta(
-        **{{"DAY": "days", "HOUR": "hours", "MINUTE": "minutes"}.get(unit, days): float(count)}
-    )
+def _interval(frame: Frame, count: Any, unit: str) -> timedelta:
+    return timedelta(**{{"DAY": "days", "HOUR": "hours", "MINUTE": "minutes"}.get(unit, "seconds"): float(count)})
 
 
 _TEXT, _NUMBER = datatypes.text_info(), datatypes.NUMBER
@@ -208,7 +206,7 @@ FUNCTIONS: dict[str, Function] = {
     "MOD": Function(_mod, _NUMBER),
     "ABS": Function(lambda frame, v: abs(to_number(v)) if not isinstance(v, float) else abs(v), _NUMBER),
     "SIGN": Function(lambda frame, v: (v > 0) - (v < 0), _NUMBER),
-    "FLOOR": Function(_whole(ROUND_FLOOR), _NUMBER),
+    "FLOOR": Function(_rounded_whole(ROUND_FLOOR), _NUMBER),
     "CEIL": Function(lambda frame, v: -int((-Decimal(to_number(v))).to_integral_value(rounding=ROUND_FLOOR)), _NUMBER),
     "POWER": Function(lambda frame, a, b: plain(EXACT.power(Decimal(to_number(a)), Decimal(to_number(b)))), _NUMBER),
     "SQRT": Function(lambda frame, a: plain(EXACT.sqrt(Decimal(to_number(a)))), _NUMBER),
@@ -221,7 +219,7 @@ FUNCTIONS: dict[str, Function] = {
     "RAWTOHEX": Function(lambda frame, v: v.hex().upper(), _TEXT),
     "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: v.encode(), datatypes.RAW),
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
-    "NUMTODSINTERVAL": Function(_nth_day("seconds"), datatypes.DATE),
+    "NUMTODSINTERVAL": Function(_interval, datatypes.DATE),
     "SYS_EXTRACT_UTC": Function(lambda frame, v: v, datatypes.TIMESTAMP),
     "EMPTY_CLOB": Function(lambda frame: None, ColumnInfo("", "CLOB", 4000, 0, 0, 0)),
     "EMPTY_BLOB": Function(lambda frame: None, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
@@ -231,8 +229,8 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def midnight(text: str) -> datetime:
-    """DATE 'YYYY-MM-DD'."""
+def date_literal(text: str) -> datetime:
+    """Return the value of the literal DATE 'YYYY-MM-DD'."""
     try:
         return datetime.combine(date.fromisoformat(text.strip()), datetime.min.time())
     except ValueError:

@@ -1,4 +1,4 @@
-"""What type Oracle would report for each column of a query that DuckDB answers; None where only the answer tells."""
+"""The column types that Oracle would report for a query that DuckDB runs; UNKNOWN where only the result shows the type."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from standin.interface import ColumnInfo
 
 Sources = dict[str, tuple[ColumnInfo, ...]]  # registered name, CTE or alias -> its columns
 
-UNKNOWN = "UNKNOWN"  # the type of a column that is told by DuckDB's answer
+UNKNOWN = "UNKNOWN"  # the type of a column that only DuckDB's result shows
 _KEEP_TYPE = (exp.Max, exp.Min, exp.Coalesce, exp.Upper, exp.Lower, exp.Nullif)
 
 
 def infer_columns(query: exp.Expression, sources: Sources) -> tuple[ColumnInfo, ...]:
-    """The columns of a query expression; a set operation has those of its first part."""
+    """Return the columns of a query. A set operation has those of its first part."""
     known = dict(sources)
     with_ = query.args.get("with_")
     if with_ is not None:

@@ -36,7 +36,7 @@ class Keys:
                 self._locks.wait_for(tx.session, owner)
 
     def _deciding(self, tx: Transaction, store: TableStore, index: Index, key: Key, row: int) -> RowOwner | None:
-        """Return the open transaction whose end decides whether the key is free, if there is one."""
+        """Return the open transaction whose end decides whether the key is free. Raise ORA-00001 when it is taken."""
         for other in tuple(index.entries.get(key, ())):
             versions = store.rows.get(other)
             if other == row or not versions:

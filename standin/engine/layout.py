@@ -1,6 +1,6 @@
-"""What a table's definition means for its rows: positions, conversions, internal bytes, supplemental logging.
+"""The layout of a table's rows: positions, conversions, internal bytes, supplemental logging.
 
-Derived from TableDef and thrown away at each DDL. A value's position is its column's place in the definition.
+It is derived from TableDef after each DDL. A value's position is that of its column in the definition.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from standin.model import TableDef
 Row = tuple[Any, ...]
 
 
-class Layout:
-    """Encoders and coercers by position, and which columns an UPDATE's redo has to carry."""
+class RowLayout:
+    """Encoders and coercers by position, and the columns that supplemental logging adds to an UPDATE."""
 
     def __init__(self, table: TableDef, database_wide: Set[str]) -> None:
         columns = table.columns
@@ -30,7 +30,7 @@ class Layout:
         self.always_logged, self.logged_groups = self._supplemental(table, database_wide)
 
     def _supplemental(self, table: TableDef, database_wide: Set[str]) -> tuple[frozenset[int], tuple[frozenset[int], ...]]:
-        """Columns that every UPDATE carries, and groups that it carries when one of their members changes."""
+        """Return the columns that every UPDATE logs, and the groups it logs when one of their columns changes."""
         kinds = {g.kind for g in table.log_groups}
         loggable = frozenset(range(len(self.names))) - self.lobs
         if "ALL" in database_wide or "ALL COLUMN LOGGING" in kinds:
@@ -53,7 +53,7 @@ class Layout:
         return frozenset(always) & loggable, tuple(groups)
 
     def logged(self, changed: Set[int]) -> set[int]:
-        """The positions whose old values an UPDATE of `changed` carries."""
+        """Return the positions whose old values an UPDATE of `changed` logs."""
         found = set(self.always_logged) | (set(changed) - self.lobs)
         for group in self.logged_groups:
             if not group.isdisjoint(changed):
@@ -61,7 +61,7 @@ class Layout:
         return found
 
     def encode(self, values: Row, positions: Set[int] | range | tuple[int, ...]) -> dict[int, bytes | None]:
-        """Internal bytes by segment column number; a value that the row does not store (added later) is left out."""
+        """Return internal bytes by segment column number, without columns that were added after the row was stored."""
         encoded: dict[int, bytes | None] = {}
         stored = len(values)
         for i in positions:

@@ -1,4 +1,4 @@
-"""What a stand-in database is made of: names, threads, sizes, destinations, speeds. Checked by the database that takes it."""
+"""Options of a stand-in database: names, threads, sizes, archive destinations, and readings of uncertain Oracle behaviour."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ class DatabaseOptions:
     threads: int = 1
     log_bytes: int = 8 * 1024 * 1024
     groups: int = 3
-    destinations: tuple[Path, ...] = ()  # none: one in the database's own directory
+    destinations: tuple[Path, ...] = ()  # empty: one in the database's own directory
     archive_lag_target: int = 0  # seconds; 0 means no switch by time
     directory: Path | None = None  # None: a temporary one, removed at close
     start_scn: int = 2_000_000
     scns_per_second: int = 3
-    undo_scns: int | None = None  # how many SCNs back row versions are kept; None keeps all
+    undo_scns: int | None = None  # SCNs for which row versions are kept; None keeps all
     supplemental: frozenset[str] = frozenset()
     passwords: tuple[tuple[str, str], ...] = (("SYS", "oracle"), ("SYSTEM", "oracle"))
-    commits_of_servers: bool = True  # parallel servers write a COMMIT of their own, at the coordinator's SCN; or only he does
+    commits_of_servers: bool = True  # parallel servers write COMMITs of their own, at the coordinator's SCN
     forgets_sequences: bool = False  # XIDSQN 4294967295 on undo and ROLLBACK rows whose START LogMiner has not read
-    private_strands: bool = False  # redo reaches the log late, with lower SCNs than what is there already
-    reuses_rowids: bool = False  # an insert takes the place of a row that is gone, the last one freed first
-    shares_commit_scns: bool = False  # COMMITs on different threads that follow each other at once have one SCN
-    undo_slots: int = 340  # of each container, for as many transactions at a time
-    undo_first: bool = False  # as 19.13 may: an undo row in front of the row it undoes, under the same SCN, RS_ID and SSN
+    private_strands: bool = False  # redo reaches the log late, after records with higher SCNs
+    reuses_rowids: bool = False  # an insert reuses the ROWID of a deleted row, the last freed one first
+    shares_commit_scns: bool = False  # consecutive COMMITs on different threads share one SCN
+    undo_slots: int = 340  # transactions that may be open at a time in each container
+    undo_first: bool = False  # an undo row may precede the row it undoes, with its SCN, RS_ID and SSN, as in 19.13
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 
     def oldest_scn(self, current_scn: int) -> int:

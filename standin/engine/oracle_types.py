@@ -1,4 +1,4 @@
-"""Between Oracle's types and DuckDB's: tables going in, casts, and answers coming out as a client expects them."""
+"""Conversion between Oracle's types and DuckDB's: input tables, casts, and results as a client expects them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FREE_NUMBER = pa.decimal128(38, 10)
 
 
 def duck_table(columns: Sequence[tuple[int, ColumnInfo]], rows: Sequence[tuple[Any, ...]]) -> pa.Table:
-    """The wanted positions of `rows`; NUMBER without precision becomes the narrowest type that holds its values."""
+    """Return the columns of `rows` as Arrow. NUMBER without precision becomes the narrowest type that holds its values."""
     arrays = {}
     for position, info in columns:
         values = [row[position] for row in rows]
@@ -42,7 +42,7 @@ def _numbers(values: list[Any]) -> pa.Array:
 
 
 def type_for_cast(node: exp.DataType) -> str:
-    """Oracle's type of a CAST in DuckDB's words."""
+    """Return DuckDB's type for a CAST."""
     type_ = datatypes.type_of_cast(node)
     if type_.name == "NUMBER":
         if type_.precision is None and type_.scale is None:
@@ -55,17 +55,17 @@ def type_for_cast(node: exp.DataType) -> str:
     return "DOUBLE" if type_.name in ("FLOAT", "BINARY_DOUBLE", "BINARY_FLOAT") else "VARCHAR"
 
 
-def described(columns: Sequence[ColumnInfo], schema: pa.Schema) -> tuple[ColumnInfo, ...]:
-    """The inferred columns, with what inference left open filled in from the answer's types."""
+def with_known_types(columns: Sequence[ColumnInfo], schema: pa.Schema) -> tuple[ColumnInfo, ...]:
+    """Return the inferred columns, with unknown types taken from the result."""
     if len(columns) != len(schema):
         columns = [ColumnInfo(name, UNKNOWN) for name in schema.names]
     return tuple(
-        replace(_by_answer(field.type), name=info.name) if info.type == UNKNOWN else info
+        replace(_from_arrow(field.type), name=info.name) if info.type == UNKNOWN else info
         for info, field in zip(columns, schema, strict=True)
     )
 
 
-def _by_answer(type_: pa.DataType) -> ColumnInfo:
+def _from_arrow(type_: pa.DataType) -> ColumnInfo:
     if pa.types.is_integer(type_) or pa.types.is_decimal(type_) or pa.types.is_floating(type_) or pa.types.is_boolean(type_):
         return datatypes.NUMBER
     if pa.types.is_timestamp(type_):

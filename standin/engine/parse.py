@@ -1,4 +1,4 @@
-"""SQL text to sqlglot's tree, twice: calls left as written for the own evaluator, understood for the way over DuckDB."""
+"""Parses SQL with sqlglot: function calls as written for the expression compiler, translated for DuckDB."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from sqlglot.errors import ParseError, TokenError
 from standin.interface import OraError
 
 
-class _Words(Oracle):  # type: ignore[misc]
-    """Oracle's grammar in which ROLLBACK is a name, as it is in V$LOGMNR_CONTENTS; the statement never comes here."""
+class _OracleNames(Oracle):  # type: ignore[misc]
+    """Oracle's grammar with ROLLBACK and COMMIT as names: ROLLBACK is a column of V$LOGMNR_CONTENTS."""
 
     class Tokenizer(Oracle.Tokenizer):  # type: ignore[misc]
         KEYWORDS = {k: v for k, v in Oracle.Tokenizer.KEYWORDS.items() if k not in ("ROLLBACK", "COMMIT")}  # noqa: RUF012
 
 
-class _AsWritten(_Words):
-    """Without sqlglot's knowledge of functions, which would rewrite format masks."""
+class _CallsAsWritten(_OracleNames):
+    """Oracle's grammar without sqlglot's own functions, which would rewrite format masks."""
 
-    Tokenizer = _Words.Tokenizer
+    Tokenizer = _OracleNames.Tokenizer
 
     class Parser(Oracle.Parser):  # type: ignore[misc]
         FUNCTIONS: ClassVar[dict[str, object]] = {}
@@ -31,11 +31,11 @@ class _AsWritten(_Words):
 
 
 def parse_as_written(text: str) -> exp.Expression:
-    return _parsed(text, _AsWritten)
+    return _parsed(text, _CallsAsWritten)
 
 
-def parse_understood(text: str) -> exp.Expression:
-    return _parsed(text, _Words)
+def parse_for_duckdb(text: str) -> exp.Expression:
+    return _parsed(text, _OracleNames)
 
 
 def _parsed(text: str, dialect: type[Oracle]) -> exp.Expression:
@@ -65,7 +65,7 @@ def _syntax_error(error: ParseError) -> OraError:
 
 
 def identifier(node: exp.Expression | str | None) -> str:
-    """A name as the dictionary spells it: upper case unless quoted; empty for none."""
+    """Return a name as the dictionary spells it: upper case unless quoted. Return an empty string for None."""
     if node is None:
         return ""
     if isinstance(node, str):

@@ -1,6 +1,6 @@
-"""The PL/SQL that can be called: packaged procedures, functions and constants, by registration.
+"""The registry of PL/SQL procedures, functions and constants that a block can use.
 
-How a block is parsed and run is in `block`; what a package does is told from outside (`standin.logminer`).
+Packages register them (`standin.logminer`); `block` parses and runs the blocks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ REQUIRED = object()
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`name` in lower case, as the Python function takes it; `default` is REQUIRED unless the call may leave it out."""
+    """A parameter. `name` is lower-case, as the Python function takes it; `default` is REQUIRED for a mandatory one."""
 
     name: str
     default: Any = REQUIRED
@@ -26,7 +26,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Procedure:
-    """`run(session, **arguments)`: a function returns its value, a procedure with OUT parameters a mapping of them."""
+    """A procedure or function. `run(session, **arguments)` returns a function's value or a mapping of the OUT parameters."""
 
     name: str
     run: Callable[..., Any]
@@ -35,7 +35,7 @@ class Procedure:
 
 
 class Procedures:
-    """Procedures, functions and constants by their upper-case qualified name, e.g. DBMS_LOGMNR.ADD_LOGFILE."""
+    """Procedures, functions and constants by upper-case qualified name, e.g. DBMS_LOGMNR.ADD_LOGFILE."""
 
     def __init__(self) -> None:
         self._procedures: dict[str, Procedure] = {}
@@ -44,7 +44,7 @@ class Procedures:
     def register(
         self, name: str, run: Callable[..., Any], parameters: Sequence[Parameter | str] = (), *, public: bool = False
     ) -> None:
-        """Positional arguments take `parameters` in order; a plain string stands for a required IN parameter."""
+        """Register a procedure. Positional arguments fill `parameters` in order; a plain string is a mandatory IN parameter."""
         key = name.upper()
         declared = tuple(p if isinstance(p, Parameter) else Parameter(p.lower()) for p in parameters)
         self._procedures[key] = Procedure(key, run, declared, None if public else key.rpartition(".")[0] or key)
@@ -56,14 +56,14 @@ class Procedures:
         return self._procedures.get(_unqualified(name))
 
     def value_of(self, name: str) -> Any:
-        """The constant's value; raises KeyError."""
+        """Return the constant's value; raise KeyError for an unknown one."""
         return self._constants[_unqualified(name)]
 
     def has_constant(self, name: str) -> bool:
         return _unqualified(name) in self._constants
 
     def call(self, session: EngineSession, name: str, positional: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """Bind the arguments to the declared parameters and run; PLS-00306 when they do not fit."""
+        """Bind the arguments to the declared parameters and run. Raise PLS-00306 when they do not fit."""
         procedure = self.find(name)
         if procedure is None:
             raise not_declared(name)

@@ -1,4 +1,4 @@
-"""Who may do what: system privileges, roles, object grants. What a user may not see does not exist for him (ORA-00942)."""
+"""System privileges, roles and object grants. An object that a user may not see does not exist for that user (ORA-00942)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from standin.engine.catalog import ViewSource
 from standin.interface import OraError
 from standin.model import TableDef, User
 
-_ALMIGHTY = frozenset({"DBA", "SYSDBA", "PDB_DBA"})
+_ADMINISTRATOR_ROLES = frozenset({"DBA", "SYSDBA", "PDB_DBA"})
 _ROLE_HOLDS = {
     "CONNECT": frozenset({"CREATE SESSION", "SET CONTAINER"}),
     "RESOURCE": frozenset({"CREATE TABLE", "CREATE SEQUENCE"}),
@@ -14,8 +14,8 @@ _ROLE_HOLDS = {
 
 
 def holds(user: User, privilege: str) -> bool:
-    """A system privilege, held directly or through a role."""
-    if user.name in ("SYS", "SYSTEM") or not _ALMIGHTY.isdisjoint(user.privileges):
+    """Return whether the user has a system privilege, directly or through a role."""
+    if user.name in ("SYS", "SYSTEM") or not _ADMINISTRATOR_ROLES.isdisjoint(user.privileges):
         return True
     return privilege in user.privileges or any(privilege in _ROLE_HOLDS.get(role, ()) for role in user.privileges)
 
@@ -38,7 +38,7 @@ def executes(user: User, package: str | None) -> bool:
 
 
 def may(user: User, action: str, table: TableDef) -> bool:
-    """SELECT, INSERT, UPDATE, DELETE, FLASHBACK, ALTER ... on a table."""
+    """Return whether the user may SELECT, INSERT, UPDATE, DELETE, FLASHBACK, ALTER ... the table."""
     if user.name in (table.owner, "SYS") or holds(user, f"{action} ANY TABLE"):
         return True
     name = f"{table.owner}.{table.name}"
@@ -48,7 +48,7 @@ def may(user: User, action: str, table: TableDef) -> bool:
 
 
 def require_on(user: User, action: str, table: TableDef) -> None:
-    """ORA-00942 when the user has nothing on the table, ORA-01031 when he has, but not this."""
+    """Raise ORA-00942 when the user has no privilege on the table, ORA-01031 when this one is missing."""
     if may(user, action, table):
         return
     name = f"{table.owner}.{table.name}"

@@ -1,35 +1,26 @@
-"""SELECT: one relation by the own evaluator, everything else over DuckDB; chosen at compile time.
-
-A table is read at one SCN; its visible rows are gathered when the query starts, the expressions run as batches are fetched.
-"""
+"""Compiles SELECT: a query over one relation to a SelectPlan; every other goes to DuckDB."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
 from typing import Any, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
-from standin.engine.access import conjuncts
+from standin.engine.access import conjuncts, is_rownum_limit
 from standin.engine.aggregates import AGGREGATES, Aggregate, aggregate_of
 from standin.engine.analytic import AnalyticQuery
-from standin.engine.datatypes import arrow_column
-from standin.engine.dml import Target, target_of
 from standin.engine.expressions import Compiler
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable
 from standin.engine.parse import identifier, parse_as_written
 from standin.engine.privileges import require_on
-from standin.engine.relations import Relation, relation_of, snapshot_scn
-from standin.engine.rowids import rowid_text
+from standin.engine.relations import Relation, relation_of
+from standin.engine.select_plan import SelectPlan
 from standin.engine.session import EngineSession
-from standin.engine.storage import TableStore
+from standin.engine.target import target_of
 from standin.interface import ColumnInfo, OraError
-
-BATCH_ROWS = 10_000
-Tuples = Iterator[tuple[Any, ...]]
 
 
 class QueryPlan(Protocol):
@@ -44,12 +35,12 @@ def compile_query(session: EngineSession, text: str) -> QueryPlan:
         if isinstance(tree, exp.Select):
             return compile_select(session, tree, text)
     except NotCompilable:
-        pass  # not lost: DuckDB has the rest of SQL, and refuses with its own error what it lacks
+        pass  # DuckDB knows the rest of SQL, and raises an error for what it lacks
     return AnalyticQuery(session, text)
 
 
 def subquery_compiler(session: EngineSession) -> Callable[[exp.Query], Any]:
-    """Uncorrelated subqueries for expressions and INSERT .. SELECT: their columns, and a function to their rows."""
+    """Return the compiler of uncorrelated subqueries: it gives their columns and a function that returns their rows."""
 
     def compiled(node: exp.Query) -> tuple[tuple[ColumnInfo, ...], Callable[[Frame], list[tuple[Any, ...]]]]:
         query = node.this if isinstance(node, exp.Subquery) else node
@@ -58,7 +49,7 @@ def subquery_compiler(session: EngineSession) -> Callable[[exp.Query], Any]:
         try:
             plan = compile_select(session, query, "")
         except OraError as error:
-            if error.code == 904:  # maybe a column of the outer query
+            if error.code == 904:  # possibly a column of the outer query
                 raise NotCompilable("correlated subquery") from None
             raise
         return plan.columns, lambda frame: list(plan.tuples(frame.session, _inner(frame)))
@@ -70,11 +61,11 @@ def _inner(frame: Frame) -> Frame:
     return Frame(frame.session, frame.binds, frame.now)
 
 
-_BEYOND = ("joins", "group", "having", "windows", "with_", "connect", "laterals", "pivots", "match", "qualify", "sample")
+_NEEDS_DUCKDB = ("joins", "group", "having", "windows", "with_", "connect", "laterals", "pivots", "match", "qualify", "sample")
 
 
 def compile_select(session: EngineSession, tree: exp.Select, text: str) -> SelectPlan:
-    if any(tree.args.get(part) for part in _BEYOND):
+    if any(tree.args.get(part) for part in _NEEDS_DUCKDB):
         raise NotCompilable("more than one relation")
     source = tree.args.get("from_")
     if source is None:
@@ -146,7 +137,7 @@ def _plain(at: int, info: ColumnInfo) -> Compiled:
 
 
 def column_name(node: exp.Expression) -> str:
-    """The alias, the column, or the expression's text without blanks."""
+    """Return the column's name: the alias, the column, or the expression's text without blanks."""
     if isinstance(node, exp.Alias):
         return identifier(node.args["alias"])
     if isinstance(node, exp.Column):
@@ -155,15 +146,11 @@ def column_name(node: exp.Expression) -> str:
 
 
 def _without_rownum(where: exp.Where | None, compiler: Compiler) -> tuple[exp.Expression | None, list[tuple[Fn, int]]]:
-    """`ROWNUM <= n` taken out of the condition, as (n, 0) for `<=` and (n, -1) for `<`."""
+    """Split `ROWNUM <= n` off the condition, as (n, 0) for `<=` and (n, -1) for `<`."""
     rest: list[exp.Expression] = []
     limits: list[tuple[Fn, int]] = []
     for part in conjuncts(where):
-        if (
-            isinstance(part, exp.LT | exp.LTE | exp.EQ)
-            and identifier(part.this) == "ROWNUM"
-            and isinstance(part.this, exp.Column)
-        ):
+        if is_rownum_limit(part):
             limits.append((compiler.compile(part.expression).run, -1 if isinstance(part, exp.LT) else 0))
         elif "ROWNUM" in _column_names(part):
             raise NotCompilable("ROWNUM inside a condition")
@@ -188,7 +175,7 @@ def _fetch(tree: exp.Select, compiler: Compiler) -> tuple[Fn | None, Fn | None]:
 def _order(
     tree: exp.Select, infos: Sequence[ColumnInfo], values: Sequence[Compiled], compiler: Compiler
 ) -> tuple[tuple[Fn, bool, bool], ...]:
-    """(key, descending, nulls first) per item; a position or an alias means the selected value."""
+    """Return (key, descending, nulls first) for each ORDER BY item. A position or alias means a selected value."""
     node = tree.args.get("order")
     if node is None:
         return ()
@@ -213,7 +200,7 @@ def _order(
 
 
 def _wait_of(locks: Sequence[exp.Expression]) -> float | bool | None:
-    """False without FOR UPDATE; None waits for ever, 0 is NOWAIT."""
+    """Return the seconds that FOR UPDATE waits: None without limit, 0 for NOWAIT. Return False without FOR UPDATE."""
     if not locks:
         return False
     wait = locks[0].args.get("wait")
@@ -222,127 +209,3 @@ def _wait_of(locks: Sequence[exp.Expression]) -> float | bool | None:
     if wait is None or wait is True:  # sqlglot's True is NOWAIT
         return 0.0 if wait else None
     return float(wait.name)
-
-
-@dataclass(slots=True)
-class SelectPlan:
-    text: str
-    relation: Relation
-    columns: tuple[ColumnInfo, ...]
-    values: tuple[Compiled, ...]
-    aggregates: tuple[Aggregate, ...]
-    where: Fn | None
-    rownum_limits: tuple[tuple[Fn, int], ...]
-    fetch: tuple[Fn | None, Fn | None]
-    order: tuple[tuple[Fn, bool, bool], ...]
-    distinct: bool
-    target: Target | None
-    lock_wait: float | bool | None
-    row_address: bool
-    referenced: frozenset[str]
-
-    def open(self, session: EngineSession, frame: Frame) -> Iterator[pa.RecordBatch]:
-        view = self.relation.view
-        if view is not None:
-            rows = view.rows(session, self.referenced)
-            if not isinstance(rows, Sequence):
-                return AnalyticQuery(session, self.text).open_stream(session, frame, view, rows)
-            return self._batches(session, self._answers(frame, self._of_view(rows, frame)))
-        return self._batches(session, self.tuples(session, frame))
-
-    def tuples(self, session: EngineSession, frame: Frame) -> Tuples:
-        """The answer row by row. What it reads is fixed before this returns."""
-        view = self.relation.view
-        if view is not None:
-            rows = view.rows(session, self.referenced)
-            if not isinstance(rows, Sequence):
-                raise NotCompilable("stream in a subquery")
-            return self._answers(frame, self._of_view(rows, frame))
-        if self.relation.store is None:
-            dual = self.where is None or self.where((), frame)
-            return self._answers(frame, iter([(None, ("X",))] if dual else []))
-        store, target = self.relation.store, self.target
-        assert target is not None
-        if self.lock_wait is not False:
-            found = target.rows(session, frame, self.lock_wait)
-            limit = self._limit(frame)
-            tx = session.database.transactions.of(session) if found else None
-            for row, _ in found[:limit]:
-                assert tx is not None
-                session.database.rows.lock(tx, store, row)
-            return self._answers(frame, iter(found))
-        scn = snapshot_scn(session, self.relation, frame)
-        own = session.transaction if self.relation.version is None else None
-        seen = list(store.visible(scn, own, target.candidates(frame)))
-        return self._answers(frame, self._filtered(store, seen, frame))
-
-    def _of_view(self, rows: Sequence[tuple[Any, ...]], frame: Frame) -> Iterator[tuple[int | None, tuple[Any, ...]]]:
-        where = self.where
-        return ((None, row) for row in rows if where is None or where(row, frame))
-
-    def _filtered(self, store: TableStore, seen: list[tuple[int, Any]], frame: Frame) -> Iterator[tuple[int | None, Any]]:
-        where, table = self.where, store.definition
-        if where is None and not self.row_address:
-            yield from seen
-            return
-        for row, values in seen:
-            if self.row_address:
-                frame.row_id, frame.row_scn = rowid_text(table.data_object_id, row), store.last_scn(row)
-            if where is None or where(values, frame):
-                yield row, values
-
-    def _limit(self, frame: Frame) -> int | None:
-        limits = [int(run((), frame) or 0) + step for run, step in self.rownum_limits]
-        return max(0, min(limits)) if limits else None
-
-    def _answers(self, frame: Frame, found: Iterator[tuple[int | None, Any]]) -> Tuples:
-        limit = self._limit(frame)
-        if limit is not None:
-            found = islice(found, limit)
-        if self.aggregates:
-            rows = list(found)
-            return iter([tuple(a.of(rows, frame, self._address) for a in self.aggregates)])
-        if self.order:
-            found = iter(self._sorted(list(found), frame))
-        answers: Tuples = self._projected(found, frame)
-        if self.distinct:
-            answers = iter(dict.fromkeys(answers))
-        count, offset = self.fetch
-        if count is not None or offset is not None:
-            first = int(offset((), frame)) if offset else 0
-            answers = islice(answers, first, None if count is None else first + int(count((), frame)))
-        return answers
-
-    def _sorted(self, found: list[tuple[int | None, Any]], frame: Frame) -> list[tuple[int | None, Any]]:
-        for run, descending, nulls_first in reversed(self.order):
-
-            def key(item: tuple[int | None, Any], run: Fn = run) -> Any:
-                self._address(item[0], frame)
-                return run(item[1], frame)
-
-            keyed = [(key(item), item) for item in found]
-            nulls = [item for value, item in keyed if value is None]
-            others = [pair for pair in keyed if pair[0] is not None]
-            others.sort(key=lambda pair: pair[0], reverse=descending)
-            found = nulls + [item for _, item in others] if nulls_first else [item for _, item in others] + nulls
-        return found
-
-    def _address(self, row: int | None, frame: Frame) -> None:
-        if self.row_address and row is not None and self.relation.store is not None:
-            store = self.relation.store
-            frame.row_id, frame.row_scn = rowid_text(store.definition.data_object_id, row), store.last_scn(row)
-
-    def _projected(self, found: Iterator[tuple[int | None, Any]], frame: Frame) -> Tuples:
-        runs = [v.run for v in self.values]
-        for number, (row, values) in enumerate(found, 1):
-            if self.row_address:
-                self._address(row, frame)
-            frame.rownum = number
-            yield tuple([run(values, frame) for run in runs])
-
-    def _batches(self, session: EngineSession, answers: Tuples) -> Iterator[pa.RecordBatch]:
-        names = [c.name for c in self.columns]
-        while chunk := list(islice(answers, BATCH_ROWS)):
-            session.check_cancelled()
-            arrays = [arrow_column(info, column) for info, column in zip(self.columns, zip(*chunk, strict=True), strict=True)]
-            yield pa.RecordBatch.from_arrays(arrays, names=names)

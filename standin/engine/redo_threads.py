@@ -1,4 +1,4 @@
-"""Redo threads as instances come and go: heartbeat, closing, reopening, disabling."""
+"""Operations on redo threads: heartbeat, open, close, add, enable, disable, drop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class RedoThreads:
         self._database = database
 
     def of_instance(self, instance: str | None) -> int:
-        """The thread a session writes to; without a name the open instance with the fewest sessions."""
+        """Return the thread of a new session. Without an instance name, choose the open instance with the fewest sessions."""
         threads = [t for t in self._database.state.threads.values() if t.is_open]
         if instance is not None:
             threads = [t for t in threads if t.instance.upper() == instance.upper()]
@@ -27,7 +27,7 @@ class RedoThreads:
         return min(threads, key=lambda t: (sessions.count(t.number), t.number)).number
 
     def heartbeat(self) -> None:
-        """Idle threads write too, so that LAST_REDO_CHANGE# goes on; and a log that is too old is switched."""
+        """Advance LAST_REDO_CHANGE# of every open thread, idle ones too, and switch logs that are too old."""
         database = self._database
         lag = timedelta(seconds=int(database.state.parameters.get("archive_lag_target", "0")))
         now = database.clock.second()
@@ -39,7 +39,7 @@ class RedoThreads:
         database.archiver.archive_backlog()
 
     def close(self, number: int) -> None:
-        """Shut that instance down cleanly: its sessions end, its last log is archived, its checkpoint is its end."""
+        """Shut the thread's instance down cleanly: end its sessions and archive its last log."""
         database = self._database
         with database.lock:
             thread = self._thread(number)
@@ -51,7 +51,7 @@ class RedoThreads:
             thread.is_open = False
 
     def open(self, number: int) -> None:
-        """Start that instance again. Its next log goes on in sequence and begins at a fresh SCN: a gap in SCNs only."""
+        """Start the thread's instance again. Log sequences continue; only SCNs have a gap."""
         database = self._database
         with database.lock:
             thread = self._thread(number)
@@ -66,7 +66,7 @@ class RedoThreads:
             database.redo.reopen(thread)
 
     def add(self, number: int) -> None:
-        """ALTER DATABASE ADD LOGFILE THREAD n: the groups of a thread that is not enabled yet."""
+        """ALTER DATABASE ADD LOGFILE THREAD n: add the log groups of a thread, which is not enabled yet."""
         database = self._database
         with database.lock:
             if number in database.state.threads:
@@ -78,7 +78,7 @@ class RedoThreads:
             database.state.threads[number] = thread
 
     def enable(self, number: int, *, public: bool = True) -> None:
-        """ALTER DATABASE ENABLE [PUBLIC] THREAD n: from a fresh SCN on, and closed until its instance starts."""
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD n: enable it from a new SCN on. It is closed until its instance starts."""
         database = self._database
         with database.lock:
             thread = database.state.threads.get(number)
@@ -96,7 +96,7 @@ class RedoThreads:
             database.redo.reopen(thread)
 
     def disable(self, number: int) -> None:
-        """ALTER DATABASE DISABLE THREAD n, of a closed thread."""
+        """ALTER DATABASE DISABLE THREAD n. The thread must be closed."""
         database = self._database
         with database.lock:
             thread = self._thread(number)
@@ -106,7 +106,7 @@ class RedoThreads:
             thread.disable_scn, thread.disable_at = database.clock.next_scn(), database.clock.second()
 
     def drop(self, number: int) -> None:
-        """A disabled thread whose log groups are dropped is no longer in V$THREAD; its archives remain."""
+        """Drop the log groups of a disabled thread. It leaves V$THREAD; its archived logs remain."""
         with self._database.lock:
             if self._thread(number).enabled != "DISABLED":
                 raise OraError(1623, f"log is current log for instance (thread {number}) - cannot drop")

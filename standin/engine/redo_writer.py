@@ -1,8 +1,7 @@
-"""Gives each redo record its SCN and its place in the current log of its thread, and switches logs when one is full.
+"""Gives each redo record its SCN and its address in the current log of its thread, and switches full logs.
 
-With private strands the redo of a transaction lies in memory until it ends, the strand is full, or the log is switched: only
-then does it reach the log, with the SCNs it was made under. Without them every record goes straight into the log.
-The caller holds the database's lock.
+With private strands, a transaction's redo stays in memory until the transaction ends, the strand is full, or the log is
+switched. Only then does it reach the log, with the SCNs it was made under. The caller holds the database's lock.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ Xid = tuple[int, int, int]
 @dataclass(slots=True)
 class _Strand:
     records: list[RedoRecord] = field(default_factory=list)
-    in_front: dict[int, RedoRecord] = field(default_factory=dict)  # by id() of the record whose place they share
+    in_front: dict[int, RedoRecord] = field(default_factory=dict)  # by id() of the record whose address they share
     size: int = 0
 
 
@@ -38,17 +37,19 @@ class RedoWriter:
         self._state, self._clock, self._archiver = state, clock, archiver
         self._private = private_strands
         self._strands: dict[tuple[int, int, Xid], _Strand] = {}  # by thread, container and XID
-        self._joinable: tuple[int, set[int]] | None = None  # the last commit's SCN and threads, until somebody may have seen it
+        self._joinable: tuple[int, set[int]] | None = (
+            None  # SCN and threads of the last commits, until a query may have read them
+        )
         self._current: dict[int, OnlineLog] = {}
         for thread in state.threads.values():
             self.reopen(thread)
 
     def can_switch(self, thread: RedoThreadState) -> bool:
-        """False when every other group still has to be archived."""
+        """Return False when every other group still has to be archived."""
         return bool(thread.free_groups) or self._archiver.adds_groups(thread.number)
 
     def is_blocked(self, thread: RedoThreadState) -> bool:
-        """The log is full and there is none to switch to: whoever writes has to wait before he begins."""
+        """Return whether the log is full and no other is free. A statement then waits before it begins."""
         log = self._current[thread.number]
         return log.used_bytes >= log.size_bytes and not self.can_switch(thread)
 
@@ -70,13 +71,13 @@ class RedoWriter:
         return record.scn
 
     def publish(self, thread: int, con_id: int, xid: Xid) -> None:
-        """Let the transaction's strand reach the log."""
+        """Write the transaction's strand to the log."""
         if (thread, con_id, xid) in self._strands:
             self._make_room(thread, self._strands[thread, con_id, xid].size)
             self._empty(thread, con_id, xid)
 
     def _empty(self, thread: int, con_id: int, xid: Xid) -> None:
-        strand = self._strands.pop((thread, con_id, xid), None)  # the switch that made room has emptied all strands
+        strand = self._strands.pop((thread, con_id, xid), None)  # a log switch that made room has already emptied it
         for record in strand.records if strand is not None else ():
             self._append(record, _size_of(record))
             first = strand.in_front.get(id(record)) if strand is not None else None
@@ -89,8 +90,11 @@ class RedoWriter:
                 self._empty(number, con_id, xid)
 
     def write_together(self, records: Sequence[RedoRecord], may_join: bool = False) -> int:
-        """Append the records, of whatever threads, under one SCN, which is returned; `may_join`: that of the last such records,
-        if they are of other threads, and nothing has been written or read since."""
+        """Append the records, of any threads, under one SCN and return it.
+
+        With `may_join` they take the SCN of the previous such records, if those are of other threads and nothing has been
+        written or read since.
+        """
         sizes = [_size_of(record) for record in records]
         for record in records:
             self.publish(record.thread, record.con_id, record.xid)
@@ -109,15 +113,15 @@ class RedoWriter:
         self._joinable = scn, threads | others
         return scn
 
-    def seen(self) -> None:
-        """Somebody may have read what was committed, so whatever is committed from now on has a higher SCN."""
+    def stop_sharing_scn(self) -> None:
+        """Give later commits a higher SCN: a query may now have read the earlier ones."""
         self._joinable = None
 
     def write_before(self, record: RedoRecord, other: RedoRecord) -> bool:
-        """Put the record in front of `other`, under its SCN and address; False when that lies too far back."""
+        """Put the record before `other`, under its SCN and address. Return False when `other` is too far back in the log."""
         strand = self._strands.get((other.thread, other.con_id, other.xid))
         if strand is not None and any(kept is other for kept in strand.records):
-            strand.in_front[id(other)] = record  # the place in the log is given when the strand reaches it
+            strand.in_front[id(other)] = record  # it gets its address when the strand reaches the log
             record.scn = other.scn
             return True
         return self._put_before(record, other, self._current[other.thread].records)
@@ -135,7 +139,7 @@ class RedoWriter:
     def _make_room(self, number: int, size: int) -> None:
         thread, log = self._state.threads[number], self._current[number]
         if log.used_bytes + size > log.size_bytes and log.records and self.can_switch(thread):
-            self.switch(thread)  # else the statement that runs is let finish in this log
+            self.switch(thread)  # without a free group the running statement finishes in this log
 
     def _stamp(self, record: RedoRecord, scn: int) -> None:
         record.scn, record.at = scn, self._clock.second()
@@ -150,8 +154,10 @@ class RedoWriter:
         log.records.append(record)
 
     def switch(self, thread: RedoThreadState) -> OnlineLog:
-        """Close the current log and open the next. Both sides of the cut are one fresh SCN, so no record can lie on the
-        wrong side of it. A group is added where none is free."""
+        """Close the current log and open the next, in a new group where none is free.
+
+        NEXT_CHANGE# of the old log and FIRST_CHANGE# of the new one are one new SCN, which no record has.
+        """
         self._empty_all(thread)
         old = thread.current
         scn, at = self._clock.next_scn(), self._clock.second()
@@ -166,7 +172,7 @@ class RedoWriter:
         return new
 
     def finish(self, thread: RedoThreadState, scn: int) -> None:
-        """The thread's redo of this incarnation ends at `scn`; its current log is archived and no other follows."""
+        """End the thread's redo of this incarnation at `scn`: archive its current log and open no other."""
         self._empty_all(thread)
         log = thread.current
         self._close(thread, log, scn)
@@ -191,7 +197,7 @@ class RedoWriter:
         return log
 
     def reopen(self, thread: RedoThreadState) -> None:
-        """Take over a thread whose logs were changed from outside (added, closed, reopened)."""
+        """Take the current log of a thread again after its logs were added, reset or reopened."""
         current = next((log for log in thread.logs if log.status == "CURRENT"), None)
         if current is not None:
             self._current[thread.number] = current

@@ -1,4 +1,4 @@
-"""What a name in FROM means to a session: a table with its snapshot, a view, or DUAL."""
+"""The relations of a FROM clause: a table with its snapshot SCN, a view, or DUAL."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ DUAL = (ColumnInfo("DUMMY", "VARCHAR2", 1, 1, 0, 0),)
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Exactly one of `store` and `view`, or neither for DUAL. `version` is the SCN of AS OF."""
+    """One relation. It has a `store` or a `view`, or neither for DUAL; `version` is the SCN of AS OF."""
 
     scope: Scope
-    shown: tuple[tuple[int, ColumnInfo], ...]  # what * means
+    shown: tuple[tuple[int, ColumnInfo], ...]  # the columns of *
     store: TableStore | None = None
     view: ViewSource | None = None
     version: Fn | None = None
@@ -62,7 +62,7 @@ def _version(node: exp.Table) -> Fn | None:
 
 
 def snapshot_scn(session: EngineSession, relation: Relation, frame: Frame) -> int:
-    """The SCN a table is read at: now, or what AS OF says, if that can still be read."""
+    """Return the SCN to read a table at: the current one, or that of AS OF. Raise ORA-01466 or ORA-01555 for an old one."""
     database, store = session.database, relation.store
     assert store is not None
     if relation.version is None:

@@ -1,4 +1,4 @@
-"""One row inserted, updated, deleted, locked or put back: storage, undo and redo together."""
+"""Changes of single rows: insert, update, delete, lock and take back, in storage, undo and redo together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from standin.interface import OraError
 from standin.model import DatabaseState
 from standin.redo_file import Op, RedoRecord
 
-_INLINE_LOB = 3964  # bytes that a LOB may have to lie in the row
+_INLINE_LOB = 3964  # bytes; a larger LOB is stored outside the row
 
 
 class RowChanges:
@@ -21,13 +21,13 @@ class RowChanges:
 
     def __init__(self, options: DatabaseOptions, state: DatabaseState, redo: RedoWriter, transactions: Transactions) -> None:
         self._options, self._state, self._redo, self._transactions = options, state, redo, transactions
-        self._author: Undo | None = None  # the change that is being made or taken back
+        self._change: Undo | None = None  # the change in progress
 
     def insert(self, tx: Transaction, store: TableStore, values: Row) -> int:
-        row, version, is_new = self._place(tx, store, values)
+        row, version, is_new = self._new_row(tx, store, values)
         for index in store.indexes:
             index.add(values, row)
-        self._undoable(tx, Undo(store, row, Op.INSERT, None, version, is_new))
+        self._record_undo(tx, Undo(store, row, Op.INSERT, None, version, is_new))
         layout = store.layout
         if not layout.lobs:
             self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
@@ -39,10 +39,10 @@ class RowChanges:
             self._write_lob(tx, store, row, segment_id, content)
         return row
 
-    def _place(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
+    def _new_row(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
         row = store.take_freed(tx) if self._options.reuses_rowids else None
         if row is not None and row in store.rows:
-            return row, *self._put(tx, store, row, values)
+            return row, *self._set_version(tx, store, row, values)
         if row is None:
             row, store.next_row = store.next_row, store.next_row + 1
         version = Version(UNCOMMITTED, values, tx)
@@ -53,19 +53,19 @@ class RowChanges:
     def _write_lob(
         self, tx: Transaction, store: TableStore, row: int, segment_id: int, content: bytes | None, *, rollback: bool = False
     ) -> None:
-        """Contents come behind the row: inline ones as an update of the column, larger ones are beyond this model."""
+        """Log a LOB's content after its row: as an update of the column, or as UNSUPPORTED when it is not stored inline."""
         if content is None or len(content) <= _INLINE_LOB:
             self._write(tx, store, row, Op.UPDATE, after={segment_id: content}, rollback=rollback)
         else:
             self._write(tx, store, row, Op.UNSUPPORTED, info="LOB beyond the row is not modelled", rollback=rollback)
 
     def update(self, tx: Transaction, store: TableStore, row: int, old: Row, new: Row, changed: frozenset[int]) -> None:
-        """`old` as stored, without padding; `new` complete; `changed` are the positions that SET names.
+        """Update the row. `old` is the row as stored, `new` is complete; `changed` are the positions that SET names.
 
-        Columns added later and not set stay out of the row, as Oracle leaves them.
+        As in Oracle, columns that were added later and are not set stay out of the row.
         """
-        version, is_new = self._put(tx, store, row, new[: max(len(old), max(changed) + 1)])
-        self._undoable(tx, Undo(store, row, Op.UPDATE, old, version, is_new, changed))
+        version, is_new = self._set_version(tx, store, row, new[: max(len(old), max(changed) + 1)])
+        self._record_undo(tx, Undo(store, row, Op.UPDATE, old, version, is_new, changed))
         for index in store.indexes:
             if not changed.isdisjoint(index.positions):
                 index.add(new, row)
@@ -79,8 +79,8 @@ class RowChanges:
             self._write_lob(tx, store, row, layout.segment_ids[i], content)
 
     def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
-        version, is_new = self._put(tx, store, row, None)
-        self._undoable(tx, Undo(store, row, Op.DELETE, old, version, is_new))
+        version, is_new = self._set_version(tx, store, row, None)
+        self._record_undo(tx, Undo(store, row, Op.DELETE, old, version, is_new))
         self._free(store, row)
         layout = store.layout
         positions = tuple(i for i in range(len(old)) if i not in layout.lobs)
@@ -90,15 +90,15 @@ class RowChanges:
         if store.owner_of(row) is not tx:
             store.locks[row] = tx
             tx.row_locks.append((store, row))
-            self._author = None
+            self._change = None
             self._write(tx, store, row, Op.SELECT_FOR_UPDATE)
 
-    def _undoable(self, tx: Transaction, undo: Undo) -> None:
+    def _record_undo(self, tx: Transaction, undo: Undo) -> None:
         undo.server = self._transactions.server_of(tx, undo.row)
         tx.undo.append(undo)
-        self._author = undo
+        self._change = undo
 
-    def _put(self, tx: Transaction, store: TableStore, row: int, values: Row | None) -> tuple[Version, bool]:
+    def _set_version(self, tx: Transaction, store: TableStore, row: int, values: Row | None) -> tuple[Version, bool]:
         versions = store.rows[row]
         version = versions[-1]
         if version.tx is tx:
@@ -112,8 +112,8 @@ class RowChanges:
         return version, True
 
     def take_back(self, tx: Transaction, undo: Undo) -> None:
-        """Restore the row and write what Oracle's undo rows hold: no before image, an undone INSERT only its ROWID."""
-        self._author = undo
+        """Restore the row and write Oracle's undo row: it has no before image, and for an INSERT only the ROWID."""
+        self._change = undo
         store, row, layout = undo.store, undo.row, undo.store.layout
         present = undo.version.values
         if undo.op is Op.INSERT:
@@ -143,7 +143,7 @@ class RowChanges:
             return
         undo.version.tx = None
         store.rows[row].pop()
-        if store.rows[row]:  # it had taken the place of a deleted row
+        if store.rows[row]:  # the insert had reused the ROWID of a deleted row
             return
         del store.rows[row]
         if present is not None:
@@ -155,7 +155,7 @@ class RowChanges:
             store.freed.append(row)
 
     def _take_back_update(self, tx: Transaction, undo: Undo, old: Row) -> None:
-        """One undo row for each row that the update had written, the last of them first."""
+        """Write an undo row for each redo row of the update, the last one first."""
         store, layout = undo.store, undo.store.layout
         for i in sorted(undo.changed & layout.lobs, reverse=True):
             content = layout.encode(old, (i,))[layout.segment_ids[i]]
@@ -176,8 +176,8 @@ class RowChanges:
         rollback: bool = False,
         info: str = "",
     ) -> None:
-        table, author = store.definition, self._author
-        server = author.server if author is not None else None
+        table, change = store.definition, self._change
+        server = change.server if change is not None else None
         xid, thread, start_scn = (
             (tx.xid, tx.thread, tx.start_scn) if server is None else (server.xid, server.thread, server.start_scn)
         )
@@ -187,9 +187,9 @@ class RowChanges:
             tx.user, start_scn, info=info, pxid=None if server is None else tx.xid,
         )  # fmt: skip
         self._state.transactions[tx.con_id, xid].undo_records = len(tx.undo)
-        if self._options.undo_first and author is not None:
+        if self._options.undo_first and change is not None:
             if not rollback:
-                author.records.append(record)
-            elif author.records and self._redo.write_before(record, author.records.pop()):
+                change.records.append(record)
+            elif change.records and self._redo.write_before(record, change.records.pop()):
                 return
         self._redo.write(record)

@@ -1,4 +1,4 @@
-"""ROWIDs as text: 6 characters of data object, 3 of file, 6 of block, 3 of row, each in base 64."""
+"""Text of ROWIDs: 6 characters of data object, 3 of file, 6 of block, 3 of row, each in base 64."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _ROWS = tuple(_digits(n, 3) for n in range(_ROWS_PER_BLOCK))
 
 
 def rowid_text(data_object_id: int, row: int) -> str:
-    """The ROWID of the n-th row a segment has ever had."""
+    """Return the ROWID of a row by its number in the segment."""
     return _head(data_object_id, _FIRST_BLOCK + row // _ROWS_PER_BLOCK) + _ROWS[row % _ROWS_PER_BLOCK]
 
 
 def row_of(text: str) -> int | None:
-    """The inverse of `rowid_text`; None for what is no ROWID of ours."""
+    """Return the row number of a ROWID; None for text that is not such a ROWID."""
     if len(text) != 18 or not _VALUES.keys() >= set(text):
         return None
     block, row = _number(text[9:15]), _number(text[15:])

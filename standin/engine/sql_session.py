@@ -8,12 +8,13 @@ from typing import Any
 from standin.binds import BoundSql, scan_binds, statement_kind
 from standin.engine.block import run_block
 from standin.engine.ddl import run_ddl
-from standin.engine.dml import DmlPlan, Stale, Touched, compile_dml
+from standin.engine.dml import DmlPlan, Touched, compile_dml
 from standin.engine.frame import Frame, NotCompilable
 from standin.engine.parallel_dml import in_parallel
 from standin.engine.parse import parse_as_written
 from standin.engine.query import compile_query, subquery_compiler
 from standin.engine.session import EngineSession
+from standin.engine.target import Stale
 from standin.engine.tokens import Cursor
 from standin.interface import Called, Done, OraError, Rows
 
@@ -57,7 +58,7 @@ class SqlSession(EngineSession):
         while True:
             try:
                 with self.database.lock:
-                    self.database.redo.seen()
+                    self.database.redo.stop_sharing_scn()
                     plan = self.database.plans.of(self, bound.text, lambda: compile_query(self, bound.text))
                     batches = iter(()) if describe_only else plan.open(self, Frame(self, binds))
                     return Rows(plan.columns, self._with_oracle_errors(batches))

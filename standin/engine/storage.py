@@ -1,20 +1,20 @@
-"""Rows of a table in versions, and the indexes on them. Knows which version a snapshot sees; locks and redo are not its."""
+"""Row versions of a table and its indexes. Knows which version a snapshot sees; it writes no redo and takes no locks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from standin.engine.layout import Layout, Row
+from standin.engine.layout import Row, RowLayout
 from standin.engine.locks import RowOwner
 from standin.model import TableDef
 
-UNCOMMITTED = 2**63  # later than every SCN: nobody's snapshot sees it, but its own transaction does
+UNCOMMITTED = 2**63  # later than every SCN: only its own transaction sees it
 _MANY_VERSIONS = 16
 
 
 class Version:
-    """One state of a row: from `scn` on, or of the open transaction `tx`; `values` is None when the row is deleted."""
+    """A version of a row, valid from `scn` on or owned by the open transaction `tx`. `values` is None for a deleted row."""
 
     __slots__ = ("scn", "tx", "values")
 
@@ -23,7 +23,7 @@ class Version:
 
 
 class Index:
-    """Key values to the rows that have or had them; whoever looks up checks the row itself."""
+    """An index: key values to the rows that have or had them. A lookup must check the row itself."""
 
     def __init__(self, name: str, columns: tuple[str, ...], unique: bool, object_id: int = 0) -> None:
         self.name, self.columns, self.unique, self.object_id = name, columns, unique, object_id
@@ -31,7 +31,7 @@ class Index:
         self.entries: dict[tuple[Any, ...], set[int]] = {}
 
     def key_of(self, values: Row) -> tuple[Any, ...] | None:
-        """None when all key columns are NULL (such rows are in no index) or, for a search, one is beyond the row."""
+        """Return the row's key; None when all its columns are NULL, as such rows are in no index."""
         positions, stored = self.positions, len(values)
         if len(positions) == 1:
             at = positions[0]
@@ -53,26 +53,26 @@ class Index:
 
 
 class TableStore:
-    """The segment of one table. `pad` is what columns added later show in rows that do not store them."""
+    """The segment of one table. `pad` holds the values of later columns for rows that do not store them."""
 
     def __init__(self, definition: TableDef, scn: int) -> None:
         self.definition = definition
         self.rows: dict[int, list[Version]] = {}
         self.next_row = 0
-        self.freed: list[int] = []  # rows that were deleted, or whose insert was undone, if they are to be used again
+        self.freed: list[int] = []  # rows whose ROWIDs an insert may reuse
         self.indexes: list[Index] = []
         self.locks: dict[int, RowOwner] = {}  # SELECT .. FOR UPDATE
         self.created_scn = scn
-        self.structure_scn = scn  # of the last structural DDL: no flashback beyond
+        self.structure_scn = scn  # of the last structural DDL, which flashback cannot cross
         self.pad: Row = ()
-        self.layout = Layout(definition, frozenset())
+        self.layout = RowLayout(definition, frozenset())
         self.generation = 0
         self.has_references = False
         self.compiled_checks: tuple[tuple[str, Any], ...] | None = None
 
     def refresh(self, database_wide: frozenset[str]) -> None:
-        """Derive anew what depends on the definition."""
-        self.layout = Layout(self.definition, database_wide)
+        """Derive everything that depends on the definition."""
+        self.layout = RowLayout(self.definition, database_wide)
         self.generation += 1
         self.has_references = any(c.kind == "R" and c.enabled for c in self.definition.constraints)
         self.compiled_checks = None
@@ -91,14 +91,14 @@ class TableStore:
         return values if len(values) == len(self.pad) else values + self.pad[len(values) :]
 
     def stored(self, row: int, scn: int, tx: RowOwner | None) -> Row | None:
-        """The values of `row` as the snapshot sees them, without padding."""
+        """Return the stored values of `row` that the snapshot sees, without padding."""
         for version in reversed(self.rows.get(row, ())):
             if version.scn <= scn or (tx is not None and version.tx is tx):
                 return version.values
         return None
 
     def visible(self, scn: int, tx: RowOwner | None, rows: Iterable[int] | None = None) -> Iterator[tuple[int, Row]]:
-        """Row numbers with padded values, in the order of the segment."""
+        """Yield the rows that the snapshot sees: number and padded values, in segment order."""
         width, pad = len(self.pad), self.pad
         chosen = self.rows.items() if rows is None else [(r, self.rows[r]) for r in sorted(rows) if r in self.rows]
         for row, versions in chosen:
@@ -113,7 +113,7 @@ class TableStore:
                 yield row, values if len(values) == width else values + pad[len(values) :]
 
     def take_freed(self, tx: RowOwner) -> int | None:
-        """The row freed last whose place `tx` may take: gone for good, or by its own hand."""
+        """Return the last freed row whose ROWID `tx` may reuse: its delete is committed or its own."""
         for at in range(len(self.freed) - 1, -1, -1):
             row = self.freed[at]
             version = self.rows[row][-1] if row in self.rows else None
@@ -123,7 +123,7 @@ class TableStore:
         return None
 
     def owner_of(self, row: int) -> RowOwner | None:
-        """The open transaction that holds the row's lock."""
+        """Return the open transaction that holds the row's lock."""
         versions = self.rows.get(row)
         if versions and versions[-1].tx is not None:
             return versions[-1].tx
@@ -133,7 +133,7 @@ class TableStore:
         return next((v.scn for v in reversed(self.rows.get(row, ())) if v.tx is None), 0)
 
     def rewind(self, scn: int) -> None:
-        """Forget everything after `scn`; no transaction is open."""
+        """Remove all versions after `scn`. No transaction is open."""
         for row, versions in list(self.rows.items()):
             kept = [version for version in versions if version.scn <= scn]
             if kept:
@@ -145,7 +145,7 @@ class TableStore:
         self.generation += 1
 
     def trim(self, row: int, bound: int) -> None:
-        """Forget versions that no snapshot at or above `bound` sees."""
+        """Remove versions that no snapshot at or after `bound` sees."""
         versions = self.rows[row]
         if len(versions) < _MANY_VERSIONS:
             return

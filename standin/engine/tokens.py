@@ -1,4 +1,4 @@
-"""Words of DDL and PL/SQL texts, and a cursor that reads them one after the other."""
+"""Tokens of DDL and PL/SQL texts, and a cursor over them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`value` is upper case for words, the content for strings and quoted names; `start` and `end` are offsets in the text."""
+    """A token. `value` is upper case for words, the content for strings and quoted names; `start` and `end` are offsets."""
 
     kind: str  # word, quoted, string, number, bind, sign, end
     value: str
@@ -58,7 +58,7 @@ def _value(kind: str, match: re.Match[str]) -> str:
 
 
 class Cursor:
-    """Reads tokens; every `accept` says whether the next words were those and passes them."""
+    """Reads tokens. `accept` returns whether the next tokens are the given words, and skips them if so."""
 
     def __init__(self, text: str) -> None:
         self.text = text.rstrip().rstrip(";") if not text.rstrip().upper().endswith("END;") else text
@@ -92,7 +92,7 @@ class Cursor:
             raise syntax_error(words[0], self.next.start)
 
     def name(self) -> str:
-        """An identifier as the dictionary spells it."""
+        """Read an identifier, spelled as in the dictionary."""
         token = self.take()
         if token.kind not in ("word", "quoted"):
             raise OraError(903 if token.kind == "end" else 904, f"{token.value}: invalid identifier", token.start)
@@ -103,7 +103,7 @@ class Cursor:
         return (first, self.name()) if self.accept(".") else (None, first)
 
     def names(self) -> list[str]:
-        """( a, b, ... )"""
+        """Read `( a, b, ... )`."""
         self.expect("(")
         found = [self.name()]
         while self.accept(","):
@@ -112,7 +112,7 @@ class Cursor:
         return found
 
     def parenthesised(self) -> str:
-        """The text between a bracket and its partner."""
+        """Read the text between matching parentheses."""
         self.expect("(")
         start, depth = self.next.start, 1
         while depth:

@@ -1,7 +1,7 @@
-"""Values of columns: what may be stored under a type, and its internal bytes (facts/LOGMINER.md 5.4).
+"""Values of columns: conversion to a column's type, and the internal bytes that DUMP shows.
 
-In memory NUMBER is an int or, with a fraction, a Decimal; text is str, the empty string NULL; DATE and TIMESTAMP are
-datetime; RAW and BLOB bytes; BINARY_FLOAT and BINARY_DOUBLE float. Decoding is LogMiner's part.
+In memory NUMBER is an int or, with a fraction, a Decimal; text is str, with the empty string as NULL; DATE and TIMESTAMP
+are datetime; RAW and BLOB are bytes; BINARY_FLOAT and BINARY_DOUBLE are float. Decoding is in `logminer`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from standin.interface import OraError
 from standin.model import SqlType
 
 Encoder = Callable[[Any], bytes]
-Coercer = Callable[[Any, Mapping[str, str]], Any]  # (value, NLS settings) -> what is stored; never called for NULL
+Coercer = Callable[[Any, Mapping[str, str]], Any]  # (value, NLS settings) -> stored value; never called for NULL
 
 EXACT = Context(prec=40, rounding=ROUND_HALF_UP)
 _LOB = frozenset({"CLOB", "NCLOB", "BLOB"})
@@ -31,7 +31,7 @@ def is_lob(type_: SqlType) -> bool:
 
 
 def plain(number: Decimal) -> int | Decimal:
-    """An int where the number is whole, else the Decimal without trailing zeros; at most 40 digits, as Oracle keeps."""
+    """Return an int for a whole number, else a Decimal without trailing zeros; Oracle keeps at most 40 digits."""
     try:
         whole = number.to_integral_value(context=EXACT)
     except InvalidOperation:
@@ -44,7 +44,7 @@ def plain(number: Decimal) -> int | Decimal:
 
 
 def to_number(value: Any) -> int | Decimal:
-    """NUMBER from what a bind or an expression gives; ORA-01722 for text that is none."""
+    """Convert a bind or expression value to NUMBER. Raise ORA-01722 for text that is not a number."""
     if isinstance(value, int):
         return int(value) if abs(value) < 10**40 else plain(EXACT.create_decimal(value))
     if isinstance(value, Decimal):
@@ -60,7 +60,7 @@ def to_number(value: Any) -> int | Decimal:
 
 
 def number_text(number: float | Decimal) -> str:
-    """TO_CHAR(n): no zero before the point, none behind the last digit."""
+    """Return TO_CHAR(number): no zero before the point and none at the end."""
     if isinstance(number, int):
         return str(number)
     if isinstance(number, float):
@@ -71,7 +71,7 @@ def number_text(number: float | Decimal) -> str:
 
 @lru_cache(maxsize=65536)
 def encode_number(number: int | Decimal) -> bytes:
-    """Base 100: exponent byte in excess of 0xC1, digits plus one; negative ones complemented and closed by 0x66."""
+    """Encode in base 100: exponent byte from 0xC1 up, digits plus one; negative numbers complemented and ended by 0x66."""
     if not number:
         return b"\x80"
     negative, exponent = number < 0, 0
@@ -106,7 +106,7 @@ def encode_timestamp(moment: datetime) -> bytes:
 
 
 def _ordered(packed: bytes) -> bytes:
-    """IEEE bits that sort as bytes: the sign bit set for positive numbers, all bits inverted for negative ones."""
+    """Return IEEE bits that sort as bytes: the sign bit set for positive numbers, all bits inverted for negative ones."""
     return bytes(b ^ 0xFF for b in packed) if packed[0] & 0x80 else bytes([packed[0] | 0x80]) + packed[1:]
 
 
@@ -138,7 +138,7 @@ def moment(value: Any, mask: str) -> datetime:
 
 
 def to_text(value: Any, nls: Mapping[str, str]) -> str:
-    """The implicit conversion to VARCHAR2."""
+    """Convert a value implicitly to VARCHAR2."""
     if isinstance(value, str):
         return value
     if isinstance(value, int | Decimal | float):
@@ -151,7 +151,7 @@ def to_text(value: Any, nls: Mapping[str, str]) -> str:
 
 
 def coercer_of(type_: SqlType, where: str) -> Coercer:
-    """The check and conversion for one column; `where` is the quoted name that ORA-12899 shows."""
+    """Return the check and conversion for one column. `where` is the quoted name that ORA-12899 shows."""
     name = type_.name
     if name in ("NUMBER", "FLOAT"):
         return _number_coercer(type_)
