@@ -1,6 +1,6 @@
-"""V$LOGMNR_CONTENTS: its columns, and the stream of its rows for the LogMiner session of one database session.
+"""V$LOGMNR_CONTENTS: its columns and its rows.
 
-Every SELECT reads the files again from their first record; nothing but dropping rows is saved by the range.
+Every SELECT reads the files from their first record; a narrow SCN range only reduces the rows returned.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from standin.logminer.logs import read_log
 from standin.logminer.merge import merged
-from standin.logminer.mining import MiningRange, MissingLogs, by_thread, holes
+from standin.logminer.mining import MiningRange, MissingLogs, by_thread, missing_logs
 from standin.logminer.rows import MISSING_SCN, USER_DDL, RedoRows, Rendering
 from standin.redo_file import Op, RedoRecord, to_batch
 from standin.views.columns import columns_of
@@ -63,35 +63,35 @@ OPERATIONS = {
 }
 UNKNOWN_SQN = 2**32 - 1
 _NO_ROW_ID = "AAAAAAAAAAAAAAAAAA"
-_XID = np.dtype([("usn", "<u2"), ("slt", "<u2"), ("sqn", "<u4")])  # as a little-endian host packs it
+_XID = np.dtype([("usn", "<u2"), ("slt", "<u2"), ("sqn", "<u4")])  # packed as on a little-endian host
 
 
 @dataclass(frozen=True, slots=True)
-class Viewpoint:
-    """Where the mining session stands: its container, and the containers' names where the source is told (from the root)."""
+class SessionContainer:
+    """The container of the mining session. Only in the root `container_names` has entries; elsewhere SRC_CON_NAME is NULL."""
 
     con_id: int
-    only_container: int | None  # inside a PDB: the only one whose rows are shown
+    only_container: int | None  # inside a PDB: the PDB, as only its rows are shown
     container_names: dict[int, str]
 
 
 def read_contents(
-    mined: MiningRange, rendering: Rendering, viewpoint: Viewpoint, wanted: frozenset[str]
+    mined: MiningRange, rendering: Rendering, container: SessionContainer, wanted: frozenset[str]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of the range in redo order, with the wanted columns only (all when none is named)."""
+    """Yield the rows of the range in redo order, with the wanted columns (all columns if `wanted` is empty)."""
     names = [c.name for c in COLUMNS if not wanted or c.name in wanted]
     for batch in merged(_thread_streams(mined)):
-        kept = batch.filter(_in_range(batch, mined, viewpoint.only_container))
+        kept = batch.filter(_in_range(batch, mined, container.only_container))
         if kept.num_rows == 0:
             continue
         rows = RedoRows(kept, rendering, redo="SQL_REDO" in names, undo="SQL_UNDO" in names)
         if wanted & _FROM_START or not wanted or rendering.forgets_sequences:
-            _ = rows.begun
-        yield pa.RecordBatch.from_arrays([_column(name, rows, viewpoint) for name in names], names)
+            _ = rows.start_was_read
+        yield pa.RecordBatch.from_arrays([_column(name, rows, container) for name in names], names)
 
 
 def _thread_streams(mined: MiningRange) -> list[Iterator[pa.RecordBatch]]:
-    gaps = {(gap.thread, gap.last_sequence + 1): gap for gap in holes(mined.logs)}
+    gaps = {(gap.thread, gap.last_sequence + 1): gap for gap in missing_logs(mined.logs)}
 
     def stream(thread: int, logs: list[Any]) -> Iterator[pa.RecordBatch]:
         for log in logs:
@@ -120,7 +120,7 @@ def _in_range(batch: pa.RecordBatch, mined: MiningRange, only_container: int | N
     mask = pc.greater_equal(scn, mined.start_scn)
     if mined.end_scn is not None:
         mask = pc.and_(mask, pc.less_equal(scn, mined.end_scn))
-    # A hole that reaches into the range is told even where it began below.
+    # Missing logs that reach into the range are reported even if they begin before it.
     mask = pc.or_(mask, pc.equal(batch.column("op"), MISSING_SCN))
     if only_container is not None:
         mask = pc.and_(mask, pc.is_in(batch.column("con_id"), pa.array([only_container, 0], pa.int32())))
@@ -130,7 +130,9 @@ def _in_range(batch: pa.RecordBatch, mined: MiningRange, only_container: int | N
 def _sqn(rows: RedoRows, part: str) -> pa.Array:
     column = rows.batch.column(part)
     return (
-        pc.if_else(rows.forgotten, pa.scalar(UNKNOWN_SQN, column.type), column) if rows.rendering.forgets_sequences else column
+        pc.if_else(rows.sequence_unknown, pa.scalar(UNKNOWN_SQN, column.type), column)
+        if rows.rendering.forgets_sequences
+        else column
     )
 
 
@@ -168,13 +170,13 @@ def _rs_id(rows: RedoRows) -> pa.Array:
 
 
 def _start_scn(rows: RedoRows) -> pa.Array:
-    told = zip(rows.values("op"), rows.values("start_scn"), rows.begun, strict=True)
-    return rows.mapped(pa.int64(), [scn if known and scn and op in _FRAME else None for op, scn, known in told])
+    values = zip(rows.values("op"), rows.values("start_scn"), rows.start_was_read, strict=True)
+    return rows.mapped(pa.int64(), [scn if known and scn and op in _TRANSACTION_OPS else None for op, scn, known in values])
 
 
 def _username(rows: RedoRows) -> pa.Array:
-    told = zip(rows.values("user"), rows.begun, strict=True)
-    return rows.mapped(pa.string(), [user if known and user else "UNKNOWN" for user, known in told])
+    values = zip(rows.values("user"), rows.start_was_read, strict=True)
+    return rows.mapped(pa.string(), [user if known and user else "UNKNOWN" for user, known in values])
 
 
 def _row_id(rows: RedoRows) -> pa.Array:
@@ -189,7 +191,7 @@ def _recorded(name: str, kind: pa.DataType | None = None) -> Callable[[RedoRows]
     return lambda rows: rows.column(name) if kind is None else rows.column(name).cast(kind)
 
 
-_FRAME = frozenset({Op.START, Op.COMMIT, Op.ROLLBACK})
+_TRANSACTION_OPS = frozenset({Op.START, Op.COMMIT, Op.ROLLBACK})
 _FROM_START = frozenset({"START_SCN", "USERNAME"})
 _INT = pa.int64()
 _PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
@@ -234,13 +236,13 @@ _PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
 _ABSENT = {"NUMBER": pa.int64(), "DATE": pa.timestamp("s"), "RAW": pa.binary()}
 
 
-def _column(name: str, rows: RedoRows, viewpoint: Viewpoint) -> pa.Array:
+def _column(name: str, rows: RedoRows, container: SessionContainer) -> pa.Array:
     if name == "CON_ID":
-        return rows.mapped(_INT, [viewpoint.con_id] * rows.batch.num_rows)
+        return rows.mapped(_INT, [container.con_id] * rows.batch.num_rows)
     if name == "SRC_CON_ID":
         return rows.column("con_id").cast(_INT)
     if name == "SRC_CON_NAME":
-        return rows.mapped(pa.string(), [viewpoint.container_names.get(con) for con in rows.values("con_id")])
+        return rows.mapped(pa.string(), [container.container_names.get(con) for con in rows.values("con_id")])
     if name in _PRODUCERS:
         return _PRODUCERS[name](rows)
     kind = next(c.type for c in COLUMNS if c.name == name)

@@ -1,6 +1,7 @@
-"""Which table a redo record's object id means to the dictionary at mining time (facts/LOGMINER.md 2.5).
+"""Resolves the object id of a redo record to a table, by the dictionary at mining time (Oracle Utilities, Using LogMiner).
 
-The online catalog knows only how things are now: altered tables give generic rows, dropped ones a BIN$ name or none.
+The online catalog contains only the current definitions: rows of altered tables are generic, and dropped tables have a
+BIN$ name or no name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ MISMATCH = "Dictionary Mismatch"
 
 @dataclass(frozen=True, slots=True)
 class ResolvedTable:
-    """`columns` maps segment column numbers to name and type; empty when only `COL n` can be said."""
+    """`columns` maps segment column numbers to name and type; empty if the row shows only `COL n`."""
 
     owner: str
     name: str
@@ -38,7 +39,7 @@ def _known(table: TableDef, name: str) -> _KnownTable:
 
 
 class OnlineCatalog:
-    """A copy of what the catalog said when it was taken; the caller holds the database's lock meanwhile."""
+    """A copy of the catalog. The caller holds the database lock during construction."""
 
     def __init__(self, state: DatabaseState) -> None:
         self._tables = {(t.con_id, t.object_id): _known(t, t.recycled_name) for t in state.dropped.values()}

@@ -1,11 +1,11 @@
-"""V$LOGMNR_LOGS and V$LOGMNR_PARAMETERS: what the LogMiner session of one database session holds."""
+"""V$LOGMNR_LOGS and V$LOGMNR_PARAMETERS: the logs and parameters of a session's LogMiner session."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from standin.logminer.logs import MinedLog, header_time
-from standin.logminer.mining import Mining, MiningRange, MissingLogs, holes
+from standin.logminer.mining import Mining, MiningRange, MissingLogs, missing_logs
 from standin.views.columns import columns_of
 
 LOG_COLUMNS = columns_of(
@@ -27,9 +27,11 @@ Row = tuple[Any, ...]
 
 
 def log_rows(mining: Mining) -> list[Row]:
-    """In thread and sequence order; a hole is a pseudo entry with STATUS 4."""
+    """Return the logs in thread and sequence order; missing logs are one entry with STATUS 4."""
     logs = list(mining.started.logs) if mining.started else mining.logs
-    entries: list[tuple[tuple[int, int], MinedLog | MissingLogs]] = [((g.thread, g.first_sequence), g) for g in holes(logs)]
+    entries: list[tuple[tuple[int, int], MinedLog | MissingLogs]] = [
+        ((g.thread, g.first_sequence), g) for g in missing_logs(logs)
+    ]
     entries += [((log.header.thread, log.header.sequence), log) for log in logs]
     entries.sort(key=lambda entry: entry[0])
     first = _first_read(logs, mining.started)
@@ -76,7 +78,7 @@ def _missing_row(number: int, gap: MissingLogs) -> Row:
 
 
 def parameter_rows(mining: Mining) -> list[Row]:
-    """Empty without an active LogMiner session."""
+    """Return one row, none without an active LogMiner session."""
     mined = mining.started
     if mined is None:
         return []

@@ -1,6 +1,6 @@
-"""Oracle's internal bytes as the literals of SQL_REDO (facts/LOGMINER.md 5.3), by type and by the session's NLS settings.
+"""Writes Oracle's internal bytes as literals of SQL_REDO, by type and by the NLS settings of the mining session.
 
-One function per family; `literal_of` chooses it. Of LOBs only those that lie in the row are known.
+One function per family; `literal_of` chooses it. Only LOBs stored in the row are supported.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _UNISTR_CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class Nls:
-    """The session settings that shape redo text."""
+    """The session settings that affect redo SQL."""
 
     date_format: str = DEFAULT_NLS["NLS_DATE_FORMAT"]
     timestamp_format: str = DEFAULT_NLS["NLS_TIMESTAMP_FORMAT"]
@@ -61,7 +61,7 @@ def hexraw(value: bytes) -> str:
 
 
 def number_text(value: bytes, decimal_mark: str = ".") -> str:
-    """No zero before the decimal mark and none behind the last digit, as TO_CHAR(n) does."""
+    """Return a NUMBER without a zero before the decimal mark and without trailing zeros, as TO_CHAR(n) does."""
     head = value[0]
     if head == 0x80 and len(value) == 1:
         return "0"
@@ -95,7 +95,7 @@ def _scientific(digits: str, whole: int, decimal_mark: str) -> str:
 
 
 def binary_text(value: bytes, decimal_mark: str = ".") -> str:
-    """BINARY_FLOAT with 9, BINARY_DOUBLE with 17 significant digits and a three-digit exponent."""
+    """Return BINARY_FLOAT with 9 or BINARY_DOUBLE with 17 significant digits, and a three-digit exponent."""
     bits = bytes([value[0] & 0x7F]) + value[1:] if value[0] & 0x80 else bytes(b ^ 0xFF for b in value)
     number = struct.unpack(">f" if len(value) == 4 else ">d", bits)[0]
     if number != number:
@@ -111,14 +111,14 @@ def binary_text(value: bytes, decimal_mark: str = ".") -> str:
 
 
 def moment_of(value: bytes) -> Moment:
-    """DATE (7 bytes) and TIMESTAMP (7 or 11): century and year in excess of 100, time in excess of 1."""
+    """Decode DATE (7 bytes) and TIMESTAMP (7 or 11): century and year are stored plus 100, time fields plus 1."""
     year = (value[0] - 100) * 100 + (value[1] - 100)
     nanosecond = int.from_bytes(value[7:11], "big") if len(value) >= 11 else 0
     return Moment(year, value[2], value[3], value[4] - 1, value[5] - 1, value[6] - 1, nanosecond)
 
 
 def shifted(moment: Moment, minutes: int) -> Moment:
-    """The same wall clock `minutes` later, by day numbers, so that years before Christ work too."""
+    """Return the moment plus `minutes`, computed by day numbers, so that BC years work too."""
     total = moment.hour * 60 + moment.minute + minutes
     days, rest = divmod(total, 1440)
     year, month, day = moment.year, moment.month, moment.day + days
@@ -142,14 +142,14 @@ def _month_days(year: int, month: int) -> int:
 
 
 def zone_minutes(zone: str) -> int:
-    """A TIME_ZONE setting as minutes; names of regions other than UTC are not modelled and count as UTC."""
+    """Return a TIME_ZONE setting in minutes. Region names count as UTC."""
     sign = -1 if zone.startswith("-") else 1
     hours, colon, minutes = zone.lstrip("+-").partition(":")
     return sign * (int(hours) * 60 + int(minutes)) if colon and hours.isdigit() and minutes.isdigit() else 0
 
 
 def unistr(value: bytes) -> str:
-    """National text in UTF-16 code units; ASCII stays, the backslash is doubled, long text is a chain of UNISTR calls."""
+    """Return national text as UNISTR calls: UTF-16 code units, ASCII as it is, backslashes doubled."""
     units = [int.from_bytes(value[i : i + 2], "big") for i in range(0, len(value), 2)]
     shown = [_unistr_unit(u) for u in units]
     pieces = [shown[i : i + _UNISTR_CHARACTERS] for i in range(0, len(shown), _UNISTR_CHARACTERS)] or [[]]
@@ -178,7 +178,7 @@ def _timestamp_tz(nls: Nls, precision: int) -> Literal:
     show = compile_mask(nls.timestamp_tz_format, nls.decimal_mark, precision)
 
     def literal(value: bytes) -> str:
-        # The fields are UTC; the last two bytes are the offset in excess of 20 hours and 60 minutes.
+        # The fields are UTC; the last two bytes are the offset, hours plus 20 and minutes plus 60.
         minutes = (value[11] - 20) * 60 + value[12] - 60
         return f"TO_TIMESTAMP_TZ('{show(shifted(moment_of(value), minutes))}')"
 
@@ -205,7 +205,7 @@ def _interval_year(value: bytes) -> str:
 
 
 def literal_of(kind: SqlType, nls: Nls) -> Literal:
-    """The literal writer for values of this type that are not NULL; values repeat, so it remembers the last thousands."""
+    """Return the function that writes non-NULL values of a type. It caches the last thousands, since values repeat."""
     name, precision = kind.name, 6 if kind.scale is None else kind.scale
     mark = nls.decimal_mark
     if name in ("NUMBER", "FLOAT", "INTEGER"):

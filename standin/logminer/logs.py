@@ -1,4 +1,4 @@
-"""The files of a LogMiner session: what ADD_LOGFILE checks of a header, and what reading a file can find wrong later."""
+"""The log files of a LogMiner session: the header checks of ADD_LOGFILE, and the errors of reading a file later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINUX_ENOENT = ("ORA-27037: unable to obtain file status", "Linux-x86_64 Error:
 
 @dataclass(frozen=True, slots=True)
 class MinedLog:
-    """A log of the list with the header it had when it was added. `online` is its group while the file is an online log."""
+    """An added log, with its header at that time. `online` is the log group of an online log."""
 
     name: str
     header: LogHeader
@@ -28,8 +28,8 @@ class MinedLog:
     online: OnlineLog | None = None
 
     @property
-    def place(self) -> tuple[int, int, int]:
-        """Thread, sequence and incarnation: which log it is, whatever the copy."""
+    def identity(self) -> tuple[int, int, int]:
+        """Thread, sequence and RESETLOGS_ID, equal for all copies of a log."""
         return self.header.thread, self.header.sequence, self.header.resetlogs_id
 
     @property
@@ -41,7 +41,7 @@ class MinedLog:
 
 
 def open_log(name: str, state: DatabaseState) -> MinedLog:
-    """Read the header behind a name; ORA-01284 where there is no file, ORA-01285 where it is no log."""
+    """Read the header of the named file. Raises ORA-01284 if it cannot be opened, ORA-01285 if it is not a log."""
     for thread in state.threads.values():
         for log in thread.logs:
             if log.member == name and log.status != "UNUSED":
@@ -84,7 +84,7 @@ def cannot_open(name: str, *reasons: str) -> OraError:
 
 
 def read_log(log: MinedLog) -> Iterator[pa.RecordBatch]:
-    """The records as they are on disk now, which need not be what ADD_LOGFILE saw."""
+    """Yield the records as they are on disk now, which may differ from the time of ADD_LOGFILE."""
     if log.online is not None:
         yield from _read_online(log, log.online)
         return
@@ -100,7 +100,7 @@ def read_log(log: MinedLog) -> Iterator[pa.RecordBatch]:
     except (pa.ArrowInvalid, ValueError) as broken:
         raise _corrupt(log) from broken
     except OSError as failure:
-        # Arrow reports a file that ends too early as an OSError without a number; the system's own errors have one.
+        # Arrow reports a truncated file as an OSError without a number; the system's own errors have one.
         if failure.errno is None:
             raise _corrupt(log) from failure
         raise OraError(1285, f"error reading file {log.name}", more=(str(failure),)) from failure
@@ -119,11 +119,11 @@ def _check_same(log: MinedLog, now: LogHeader) -> None:
             more=(f"ORA-00334: archived log: '{log.name}'",),
         )
     if any(getattr(now, f.name) != getattr(log.header, f.name) for f in fields(LogHeader)):
-        raise OraError(1368, f"redo log file header of {log.name} differs from what it was when the file was added")
+        raise OraError(1368, f"redo log file header of {log.name} differs from the header at the time the file was added")
 
 
 def _read_online(log: MinedLog, online: OnlineLog) -> Iterator[pa.RecordBatch]:
-    """An online log ends where it ended when reading began, and may be overwritten under the reader (ORA-00310)."""
+    """Yield the records that the online log has now. Raises ORA-00310 if the log is overwritten meanwhile."""
     at, end = 0, len(online.records)
     while at < end:
         if online.sequence != log.header.sequence:

@@ -1,7 +1,7 @@
-"""Redo of several threads as one stream: by SCN between threads, in file order within a thread.
+"""Merges the redo of several threads: by SCN between threads, in file order within a thread.
 
-Within a thread the SCN may step back (redo that surfaced late); such a record keeps its place in the file, so the key of
-the merge is the highest SCN the thread has shown so far.
+Within a thread the SCN may decrease, as redo can reach the log late. Such a record keeps its position in the file, so the
+merge key is the highest SCN of the thread so far.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 
 class _Head:
-    """The batch a thread has in hand, with its merge keys and what of it is not handed out yet."""
+    """The rest of a thread's current batch, with its merge keys."""
 
     def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
@@ -22,8 +22,10 @@ class _Head:
         self.keys = np.empty(0, dtype=np.int64)
 
     def refill(self) -> bool:
-        """Fetch the next batch once this one is used up; False at the end. Reads no earlier than it must, so that a file
-        that cannot be read fails behind the rows that come before it."""
+        """Read the next batch once this one is empty; return False at the end.
+
+        It reads as late as possible: an unreadable file must fail after the rows that precede it.
+        """
         if len(self.keys) == 0:
             self._batch = next((b for b in self._batches if b.num_rows), None)
             if self._batch is not None:
@@ -32,7 +34,7 @@ class _Head:
         return len(self.keys) > 0
 
     def take(self, limit: int) -> tuple[pa.RecordBatch, np.ndarray]:
-        """What lies at or below the limit."""
+        """Remove and return the records up to the limit, with their keys."""
         assert self._batch is not None
         count = int(np.searchsorted(self.keys, limit, side="right"))
         taken = self._batch.slice(0, count), self.keys[:count]
@@ -41,7 +43,7 @@ class _Head:
 
 
 def merged(threads: Sequence[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
-    """Batches in redo order; a thread whose file fails stops the stream there."""
+    """Yield batches in redo order. An unreadable file ends the stream with its error."""
     if len(threads) == 1:
         yield from threads[0]
         return

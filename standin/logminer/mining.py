@@ -1,6 +1,6 @@
 """The LogMiner session of one database session: its list of logs and the range it was started with.
 
-Adding, removing, starting and ending, with the errors Oracle gives for each wrong order (facts/LOGMINER.md 2, 9).
+Calls in a wrong order get the errors that Oracle documents for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from standin.model import DatabaseState
 
 @dataclass(frozen=True, slots=True)
 class MissingLogs:
-    """A hole between two added logs of a thread."""
+    """The logs missing between two added logs of a thread."""
 
     thread: int
     first_sequence: int
@@ -32,7 +32,7 @@ class MissingLogs:
 
 @dataclass(frozen=True, slots=True)
 class MiningRange:
-    """What START_LOGMNR was told; `end_scn` is inclusive, None means to the end of the redo."""
+    """The arguments of START_LOGMNR. `end_scn` is inclusive; None means the end of the redo."""
 
     start_scn: int
     end_scn: int | None
@@ -42,11 +42,11 @@ class MiningRange:
 
 @dataclass(slots=True)
 class Mining:
-    """Nothing of it outlives the session; DBMS_LOGMNR calls of other sessions do not see it."""
+    """The LogMiner session of one database session. It ends with that session, and no other session sees it."""
 
     logs: list[MinedLog] = field(default_factory=list)
     started: MiningRange | None = None
-    fetching: int = 0  # cursors on V$LOGMNR_CONTENTS that are not at their end
+    fetching: int = 0  # cursors on V$LOGMNR_CONTENTS that are not at the end
 
     def add(self, name: str, options: int, state: DatabaseState) -> None:
         if options == REMOVEFILE:
@@ -70,7 +70,10 @@ class Mining:
         self.logs = [log for log in self.logs if log.name != name]
 
     def start(self, start_scn: int, end_scn: int, options: StartOption, logs: list[MinedLog]) -> None:
-        """`end_scn` 0 is the end of the redo. A start that no log holds is ORA-01291, as is an end beyond the last log."""
+        """Start mining. `end_scn` 0 means the end of the redo.
+
+        Raises ORA-01291 if no log contains the start, or if the end is beyond the last log.
+        """
         if not logs:
             raise OraError(1292, "no log file has been specified for the current LogMiner session")
         if start_scn < 0 or end_scn < 0 or (end_scn and end_scn < start_scn):
@@ -88,6 +91,7 @@ class Mining:
         self.logs, self.started, self.fetching = [], None, 0
 
     def required(self) -> MiningRange:
+        """Return the range of the active LogMiner session. Raises ORA-01306 without one."""
         if self.started is None:
             raise OraError(1306, "dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents")
         return self.started
@@ -97,7 +101,7 @@ class Mining:
             raise OraError(1315, "Log file has been added or removed during select")
 
     def _check_fits(self, log: MinedLog, state: DatabaseState) -> None:
-        if any(other.name == log.name or other.place == log.place for other in self.logs):
+        if any(other.name == log.name or other.identity == log.identity for other in self.logs):
             raise OraError(1289, f"cannot add duplicate logfile {log.name}")
         if log.header.dbid != (self.logs[0].header.dbid if self.logs else state.dbid):
             raise OraError(1324, f"cannot add file {log.name} due to DB_ID mismatch")
@@ -106,20 +110,20 @@ class Mining:
 
 
 def by_thread(logs: tuple[MinedLog, ...] | list[MinedLog]) -> dict[int, list[MinedLog]]:
-    """The logs of each thread in sequence order."""
+    """Return the logs of each thread in sequence order."""
     threads: dict[int, list[MinedLog]] = {}
     for log in sorted(logs, key=lambda log: (log.header.thread, log.header.sequence)):
         threads.setdefault(log.header.thread, []).append(log)
     return threads
 
 
-def holes(logs: tuple[MinedLog, ...] | list[MinedLog]) -> list[MissingLogs]:
-    """The sequences that lack between the added logs of each thread."""
-    found = []
+def missing_logs(logs: tuple[MinedLog, ...] | list[MinedLog]) -> list[MissingLogs]:
+    """Return the sequences missing between the added logs of each thread."""
+    missing = []
     for thread, chain in by_thread(logs).items():
         for a, b in pairwise(chain):
             if b.header.sequence != a.header.sequence + 1:
-                found.append(
+                missing.append(
                     MissingLogs(thread, a.header.sequence + 1, b.header.sequence - 1, a.header.next_scn, b.header.first_scn)
                 )
-    return found
+    return missing

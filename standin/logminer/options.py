@@ -1,4 +1,4 @@
-"""The constants of DBMS_LOGMNR and which combinations START_LOGMNR accepts (facts/LOGMINER.md 2.2)."""
+"""The constants of DBMS_LOGMNR, and the combinations that START_LOGMNR accepts (PL/SQL Packages and Types Reference)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ _ALL = StartOption(sum(StartOption))
 
 
 def check_options(options: int, release: int) -> StartOption:
-    """`release` is the database's major version: mining without a dictionary ended with 23ai, CONTINUOUS_MINE with 19c."""
+    """Return the options. Raises OraError for a combination that the release does not accept.
+
+    `release` is the major version: 19c ended CONTINUOUS_MINE, 23ai ended mining without a dictionary.
+    """
     if options < 0 or options & ~int(_ALL):
         raise OraError(1283, "Options parameter specified is invalid")
     chosen = StartOption(options)
@@ -41,7 +44,7 @@ def check_options(options: int, release: int) -> StartOption:
     if online and (in_redo or StartOption.DDL_DICT_TRACKING in chosen):
         raise OraError(1298, "conflicting dictionary option")
     if in_redo:
-        # No DBMS_LOGMNR_D.BUILD is modelled, so no log ever holds a dictionary.
+        # The stand-in has no DBMS_LOGMNR_D.BUILD, so no log contains a dictionary.
         raise OraError(1371, "Complete LogMiner dictionary not found")
     if not online and release >= 23:
         raise OraError(44613, "A LogMiner dictionary option is required: DICT_FROM_REDO_LOGS or DICT_FROM_ONLINE_CATALOG")

@@ -1,4 +1,4 @@
-"""DBMS_LOGMNR as PL/SQL sees it, and the registration of everything LogMiner offers a session."""
+"""The procedures of DBMS_LOGMNR, and the registration of its package and views."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from standin.engine.session import EngineSession
 
 _STATE_KEY = "logminer"
-# Dates that a caller may spell out although they are the defaults: '01-jan-1988' and '31-dec-2110'.
+# Years of the default dates, which a caller may pass explicitly: 01-jan-1988 and 31-dec-2110.
 _DEFAULT_YEARS = (1988, 2110)
 
 
@@ -84,7 +84,7 @@ def _check_root(session: EngineSession) -> None:
 
 
 def _choose_logs(state: DatabaseState, start: int, end: int) -> list[MinedLog]:
-    """Inside a PDB the server takes the logs of the range itself: archived ones, and online ones not archived yet."""
+    """Return the logs of the range, chosen by the server inside a PDB: archived logs, then online logs not archived yet."""
     incarnation = state.incarnation.resetlogs_id
     chosen: dict[tuple[int, int], MinedLog] = {}
     for copy in state.archived:
@@ -121,12 +121,12 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         StartOption.NO_ROWID_IN_STMT not in mined.options,
     )
     rendering = Rendering(catalog, layout, forgets_sequences=session.database.options.forgets_sequences)
-    viewpoint = contents.Viewpoint(session.container, None if _is_root(session) else session.container, names)
-    return _watched(mining, mined, contents.read_contents(mined, rendering, viewpoint, wanted))
+    container = contents.SessionContainer(session.container, None if _is_root(session) else session.container, names)
+    return _fetching(mining, mined, contents.read_contents(mined, rendering, container, wanted))
 
 
-def _watched(mining: Mining, mined: MiningRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Counts the cursor as fetching from its first row to its end, and stops it when the LogMiner session has changed."""
+def _fetching(mining: Mining, mined: MiningRange, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Count the cursor as fetching until its end. Raises OraError when the LogMiner session changes meanwhile."""
     mining.fetching += 1
     try:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""Cutting statements into rows of at most 4000 bytes (CSF, facts/LOGMINER.md 4.4)."""
+"""Cuts statements into continuation rows (CSF = 1) of at most 4000 bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ PIECE_BYTES = 4000
 
 
 def cut(text: str, limit: int = PIECE_BYTES) -> list[str]:
-    """Pieces never end inside a character, but may end inside a doubled quote, as Oracle's do."""
+    """Return the pieces of a text. As in Oracle, a piece ends between characters, but possibly inside a doubled quote."""
     if len(text) * 4 <= limit:
         return [text]
     raw = text.encode()

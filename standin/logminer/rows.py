@@ -1,6 +1,6 @@
-"""One batch of redo records as rows of V$LOGMNR_CONTENTS: which table each is of, its statements, its pieces.
+"""Converts a batch of redo records to rows of V$LOGMNR_CONTENTS: their tables, statements and continuation rows.
 
-Only what the statement asks for is computed; an answer's columns are in `contents`.
+Only the selected columns are computed; `contents` defines them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from standin.redo_file import Op, unpack
 
 MISSING_SCN = 34
 USER_DDL = "USER DDL (PlSql=0 RecDep=0)"
-# Text longer than a piece needs a record of some length; shorter ones need not be written to know that they fit.
+# A record of fewer bytes needs no continuation row, so its text need not be written to find out.
 _ONE_PIECE_BYTES = 400
 _BARE_TEXTS = {Op.START: "set transaction read write", Op.COMMIT: "commit", Op.ROLLBACK: "rollback"}
 
@@ -31,7 +31,7 @@ class Catalog(Protocol):
 
 @dataclass(slots=True)
 class Rendering:
-    """What holds for a whole SELECT: dictionary, layout, prepared tables, and the transactions whose START was read."""
+    """The state of one SELECT: dictionary, layout, prepared tables, and the transactions with a START already read."""
 
     catalog: Catalog
     layout: Layout
@@ -48,7 +48,7 @@ class Rendering:
 
 
 class RedoRows:
-    """The batch's records, cut into rows. `take` spreads a record's value over its continuation rows."""
+    """The rows of a batch of records. `take` repeats a record's value for its continuation rows."""
 
     def __init__(self, batch: pa.RecordBatch, rendering: Rendering, *, redo: bool, undo: bool) -> None:
         self.batch, self.rendering = batch, rendering
@@ -61,7 +61,7 @@ class RedoRows:
 
     @cached_property
     def ops(self) -> list[int]:
-        """Operation codes; rows of a table with a type that LogMiner does not support become 255."""
+        """Operation codes; 255 for tables with a type that LogMiner does not support."""
         return [
             int(Op.UNSUPPORTED) if table is not None and table.is_unsupported else op
             for op, table in zip(self.values("op"), self.tables, strict=True)
@@ -80,7 +80,7 @@ class RedoRows:
         return self._texts(None)
 
     def _long_texts(self) -> list[str | None]:
-        """The texts of records long enough to need a continuation, None for the others."""
+        """Return the texts of records long enough to need continuation rows, None for the others."""
         batch = self.batch
         size = pc.add(pc.binary_length(batch.column("before")), pc.binary_length(batch.column("after")))
         long = pc.or_(pc.greater(size, _ONE_PIECE_BYTES), pc.greater(pc.binary_length(batch.column("sql")), 900))
@@ -118,7 +118,7 @@ class RedoRows:
         ]
 
     def _cut(self, redo: list[str | None], undo: list[str | None] | None) -> _Pieces | None:
-        """None when every record is one row."""
+        """Return the rows of all records, None if every record is one row."""
         undos = undo if undo is not None else [None] * len(redo)
         long = [n for n, texts in enumerate(zip(redo, undos, strict=True)) if any(t and len(t) > 1000 for t in texts)]
         if not long:
@@ -138,7 +138,7 @@ class RedoRows:
         return self.take(pa.array(values, kind))
 
     def of_table(self, read: Callable[[TableText], Any], kind: pa.DataType, other: list[Any]) -> pa.Array:
-        """A value of each row's table, or that of `other` where the row is of none."""
+        """Return a value of each row's table, or the value from `other` for rows without a table."""
         values = [default if table is None else read(table) for table, default in zip(self.tables, other, strict=True)]
         return self.mapped(kind, values)
 
@@ -159,8 +159,8 @@ class RedoRows:
         return self.batch.num_rows if self._pieces is None else len(self._pieces.records)
 
     @cached_property
-    def begun(self) -> list[bool]:
-        """Whether each row's transaction began within what was read: only then are its user and START_SCN known."""
+    def start_was_read(self) -> list[bool]:
+        """Whether the START of each row's transaction was read; otherwise its user and START_SCN are unknown."""
         started, known = self.rendering.started, []
         xids = zip(self.values("con_id"), self.values("usn"), self.values("slt"), self.values("sqn"), strict=True)
         for op, key in zip(self.values("op"), xids, strict=True):
@@ -170,10 +170,10 @@ class RedoRows:
         return known
 
     @cached_property
-    def forgotten(self) -> pa.Array:
-        """Which rows' transactions LogMiner knows by undo segment and slot only."""
+    def sequence_unknown(self) -> pa.Array:
+        """Whether LogMiner knows a row's transaction by undo segment and slot only."""
         undone = pc.or_(self.batch.column("rollback"), pc.equal(self.batch.column("op"), int(Op.ROLLBACK)))
-        return pc.and_not(undone, pa.array(self.begun, pa.bool_()))
+        return pc.and_not(undone, pa.array(self.start_was_read, pa.bool_()))
 
 
 _TABLE_OPS = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE, Op.SELECT_FOR_UPDATE, Op.UNSUPPORTED})

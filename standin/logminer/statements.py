@@ -1,4 +1,4 @@
-"""The layout of SQL_REDO and SQL_UNDO for one table (facts/LOGMINER.md 5.1-5.3), from unpacked redo values.
+"""Writes SQL_REDO and SQL_UNDO for the redo of one table, in the form in which LogMiner shows them.
 
 Statements of one table repeat their columns, so each set of columns is prepared once.
 """
@@ -19,7 +19,7 @@ _DML = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE})
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What shapes a text beside its values: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, and the NLS settings."""
+    """The form of the text: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, and the NLS settings."""
 
     nls: Nls
     delimiter: str = ";"
@@ -36,7 +36,7 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """One set of columns in segment order, and where in the record's order each stands."""
+    """One set of columns in segment order; `in_order` if the record has that order too."""
 
     names: str
     columns: tuple[_Column, ...]
@@ -44,7 +44,7 @@ class _Shape:
 
 
 class TableText:
-    """Writes the statements of one table as one dictionary version shows it."""
+    """Writes the statements of one table under one version of its definition."""
 
     def __init__(self, table: ResolvedTable, layout: Layout) -> None:
         self.table = table
@@ -61,7 +61,7 @@ class TableText:
             return self._insert(after) + end
         if op == Op.DELETE:
             if rollback:
-                # The undo of an INSERT names its row by ROWID alone, whatever NO_ROWID_IN_STMT says.
+                # The undo of an INSERT names its row by ROWID alone, even with NO_ROWID_IN_STMT.
                 return f"delete from {self._target} where ROWID = '{row_id}'{end}"
             return f"delete from {self._target}{self._where(before, row_id)}{end}"
         if op == Op.UPDATE:
@@ -71,7 +71,7 @@ class TableText:
         raise ValueError(f"no statement for operation {op}")
 
     def undo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str | None:
-        """NULL for rows of a rollback and for what is no DML."""
+        """Return SQL_UNDO; None (NULL) for rows of a rollback and for operations other than DML."""
         end = self._layout.delimiter
         if rollback or op not in _DML:
             return None
@@ -97,7 +97,7 @@ class TableText:
         parts = [
             c.is_null if v is None else c.equals + c.literal(v)
             for c, v in zip(shape.columns, items, strict=True)
-            if not c.is_lob  # LOBs are in no supplemental log group
+            if not c.is_lob  # no supplemental log group contains LOBs
         ]
         if self._layout.rowid and row_id:
             parts.append(f"ROWID = '{row_id}'")
