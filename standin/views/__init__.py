@@ -4,6 +4,6 @@ from standin.views import accounts, dictionary, instance, keys, redo, sessions
 
 
 def register() -> None:
-    """Make all of them selectable."""
+    """Register all views."""
     for module in (redo, instance, sessions, dictionary, keys, accounts):
         module.register()

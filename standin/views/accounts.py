@@ -1,4 +1,4 @@
-"""Dictionary views of users and what is granted to them."""
+"""Dictionary views of users and their privileges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import PDB, ROOT, DatabaseState, User
-from standin.views.registration import Entry, Row, family, fixed_view
+from standin.views.registration import ViewRow, Row, dictionary_views, fixed_view
 
 if TYPE_CHECKING:
     from standin.engine.database import Database
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _containers(user: User, state: DatabaseState) -> tuple[int, ...]:
-    """A common user exists in every container."""
+    """Return the containers of a user; a common user exists in all."""
     return (ROOT, PDB) if state.is_cdb and user.is_common else (user.con_id,)
 
 
@@ -22,13 +22,13 @@ def _is_role(privilege: str) -> bool:
     return privilege.endswith("_ROLE") or privilege in ("CONNECT", "RESOURCE", "DBA")
 
 
-def users(database: Database) -> Iterator[Entry]:
+def users(database: Database) -> Iterator[ViewRow]:
     for number, user in enumerate(database.state.users.values()):
         maintained = "Y" if user.name in ("SYS", "SYSTEM") else "N"
         for con_id in _containers(user, database.state):
             common = "YES" if user.is_common else "NO"
             values = (user.name, number, "OPEN", "USERS", "TEMP", database.state.created, "DEFAULT", common, maintained)
-            yield Entry(con_id, user.name, None, values)
+            yield ViewRow(con_id, user.name, None, values)
 
 
 def all_users(session: EngineSession) -> Iterator[Row]:
@@ -39,28 +39,28 @@ def all_users(session: EngineSession) -> Iterator[Row]:
             yield (name, number, state.created, common, maintained)
 
 
-def system_privileges(database: Database) -> Iterator[Entry]:
+def system_privileges(database: Database) -> Iterator[ViewRow]:
     for user in database.state.users.values():
         for con_id in _containers(user, database.state):
             for privilege in sorted(p for p in user.privileges if not _is_role(p)):
-                yield Entry(con_id, user.name, None, (user.name, privilege, "NO", "YES" if user.is_common else "NO", "NO"))
+                yield ViewRow(con_id, user.name, None, (user.name, privilege, "NO", "YES" if user.is_common else "NO", "NO"))
 
 
-def role_privileges(database: Database) -> Iterator[Entry]:
+def role_privileges(database: Database) -> Iterator[ViewRow]:
     for user in database.state.users.values():
         for con_id in _containers(user, database.state):
             for role in sorted(p for p in user.privileges if _is_role(p)):
-                yield Entry(con_id, user.name, None, (user.name, role, "NO", "NO", "YES", "YES" if user.is_common else "NO"))
+                yield ViewRow(con_id, user.name, None, (user.name, role, "NO", "NO", "YES", "YES" if user.is_common else "NO"))
 
 
-def object_privileges(database: Database) -> Iterator[Entry]:
+def object_privileges(database: Database) -> Iterator[ViewRow]:
     for user in database.state.users.values():
         for con_id in _containers(user, database.state):
             for privilege, target in sorted(user.grants):
                 owner, dot, name = target.rpartition(".")
                 grantor = owner if dot else "SYS"
                 kind = "PACKAGE" if privilege == "EXECUTE" else "TABLE" if dot else "VIEW"
-                yield Entry(con_id, user.name, None, (user.name, grantor, name, grantor, privilege, "NO", "NO", "NO", kind))
+                yield ViewRow(con_id, user.name, None, (user.name, grantor, name, grantor, privilege, "NO", "NO", "NO", kind))
 
 
 def own_object_privileges(session: EngineSession) -> Iterator[Row]:
@@ -71,7 +71,7 @@ def own_object_privileges(session: EngineSession) -> Iterator[Row]:
 
 
 def register() -> None:
-    family(
+    dictionary_views(
         "USERS",
         """USERNAME VARCHAR2(128), USER_ID NUMBER, ACCOUNT_STATUS VARCHAR2(32), DEFAULT_TABLESPACE VARCHAR2(30),
         TEMPORARY_TABLESPACE VARCHAR2(30), CREATED DATE, PROFILE VARCHAR2(128), COMMON VARCHAR2(3),
@@ -86,7 +86,7 @@ def register() -> None:
         all_users,
         public=True,
     )
-    family(
+    dictionary_views(
         "SYS_PRIVS",
         """GRANTEE VARCHAR2(128), PRIVILEGE VARCHAR2(40), ADMIN_OPTION VARCHAR2(3), COMMON VARCHAR2(3),
         INHERITED VARCHAR2(3)""",
@@ -94,7 +94,7 @@ def register() -> None:
         user_has_owner=True,
         only=("DBA", "CDB", "USER"),
     )
-    family(
+    dictionary_views(
         "ROLE_PRIVS",
         """GRANTEE VARCHAR2(128), GRANTED_ROLE VARCHAR2(128), ADMIN_OPTION VARCHAR2(3), DELEGATE_OPTION VARCHAR2(3),
         DEFAULT_ROLE VARCHAR2(3), COMMON VARCHAR2(3)""",
@@ -105,6 +105,6 @@ def register() -> None:
     columns = """GRANTEE VARCHAR2(128), OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), GRANTOR VARCHAR2(128),
         PRIVILEGE VARCHAR2(40),
         GRANTABLE VARCHAR2(3), HIERARCHY VARCHAR2(3), COMMON VARCHAR2(3), TYPE VARCHAR2(24)"""
-    family("TAB_PRIVS", columns, object_privileges, only=("DBA", "CDB"))
+    dictionary_views("TAB_PRIVS", columns, object_privileges, only=("DBA", "CDB"))
     for prefix in ("ALL", "USER"):
         fixed_view(f"{prefix}_TAB_PRIVS", columns, own_object_privileges, public=True)

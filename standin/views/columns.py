@@ -1,4 +1,4 @@
-"""Column lists of views, written as in the reference: `NAME TYPE(size), NAME TYPE ...`."""
+"""Parses column lists of views, written as in the Database Reference: `NAME TYPE(size), NAME TYPE ...`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _FIXED_SIZES = {"DATE": 7, "TIMESTAMP": 11, "TIMESTAMP WITH TIME ZONE": 13, "LON
 
 
 def columns_of(text: str) -> tuple[ColumnInfo, ...]:
-    """`VARCHAR2(n)` counts bytes; NUMBER has no precision, as V$ views have it."""
+    """Return the columns. `VARCHAR2(n)` counts bytes; NUMBER has no precision, as in V$ views."""
     columns, at = [], 0
     text = text.strip()
     while at < len(text):

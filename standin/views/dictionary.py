@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from standin.model import SqlType, TableColumn, TableDef
 from standin.views.keys import listed_indexes
-from standin.views.registration import Entry, family, yes
+from standin.views.registration import ViewRow, dictionary_views, yes_no
 
 if TYPE_CHECKING:
     from standin.engine.database import Database
@@ -23,16 +23,16 @@ _COLUMN_COLUMNS = """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), COLUMN_NAME 
 
 
 def data_type(kind: SqlType) -> str:
-    """DATA_TYPE with its precision in the text, as Oracle shows it for datetimes: TIMESTAMP(6) WITH TIME ZONE."""
+    """Return DATA_TYPE; for datetimes it contains the precision, as in TIMESTAMP(6) WITH TIME ZONE."""
     if kind.name in _TIMED:
         head, _, tail = kind.name.partition(" ")
         return f"{head}({6 if kind.scale is None else kind.scale})" + (f" {tail}" if tail else "")
     return kind.name
 
 
-def tables(database: Database) -> Iterator[Entry]:
+def tables(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
-        yield Entry(
+        yield ViewRow(
             t.con_id, t.owner, t,
             (
                 t.owner, t.name, "USERS", None, None, "VALID", "YES", None, None, "NO", "N", "N", "NO", "DISABLED", "NO", "NO",
@@ -50,51 +50,51 @@ def _column_values(table: TableDef, column: TableColumn, column_id: int | None, 
         table.owner, table.name, column.name, data_type(kind), None, None, kind.length, kind.precision, scale,
         "Y" if column.nullable else "N", column_id, len(column.default) if column.default else None, column.default,
         ("NCHAR_CS" if national else "CHAR_CS") if is_text else None, kind.length if is_text else None,
-        (kind.chars or kind.length) if is_text else 0, _char_used(kind) if is_text else None, yes(column.hidden), "NO",
-        column.segment_id, position, f'"{column.name}"', yes(not column.hidden), "NO", "NO",
+        (kind.chars or kind.length) if is_text else 0, _char_used(kind) if is_text else None, yes_no(column.hidden), "NO",
+        column.segment_id, position, f'"{column.name}"', yes_no(not column.hidden), "NO", "NO",
     )  # fmt: skip
 
 
 def _char_used(kind: SqlType) -> str:
-    """C where the length was declared in characters, which leaves room for four bytes each."""
+    """Return C if the length was declared in characters (four bytes each), else B."""
     return "C" if kind.name.startswith("N") or (kind.chars and kind.chars != kind.length) else "B"
 
 
-def columns(database: Database) -> Iterator[Entry]:
+def columns(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
         column_id = 0
         for position, column in enumerate(t.columns, 1):
             column_id += not column.hidden
             values = _column_values(t, column, None if column.hidden else column_id, position)
-            yield Entry(t.con_id, t.owner, t, values)
+            yield ViewRow(t.con_id, t.owner, t, values)
 
 
-def user_columns(database: Database) -> Iterator[Entry]:
-    """The _TAB_COLUMNS views leave system-hidden columns out."""
+def user_columns(database: Database) -> Iterator[ViewRow]:
+    """Yield the columns of the _TAB_COLUMNS views, which omit hidden columns."""
     return (entry for entry in columns(database) if entry.values[17] == "NO")
 
 
-def objects(database: Database) -> Iterator[Entry]:
+def objects(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
         yield _object(t, t.name, "TABLE", t.object_id, t.data_object_id)
     for t, index in listed_indexes(database):
         yield _object(t, index.name, "INDEX", index.object_id, index.object_id)
 
 
-def _object(table: TableDef, name: str, kind: str, object_id: int, data_object_id: int) -> Entry:
-    """An index has no dates of its own here: those of its table."""
+def _object(table: TableDef, name: str, kind: str, object_id: int, data_object_id: int) -> ViewRow:
+    """Return a row of DBA_OBJECTS. An index has the dates of its table."""
     changed = table.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
     values = (
         table.owner, name, None, object_id, data_object_id, kind, table.created, table.last_ddl, changed, "VALID",
         "N", "N", "N", "N",
     )  # fmt: skip
-    return Entry(table.con_id, table.owner, table, values)
+    return ViewRow(table.con_id, table.owner, table, values)
 
 
-def recycle_bin(database: Database) -> Iterator[Entry]:
+def recycle_bin(database: Database) -> Iterator[ViewRow]:
     for t in database.state.dropped.values():
         dropped_at = t.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
-        yield Entry(
+        yield ViewRow(
             t.con_id, t.owner, None,
             (t.owner, t.recycled_name, t.name, "DROP", "TABLE", "USERS", dropped_at, None, "YES", "YES", t.object_id,
             t.object_id),
@@ -102,7 +102,7 @@ def recycle_bin(database: Database) -> Iterator[Entry]:
 
 
 def register() -> None:
-    family(
+    dictionary_views(
         "TABLES",
         """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), TABLESPACE_NAME VARCHAR2(30), CLUSTER_NAME VARCHAR2(128),
         IOT_NAME VARCHAR2(128), STATUS VARCHAR2(8), LOGGING VARCHAR2(3), NUM_ROWS NUMBER, IOT_TYPE VARCHAR2(12),
@@ -110,9 +110,9 @@ def register() -> None:
         DROPPED VARCHAR2(3), EXTERNAL VARCHAR2(3), HAS_IDENTITY VARCHAR2(3), CONTAINER_DATA VARCHAR2(3)""",
         tables,
     )
-    family("TAB_COLS", _COLUMN_COLUMNS, columns)
-    family("TAB_COLUMNS", _COLUMN_COLUMNS, user_columns)
-    family(
+    dictionary_views("TAB_COLS", _COLUMN_COLUMNS, columns)
+    dictionary_views("TAB_COLUMNS", _COLUMN_COLUMNS, user_columns)
+    dictionary_views(
         "OBJECTS",
         """OWNER VARCHAR2(128), OBJECT_NAME VARCHAR2(128), SUBOBJECT_NAME VARCHAR2(128), OBJECT_ID NUMBER,
         DATA_OBJECT_ID NUMBER,
@@ -120,7 +120,7 @@ def register() -> None:
         TEMPORARY VARCHAR2(1), GENERATED VARCHAR2(1), SECONDARY VARCHAR2(1), ORACLE_MAINTAINED VARCHAR2(1)""",
         objects,
     )
-    family(
+    dictionary_views(
         "RECYCLEBIN",
         """OWNER VARCHAR2(128), OBJECT_NAME VARCHAR2(128), ORIGINAL_NAME VARCHAR2(128), OPERATION VARCHAR2(9),
         TYPE VARCHAR2(25),

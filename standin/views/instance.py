@@ -42,7 +42,7 @@ _PARAMETER_DEFAULTS = {
     "pga_aggregate_limit": "2147483648",
     "undo_retention": "900",
 }
-# What a session of a database without load shows; DBMS_LOGMNR costs the stand-in no PGA.
+# Typical values of a database without load; the stand-in's LogMiner uses no PGA.
 _STATISTICS = (
     (25, "session uga memory", 1_500_000),
     (37, "session pga memory", 3_000_000),
@@ -51,7 +51,7 @@ _STATISTICS = (
 
 
 def _release(state: DatabaseState) -> tuple[str, str]:
-    """VERSION and VERSION_FULL: 19.0.0.0.0 and 19.23.0.0.0."""
+    """Return VERSION and VERSION_FULL, such as 19.0.0.0.0 and 19.23.0.0.0."""
     return f"{state.release.partition('.')[0]}.0.0.0.0", state.release
 
 

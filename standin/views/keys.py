@@ -1,4 +1,4 @@
-"""Dictionary views of constraints, the indexes behind them, and supplemental log groups."""
+"""Dictionary views of constraints, indexes, and supplemental log groups."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import PDB, Constraint, TableDef
-from standin.views.registration import Entry, Row, family, fixed_view, yes
+from standin.views.registration import ViewRow, Row, dictionary_views, fixed_view, yes_no
 
 if TYPE_CHECKING:
     from standin.engine.database import Database
@@ -17,7 +17,7 @@ _KEYS = frozenset({"P", "U"})
 
 
 def _not_null_checks(table: TableDef) -> Iterator[Constraint]:
-    """Oracle keeps NOT NULL as a check constraint; columns of the primary key have none."""
+    """Yield the check constraints by which Oracle stores NOT NULL; primary key columns have none."""
     key = {name for c in table.constraints if c.kind == "P" for name in c.columns}
     for column in table.columns:
         if not column.nullable and column.name not in key:
@@ -30,12 +30,12 @@ def _constraints(table: TableDef) -> Iterator[Constraint]:
     yield from _not_null_checks(table)
 
 
-def constraints(database: Database) -> Iterator[Entry]:
+def constraints(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
         for c in _constraints(t):
             owner, name = (c.references or (None, None)) if c.kind == "R" else (None, None)
             index = c.name if c.kind in _KEYS and c.enabled else None
-            yield Entry(
+            yield ViewRow(
                 t.con_id, t.owner, t,
                 (
                     t.owner, c.name, c.kind, t.name, c.check, owner, name, "NO ACTION" if c.kind == "R" else None,
@@ -46,15 +46,15 @@ def constraints(database: Database) -> Iterator[Entry]:
             )  # fmt: skip
 
 
-def constraint_columns(database: Database) -> Iterator[Entry]:
+def constraint_columns(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
         for c in _constraints(t):
             for position, column in enumerate(c.columns, 1):
-                yield Entry(t.con_id, t.owner, t, (t.owner, c.name, t.name, column, None if c.kind == "C" else position))
+                yield ViewRow(t.con_id, t.owner, t, (t.owner, c.name, t.name, column, None if c.kind == "C" else position))
 
 
 def listed_indexes(database: Database) -> Iterator[tuple[TableDef, Index]]:
-    """Those of keys and those made by CREATE INDEX; the engine's own for foreign keys are none of Oracle's."""
+    """Yield the indexes of keys and of CREATE INDEX. The engine's indexes for foreign keys do not exist in Oracle."""
     for store in database.tables.stores.values():
         table = store.definition
         foreign = {c.name for c in table.constraints if c.kind == "R"}
@@ -63,49 +63,49 @@ def listed_indexes(database: Database) -> Iterator[tuple[TableDef, Index]]:
                 yield table, index
 
 
-def indexes(database: Database) -> Iterator[Entry]:
+def indexes(database: Database) -> Iterator[ViewRow]:
     for t, index in listed_indexes(database):
         unique = "UNIQUE" if index.unique else "NONUNIQUE"
         values = (
             t.owner, index.name, "NORMAL", t.owner, t.name, "TABLE", unique, "DISABLED", "USERS", "VALID", "NO", "N", "VISIBLE",
         )  # fmt: skip
-        yield Entry(t.con_id, t.owner, t, values)
+        yield ViewRow(t.con_id, t.owner, t, values)
 
 
-def index_columns(database: Database) -> Iterator[Entry]:
+def index_columns(database: Database) -> Iterator[ViewRow]:
     for t, index in listed_indexes(database):
         lengths = {c.name: (c.type.length, c.type.chars) for c in t.columns}
         for position, column in enumerate(index.columns, 1):
             length, chars = lengths.get(column, (22, 0))
             values = (t.owner, index.name, t.owner, t.name, column, position, length, chars, "ASC")
-            yield Entry(t.con_id, t.owner, t, values)
+            yield ViewRow(t.con_id, t.owner, t, values)
 
 
-def log_groups(database: Database) -> Iterator[Entry]:
+def log_groups(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
         for g in t.log_groups:
             generated = "GENERATED NAME" if g.name.startswith("SYS_C") else "USER NAME"
             always = "ALWAYS" if g.always else "CONDITIONAL"
-            yield Entry(t.con_id, t.owner, t, (t.owner, g.name, t.name, g.kind, always, generated))
+            yield ViewRow(t.con_id, t.owner, t, (t.owner, g.name, t.name, g.kind, always, generated))
 
 
-def log_group_columns(database: Database) -> Iterator[Entry]:
-    """Only user-defined groups list their columns."""
+def log_group_columns(database: Database) -> Iterator[ViewRow]:
+    """Yield the columns of log groups; only user-defined groups have any."""
     for t in database.state.tables.values():
         for g in t.log_groups:
             for position, column in enumerate(g.columns, 1):
-                yield Entry(t.con_id, t.owner, t, (t.owner, g.name, t.name, column, position, "LOG"))
+                yield ViewRow(t.con_id, t.owner, t, (t.owner, g.name, t.name, column, position, "LOG"))
 
 
 def container_logging(session: EngineSession) -> Iterator[Row]:
-    """From a PDB its own settings, not those of the database."""
+    """Yield the settings of the session's container; a PDB shows only its own."""
     state = session.database.state
     logged = state.pdb_supplemental if state.is_cdb and session.container == PDB else state.supplemental
-    yield (*(yes(kind in logged) for kind in ("MIN", "PK", "UI", "FK", "ALL")), "NO", "NO")
+    yield (*(yes_no(kind in logged) for kind in ("MIN", "PK", "UI", "FK", "ALL")), "NO", "NO")
 
 
 def register() -> None:
-    family(
+    dictionary_views(
         "CONSTRAINTS",
         """OWNER VARCHAR2(128), CONSTRAINT_NAME VARCHAR2(128), CONSTRAINT_TYPE VARCHAR2(1), TABLE_NAME VARCHAR2(128),
         SEARCH_CONDITION LONG, R_OWNER VARCHAR2(128), R_CONSTRAINT_NAME VARCHAR2(128), DELETE_RULE VARCHAR2(9),
@@ -115,14 +115,14 @@ def register() -> None:
         constraints,
         user_has_owner=True,
     )
-    family(
+    dictionary_views(
         "CONS_COLUMNS",
         """OWNER VARCHAR2(128), CONSTRAINT_NAME VARCHAR2(128), TABLE_NAME VARCHAR2(128), COLUMN_NAME VARCHAR2(4000),
         POSITION NUMBER""",
         constraint_columns,
         user_has_owner=True,
     )
-    family(
+    dictionary_views(
         "INDEXES",
         """OWNER VARCHAR2(128), INDEX_NAME VARCHAR2(128), INDEX_TYPE VARCHAR2(27), TABLE_OWNER VARCHAR2(128),
         TABLE_NAME VARCHAR2(128), TABLE_TYPE VARCHAR2(11), UNIQUENESS VARCHAR2(9), COMPRESSION VARCHAR2(13),
@@ -130,20 +130,20 @@ def register() -> None:
         VISIBILITY VARCHAR2(9)""",
         indexes,
     )
-    family(
+    dictionary_views(
         "IND_COLUMNS",
         """INDEX_OWNER VARCHAR2(128), INDEX_NAME VARCHAR2(128), TABLE_OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128),
         COLUMN_NAME VARCHAR2(4000), COLUMN_POSITION NUMBER, COLUMN_LENGTH NUMBER, CHAR_LENGTH NUMBER, DESCEND VARCHAR2(4)""",
         index_columns,
     )
-    family(
+    dictionary_views(
         "LOG_GROUPS",
         """OWNER VARCHAR2(128), LOG_GROUP_NAME VARCHAR2(128), TABLE_NAME VARCHAR2(128), LOG_GROUP_TYPE VARCHAR2(19),
         ALWAYS VARCHAR2(11), GENERATED VARCHAR2(14)""",
         log_groups,
         user_has_owner=True,
     )
-    family(
+    dictionary_views(
         "LOG_GROUP_COLUMNS",
         """OWNER VARCHAR2(128), LOG_GROUP_NAME VARCHAR2(128), TABLE_NAME VARCHAR2(128), COLUMN_NAME VARCHAR2(4000),
         POSITION NUMBER, LOGGING_PROPERTY VARCHAR2(6)""",

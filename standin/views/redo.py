@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from standin.views.registration import Row, fixed_view, yes
+from standin.views.registration import Row, fixed_view, yes_no
 
 if TYPE_CHECKING:
     from standin.engine.session import EngineSession
 
-OPEN_END = 2**64 - 1  # NEXT_CHANGE# of a log that is still current
+OPEN_END = 2**64 - 1  # NEXT_CHANGE# of a current log
 _BLOCK = 512
 _MINIMAL_BY_KEYS = frozenset({"PK", "UI", "FK", "ALL"})
 
@@ -27,8 +27,8 @@ def database(session: EngineSession) -> Iterator[Row]:
         incarnation.prior_resetlogs_scn, "ARCHIVELOG" if state.archivelog else "NOARCHIVELOG", checkpoint,
         max((c.next_scn for c in state.archived), default=0), "CURRENT", scn,
         "MOUNTED" if state.is_mounted else "READ WRITE", "PRIMARY", scn,
-        yes(state.force_logging), minimal, yes("PK" in logged), yes("UI" in logged), yes("FK" in logged), yes("ALL" in logged),
-        "NO", "NO", yes(state.is_cdb), 13, "Linux x86 64-bit", "NO", 0,
+        yes_no(state.force_logging), minimal, yes_no("PK" in logged), yes_no("UI" in logged), yes_no("FK" in logged),
+        yes_no("ALL" in logged), "NO", "NO", yes_no(state.is_cdb), 13, "Linux x86 64-bit", "NO", 0,
     )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def online_logs(session: EngineSession) -> Iterator[Row]:
         for log in thread.logs:
             end = OPEN_END if log.next_scn is None else log.next_scn
             yield (
-                log.group, log.thread, log.sequence, log.size_bytes, _BLOCK, 1, yes(log.archived), log.status, log.first_scn,
+                log.group, log.thread, log.sequence, log.size_bytes, _BLOCK, 1, yes_no(log.archived), log.status, log.first_scn,
                 log.first_at, 0 if log.status == "UNUSED" else end, log.next_at, 0,
             )  # fmt: skip
 
@@ -74,8 +74,9 @@ def archived_logs(session: EngineSession) -> Iterator[Row]:
     for c in session.database.state.archived:
         yield (
             c.recid, c.recid, c.name, c.dest_id, c.thread, c.sequence, c.resetlogs_scn, c.resetlogs_at, c.resetlogs_id,
-            c.first_scn, c.first_at, c.next_scn, c.next_at, c.blocks, c.block_size, "ARCH", "ARCH", yes(c.standby_dest),
-            yes(c.archived), "NO", yes(c.deleted), c.status, c.completed_at, "NO", "NO", "NO", 0, None, "NO", "NO", "NO", 0,
+            c.first_scn, c.first_at, c.next_scn, c.next_at, c.blocks, c.block_size, "ARCH", "ARCH", yes_no(c.standby_dest),
+            yes_no(c.archived), "NO", yes_no(c.deleted), c.status, c.completed_at, "NO", "NO", "NO", 0, None, "NO", "NO",
+            "NO", 0,
         )  # fmt: skip
 
 
@@ -114,7 +115,7 @@ def history(session: EngineSession) -> Iterator[Row]:
 
 
 def recovery_area(session: EngineSession) -> Iterator[Row]:
-    """What lies under DB_RECOVERY_FILE_DEST; nothing is known to be backed up, so nothing is reclaimable."""
+    """Yield the usage of DB_RECOVERY_FILE_DEST. Nothing is reclaimable, since no backup is known."""
     state = session.database.state
     area = state.parameters.get("db_recovery_file_dest", "")
     files = [c for c in state.archived if area and c.name and not c.deleted and c.name.startswith(area)]

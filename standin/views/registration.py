@@ -1,4 +1,4 @@
-"""How a view is declared and registered: fixed views (V$), and families of one relation under DBA_, CDB_, ALL_ and USER_."""
+"""Registers views: V$ views, and dictionary views under DBA_, CDB_, ALL_ and USER_."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Row = tuple[Any, ...]
 def fixed_view(
     name: str, columns: str, rows: Callable[[EngineSession], Iterable[Row]], *, public: bool = False, con_id: int | None = None
 ) -> None:
-    """`con_id` is the position of CON_ID in the row: rows of containers that the session is not shown are left out."""
+    """Register a V$ view. `con_id` is the index of CON_ID in the row, to omit rows of containers hidden from the session."""
 
     def visible(session: EngineSession, _: frozenset[str]) -> list[Row]:
         with session.database.lock:
@@ -35,8 +35,8 @@ def fixed_view(
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One row of a family: where it belongs, which table it tells of (None for other objects), and its values."""
+class ViewRow:
+    """A row of a dictionary view, with its container, owner and table (None for other objects)."""
 
     con_id: int
     owner: str
@@ -44,18 +44,21 @@ class Entry:
     values: Row
 
 
-def family(
+def dictionary_views(
     name: str,
     columns: str,
-    entries: Callable[[Database], Iterable[Entry]],
+    entries: Callable[[Database], Iterable[ViewRow]],
     *,
     user_has_owner: bool = False,
     only: Sequence[str] = ("DBA", "CDB", "ALL", "USER"),
 ) -> None:
-    """OWNER is the first column; USER_ views drop it unless `user_has_owner`, CDB_ views add CON_ID."""
+    """Register dictionary views under the prefixes in `only`.
+
+    OWNER is the first column. USER_ views omit it unless `user_has_owner`; CDB_ views add CON_ID.
+    """
     described = columns_of(columns)
 
-    def listed(session: EngineSession) -> list[Entry]:
+    def listed(session: EngineSession) -> list[ViewRow]:
         with session.database.lock:
             return list(entries(session.database))
 
@@ -66,13 +69,13 @@ def family(
         containers = visible_containers(session)
         return [(*e.values, e.con_id) for e in listed(session) if e.con_id in containers]
 
-    def every(session: EngineSession, _: frozenset[str]) -> list[Row]:
+    def accessible(session: EngineSession, _: frozenset[str]) -> list[Row]:
         here = [e for e in listed(session) if e.con_id == session.container]
         return [e.values for e in here if e.owner == session.user or (e.table is not None and can_see_table(session, e.table))]
 
-    def mine(session: EngineSession, _: frozenset[str]) -> list[Row]:
-        own = [e for e in listed(session) if e.con_id == session.container and e.owner == session.user]
-        return [e.values if user_has_owner else e.values[1:] for e in own]
+    def own(session: EngineSession, _: frozenset[str]) -> list[Row]:
+        rows = [e for e in listed(session) if e.con_id == session.container and e.owner == session.user]
+        return [e.values if user_has_owner else e.values[1:] for e in rows]
 
     own_columns = described if user_has_owner else described[1:]
     if "DBA" in only:
@@ -80,10 +83,10 @@ def family(
     if "CDB" in only:
         register_view(f"CDB_{name}", (*described, *columns_of("CON_ID NUMBER")), cdb)
     if "ALL" in only:
-        register_view(f"ALL_{name}", described, every, public=True)
+        register_view(f"ALL_{name}", described, accessible, public=True)
     if "USER" in only:
-        register_view(f"USER_{name}", own_columns, mine, public=True)
+        register_view(f"USER_{name}", own_columns, own, public=True)
 
 
-def yes(value: object) -> str:
+def yes_no(value: object) -> str:
     return "YES" if value else "NO"

@@ -1,4 +1,4 @@
-"""Views of what is going on: sessions, open transactions, and what the own session may do."""
+"""Views of sessions, open transactions, and the privileges of the current session."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _transaction_row(tx: OpenTransaction) -> Row:
 
 
 def transactions(session: EngineSession) -> Iterator[Row]:
-    """Of this instance only; those of the others are in GV$TRANSACTION."""
+    """Yield the transactions of this instance; GV$TRANSACTION shows all."""
     for tx in session.database.state.transactions.values():
         if tx.thread == session.thread:
             yield _transaction_row(tx)

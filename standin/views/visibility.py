@@ -1,4 +1,4 @@
-"""What a session is shown: the containers whose rows it sees, and the tables that ALL_ views list for it."""
+"""Decides which containers' rows a session sees, and which tables ALL_ views list for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ADMINISTRATORS = frozenset({"SYS", "SYSTEM"})
 
 
 def visible_containers(session: EngineSession) -> frozenset[int]:
-    """From the root other containers show only to SYS, SYSTEM and users with CONTAINER_DATA; 0 is the whole CDB."""
+    """Return the visible containers; 0 is the whole CDB. In the root, others need SYS, SYSTEM or CONTAINER_DATA."""
     if not session.database.state.is_cdb:
         return frozenset({0, ROOT, PDB})
     if session.container != ROOT:
@@ -24,7 +24,7 @@ def visible_containers(session: EngineSession) -> frozenset[int]:
 
 
 def can_see_table(session: EngineSession, table: TableDef) -> bool:
-    """Any right on a table makes it visible."""
+    """Return whether the user has any privilege on the table."""
     user: User = session.account
     target = f"{table.owner}.{table.name}"
     return may(user, "SELECT", table) or any(granted == target for _, granted in user.grants)

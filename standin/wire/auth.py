@@ -1,6 +1,6 @@
-"""O5LOGON with the 12c verifier: proves to each side that the other knows the password, without sending it.
+"""O5LOGON with the 12c verifier: each side proves that it has the password, without sending it.
 
-Unknown users get the same dialogue with random keys, so that the answer does not tell them from a wrong password.
+Unknown users get the same dialogue with random keys, so that the answer is the same as for a wrong password.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BLOCK = 16
 
 @dataclass(frozen=True, slots=True)
 class AuthRequest:
-    """Either phase: the user as typed, and keys with values."""
+    """The request of either phase: the user as typed, and keys with values."""
 
     user: str
     pairs: Mapping[str, str]
@@ -45,19 +45,19 @@ def read_auth_request(reader: Reader, dialect: Dialect) -> AuthRequest:
 
 
 def user_name(typed: str) -> str:
-    """As the dictionary has it: upper case unless quoted."""
+    """Return the user name as in the dictionary: in upper case unless quoted."""
     return typed[1:-1] if len(typed) > 2 and typed[0] == typed[-1] == '"' else typed.upper()
 
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """The server's side of one logon. `password` is None for a user that does not exist."""
+    """The server's side of one logon. `password` is None for an unknown user."""
 
     password: str | None
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
     session_salt: bytes = field(default_factory=lambda: secrets.token_bytes(16))
     server_half: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-    stranger_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    unknown_user_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
     def challenge(self) -> tuple[dict[str, str], dict[str, int]]:
         pairs = {
@@ -70,7 +70,7 @@ class Handshake:
         return pairs, {"AUTH_VFR_DATA": VERIFIER_12C}
 
     def accepts(self, answer: Mapping[str, str]) -> bytes | None:
-        """The proof for the client (AUTH_SVR_RESPONSE) when the password is right, else None."""
+        """Return the proof for the client (AUTH_SVR_RESPONSE), None for a wrong password."""
         try:
             client_half = _decrypt(self._verifier(), bytes.fromhex(answer["AUTH_SESSKEY"]))[:32]
             key = self._session_key(client_half)
@@ -80,12 +80,12 @@ class Handshake:
         padding = given[-1] if given else 0
         if self.password is None or not secrets.compare_digest(given[_BLOCK : len(given) - padding], self.password.encode()):
             return None
-        # JDBC checks the padding also; python-oracledb takes both forms.
+        # JDBC also checks the padding; python-oracledb accepts both forms.
         return _encrypt(key, secrets.token_bytes(_BLOCK) + b"SERVER_TO_CLIENT" + bytes((_BLOCK,)) * _BLOCK)
 
     def _verifier(self) -> bytes:
         if self.password is None:
-            return self.stranger_key
+            return self.unknown_user_key
         salt = self.salt + b"AUTH_PBKDF2_SPEEDY_KEY"
         key = hashlib.pbkdf2_hmac("sha512", self.password.encode(), salt, _VERIFIER_ROUNDS, 64)
         return hashlib.sha512(key + self.salt).digest()[:32]

@@ -1,7 +1,7 @@
-"""Encodes results column by column: each column becomes Arrow arrays of finished wire cells, and one element-wise join of
-them gives a buffer that *is* the row messages, its offsets being the row boundaries. No Python object per row.
+"""Encodes results column by column, without a Python object per row.
 
-NUMBERs that do not fit 64 bits are encoded once per distinct value.
+Each column becomes Arrow arrays of wire cells. One element-wise join of them yields the row messages in one buffer, whose
+offsets are the row boundaries. NUMBERs that do not fit 64 bits are encoded once per distinct value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How one column of a result is to be sent."""
+    """The wire format of one column."""
 
     type: int
     form: int = 0
@@ -44,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class EncodedRows:
-    """Rows as they go over the wire."""
+    """Rows in wire format; `offsets` are the row boundaries in `data`."""
 
     data: memoryview
     offsets: npt.NDArray[np.int32]
@@ -62,7 +62,7 @@ class EncodedRows:
 def encode_rows(
     batches: Iterable[pa.RecordBatch], cells: tuple[Cell, ...], locator: Callable[[str | bytes], bytes]
 ) -> Iterator[EncodedRows]:
-    """Blocks of encoded rows; `locator` turns a LOB value into its cell."""
+    """Yield blocks of encoded rows. `locator` converts a LOB value to its cell."""
     for batch in batches:
         for block in _blocks(batch):
             yield _encode_block(block, cells, locator)
@@ -83,7 +83,7 @@ def _encode_block(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Calla
         try:
             parts += _column_parts(column, cell, locator)
         except (TypeError, ValueError, ArithmeticError, pa.ArrowException) as error:
-            raise ValueError(f"column {name} ({column.type}) does not go out as type {cell.type}: {error}") from error
+            raise ValueError(f"column {name} ({column.type}) cannot be sent as type {cell.type}: {error}") from error
     if all(isinstance(part, pa.Scalar) for part in parts):
         parts[0] = pa.array([ROW] * batch.num_rows, pa.binary())
     joined = pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.binary()), null_handling="replace", null_replacement=b"")
@@ -92,7 +92,7 @@ def _encode_block(batch: pa.RecordBatch, cells: tuple[Cell, ...], locator: Calla
 
 
 def _column_parts(column: pa.Array, cell: Cell, locator: Callable[[str | bytes], bytes]) -> list[Part]:
-    """What, joined element-wise, is the cells of one column."""
+    """Return arrays that form the cells of one column when joined element-wise."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_null(column.type):
@@ -120,7 +120,7 @@ def _each(column: pa.Array, encode: Callable[[Any], bytes]) -> pa.Array:
 
 
 def _byte_parts(column: pa.Array, cell: Cell) -> list[Part]:
-    """Text and RAW: a length prefix, the bytes themselves, and for chunked values an end."""
+    """Encode text and RAW: a length prefix, the bytes, and an end mark for chunked values."""
     kind = column.type
     if not any(is_(kind) for is_ in _BYTES_LIKE):
         raise TypeError("neither text nor bytes")
@@ -151,7 +151,7 @@ def _number_cells(column: pa.Array) -> pa.Array:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         try:
             column = column.cast(pa.int64())
-        except pa.ArrowInvalid:  # not all of them are whole numbers of 64 bits
+        except pa.ArrowInvalid:  # not all are 64-bit integers
             return _distinct_number_cells(column)
     elif pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and not pa.types.is_uint64(kind)):
         column = column.cast(pa.int64())
@@ -178,7 +178,7 @@ def _decimal_cells(column: pa.Array) -> pa.Array:
     low, high, nulls = words[0::2], words[1::2], _nulls(column)
     if nulls is not None:
         low, high = np.where(nulls, 0, low), np.where(nulls, 0, high)
-    # An odd scale costs one decimal digit more; 64 bits must still hold the value.
+    # An odd scale needs one more decimal digit, which must fit in 64 bits too.
     limit = 2**63 - 1 if column.type.scale % 2 == 0 else 10**18
     if np.array_equal(high, low >> 63) and len(low) and int(low.min()) >= -limit and int(low.max()) <= limit:
         return _integer_cells(low, nulls, column.type.scale)
@@ -186,7 +186,7 @@ def _decimal_cells(column: pa.Array) -> pa.Array:
 
 
 def _integer_cells(values: Ints, nulls: npt.NDArray[np.bool_] | None, scale: int) -> pa.Array:
-    """values * 10**-scale: base-100 digits by repeated division, then the zeros at both ends masked out."""
+    """Encode values * 10**-scale: base-100 digits by repeated division, without the zeros at both ends."""
     negative, magnitude = values < 0, np.abs(values).astype(np.uint64)
     if scale % 2:
         magnitude, scale = magnitude * np.uint64(10), scale + 1
@@ -214,7 +214,7 @@ def _integer_cells(values: Ints, nulls: npt.NDArray[np.bool_] | None, scale: int
 
 
 def _moment_cells(column: pa.Array, type_: int) -> pa.Array:
-    """DATE, TIMESTAMP and TIMESTAMP WITH TIME ZONE (sent as UTC) by civil-calendar arithmetic on whole columns."""
+    """Encode DATE, TIMESTAMP and TIMESTAMP WITH TIME ZONE (sent as UTC) by calendar arithmetic on whole columns."""
     kind = column.type
     if pa.types.is_date(kind):
         column = column.cast(pa.timestamp("s"))
@@ -244,7 +244,7 @@ def _moment_cells(column: pa.Array, type_: int) -> pa.Array:
 
 
 def _civil(days: Ints) -> tuple[Ints, Ints, Ints]:
-    """Year, month and day of the Gregorian calendar from days since 1970; years counted from March in eras of 400."""
+    """Return Gregorian year, month and day from days since 1970, by years from March in eras of 400 years."""
     shifted = days + 719_468
     era, day_of_era = np.divmod(shifted, 146_097)
     year_of_era = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
@@ -256,7 +256,7 @@ def _civil(days: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def _float_cells(column: pa.Array, type_: int) -> pa.Array:
-    """IEEE big endian with the sign bit set, or all bits turned over when negative, so that the bytes sort."""
+    """Encode IEEE big endian with the sign bit set, or with all bits inverted if negative, so that the bytes sort."""
     bits, sign = (np.uint64, np.uint64(1 << 63)) if type_ == WireType.BINARY_DOUBLE else (np.uint32, np.uint32(1 << 31))
     kind = pa.float64() if type_ == WireType.BINARY_DOUBLE else pa.float32()
     raw = pc.fill_null(column.cast(kind, safe=False), 0.0).to_numpy(zero_copy_only=False).view(bits)
@@ -277,7 +277,7 @@ def _packed(
     lengths: npt.NDArray[np.integer[Any]],
     nulls: npt.NDArray[np.bool_] | None,
 ) -> pa.Array:
-    """The bytes of `cells` that are to be sent, as one binary value per row; byte 0 of a row is its length."""
+    """Return the bytes of `cells` marked in `sent`, as one binary value per row. Byte 0 of a row is its length."""
     if nulls is not None:
         sent[nulls, 1:] = False
         lengths = np.where(nulls, 0, lengths)

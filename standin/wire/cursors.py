@@ -1,4 +1,4 @@
-"""Open cursors of a session: statement text, bind and define types, and the rows still to be fetched."""
+"""The open cursors of a session: statement text, bind and define types, and rows not fetched yet."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from standin.wire.errors import as_ora_error
 from standin.wire.types import LOBS, LONGS, BindType, column_type
 
 _HIGHEST_ID = 0xFFFF
-_INLINE = 32767  # bytes; longer binds of SQL are sent behind all the others
+_INLINE = 32767  # bytes; longer binds of SQL are sent after all others
 
 
 class Result:
-    """Encoded rows of one execution, one block read ahead so that the last rows can say that they are the last."""
+    """The encoded rows of one execution, with one block read ahead, so that the last rows are known to be the last."""
 
     def __init__(self, blocks: Iterator[EncodedRows]) -> None:
         self._blocks = blocks
@@ -26,7 +26,7 @@ class Result:
         self.fetched = 0
 
     def read_ahead(self, rows: int) -> None:
-        """Have more than `rows` rows ready if there are as many. An error is kept for the fetch that needs the rows."""
+        """Read until more than `rows` rows are ready. An error is kept for the fetch that needs the rows."""
         try:
             while not self._is_read and self._failure is None and sum(map(len, self._ready)) <= rows:
                 block = next(self._blocks, None)
@@ -34,7 +34,7 @@ class Result:
                     self._is_read = True
                 else:
                     self._ready.append(block)
-        except Exception as error:  # of any kind: the rows come from the database's own code, and this may run between calls
+        except Exception as error:  # of any kind: database code produces the rows, and this may run between calls
             self._failure = as_ora_error(error)
 
     def take(self, rows: int) -> list[memoryview]:
@@ -73,7 +73,7 @@ class Cursor:
     bound: BoundSql
     binds: tuple[BindType, ...] = ()
     defines: tuple[BindType, ...] = ()
-    directions: tuple[str, ...] = ()  # of a PL/SQL block that ran
+    directions: tuple[str, ...] = ()  # of an executed PL/SQL block
     columns: tuple[ColumnInfo, ...] = ()
     result: Result | None = None
 
@@ -88,17 +88,17 @@ class Cursor:
         return () if start is None else self.binds[start:]
 
     def sent_binds(self, *, again: bool) -> list[int]:
-        """Which binds a row carries, in the order in which they come."""
+        """Return the indexes of the binds in a row, in the order in which they are sent."""
         indexes = list(range(len(self.binds) - len(self.returning)))
         if not self.is_plsql:
             return sorted(indexes, key=lambda i: self.binds[i].size > _INLINE)
-        if again:  # what a block only writes is not sent a second time
+        if again:  # pure OUT binds are not sent again
             indexes = [i for i in indexes if i >= len(self.directions) or self.directions[i] != "OUT"]
         return indexes
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """How the result's columns are sent: LOBs as the client defined them, inline as LONG or as locators."""
+        """The wire formats of the columns. The client defines whether LOBs are sent inline as LONG or as locators."""
         cells = []
         for i, column in enumerate(self.columns):
             kind = column_type(column)
@@ -108,7 +108,7 @@ class Cursor:
 
     @property
     def awaits_defines(self) -> bool:
-        """With LOB columns the client asks again, with a define for each column, before it expects rows."""
+        """Whether the client will send defines before it expects rows, as it does for LOB columns."""
         return not self.defines and any(column_type(column).type in LOBS for column in self.columns)
 
     def finish(self) -> None:
@@ -119,13 +119,13 @@ class Cursor:
 
 @dataclass(slots=True)
 class CursorTable:
-    """Cursors by the id that the client knows them by."""
+    """The open cursors by id."""
 
     _open: dict[int, Cursor] = field(default_factory=dict)
     _last: int = 0
 
     def open(self, sql: str, wanted: int = 0) -> Cursor:
-        """A new statement, under a new id or in place of the one the client names."""
+        """Open a cursor with a new id, or instead of the cursor that the client names."""
         if wanted:
             self.close(wanted)
         number = wanted or self._free_id()

@@ -1,4 +1,4 @@
-"""Turns whatever went wrong inside a call into an Oracle error that its client can read."""
+"""Converts every failure inside a call to an Oracle error for the client."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CANCELLED = 1013
 
 
 def as_ora_error(error: Exception) -> OraError:
-    """An OraError as it is; a bug of the stand-in as ORA-00604, for at ORA-00600 the driver drops the connection."""
+    """Return an OraError as it is, and a bug as ORA-00604: at ORA-00600 the driver would close the connection."""
     if isinstance(error, OraError):
         return error
     if isinstance(error, RequestNotUnderstood):

@@ -1,7 +1,7 @@
-"""From the first packet to the logon: connect data, ACCEPT or REFUSE, protocol and data type negotiation.
+"""The handshake before the logon: connect data, ACCEPT or REFUSE, protocol and data type negotiation.
 
-The dialect that is negotiated is the plainest one current drivers speak (Oracle 19.1's): no out-of-band breaks, no
-encryption, no fast logon, all text in UTF-8.
+It negotiates the simplest protocol of current drivers, that of Oracle 19.1: no out-of-band breaks, no encryption, no fast
+logon, all text in UTF-8.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BANNER = b"x86_64/Linux 2.4.xx"
 
 @dataclass(frozen=True, slots=True)
 class ConnectData:
-    """What the client asked the listener for."""
+    """The connect data that the client sent to the listener."""
 
     text: str
     sdu: int
@@ -50,7 +50,7 @@ class ConnectData:
 
     @property
     def machine(self) -> str:
-        """HOST of the CID, not the address."""
+        """HOST of the CID, not of the address."""
         cid = re.search(r"\(CID=.*?\(HOST=([^()]*)\)", self.text, re.I | re.S)
         return cid[1] if cid else ""
 
@@ -58,18 +58,18 @@ class ConnectData:
 def receive_connect(stream: PacketStream) -> ConnectData:
     packet = stream.receive()
     if packet.type != PacketType.CONNECT or len(packet.body) < _CONNECT_DATA_AT + 4:
-        raise Disconnected("the first packet is no CONNECT")
+        raise Disconnected("the first packet is not a CONNECT")
     body = packet.body
     length, offset = struct.unpack_from(">HH", body, _CONNECT_DATA_AT)
     sdu = struct.unpack_from(">I", body, _WIDE_SDU_AT)[0] if len(body) >= _WIDE_SDU_AT + 4 else 8192
     text = body[offset - 8 : offset - 8 + length]
-    if len(text) < length:  # longer than 230 bytes: it comes in a DATA packet of its own
+    if len(text) < length:  # more than 230 bytes: sent in a separate DATA packet
         text = stream.receive().body[2:]
     return ConnectData(text.decode(errors="replace"), sdu)
 
 
 def refuse(stream: PacketStream, code: int) -> None:
-    """Turn the client away with a listener's code, such as 12514 for an unknown service."""
+    """Refuse the client with an error code, such as 12514 for an unknown service."""
     text = f"(DESCRIPTION=(TMP=)(VSNNUM=318767104)(ERR={code})(ERROR_STACK=(ERROR=(CODE={code})(EMFI=4))))".encode()
     stream.send(PacketType.REFUSE, b"\x22\0" + struct.pack(">H", len(text)) + text)
 
@@ -83,9 +83,9 @@ def accept(stream: PacketStream, wished_sdu: int) -> None:
 
 
 def negotiate(stream: PacketStream) -> Dialect:
-    """Protocol and data types; tells which driver is at the other end by what it calls itself."""
+    """Negotiate protocol and data types. The driver's name decides the dialect."""
     reader = _message(stream, _PROTOCOL)
-    reader.until_zero()  # the protocol versions it knows
+    reader.until_zero()  # the protocol versions that the client supports
     driver = reader.until_zero()
     reader.finish()
     dialect = Dialect(is_jdbc=driver.startswith(b"Java"))
@@ -94,7 +94,7 @@ def negotiate(stream: PacketStream) -> Dialect:
     reader.skip(5)
     reader.clr()
     reader.clr()
-    while reader.u16():  # type, then its conversion: without one the entry ends
+    while reader.u16():  # type, then its conversion; an entry without conversion ends here
         if reader.u16():
             reader.skip(4)
     reader.finish()
@@ -105,9 +105,9 @@ def negotiate(stream: PacketStream) -> Dialect:
 def _message(stream: PacketStream, wanted: int) -> Reader:
     reader = stream.request()
     if not isinstance(reader, Reader):
-        raise Disconnected("the client gave up before the logon")
+        raise Disconnected("the client disconnected before the logon")
     if (kind := reader.u8()) != wanted:
-        raise RequestNotUnderstood(f"message {kind} in place of {wanted}")
+        raise RequestNotUnderstood(f"message {kind} instead of {wanted}")
     return reader
 
 

@@ -1,6 +1,6 @@
-"""LOB values that a session has handed out locators for, or that its client is writing.
+"""The LOB values of a session: those with a locator at the client, and those that the client writes.
 
-A locator is 40 bytes of our own: byte 7 bit 0 says "temporary", the last eight are the key. Text is UTF-8 on the wire.
+A locator has 40 bytes in our own format: bit 0 of byte 7 means temporary, the last eight bytes are the key. Text is UTF-8.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class LobStore:
         return bytes(7) + bytes((temporary,)) + bytes(LOCATOR_LENGTH - 8 - _KEY) + key
 
     def cell(self, value: str | bytes) -> bytes:
-        """A LOB column's value in a row; an empty LOB is not NULL."""
+        """Encode a LOB value of a row. An empty LOB is not NULL."""
         if self._dialect.is_jdbc:
             return dalc(self.locator(value))
         return ub(LOCATOR_LENGTH) + ub(len(value)) + ub(CHUNK_SIZE) + clr(self.locator(value))
@@ -47,7 +47,7 @@ class LobStore:
             self._values.pop(locator[-_KEY:], None)
 
     def perform(self, request: LobRequest) -> bytes:
-        """The reply to a LOB operation, but for the message that ends the call."""
+        """Perform a LOB operation; return its reply without the message that ends the call."""
         if request.operation == LobOperation.CREATE_TEMPORARY:
             empty: str | bytes = b"" if request.destination == WireType.BLOB else ""
             return _PARAMETERS + self.locator(empty, temporary=True) + ub(UTF8) + b"\0"

@@ -1,4 +1,4 @@
-"""The server's messages: status, end of call, describe, return parameters, I/O vector, and their sequence in a reply."""
+"""Builds the server's messages: status, end of call, describe, return parameters, I/O vector."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from standin.wire.types import SCALED, UNLIMITED_SCALE, WireType, column_type
 ROW_HEADER = b"\x06" + bytes(7)
 IN, OUT, IN_OUT = 32, 16, 48
 DIRECTIONS = {"IN": IN, "OUT": OUT, "IN OUT": IN_OUT}
-_IN_TRANSACTION = 0x02  # of the call status: the client rolls back by it, and shows it
+_IN_TRANSACTION = 0x02  # a bit of the call status; the client reports it and relies on it to roll back
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
-    """What ends every reply: is a transaction open, and the sequence number of the request (Oracle's JDBC driver checks it)."""
+    """The end of every reply: whether a transaction is open, and the request's sequence number, which Oracle's JDBC checks."""
 
     in_transaction: bool = False
     sequence: int = 0
@@ -39,7 +39,7 @@ def end_of_call(
     count: int = 0,
     failures: Sequence[tuple[int, OraError]] = (),
 ) -> bytes:
-    """Message 4. It ends execute and fetch, also when all went well; `count` is rows touched, or fetched so far."""
+    """Build message 4, which ends execute and fetch, successful or not. `count` is the rows affected, or fetched so far."""
     number = error.code if error else 0
     head = (
         b"\x04",
@@ -77,7 +77,7 @@ def describe(columns: Sequence[ColumnInfo], *, wide_scale: bool) -> bytes:
         parts += [
             bytes((kind.type, 0, precision & 0xFF)),
             sb(scale) if wide_scale and kind.type in SCALED else bytes((scale & 0xFF,)),
-            ub(kind.buffer or max(column.size, 1)),  # 0 would mean that the column is always NULL
+            ub(kind.buffer or max(column.size, 1)),  # 0 would mean a column that is always NULL
             ub(0) * 2,
             dalc(b""),
             ub(0),
@@ -95,7 +95,7 @@ def describe(columns: Sequence[ColumnInfo], *, wide_scale: bool) -> bytes:
 
 
 def _precision_and_scale(column: ColumnInfo) -> tuple[int, int]:
-    """Only some types have them; the default scale of ColumnInfo means "NUMBER without precision"."""
+    """Return both, 0 for types without them. The default scale of ColumnInfo means NUMBER without precision."""
     kind = column_type(column)
     if kind.scale is not None:
         return 0, kind.scale
@@ -105,13 +105,13 @@ def _precision_and_scale(column: ColumnInfo) -> tuple[int, int]:
 
 
 def return_parameters(pairs: Mapping[str, str], flags: Mapping[str, int] | None = None) -> bytes:
-    """Message 8 of a logon: keys and values."""
+    """Build message 8 of a logon: keys and values."""
     items = (dalc(key) + dalc(value) + ub((flags or {}).get(key, 0)) for key, value in pairs.items())
     return b"\x08" + ub(len(pairs)) + b"".join(items)
 
 
 def executed(cursor: int, counts: Sequence[int] | None, *, with_cursor: bool) -> bytes:
-    """Message 8 of an execute: the cursor's id for a client that looks for it here, and each row's count if it asked."""
+    """Build message 8 of an execute: the cursor id for clients that read it here, and requested row counts."""
     if counts is None and not with_cursor:
         return b""
     parameters = ub(6) + bytes(2) + ub(cursor) + bytes(3) if with_cursor else ub(0)
@@ -119,12 +119,12 @@ def executed(cursor: int, counts: Sequence[int] | None, *, with_cursor: bool) ->
 
 
 def version(banner: str, number: int) -> bytes:
-    """Message 8 that answers function 59."""
+    """Build message 8, the answer to function 59."""
     text = banner.encode()
     return b"\x08" + ub(len(text)) + text + ub(number)
 
 
 def io_vector(directions: Sequence[str]) -> bytes:
-    """Message 11: which binds of a PL/SQL block are IN, OUT or both."""
+    """Build message 11: which binds of a PL/SQL block are IN, OUT or both."""
     count = len(directions)
     return b"\x0b\0" + ub(count % 256) + ub(count // 256) + ub(1) + ub(0) * 3 + bytes(DIRECTIONS[d] for d in directions)

@@ -1,4 +1,4 @@
-"""Oracle's NUMBER format, one value at a time: an exponent byte and base-100 digits, negative numbers inverted."""
+"""Oracle's NUMBER format for single values: an exponent byte and base-100 digits, inverted in negative numbers."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _NEGATIVE_END = 102
 
 
 class NumberOutOfRange(ValueError):
-    """Beyond 1e126, not a number, or infinite: no NUMBER holds it."""
+    """The value is beyond 1e126, not a number, or infinite."""
 
 
 def encode_number(value: int | float | Decimal | str) -> bytes:
-    """The bytes of a NUMBER, rounded to 40 digits or less as Oracle does; below 1e-130 it is zero."""
+    """Encode a NUMBER, rounded to at most 40 digits as in Oracle. A value below 1e-130 becomes zero."""
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
-        raise NumberOutOfRange(f"{value} is no NUMBER")
+        raise NumberOutOfRange(f"{value} is not a NUMBER")
     pairs, exponent = _pairs(number)
     if len(pairs) > MAXIMUM_PAIRS:
         quantum = Decimal(1).scaleb(2 * (exponent - MAXIMUM_PAIRS))
@@ -36,7 +36,7 @@ def encode_number(value: int | float | Decimal | str) -> bytes:
 
 
 def decode_number(data: bytes) -> int | Decimal:
-    """An int where the value is whole, else a Decimal; exact."""
+    """Return the exact value, as an int if it is whole, else as a Decimal."""
     if data == _ZERO:
         return 0
     if data[0] & 0x80:
@@ -60,11 +60,11 @@ def decode_number(data: bytes) -> int | Decimal:
 
 
 def _pairs(number: Decimal) -> tuple[list[int], int]:
-    """Base-100 digits without zeros at either end, and how many of them stand before the decimal point."""
+    """Return the base-100 digits without zeros at both ends, and the number of digits before the decimal point."""
     _, digits, power = number.as_tuple()
     exponent = int(power)
     text = "".join(map(str, digits)).lstrip("0")
-    if exponent % 2:  # whole base-100 digits behind the point
+    if exponent % 2:  # a whole number of base-100 digits after the point
         text, exponent = text + "0", exponent - 1
     if len(text) % 2:
         text = "0" + text

@@ -1,4 +1,4 @@
-"""TNS packets over a socket: framing in, framing out. What is inside them is left to others."""
+"""Frames and unframes TNS packets on a socket. Other modules interpret their content."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Marker(IntEnum):
     INTERRUPT = 3
 
 
-END_OF_FILE = 0x0040  # data flag of the empty packet before a client closes its socket
-MAXIMUM_PACKET = 4 * 1024 * 1024  # the largest SDU a client may ask for is 2 MB
+END_OF_FILE = 0x0040  # data flag of the empty packet that a client sends before it closes its socket
+MAXIMUM_PACKET = 4 * 1024 * 1024  # the largest SDU that a client may request is 2 MB
 _KNOWN_TYPES = frozenset(PacketType)
 _HEADER = 8
 _DATA_HEADER = 10
 
 
 class Disconnected(Exception):
-    """The client is gone, or sent what no client sends; the session ends without a word."""
+    """The client has disconnected or broken the protocol; the session ends without an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Packet:
 
 
 class PacketStream:
-    """The packets of one connection. Lengths are 16 bits wide until ACCEPT was sent, 32 bits afterwards."""
+    """The packets of one connection. Lengths are 16 bits wide until ACCEPT, then 32 bits."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.socket = connection
@@ -62,7 +62,7 @@ class PacketStream:
         return Packet(header[4], self._take(length - _HEADER))
 
     def request(self) -> Reader | Marker | None:
-        """The next request, a marker between requests, or None when the client says goodbye."""
+        """Return the next request or a marker between requests; None when the client logs off."""
         packet = self.receive()
         if packet.type == PacketType.MARKER:
             return Marker(packet.body[2])
@@ -79,11 +79,11 @@ class PacketStream:
         self.send(PacketType.MARKER, bytes((1, 0, marker)))
 
     def send_data(self, payload: bytes) -> None:
-        """One response or a part of it, cut into DATA packets of at most SDU bytes."""
+        """Send a response or a part of it, in DATA packets of at most SDU bytes."""
         self._write(self._packed(payload))
 
     def send_half(self, payload: bytes) -> None:
-        """What is on the way when the network is cut: the first half, in the middle of a packet."""
+        """Send the first half of a response and stop inside a packet, like a cut network."""
         packed = self._packed(payload)
         self._write(packed[: len(packed) // 2])
 
@@ -96,8 +96,8 @@ class PacketStream:
             pieces += [struct.pack(">IBBHH", len(piece) + _DATA_HEADER, PacketType.DATA, 0, 0, 0), piece]
         return b"".join(pieces)
 
-    def calls_for_attention(self) -> bool:
-        """Did the client send a marker, or go away, while its call runs? Takes nothing from the stream."""
+    def is_interrupted(self) -> bool:
+        """Return whether the client has sent a marker or disconnected during its call. Consumes nothing."""
         seen = bytes(self._buffer[:_HEADER])
         if len(seen) < _HEADER:
             try:

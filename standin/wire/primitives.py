@@ -1,4 +1,4 @@
-"""TTC's variable-length fields, encoded: ub and sb integers, clr byte strings, dalc (length and clr)."""
+"""Encodes TTC's variable-length fields: ub and sb integers, clr byte strings, dalc (length and clr)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ CHUNK = 32767
 
 
 def ub(number: int) -> bytes:
-    """A variable-length unsigned integer; the length is one that every client reads: 0, 1, 2, 4 or 8."""
+    """Encode an unsigned integer, with a length that every client reads: 0, 1, 2, 4 or 8."""
     if number == 0:
         return b"\0"
     size = (number.bit_length() + 7) // 8
@@ -16,7 +16,7 @@ def ub(number: int) -> bytes:
 
 
 def sb(number: int) -> bytes:
-    """A variable-length signed integer: the length's high bit is the sign."""
+    """Encode a signed integer; the high bit of the length is the sign."""
     if number >= 0:
         return ub(number)
     magnitude = ub(-number)
@@ -24,7 +24,7 @@ def sb(number: int) -> bytes:
 
 
 def clr(value: bytes | None) -> bytes:
-    """A length-prefixed byte string, in chunks when long; an empty one is NULL, as in Oracle."""
+    """Encode a byte string with its length, in chunks if it is long. An empty one is NULL, as in Oracle."""
     if not value:
         return b"\0"
     if len(value) <= SHORT:
@@ -34,7 +34,7 @@ def clr(value: bytes | None) -> bytes:
 
 
 def dalc(value: bytes | str | None) -> bytes:
-    """A ub length, and unless it is 0 the clr."""
+    """Encode a ub length, followed by the clr unless the length is 0."""
     if not value:
         return b"\0"
     raw = value.encode() if isinstance(value, str) else value

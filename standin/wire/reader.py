@@ -1,6 +1,6 @@
-"""Reads the TTC fields of one request; fetches further packets when a field goes on in the next one.
+"""Reads the TTC fields of one request; fetches the next packet when a field continues in it.
 
-TTC has no message length: only complete parsing tells where a request ends, and `finish` insists on it.
+TTC has no message length. Only complete parsing finds the end of a request, and `finish` checks it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ _NULL, _CHUNKED, _NULL_TOO = 0, 254, 255
 
 
 class RequestNotUnderstood(Exception):
-    """The bytes of a request do not parse; what follows in the stream cannot be trusted either."""
+    """The bytes of a request do not parse, so the rest of the stream cannot be trusted either."""
 
 
 class Reader:
@@ -41,7 +41,7 @@ class Reader:
         return int.from_bytes(self.raw(2), "big")
 
     def ub(self) -> int:
-        """A variable-length integer; the sign bit is honoured, so it reads sb fields also."""
+        """Read a variable-length integer. The sign bit counts, so this also reads sb fields."""
         length = self.u8()
         if length & 0x7F > 8:
             raise RequestNotUnderstood(f"an integer of {length & 0x7F} bytes")
@@ -49,7 +49,7 @@ class Reader:
         return -value if length & 0x80 else value
 
     def skip_fields(self, pattern: str) -> None:
-        """Read and forget: "b" is a byte, "u" a variable-length integer."""
+        """Skip fields: "b" is a byte, "u" a variable-length integer."""
         for kind in pattern:
             if kind == "b":
                 self.raw(1)
@@ -71,7 +71,7 @@ class Reader:
         return self.clr() if self.ub() else None
 
     def until_zero(self) -> bytes:
-        """A null-terminated text, without the terminator."""
+        """Read a null-terminated text, without the terminator."""
         text = bytearray()
         while byte := self.u8():
             text.append(byte)

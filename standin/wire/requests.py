@@ -1,4 +1,4 @@
-"""Parses what a client asks for, function by function, into plain values. Every field must be read: TTC has no lengths.
+"""Parses each request function into plain values. Every field must be read, since TTC has no message lengths.
 
 Field version 12 (Oracle 19.1), so no fields of 20c and later.
 """
@@ -56,8 +56,11 @@ _ROW_COUNTS = 0x4000
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Where drivers differ. Oracle's JDBC driver sends texts without a length byte when it told the length before, takes a
-    signed variable-length scale, wants the cursor id in return parameters, and fetches in a call of its own."""
+    """The differences between drivers.
+
+    Oracle's JDBC driver sends texts without a length byte if it has sent the length before. It expects a signed
+    variable-length scale and the cursor id in return parameters, and it fetches in a separate call.
+    """
 
     is_jdbc: bool = False
 
@@ -67,7 +70,7 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class ExecuteHead:
-    """Execute (94) up to its binds, which cannot be read before the cursor is known."""
+    """Execute (94) up to its binds, which can only be read once the cursor is known."""
 
     options: Option
     cursor: int
@@ -108,7 +111,7 @@ def read_execute(reader: Reader, dialect: Dialect) -> ExecuteHead:
 
 
 def read_bind_type(reader: Reader, dialect: Dialect) -> BindType:
-    """The metadata of one bind or define."""
+    """Read the metadata of one bind or define."""
     type_, flags = reader.u8(), reader.u8()
     reader.u8()  # precision
     if dialect.is_jdbc and type_ in SCALED:
@@ -125,12 +128,12 @@ def read_bind_type(reader: Reader, dialect: Dialect) -> BindType:
 
 
 def read_bind_row(reader: Reader, order: Sequence[int], types: Sequence[BindType]) -> list[RawBind]:
-    """One row of binds; those not in `order` are not sent and stay None.
+    """Read one row of binds. Binds that are not in `order` are not sent and stay None.
 
-    They stay undecoded: a value that cannot be decoded is an error of its statement, not of the stream.
+    Values stay encoded: one that cannot be decoded is an error of its statement, not of the stream.
     """
     if (mark := reader.u8()) != ROW_DATA:
-        raise RequestNotUnderstood(f"message {mark} where a row of binds should be")
+        raise RequestNotUnderstood(f"message {mark} instead of a row of binds")
     row: list[RawBind] = [None] * len(types)
     for index in order:
         kind = types[index]
@@ -167,7 +170,7 @@ def read_reexecute(reader: Reader) -> Reexecute:
 
 
 def read_cursor_ids(reader: Reader) -> list[int]:
-    """The body of close cursors and cancel cursors."""
+    """Read the body of close cursors and cancel cursors."""
     reader.u8()
     return [reader.ub() for _ in range(reader.ub())]
 
@@ -181,7 +184,7 @@ _END_TO_END_FIELDS = ("client_id", "module", "action", "", "", "client_info", ""
 
 
 def read_end_to_end(reader: Reader, dialect: Dialect) -> dict[str, str]:
-    """Module, action, client identifier: an empty text clears one, an absent key leaves it."""
+    """Read module, action and client identifier. An empty text clears a value, a missing key keeps it."""
     reader.skip(2)
     reader.ub()
     announced = [(name, reader.u8(), reader.ub()) for name in _END_TO_END_FIELDS]
@@ -190,7 +193,7 @@ def read_end_to_end(reader: Reader, dialect: Dialect) -> dict[str, str]:
 
 
 def read_application_context(reader: Reader) -> None:
-    """Read and dropped: nothing in the stand-in asks SYS_CONTEXT for namespaces of the application's own."""
+    """Skip an application context: the stand-in has no SYS_CONTEXT for an application's namespaces."""
     reader.skip_fields("bub")
     count = reader.ub()
     reader.skip_fields("ub")

@@ -47,8 +47,8 @@ class Listener:
         self._accepting.start()
 
     def close(self, deadline_seconds: float = 10.0) -> None:
-        """Stop listening and end every session; a session that does not end in time is an error."""
-        ends_at = time.monotonic() + deadline_seconds
+        """Stop listening and end every session. Raises TimeoutError if a session does not end in time."""
+        deadline = time.monotonic() + deadline_seconds
         with self._lock:
             already, self._closed = self._closed, True
         if already:
@@ -59,22 +59,22 @@ class Listener:
             sessions = dict(self._sessions)
         self.drop_clients()
         for thread in sessions:
-            thread.join(max(ends_at - time.monotonic(), 0))
+            thread.join(max(deadline - time.monotonic(), 0))
         if self._watch.is_alive:
-            self._watch.close(max(ends_at - time.monotonic(), 0))
+            self._watch.close(max(deadline - time.monotonic(), 0))
         stuck = [thread.name for thread in sessions if thread.is_alive()]
         if stuck:
             raise TimeoutError(f"sessions did not end within {deadline_seconds} s: {', '.join(stuck)}")
 
     def drop_clients(self) -> None:
-        """Hang up on everybody."""
+        """Disconnect all clients."""
         with self._lock:
             sessions = list(self._sessions.values())
         for session in sessions:
             session.kill()
 
     def stop_listening(self) -> None:
-        """Nobody listens; the port stays ours, so that nobody else takes it."""
+        """Stop listening, but keep the port bound, so that no other process takes it."""
         if not self._closed and self._accepting.is_alive():
             self._close_port()
             self._socket = _bound(self.host, self.port)
@@ -118,7 +118,7 @@ class Listener:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """As create_server makes it, but for the listening: clients are refused."""
+    """Return a bound socket that does not listen, so that clients are refused."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     held = socket.socket(family, socket.SOCK_STREAM)
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

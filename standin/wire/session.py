@@ -1,4 +1,4 @@
-"""One client's connection from its first packet to its last: logon, then request after request."""
+"""Serves one client connection: logon, then requests until it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _LoggedOn:
-    """What a session has once its user is known."""
+    """The parts of a session that exist after its logon."""
 
     session: Session
     statements: Statements
@@ -39,7 +39,7 @@ class ClientSession:
         self._sequence = 0
 
     def run(self) -> None:
-        """Serve the client until it leaves; whatever happens, its session is closed."""
+        """Serve the client until it disconnects, then close its session."""
         try:
             logged_on = self._log_on()
             if logged_on is not None:
@@ -51,14 +51,14 @@ class ClientSession:
             self._stream.socket.close()
 
     def kill(self) -> None:
-        """From another thread: stop the running call and hang up."""
+        """Cancel the running call and disconnect. Called from another thread."""
         session = self._session
         if session is not None:
             session.cancel()
         try:
             self._stream.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
-            log.debug("the client had hung up already")
+            log.debug("the client had disconnected already")
 
     # -- logon
 
@@ -100,7 +100,7 @@ class ClientSession:
             "AUTH_VERSION_NO": str(_version_number(instance.version)),
             "AUTH_SESSION_ID": str(session.number),
             "AUTH_SERIAL_NUM": str(session.serial),
-            "AUTH_MAX_OPEN_CURSORS": "300",  # without it the driver keeps no statement cache
+            "AUTH_MAX_OPEN_CURSORS": "300",  # without it the driver has no statement cache
             "AUTH_MAX_IDEN_LENGTH": "128",
             "AUTH_SC_SERVICE_NAME": connect.service.lower(),
             "AUTH_SC_DBUNIQUE_NAME": instance.name,
@@ -115,7 +115,7 @@ class ClientSession:
     def _logon_request(self, function: Function) -> Reader:
         reader = self._stream.request()
         if not isinstance(reader, Reader) or reader.u8() != REQUEST or reader.u8() != function:
-            raise Disconnected("the client gave up its logon")
+            raise Disconnected("the client stopped during its logon")
         self._sequence = reader.u8()
         return reader
 
@@ -131,14 +131,14 @@ class ClientSession:
             if isinstance(request, Reader):
                 self._answer(client, request)
             elif request == Marker.RESET:
-                # A BREAK is always followed by a RESET; an INTERRUPT between calls came after its response was sent,
-                # and the client takes that response. So neither is answered.
+                # Neither BREAK nor INTERRUPT is answered. A RESET always follows a BREAK. An INTERRUPT between calls
+                # arrived after its response was sent, and the client accepts that response.
                 self._stream.send_marker(Marker.RESET)
                 self._stream.send_data(messages.end_of_call(self._context(), error=cancelled()))
 
     def _answer(self, client: _LoggedOn, reader: Reader) -> None:
         with self._watch.running(self._stream, client.session) as call:
-            if self._network_faults.hold_back(call):
+            if self._network_faults.wait_while_stalled(call):
                 reply: Reply | None = Reply(error=cancelled())
             else:
                 reply = self._reply(client, reader)
@@ -153,20 +153,20 @@ class ClientSession:
         response = b"".join((*reply.parts, self._ending(reply)))
         if reply.is_fetch and self._network_faults.cuts(reply.count):
             self._stream.send_half(response)
-            raise Disconnected(f"told to drop the connection after {reply.count} rows")
+            raise Disconnected(f"a fault cuts the connection after {reply.count} rows")
         self._stream.send_data(response)
         if reply.ahead is not None:
             reply.ahead.read_ahead(reply.rows_ahead)
 
     def _reply(self, client: _LoggedOn, reader: Reader) -> Reply | None:
-        """None for a message that is not answered."""
+        """Return the reply; None for a message without an answer."""
         try:
             while (kind := reader.u8()) == PIGGYBACK:
                 self._piggyback(client, reader)
             if kind == ONE_WAY:
                 return None
             if kind != REQUEST:
-                raise RequestNotUnderstood(f"message {kind} in place of a function")
+                raise RequestNotUnderstood(f"message {kind} instead of a function")
             function, self._sequence = reader.u8(), reader.u8()
             return self._perform(client, function, reader)
         except Disconnected:
@@ -202,7 +202,7 @@ class ClientSession:
         return Reply(is_status=True)
 
     def _piggyback(self, client: _LoggedOn, reader: Reader) -> None:
-        """What comes in front of a function. An unknown one has no known length, so nothing behind it can be read."""
+        """Process a message that precedes a function. After an unknown one nothing can be read: its length is unknown."""
         function, self._sequence = reader.u8(), reader.u8()
         match function:
             case Function.CLOSE_CURSORS:
@@ -221,7 +221,7 @@ class ClientSession:
             case Function.LOB:
                 client.lobs.free(requests.read_free_temporaries(reader))
             case _:
-                raise Disconnected(f"piggyback {function} is not known")
+                raise Disconnected(f"unknown piggyback {function}")
 
     def _ending(self, reply: Reply) -> bytes:
         context = self._context()
@@ -241,6 +241,6 @@ class ClientSession:
 
 
 def _version_number(version: tuple[int, int, int, int, int]) -> int:
-    """As servers since 18c pack it."""
+    """Pack the version as servers since 18c do."""
     release, update, revision, increment, extension = version
     return release << 24 | update << 16 | revision << 12 | increment << 4 | extension

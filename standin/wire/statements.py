@@ -1,4 +1,4 @@
-"""Executes, re-executes and fetches: reads the request, asks the database, and puts the reply together."""
+"""Executes, re-executes and fetches: reads the request, calls the database, and builds the reply."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from standin.wire.values import decode_bind, encode_out
 
 @dataclass(slots=True)
 class Reply:
-    """A response but for its last message, which is a status or the end of a call.
+    """A response without its last message, which is a status or the end of a call.
 
-    `ahead` is a result whose next rows can be prepared once this response is sent.
+    `ahead` is a result with rows to prepare after this response is sent.
     """
 
     parts: list[bytes | memoryview] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What one execution of a cursor wants."""
+    """The parameters of one execution of a cursor."""
 
     rows: list[list[Any]]
     prefetch: int
@@ -58,7 +58,7 @@ class _Run:
 
 
 class Statements:
-    """The open cursors of one session and what is done with them."""
+    """Runs the statements of one session on its open cursors."""
 
     def __init__(self, session: Session, lobs: LobStore, dialect: Dialect) -> None:
         self.cursors = CursorTable()
@@ -78,7 +78,7 @@ class Statements:
         try:
             return self._execute(cursor, head, raw)
         except Exception as error:
-            if head.sql is not None:  # the client never learns the id of a statement whose first execution fails
+            if head.sql is not None:  # the client never receives the cursor id if the first execution fails
                 self.cursors.close(cursor.id)
             return _failed(cursor, error, len(raw), known=head.sql is None)
 
@@ -128,7 +128,7 @@ class Statements:
     def _opened(self, cursor: Cursor, answer: Rows, run: _Run) -> Reply:
         if cursor.kind != "query":
             raise TypeError(f"rows came back from a statement of kind {cursor.kind}")
-        changed = cursor.columns != answer.columns  # a table altered since the last execution: describe it again
+        changed = cursor.columns != answer.columns  # the table was altered since the last execution: describe it again
         cursor.columns = answer.columns
         cursor.result = Result(self._encoded(cursor, answer))
         reply = Reply(cursor=cursor.id)
@@ -141,7 +141,7 @@ class Statements:
         return reply
 
     def _encoded(self, cursor: Cursor, answer: Rows) -> Iterator[EncodedRows]:
-        """Lazily: how LOBs are to be sent is known only with the define request that follows the execute."""
+        """Encode lazily: the define request after the execute decides how LOBs are sent."""
         yield from encode_rows(answer.batches, cursor.cells, self._lobs.cell)
 
     def _fetched(self, cursor: Cursor, rows: int) -> Reply:
@@ -162,8 +162,8 @@ class Statements:
     def _done(self, cursor: Cursor, done: Done, run: _Run) -> Reply:
         parts: list[bytes | memoryview] = []
         if cursor.returning:
-            nothing: list[list[Any]] = [[] for _ in cursor.returning]
-            per_row = done.returning or [nothing] * max(len(run.rows), 1)
+            no_values: list[list[Any]] = [[] for _ in cursor.returning]
+            per_row = done.returning or [no_values] * max(len(run.rows), 1)
             parts += [self._returned(values, cursor.returning) for values in per_row]
         parts.append(
             messages.executed(cursor.id, done.counts if run.row_counts else None, with_cursor=self._dialect.is_jdbc),
@@ -189,7 +189,7 @@ class Statements:
         return Reply(parts, cursor.id, 0)
 
     def _out(self, value: Any, bind: BindType) -> bytes:
-        """A value and its return code; 0 is "not truncated"."""
+        """Encode a value and its return code; 0 means not truncated."""
         if bind.is_array:
             items = value or []
             return ub(len(items)) + b"".join(self._out_value(item, bind) + sb(0) for item in items)
@@ -207,7 +207,7 @@ class Statements:
         order = cursor.sent_binds(again=again) if cursor.binds else []
         if order:
             return [read_bind_row(reader, order, cursor.binds) for _ in range(count)]
-        if cursor.is_plsql and cursor.binds:  # nothing but OUT binds: not even the mark of a row is sent
+        if cursor.is_plsql and cursor.binds:  # with OUT binds only, not even the row mark is sent
             return [[None] * len(cursor.binds) for _ in range(count)]
         return [[] for _ in range(count)] if count > 1 else []
 
@@ -224,8 +224,10 @@ class Statements:
 
 
 def _failed(cursor: Cursor, error: Exception, rows: int, *, known: bool) -> Reply:
-    """The reply to a failure, under the cursor's id if the client knows it already. Of an array run the position is the
-    failing row, and the rows before it were done."""
+    """Return the reply to a failure, with the cursor id if the client has it already.
+
+    In an array run the position is the failing row; the rows before it were executed.
+    """
     fault = as_ora_error(error)
     done = fault.position if cursor.kind == "dml" and rows > 1 else 0
     return Reply(cursor=cursor.id if known else 0, count=done, error=fault)

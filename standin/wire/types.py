@@ -1,4 +1,4 @@
-"""Oracle's type codes on the wire, and how a column or a bind is described with them."""
+"""Oracle's type codes on the wire, and the description of columns and binds with them."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ UNLIMITED_SCALE = -127
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """A column's type as describe sends it; `buffer` is what Oracle's client allots when the column does not say."""
+    """A column type in a describe. `buffer` is the client's buffer size for types with a fixed one."""
 
     type: WireType
-    buffer: int = 0  # 0: as the column's own size
+    buffer: int = 0  # 0: the size of the column
     form: int = 0
-    scale: int | None = 0  # None: the column's own
+    scale: int | None = 0  # None: the scale of the column
 
     @property
     def charset(self) -> int:
@@ -66,7 +66,7 @@ _COLUMN_TYPES = {
     "NVARCHAR2": ColumnType(WireType.VARCHAR, form=NATIONAL),
     "CHAR": ColumnType(WireType.CHAR, form=IMPLICIT),
     "NCHAR": ColumnType(WireType.CHAR, form=NATIONAL),
-    "ROWID": ColumnType(WireType.VARCHAR, 18, IMPLICIT),  # as text: a rowid's inner format tells a client nothing more
+    "ROWID": ColumnType(WireType.VARCHAR, 18, IMPLICIT),  # as text: a client needs no more
     "UROWID": ColumnType(WireType.VARCHAR, form=IMPLICIT),
     "DATE": ColumnType(WireType.DATE, 7),
     "TIMESTAMP": ColumnType(WireType.TIMESTAMP, 11, scale=None),
@@ -87,7 +87,7 @@ _COLUMN_TYPES = {
 
 
 def column_type(column: ColumnInfo) -> ColumnType:
-    """How `column` goes over the wire; a type the tables do not know is refused, not sent as text."""
+    """Return the wire type of a column. Raises ORA-03115 for an unknown type."""
     known = _COLUMN_TYPES.get(column.type)
     if known is None:
         raise OraError(3115, f"unsupported network datatype or representation: {column.type} of column {column.name}")
@@ -96,7 +96,7 @@ def column_type(column: ColumnInfo) -> ColumnType:
 
 @dataclass(frozen=True, slots=True)
 class BindType:
-    """What a client says of a bind (or of a column it defines)."""
+    """The type of a bind, or of a column that the client defines."""
 
     type: int
     size: int

@@ -1,7 +1,4 @@
-"""Codecs for one value at a time: binds as they come in, OUT and RETURNING values as they go out.
-
-Columns of results do not come through here when they are long: see cells.
-"""
+"""Codecs for single values: received binds, and sent OUT and RETURNING values. `cells` encodes the columns of results."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _MICROSECONDS_PER_DAY = 86_400_000_000
 
 
 def encode_moment(value: date, type_: int) -> bytes:
-    """DATE in 7 bytes, TIMESTAMP in 11 (7 without a fraction), TIMESTAMP WITH TIME ZONE in 13 with its fields in UTC."""
+    """Encode DATE in 7 bytes, TIMESTAMP in 11 (7 without a fraction), TIMESTAMP WITH TIME ZONE in 13, its fields in UTC."""
     moment = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
     offset = moment.utcoffset() if type_ == WireType.TIMESTAMP_TZ else None
     if offset is not None:
@@ -52,7 +49,7 @@ def decode_moment(data: bytes) -> datetime:
 
 
 def encode_float(value: float, type_: int) -> bytes:
-    """IEEE, big endian, changed so that bytes sort as the numbers do."""
+    """Encode IEEE big endian, changed so that the bytes sort like the numbers."""
     data = struct.pack(">d" if type_ == WireType.BINARY_DOUBLE else ">f", value)
     if data[0] & 0x80:
         return bytes(byte ^ 0xFF for byte in data)
@@ -66,7 +63,7 @@ def decode_float(data: bytes) -> float:
 
 
 def encode_interval(value: timedelta) -> bytes:
-    """INTERVAL DAY TO SECOND; all fields of a negative interval are negative."""
+    """Encode INTERVAL DAY TO SECOND. All fields of a negative interval are negative."""
     microseconds = value // timedelta(microseconds=1)
     sign = -1 if microseconds < 0 else 1
     days, rest = divmod(abs(microseconds), _MICROSECONDS_PER_DAY)
@@ -91,7 +88,7 @@ def decode_interval(data: bytes) -> timedelta:
 
 
 def encode_months(months: int) -> bytes:
-    """INTERVAL YEAR TO MONTH."""
+    """Encode INTERVAL YEAR TO MONTH."""
     years = int(months / 12)
     return struct.pack(">IB", years + _HALF, months - 12 * years + _HOUR_BIAS)
 
@@ -106,7 +103,7 @@ def encode_boolean(value: bool) -> bytes:
 
 
 def decode_bind(data: bytes, bind: BindType) -> Any:
-    """The Python value of a bind that is not NULL."""
+    """Decode a bind that is not NULL."""
     if bind.type in TEXTS:
         return data.decode(bind.encoding)
     decode = _DECODERS.get(bind.type)
@@ -116,7 +113,7 @@ def decode_bind(data: bytes, bind: BindType) -> Any:
 
 
 def encode_out(value: Any, bind: BindType) -> bytes:
-    """The finished field of an OUT or RETURNING value, as the client's variable wants it."""
+    """Encode an OUT or RETURNING value for the type of the client's variable."""
     if value is None:
         return b"\0"
     try:

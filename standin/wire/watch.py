@@ -1,6 +1,6 @@
-"""Notices that a client wants its running call to stop (call_timeout, Ctrl-C) or is gone, and cancels the call.
+"""Cancels the running call of a client that interrupts it (call_timeout, Ctrl-C) or has disconnected.
 
-A call is watched from its request to just before its response: a quick client's next request is no interruption.
+A call is watched from its request until just before its response: the next request of a fast client is no interruption.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from standin.interface import Session
 from standin.wire.packets import PacketStream
 
-_LOOK_EVERY = 0.05  # seconds; also how long a call may run before anybody looks
+_CHECK_SECONDS = 0.05  # also the time before the first check of a call
 
 
 @dataclass(slots=True)
@@ -62,8 +62,8 @@ class CallWatch:
                 self._changed.wait_for(lambda: self._closed or self._calls)
                 if self._closed:
                     return
-                self._changed.wait(_LOOK_EVERY)
+                self._changed.wait(_CHECK_SECONDS)
                 for stream, call in self._calls.items():
-                    if not call.interrupted and stream.calls_for_attention():
+                    if not call.interrupted and stream.is_interrupted():
                         call.interrupted = True
                         call.session.cancel()
