@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from standin.model import PDB, ROOT, DatabaseState, User
-from standin.views.registration import ViewRow, Row, dictionary_views, fixed_view
+from standin.views.registration import Row, ViewRow, dictionary_views, fixed_view
 
 if TYPE_CHECKING:
     from standin.engine.database import Database
