@@ -116,11 +116,11 @@ def session(connect: bool, settings: dict[str, str]) -> Any:
 
 
 def land(folder: Path, number: int, tables: Sequence[str]) -> Path:
-    from pipelines.mine.rows import REDO_SCHEMA
+    from pipelines.landed_schema import LANDED_SCHEMA
 
     file = folder / f"redo-{number}.parquet"
     rows = [{**row, "slice": 0, "ordinal": ordinal} for ordinal, row in enumerate(redo(number, tables))]
-    pq.write_table(pa.Table.from_pylist(rows, REDO_SCHEMA), file)
+    pq.write_table(pa.Table.from_pylist(rows, LANDED_SCHEMA), file)
     return file
 
 

@@ -128,7 +128,7 @@ def defined(rows: Sequence[Row], table: str, begun: int) -> Dispositions:
 
 def by_spark(spark: Any, folder: Path, rows: Sequence[Row], begun: Sequence[int]) -> list[Dispositions]:
     captured = [
-        CapturedTable(len(TABLES) * number + n, TableId("SHOP", f"{table}{number}"), (), position=scn, until=END)
+        CapturedTable(len(TABLES) * number + n, TableId("SHOP", f"{table}{number}"), (), position=scn, stop_scn=END)
         for number, scn in enumerate(begun)
         for n, table in enumerate(TABLES)
     ]

@@ -20,8 +20,9 @@ from pipelines.batch import Balance
 from pipelines.config import WindowLimits
 from pipelines.decode.changes import decode_changes
 from pipelines.land import Landing, SliceRecord
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.manifest import Manifest
-from pipelines.mine import REDO_SCHEMA, LogSet, mine_from_any_copy, mine_slice
+from pipelines.mine import LogSet, mine_from_any_copy, mine_slice
 from pipelines.redo import Position, Window
 from pipelines.schema import baseline
 from pipelines.source import (
@@ -140,7 +141,7 @@ class Reference:
         )
         rows = cut_off(iter(mining)) if killed else iter(mining)
         return self.landing.write_slice(
-            window, reading.own.number, rows, uuid.uuid4().hex, schema=REDO_SCHEMA, tables=self.object_ids, names=IDS
+            window, reading.own.number, rows, uuid.uuid4().hex, schema=LANDED_SCHEMA, tables=self.object_ids, names=IDS
         )
 
     # --- apply

@@ -1,4 +1,4 @@
-"""A batch's changes, assembled: from landed rows to committed changes that add up."""
+"""Assemble a batch: from landed rows to committed changes, with an account of every row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipelines.scn import ScnRange
 
 @dataclass(frozen=True, slots=True)
 class AssembledBatch:
-    """`rows` are all rows as read, `changes` those of captured tables with their disposition."""
+    """`rows` are all rows that were read, `changes` those of captured tables, with their disposition."""
 
     rows: DataFrame
     changes: DataFrame
@@ -30,9 +30,9 @@ class AssembledBatch:
     accounting: RowAccounting
     dropped: tuple[DroppedRows, ...]
 
-    def committed(self, table: int, piece: int) -> DataFrame:
-        """The surviving changes of one table and piece, to be applied in the order of batch.CHANGE_ORDER."""
-        mine = (F.col("table_number") == table) & (F.col("piece") == piece) & (F.col("disposition") == APPLIED)
+    def committed(self, table: int, range_number: int) -> DataFrame:
+        """Return the changes to apply to one table in one commit range, in the order of batch.CHANGE_ORDER."""
+        mine = (F.col("table_number") == table) & (F.col("range_number") == range_number) & (F.col("disposition") == APPLIED)
         return self.changes.filter(mine)
 
 
@@ -45,20 +45,24 @@ def assemble_batch(
     container: str | None,
     dropped: Sequence[Dropped] = (),
 ) -> AssembledBatch:
-    """The changes are worked out once and kept by the executors; every table then reads them with a plan of one node, where
-    the whole lineage would be planned anew for each of its jobs."""
+    """Assemble the transactions that end in `scns`.
+
+    The changes are computed once and checkpointed on the executors. Otherwise Spark would plan the whole lineage again for
+    each job of each table.
+    """
     rows = add_table_numbers(read_rows(spark, windows, carry_in), captured, container)
-    found = count_input(rows, scns)
-    if found.unknown_xids:
+    counts = count_input(rows, scns)
+    if counts.unknown_xids:
         rows = resolve_unknown_xids(rows, dropped)
-    if found.parallel_rows:
+    if counts.parallel_rows:
         rows = fill_coordinators(rows)
-    joined = join_ends(rows, found.ends, parallel=found.parallel_rows > 0)
-    if found.ends_without_container:
+    joined = join_ends(rows, counts.ends, parallel=counts.parallel_rows > 0)
+    if counts.ends_without_container:
         joined = stop_ends_without_container(joined, rows)
-    matched = cancel_undone(joined) if found.undo_rows else joined
-    if found.parallel_rows:
+    matched = cancel_undone(joined) if counts.undo_rows else joined
+    if counts.parallel_rows:
         matched = stop_unordered(matched)
-    marked = mark_dropped(matched, xid_uses := read_xid_uses(rows, dropped))
+    xid_uses = read_xid_uses(rows, dropped)
+    marked = mark_dropped(matched, xid_uses)
     changes = dispose(marked, captured).localCheckpoint()
-    return AssembledBatch(rows, changes, found, account_rows(changes), count_dropped(changes, xid_uses, captured))
+    return AssembledBatch(rows, changes, counts, account_rows(changes), count_dropped(changes, xid_uses, captured))

@@ -1,4 +1,4 @@
-"""Which captured table a redo row belongs to, by name or by object id, and how far that table is already."""
+"""Find the captured table of each redo row, by object id or by name."""
 
 from __future__ import annotations
 
@@ -15,22 +15,21 @@ from pipelines.table import TableId
 
 @dataclass(frozen=True, slots=True)
 class CapturedTable:
-    """A captured table in a batch: commits in (position, until) are wanted, cut into pieces at `cuts`."""
+    """A captured table in a batch. It needs the commits in (position, stop_scn), split into commit ranges at `ddl_scns`."""
 
     number: int
     id: TableId
     object_ids: tuple[int, ...]
-    position: int  # last SCN the target is complete to, -1 for none
-    until: int
-    cuts: tuple[int, ...] = ()
+    position: int  # the target contains all commits up to this SCN; -1 for none
+    stop_scn: int
+    ddl_scns: tuple[int, ...] = ()
 
 
 def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], container: str | None) -> DataFrame:
-    """Adds `table`: the number of the row's table, NULL for control rows and for objects that are not captured; and
-    `unknown_object`: the name is the table's, and the object is none that the table ever was.
+    """Add `table_number`, NULL for control rows and objects that are not captured, and `unknown_object`.
 
-    The id decides, for names are those of the dictionary that mined: the redo of a table that has the name since a RENAME, or
-    a redefinition, shows it too.
+    `unknown_object` marks a row that has the table's name and an OBJECT_ID that the table never had. The id decides: LogMiner
+    takes names from the dictionary at mining time, so after a RENAME or a redefinition another object's redo can have them.
     """
     by_name = {f"{s.id.owner}\0{s.id.name}": s.number for s in tables}
     by_id = {object_id: s.number for s in tables for object_id in s.object_ids}

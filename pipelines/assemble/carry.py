@@ -1,34 +1,34 @@
-"""The rows of transactions still open at a batch's end, as they go into the carry-over, and the list of those transactions."""
+"""The carry-over: the redo rows of transactions that are still open at the end of a batch, and a list of these transactions."""
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.assemble.landed import CARRIED_COLUMNS
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
 from pipelines.batch import OpenTransaction
+from pipelines.landed_schema import CARRIED_SCHEMA
 from pipelines.redo import CONTROL, Operation
 
 
 def rows_to_carry(changes: DataFrame, rows: DataFrame, parallel: bool = False) -> DataFrame:
-    """Raw rows, decoded by nobody yet, and the START of each transaction, which tells when and by whom it was begun.
+    """Return the undecoded rows of open transactions, and the START of each, which contains its time and user.
 
-    With parallel DML also the commits of servers whose coordinator is open, to be held against its end.
+    With parallel DML, also return the commits of servers whose coordinator is open, to compare them with its end later.
     """
     open_rows = changes.filter(F.col("disposition") == CARRIED_OUT)
     begun = rows.filter(F.col("operation_code") == Operation.START).join(open_rows, list(TRANSACTION), "left_semi")
-    carried = open_rows.select(*CARRIED_COLUMNS).unionByName(begun.select(*CARRIED_COLUMNS))
+    carried = open_rows.select(*CARRIED_SCHEMA.names).unionByName(begun.select(*CARRIED_SCHEMA.names))
     if not parallel:
         return carried
     early = open_rows.filter(F.col("own_scn").isNotNull()).select(*TRANSACTION).distinct()
     commits = rows.filter(F.col("operation_code") == Operation.COMMIT).join(early, list(TRANSACTION), "left_semi")
-    return carried.unionByName(commits.select(*CARRIED_COLUMNS))
+    return carried.unionByName(commits.select(*CARRIED_SCHEMA.names))
 
 
 def list_open(carried: DataFrame) -> tuple[OpenTransaction, ...]:
-    """Oldest first; the rows of parallel servers are their coordinator's."""
+    """Return the open transactions, oldest first. Rows of parallel servers belong to their coordinator."""
     is_change = ~F.col("operation_code").isin(*CONTROL)
     listed = (
         carried.filter(is_change | (F.col("operation_code") == Operation.START))
@@ -40,7 +40,7 @@ def list_open(carried: DataFrame) -> tuple[OpenTransaction, ...]:
             F.date_format(F.min("at"), "yyyy-MM-dd HH:mm:ss").alias("first_at"),
             F.count_if(is_change).alias("rows"),
             F.coalesce(F.sum(F.when(is_change, F.octet_length("sql_redo"))), F.lit(0)).alias("bytes"),
-            # LogMiner says UNKNOWN of a row where the START lies outside of what it has read.
+            # LogMiner reports UNKNOWN where the START is outside the logs that it has read.
             F.max(F.nullif("username", F.lit("UNKNOWN"))).alias("username"),
         )
     )

@@ -1,4 +1,4 @@
-"""Choices between many: one level deep, for Spark Connect reads no expression or plan of more than a hundred."""
+"""Case expressions that stay one level deep: Spark Connect rejects expressions and plans deeper than a hundred levels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 
 def first_case(cases: Iterable[tuple[Expression, int]], otherwise: Expression) -> Expression:
-    """The number of the first case that holds."""
+    """Return an expression for the number of the first case that is true."""
     chain: Expression | None = None
     for holds, number in cases:
         chain = F.when(holds, number) if chain is None else chain.when(holds, number)

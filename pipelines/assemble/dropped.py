@@ -1,7 +1,7 @@
-"""Transactions that a person has dropped: which rows of a batch are theirs, and whether their end has come.
+"""Transactions that a person has dropped: mark and count their rows in a batch, and find their ends.
 
-A transaction is named by container and xid, and an xid comes again once its slot has wrapped. Between the ends of an xid lie
-its xid_uses; the one that is meant holds the start SCN.
+A transaction is named by container and xid. Oracle reuses xids once an undo slot wraps. Commits and rollbacks delimit each
+use; the one that contains `start_scn` is meant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipelines.redo import TRANSACTION_ENDS, Operation
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class TransactionEnd:
     con_id: int
     xid: str
     scn: int
@@ -31,20 +31,21 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class XidUse:
-    """The rows of `of` have SCNs above `after` and up to its end; None where the batch has no such edge."""
+    """The use of an xid by a dropped transaction: SCNs above `after`, up to its end. None: the batch contains no such limit."""
 
-    of: Dropped
+    dropped: Dropped
     after: int | None
-    end: End | None
+    end: TransactionEnd | None
 
-    def holds(self) -> Expression:
-        xid = deciding_xid()
-        mine = (F.col("con_id") == self.of.con_id) & ((xid == self.of.xid) | F.col("xid").isin(*self.of.servers))
+    def contains_row(self) -> Expression:
+        xid, dropped = deciding_xid(), self.dropped
+        mine = (F.col("con_id") == dropped.con_id) & ((xid == dropped.xid) | F.col("xid").isin(*dropped.servers))
         mine = mine if self.after is None else mine & (F.col("scn") > self.after)
         return mine if self.end is None else mine & (F.col("scn") <= self.end.scn)
 
 
 def read_xid_uses(rows: DataFrame, dropped: Sequence[Dropped]) -> tuple[XidUse, ...]:
+    """Return the xid use of each dropped transaction, by the ends in `rows`."""
     if not dropped:
         return ()
     ended = rows.filter(F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("xid").isin(*{d.xid for d in dropped}))
@@ -53,10 +54,10 @@ def read_xid_uses(rows: DataFrame, dropped: Sequence[Dropped]) -> tuple[XidUse, 
         .distinct()
         .collect()
     )
-    return xid_uses(dropped, [End(**row.asDict()) for row in found])
+    return xid_uses(dropped, [TransactionEnd(**row.asDict()) for row in found])
 
 
-def xid_uses(dropped: Sequence[Dropped], ends: Iterable[End]) -> tuple[XidUse, ...]:
+def xid_uses(dropped: Sequence[Dropped], ends: Iterable[TransactionEnd]) -> tuple[XidUse, ...]:
     found: list[XidUse] = []
     for one in dropped:
         own = sorted((e for e in ends if (e.con_id, e.xid) == (one.con_id, one.xid)), key=lambda e: e.scn)
@@ -65,14 +66,15 @@ def xid_uses(dropped: Sequence[Dropped], ends: Iterable[End]) -> tuple[XidUse, .
     return tuple(found)
 
 
-def mark_dropped(changes: DataFrame, found: Sequence[XidUse]) -> DataFrame:
-    """Adds `dropped`: the number of the use a row belongs to, NULL for the others."""
-    xid_uses = reversed([(use.holds(), number) for number, use in enumerate(found)])
-    return changes.withColumn("dropped", first_case(xid_uses, F.lit(None).cast("int")))
+def mark_dropped(changes: DataFrame, uses: Sequence[XidUse]) -> DataFrame:
+    """Add `dropped`: the number of the xid use that contains the row, else NULL."""
+    cases = reversed([(use.contains_row(), number) for number, use in enumerate(uses)])
+    return changes.withColumn("dropped", first_case(cases, F.lit(None).cast("int")))
 
 
-def count_dropped(changes: DataFrame, found: Sequence[XidUse], captured: Sequence[CapturedTable]) -> tuple[DroppedRows, ...]:
-    if not found:
+def count_dropped(changes: DataFrame, uses: Sequence[XidUse], captured: Sequence[CapturedTable]) -> tuple[DroppedRows, ...]:
+    """Count the dropped rows by transaction and table."""
+    if not uses:
         return ()
     tables = {table.number: str(table.id) for table in captured}
     rows: dict[int, dict[str, int]] = defaultdict(dict)
@@ -80,12 +82,12 @@ def count_dropped(changes: DataFrame, found: Sequence[XidUse], captured: Sequenc
         rows[row["dropped"]][tables[row["table_number"]]] = row["count"]
     return tuple(
         DroppedRows(
-            con_id=use.of.con_id,
-            xid=use.of.xid,
-            start_scn=use.of.start_scn,
+            con_id=use.dropped.con_id,
+            xid=use.dropped.xid,
+            start_scn=use.dropped.start_scn,
             rows=dict(sorted(rows[number].items())),
             end_scn=None if use.end is None else use.end.scn,
             committed=None if use.end is None else use.end.committed,
         )
-        for number, use in enumerate(found)
+        for number, use in enumerate(uses)
     )

@@ -1,4 +1,4 @@
-"""What lies in the rows before anything is joined: the left side of the invariant, and which later steps are needed."""
+"""Count the rows of a batch before anything is joined: the input of row accounting, and which later steps are needed."""
 
 from __future__ import annotations
 
@@ -19,26 +19,28 @@ from pipelines.scn import ScnRange
 
 @dataclass(frozen=True, slots=True)
 class InputCounts:
-    """`landed` and `carried` count change rows per table, `per_window` those landed in a window, by its start; `ends` commits
-    and rollbacks, `ends_without_container` those without their container. `read_to` is the time of the newest row."""
+    """Row counts of a batch's input; those of change rows are for captured tables."""
 
-    landed: Mapping[int, int]
-    carried: Mapping[int, int]
-    per_window: Mapping[int, int]
-    foreign: int
-    ends: int
+    landed: Mapping[int, int]  # change rows per table
+    carried: Mapping[int, int]  # change rows per table
+    per_window: Mapping[int, int]  # landed change rows by the start of their window
+    foreign: int  # change rows of objects that are not captured
+    ends: int  # commits and rollbacks
     ends_without_container: int
     undo_rows: int
     unknown_xids: int
     parallel_rows: int
-    read_to: str | None
+    read_to: str | None  # time of the newest row
 
 
 def count_input(rows: DataFrame, scns: ScnRange) -> InputCounts:
-    """One pass over attributed rows. Raises InvariantBroken for a row that is there twice or lies in no window, and
-    RedoNotUnderstood for a change that says neither its object's name nor its number."""
+    """Count rows that have a table number, in one pass.
+
+    Raises InvariantBroken for a row that occurs twice or is in no window, and RedoNotUnderstood for a change that has neither
+    the name nor the number of its object.
+    """
     code, captured = F.col("operation_code"), F.col("table_number").isNotNull()
-    # Distinct rows are counted by a bitmap over the ordinals of a slice: exact, and without a shuffle of every row.
+    # A bitmap over the ordinals of a slice counts distinct rows exactly, without a shuffle of every row.
     bucket = F.bitmap_bucket_number("ordinal")
     per_bucket = rows.groupBy("table_number", "carried", "window_start", "slice", bucket.alias("bucket")).agg(
         F.count("*").alias("rows"),
@@ -50,33 +52,33 @@ def count_input(rows: DataFrame, scns: ScnRange) -> InputCounts:
         F.count_if(captured & is_parallel()).alias("parallel_rows"),
         F.count_if(~code.isin(*CONTROL) & ~captured).alias("foreign"),
         F.count_if(~code.isin(*CONTROL) & F.col("object_id").isNull() & F.col("table_name").isNull()).alias("nameless"),
-        F.count_if(F.col("window_start").isNull()).alias("astray"),
+        F.count_if(F.col("window_start").isNull()).alias("outside"),
         F.max("at").alias("at"),
     )
     found = per_bucket.groupBy("table_number", "carried", "window_start").agg(
         F.date_format(F.max("at"), "yyyy-MM-dd HH:mm:ss").alias("at"),
         *(F.sum(name).alias(name) for name in ("rows", "distinct_rows", "ends", "ends_without_container", "undo_rows")),
-        *(F.sum(name).alias(name) for name in ("unknown_xids", "parallel_rows", "foreign", "nameless", "astray")),
+        *(F.sum(name).alias(name) for name in ("unknown_xids", "parallel_rows", "foreign", "nameless", "outside")),
     )
     groups = [row.asDict() for row in found.collect()]
 
     def total(name: str) -> int:
         return sum(int(group[name]) for group in groups)
 
-    if total("astray"):
+    if total("outside"):
         raise InvariantBroken(
-            f"{total('astray')} landed rows lie outside every window of the batch", cure="report it", scns=scns
+            f"{total('outside')} landed rows are outside every window of the batch", cure="please report it", scns=scns
         )
     if total("rows") != total("distinct_rows"):
         raise InvariantBroken(
-            f"{total('rows') - total('distinct_rows')} of {total('rows')} redo rows are there twice",
-            cure="a window or a carry-over folder is named twice in the batch; report it",
+            f"{total('rows') - total('distinct_rows')} of {total('rows')} redo rows occur twice",
+            cure="the batch spec names a window or a carry-over folder twice; please report it",
             scns=scns,
         )
     if total("nameless"):
         raise RedoNotUnderstood(
-            f"{total('nameless')} change rows say neither the name nor the number of their object",
-            cure="look at them with `redolake windows`; mine the window once more with `redolake remine`",
+            f"{total('nameless')} change rows have neither the name nor the number of their object",
+            cure="find the window with `redolake windows`, and mine it again with `redolake remine`",
             scns=scns,
         )
     of_tables = [group for group in groups if group["table_number"] is not None]

@@ -1,8 +1,8 @@
-"""Parallel DML: every parallel server writes under a transaction of its own (XID), which the coordinator's (PXID) decides.
+"""Parallel DML: each parallel server writes under a transaction of its own (XID); the coordinator's (PXID) decides.
 
 A server's rows commit with the coordinator's commit. A server's own rollback undoes its rows whatever the coordinator does;
-its own commit must bear the coordinator's SCN. Where it does not, or where the coordinator rolls back or stays open after it,
-nobody knows when the rows became true: the table stops until it is complete beyond every end that is told.
+its own commit must have the coordinator's SCN. Otherwise, or where the coordinator rolls back or stays open after it, the SCN
+at which the rows became visible is unknown: the table stops until a snapshot is above every end in the redo.
 """
 
 from __future__ import annotations
@@ -18,37 +18,40 @@ OWN = ("con_id", "own_xid")
 
 
 def is_parallel() -> Expression:
+    """Return whether a row was written by a parallel server."""
     pxid = F.col("pxid")
     return pxid.isNotNull() & (pxid != NO_XID) & (pxid != F.col("xid")) & ~has_unknown_sequence(pxid)
 
 
 def deciding_xid() -> Expression:
-    """The transaction whose end decides the row: the coordinator's, or the row's own."""
+    """Return the xid whose end decides the row: the coordinator's, or the row's own."""
     return F.when(is_parallel(), F.col("pxid")).otherwise(F.col("xid"))
 
 
 def fill_coordinators(rows: DataFrame) -> DataFrame:
-    """PXID on all rows of a parallel server, once one of them has told it: apart from it, an undo row would undo nothing."""
-    servers = rows.filter(is_parallel()).groupBy("con_id", "xid").agg(F.max("pxid").alias("told_pxid"))
-    told = rows.join(F.broadcast(servers), ["con_id", "xid"], "left")
-    return told.withColumn("pxid", F.coalesce("told_pxid", "pxid")).drop("told_pxid")
+    """Set PXID on all rows of a parallel server if one of them has it. Without it an undo row would find no change to undo."""
+    servers = rows.filter(is_parallel()).groupBy("con_id", "xid").agg(F.max("pxid").alias("server_pxid"))
+    filled = rows.join(F.broadcast(servers), ["con_id", "xid"], "left")
+    return filled.withColumn("pxid", F.coalesce("server_pxid", "pxid")).drop("server_pxid")
 
 
 def join_own_ends(changes: DataFrame, ended: DataFrame) -> DataFrame:
-    """`changes` have the deciding end; this holds it against the server's own. Adds `own_scn`, its own commit's, and
-    `settled_scn`, from which on a table that is complete needs the row no more."""
+    """Compare the deciding end in `changes` with the server's own, and add a `problem` where they contradict each other.
+
+    Adds `own_scn`, the server's own commit SCN, and `settled_scn`: a table complete to that SCN no longer needs the row.
+    """
     own = ended.select(
         F.col("con_id"),
         F.col("xid").alias("own_xid"),
         F.col("commit_scn").alias("own_scn"),
         F.col("rolled_back").alias("own_rolled_back"),
     )
-    told = changes.withColumn("own_xid", F.when(is_parallel(), F.col("xid"))).join(own, list(OWN), "left")
+    joined = changes.withColumn("own_xid", F.when(is_parallel(), F.col("xid"))).join(own, list(OWN), "left")
     own_scn, commit_scn, rolled_back = F.col("own_scn"), F.col("commit_scn"), F.col("rolled_back")
     undone = F.coalesce("own_rolled_back", F.lit(False))
     contradicted = own_scn.isNotNull() & ~commit_scn.eqNullSafe(own_scn)
     decided = contradicted & rolled_back.isNotNull()
-    return told.withColumns(
+    return joined.withColumns(
         {
             "problem": F.coalesce("problem", F.when(contradicted, _contradiction())),
             "settled_scn": F.greatest(commit_scn, own_scn),
@@ -71,12 +74,14 @@ def _contradiction() -> Expression:
 
 
 def stop_unordered(changes: DataFrame) -> DataFrame:
-    """Sets `problem` on changes of one row that stand on two redo threads: within one transaction these have no order but
-    their SCN, which two of them may share. What a statement that failed has undone needs none."""
+    """Set `problem` on changes of one row that come from two redo threads.
+
+    Within a transaction their only order is the SCN, which two of them may share. Undone changes need no order.
+    """
     same_row = Window.partitionBy("table_number", "con_id", deciding_xid(), "object_id", "row_id")
-    stands = ~F.col("undone") & F.coalesce(~F.col("rolled_back"), F.lit(False))
-    thread = F.when(stands, F.col("thread"))
-    several = stands & (F.min(thread).over(same_row) != F.max(thread).over(same_row))
+    lasts = ~F.col("undone") & F.coalesce(~F.col("rolled_back"), F.lit(False))
+    thread = F.when(lasts, F.col("thread"))
+    several = lasts & (F.min(thread).over(same_row) != F.max(thread).over(same_row))
     row = F.concat(F.coalesce("row_id", F.lit("none")), F.lit(", transaction "), deciding_xid())
     what = F.concat(F.lit("parallel DML: servers on two redo threads change the row with ROWID "), row)
     return changes.withColumn("problem", F.coalesce("problem", F.when(several, what)))

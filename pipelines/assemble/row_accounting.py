@@ -1,4 +1,4 @@
-"""The right side of the invariant: what became of every change row, counted in one aggregation before anything is merged."""
+"""Row accounting: count the change rows by disposition, in one aggregation, before anything is merged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pipelines.table import TableId
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The first row of a piece that is not understood."""
+    """The first row of a commit range that cannot be applied, and the reason."""
 
     scn: int
     what: str
@@ -27,8 +27,8 @@ class Problem:
     def error(self, table: TableId) -> RedoNotUnderstood:
         return RedoNotUnderstood(
             self.what,
-            cure=f"`redolake snapshot {table} --replace` reads the table anew behind this commit; where such changes come "
-            "again, take it out of `tables`. The landed redo is kept: please report what Redolake should understand",
+            cure=f"run `redolake snapshot {table} --replace`; where such changes come again, remove the table from `tables`. "
+            "The landed redo is kept: please report the change, so that Redolake learns to read it",
             table=table,
             commit_scn=self.scn,
         )
@@ -36,16 +36,21 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class RowAccounting:
-    """Rows by (table, piece, disposition, window), and the first problem of each (table, piece). The window is that where
-    a row was landed, by its start; None for rows that were carried in."""
+    """Row counts by (table, commit range, disposition, window), and the first problem of each (table, commit range).
+
+    The window is the start SCN of the one in which a row was landed; None for rows that were carried in.
+    """
 
     rows: Mapping[tuple[int, int, str, int | None], int]
     problems: Mapping[tuple[int, int], Problem]
 
-    def count(self, table: int, disposition: str, piece: int | None = None) -> int:
-        return sum(rows for (s, p, d, _), rows in self.rows.items() if (s, d) == (table, disposition) and piece in (None, p))
+    def count(self, table: int, disposition: str, range_number: int | None = None) -> int:
+        return sum(
+            rows for (t, r, d, _), rows in self.rows.items() if (t, d) == (table, disposition) and range_number in (None, r)
+        )
 
     def balance(self, table: int, input_counts: InputCounts) -> Balance:
+        """Return the account of one table."""
         return Balance(
             landed=input_counts.landed.get(table, 0),
             carried_in=input_counts.carried.get(table, 0),
@@ -61,46 +66,54 @@ class RowAccounting:
     def accounts(
         self, windows: Sequence[LandedWindow], input_counts: InputCounts, applied: Mapping[int, int] | None = None
     ) -> dict[str, Balance]:
-        """What has become of the rows of each window, and of those that were carried in. `applied` says how many each table
-        got in the end, where that is known: a table that was held on the way lacks its last pieces."""
-        lacking = {(s, p) for s, count in (applied or {}).items() for p in self.pieces_behind(s, count)}
-        ends: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
-        for (table, piece, disposition, window), rows in self.rows.items():
-            ends[window][HELD if disposition == APPLIED and (table, piece) in lacking else disposition] += rows
-        told = {w.name: Balance(landed=input_counts.per_window.get(w.start, 0), **ends[w.start]) for w in windows}
-        return {**told, CARRIED_IN: Balance(carried_in=sum(input_counts.carried.values()), **ends[None])}
+        """Return the account of each window by its name, and that of the rows that were carried in.
 
-    def pieces_behind(self, table: int, applied: int) -> list[int]:
-        pieces = sorted({piece for s, piece, disposition, _ in self.rows if (s, disposition) == (table, APPLIED)})
-        done = accumulate(self.count(table, APPLIED, piece) for piece in pieces)
-        return [piece for piece, until in zip(pieces, done, strict=True) if until > applied]
+        `applied` counts the rows that were merged into each table, once known. A table that was held during the batch lacks
+        its last commit ranges; their rows count as held.
+        """
+        held = {(t, r) for t, count in (applied or {}).items() for r in self.ranges_not_applied(t, count)}
+        ends: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
+        for (table, range_number, disposition, window), rows in self.rows.items():
+            ends[window][HELD if disposition == APPLIED and (table, range_number) in held else disposition] += rows
+        landed = {w.name: Balance(landed=input_counts.per_window.get(w.start, 0), **ends[w.start]) for w in windows}
+        return {**landed, CARRIED_IN: Balance(carried_in=sum(input_counts.carried.values()), **ends[None])}
+
+    def ranges_not_applied(self, table: int, applied: int) -> list[int]:
+        """Return the commit ranges after the first `applied` rows of a table."""
+        ranges = sorted({number for t, number, disposition, _ in self.rows if (t, disposition) == (table, APPLIED)})
+        totals = accumulate(self.count(table, APPLIED, number) for number in ranges)
+        return [number for number, total in zip(ranges, totals, strict=True) if total > applied]
 
 
 def account_rows(changes: DataFrame) -> RowAccounting:
+    """Count the rows of `changes` by their disposition, and find the first problem of each commit range."""
     wanted = F.col("disposition").isin(APPLIED, UNDONE, CARRIED_OUT) & F.col("problem").isNotNull()
     window = F.when(~F.col("carried"), F.col("window_start")).alias("window")
-    counted = changes.groupBy("table_number", "piece", "disposition", window).agg(
+    counted = changes.groupBy("table_number", "range_number", "disposition", window).agg(
         F.count("*").alias("rows"),
-        F.min(F.when(wanted, F.struct("stop_scn", "problem"))).alias("first"),
+        F.min(F.when(wanted, F.struct("problem_scn", "problem"))).alias("first"),
     )
     rows: dict[tuple[int, int, str, int | None], int] = {}
     problems: dict[tuple[int, int], Problem] = {}
     for row in counted.collect():
-        rows[row["table_number"], row["piece"], row["disposition"], row["window"]] = row["rows"]
+        rows[row["table_number"], row["range_number"], row["disposition"], row["window"]] = row["rows"]
         if row["first"] is not None:
-            place, problem = (row["table_number"], row["piece"]), Problem(row["first"]["stop_scn"], row["first"]["problem"])
-            if place not in problems or problem.scn < problems[place].scn:
-                problems[place] = problem
+            key, problem = (
+                (row["table_number"], row["range_number"]),
+                Problem(row["first"]["problem_scn"], row["first"]["problem"]),
+            )
+            if key not in problems or problem.scn < problems[key].scn:
+                problems[key] = problem
     return RowAccounting(rows, problems)
 
 
 def check_balance(balance: Balance, *, table: TableId | None = None, window: str | None = None) -> None:
-    """Raises InvariantBroken with all figures."""
+    """Raise InvariantBroken, with all terms, unless the account adds up."""
     if balance.difference:
         terms = ", ".join(f"{name} {getattr(balance, name)}" for name in Balance.__dataclass_fields__)
         raise InvariantBroken(
             f"change rows do not add up, {balance.difference:+d}: {terms}",
-            cure="nothing was merged; report it with the batch file and the landed windows",
+            cure="nothing was merged; please report it with the batch spec and the landed windows",
             table=table,
             window=window,
         )

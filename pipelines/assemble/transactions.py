@@ -1,8 +1,8 @@
-"""Changes joined with the commit or rollback of their transaction, and what becomes of each of them in this batch.
+"""Join changes with the commit or rollback of their transaction, and give each its disposition in this batch.
 
-A transaction is named by (container, xid); a parallel server's rows are decided by its coordinator's. Order
-(batch.CHANGE_ORDER) is commit SCN, thread and RS_ID of the commit, then LogMiner's own order: window, slice, ordinal. Never
-SCN alone (several transactions share one), never time.
+A transaction is named by (container, xid); its coordinator decides the rows of a parallel server. Changes are ordered
+(batch.CHANGE_ORDER) by commit SCN, thread and RS_ID of the commit, then in LogMiner's order: window, slice, ordinal. SCN
+alone is no order, as several transactions may share one; neither is time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Oper
 
 TRANSACTION = ("con_id", "xid")
 
-# Beyond this many, commits and rollbacks are joined by a shuffle instead of being sent to every worker.
+# With more commits and rollbacks than this, the join shuffles them instead of sending all of them to every worker.
 MOST_ENDS_TO_BROADCAST = 500_000
 
 APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD, DROPPED = (
@@ -31,11 +31,12 @@ APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD, DROPPED = (
 
 
 def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
-    """The change rows of captured tables with `commit_scn`, `commit_thread`, `commit_rs_id`, `rolled_back` and `problem`;
-    `own_scn` and `settled_scn` where there is parallel DML (see parallel_dml), else the former NULL.
+    """Return the change rows of captured tables with the end of their transaction, and a `problem` where there is one.
 
-    `ends` is how many commits and rollbacks there are. A transaction that ends twice multiplies its rows here, which the
-    invariant finds.
+    Adds `commit_scn`, `commit_thread`, `commit_rs_id` and `rolled_back`; for parallel DML (see parallel_dml) also `own_scn`
+    and `settled_scn`. Without it, `own_scn` is NULL and `settled_scn` is the commit SCN.
+
+    `ends` is the number of commits and rollbacks. A transaction that ends twice multiplies its rows; row accounting finds it.
     """
     is_end = F.col("operation_code").isin(*TRANSACTION_ENDS) & (F.col("xid") != NO_XID)
     is_commit = F.col("operation_code") == Operation.COMMIT
@@ -56,33 +57,32 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
         deciding = ended.withColumnRenamed("xid", "deciding_xid")
         decided = changes.withColumn("deciding_xid", deciding_xid()).join(deciding, ["con_id", "deciding_xid"], "left")
         joined = join_own_ends(decided.drop("deciding_xid"), ended)
-    # A row that cannot be tied to a transaction stands where it was written, so that it stops its table there.
+    # A row without a transaction gets its own SCN as commit SCN, so that it stops its table there.
     is_late = F.coalesce(F.col("scn") > F.col("end_scn"), F.lit(False))
-    is_astray = (F.col("rolled_back").isNull() & _is_lost()) | is_late
-    stands = F.when(is_astray, F.col("scn")).otherwise(F.col("commit_scn"))
-    settled = F.greatest("settled_scn", stands) if parallel else stands
-    told = {
+    is_unattributed = (F.col("rolled_back").isNull() & _has_no_transaction()) | is_late
+    commit_scn = F.when(is_unattributed, F.col("scn")).otherwise(F.col("commit_scn"))
+    ends_of_rows = {
         "problem": F.coalesce("problem", F.when(is_late, _late())),
         "rolled_back": F.when(is_late, False).otherwise(F.col("rolled_back")),
-        "commit_scn": stands,
-        "settled_scn": settled,
+        "commit_scn": commit_scn,
+        "settled_scn": F.greatest("settled_scn", commit_scn) if parallel else commit_scn,
         "undone": F.lit(False),
     }
-    return joined.withColumns(told).drop("end_scn")
+    return joined.withColumns(ends_of_rows).drop("end_scn")
 
 
-# Such a row may belong to a transaction that is open still, whose commit a snapshot would lack.
+# The row may belong to a transaction that is still open, and a snapshot taken now would lack its commit.
 _WAIT = " (snapshot the table once all transactions of that time have ended)"
 
 
-def _is_lost() -> Expression:
+def _has_no_transaction() -> Expression:
     xid = deciding_xid()
     return xid.isNull() | (xid == NO_XID) | has_unknown_sequence(xid)
 
 
 def _late() -> Expression:
-    """An xid comes again once its slot has wrapped: the change may be of the next transaction, which has another end."""
-    what = (F.lit("a change at SCN "), "scn", F.lit(" stands behind the end of its transaction "), deciding_xid())
+    """Oracle reuses xids: the change may belong to the next transaction of that xid, which has another end."""
+    what = (F.lit("a change at SCN "), "scn", F.lit(" comes after the end of its transaction "), deciding_xid())
     return F.concat(*what, F.lit(" at SCN "), "end_scn", F.lit(_WAIT))
 
 
@@ -92,7 +92,7 @@ def _problem() -> Expression:
     operation = F.concat(F.lit("operation "), code, F.lit(" "), F.coalesce("operation", F.lit("?")))
     is_change = F.concat_ws(" ", code, "operation").isin(*(f"{change} {change.name}" for change in CHANGES))
     unknown_object = F.concat(
-        F.lit("a change under the table's name is of object "), "object_id", F.lit(", which the table never was")
+        F.lit("a change under the table's name belongs to object "), "object_id", F.lit(", an OBJECT_ID the table never had")
     )
     what = (
         F.when(F.col("unknown_object"), unknown_object)
@@ -100,41 +100,44 @@ def _problem() -> Expression:
         .when(code.isin(*LARGE_OBJECT_CHANGES), F.concat(F.lit("a change of a large object is not captured: "), operation))
         .when(~is_change, F.concat(operation, F.lit(" is not understood")))
         .when(has_unknown_sequence(F.col("xid")), F.lit(f"an undo row belongs to no known transaction{_WAIT}"))
-        .when(_is_lost(), F.lit(f"a change belongs to no transaction{_WAIT}"))
+        .when(_has_no_transaction(), F.lit(f"a change belongs to no transaction{_WAIT}"))
     )
     return F.concat(what, where)
 
 
 def _info() -> Expression:
-    """LogMiner's own words about a row; NULL, which concat_ws leaves out, where it says nothing."""
+    """Return LogMiner's INFO about a row, or NULL, which concat_ws leaves out."""
     return F.when(F.trim("info") != "", F.concat(F.lit("("), F.trim("info"), F.lit(")")))
 
 
 def stop_ends_without_container(changes: DataFrame, rows: DataFrame) -> DataFrame:
-    """An end that LogMiner ties to no container may be another one's: a change of that xid whose own end is not there cannot be
-    decided, and stands at that SCN, so that it stops its table."""
-    is_unplaced = F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()
-    ends = rows.filter(is_unplaced).groupBy(F.col("xid").alias("unplaced_xid")).agg(F.min("scn").alias("unplaced_scn"))
-    told = changes.join(F.broadcast(ends), deciding_xid() == F.col("unplaced_xid"), "left")
-    concerned = F.col("unplaced_scn").isNotNull() & F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
+    """Stop the tables with open changes of an xid that ends without a container.
+
+    Such an end may belong to another container's transaction. A change without an end of its own gets that SCN as its commit
+    SCN, with a problem, so that it stops its table there.
+    """
+    has_no_container = F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()
+    ends = rows.filter(has_no_container).groupBy(F.col("xid").alias("ending_xid")).agg(F.min("scn").alias("ending_scn"))
+    joined = changes.join(F.broadcast(ends), deciding_xid() == F.col("ending_xid"), "left")
+    concerned = F.col("ending_scn").isNotNull() & F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
     what = F.concat(
         F.lit("the end of transaction "),
-        "unplaced_xid",
+        "ending_xid",
         F.lit(" at SCN "),
-        "unplaced_scn",
-        F.lit(" does not tell its container"),
+        "ending_scn",
+        F.lit(" has no container"),
     )
-    return told.withColumns(
+    return joined.withColumns(
         {
             "problem": F.coalesce("problem", F.when(concerned, what)),
-            "settled_scn": F.when(concerned, F.col("unplaced_scn")).otherwise(F.col("settled_scn")),
-            "commit_scn": F.when(concerned, F.col("unplaced_scn")).otherwise(F.col("commit_scn")),
+            "settled_scn": F.when(concerned, F.col("ending_scn")).otherwise(F.col("settled_scn")),
+            "commit_scn": F.when(concerned, F.col("ending_scn")).otherwise(F.col("commit_scn")),
         }
-    ).drop("unplaced_xid", "unplaced_scn")
+    ).drop("ending_xid", "ending_scn")
 
 
 def cancel_undone(changes: DataFrame) -> DataFrame:
-    """Match undo rows, in those committed transactions only that have some: the others need no sort."""
+    """Match undo rows with the changes they undo. Only committed transactions with undo rows are sorted for that."""
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()
     undoing = changes.filter(F.col("rollback") & committed).select(*TRANSACTION).distinct()
     clean = changes.join(F.broadcast(undoing), list(TRANSACTION), "left_anti")
@@ -143,41 +146,49 @@ def cancel_undone(changes: DataFrame) -> DataFrame:
 
 
 def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
-    """Adds `piece` (how many of the table's cuts lie at or below the commit) and `disposition`, one term of the invariant.
+    """Add `disposition`, one term of the row account, and `range_number`: how many DDLs of the table precede the commit.
 
-    A problem concerns its table from the commit on, so that of an open transaction waits; but for a parallel server's that
-    committed before its coordinator, which stops the table there, while its rows are carried over all the same.
+    A problem stops its table at the commit, so one in an open transaction waits. The exception is a parallel server that
+    committed before its coordinator: it stops the table at its own commit, while its rows are still carried over.
     """
     position = number_of(captured, lambda table: table.position)
-    until = number_of(captured, lambda table: table.until)
+    stop_scn = number_of(captured, lambda table: table.stop_scn)
     is_open = F.col("rolled_back").isNull() & F.col("commit_scn").isNull()
     disposition = (
-        # First, so that its count is a function of the windows alone: how far a table is already does not change it.
+        # Dropped rows come first, so that their count does not depend on the table's position.
         F.when(F.col("dropped").isNotNull(), DROPPED)
         .when(F.col("rolled_back"), ROLLED_BACK)
         .when(is_open, CARRIED_OUT)
         .when(F.col("settled_scn") <= position, BEFORE_POSITION)
-        .when(F.col("commit_scn") >= until, HELD)
+        .when(F.col("commit_scn") >= stop_scn, HELD)
         .when(F.col("undone"), UNDONE)
         .otherwise(APPLIED)
     )
-    # What is settled above the position stops the table, even where its commit may lie below.
-    stands = F.when(is_open, F.col("own_scn")).otherwise(F.greatest("commit_scn", position + 1))
-    concerns = ~is_open | (F.col("own_scn") > position) & (F.col("own_scn") < until)
-    piece = first_case(
+    # A problem that is settled above the position stops the table, even where the commit is at or below it.
+    at_scn = F.when(is_open, F.col("own_scn")).otherwise(F.greatest("commit_scn", position + 1))
+    applies = ~is_open | (F.col("own_scn") > position) & (F.col("own_scn") < stop_scn)
+    range_number = first_case(
         (
-            ((F.col("table_number") == table.number) & (stands >= cut), number)
+            ((F.col("table_number") == table.number) & (at_scn >= scn), number)
             for table in captured
-            for number, cut in reversed([*enumerate(sorted(table.cuts), 1)])
+            for number, scn in reversed([*enumerate(sorted(table.ddl_scns), 1)])
         ),
         F.lit(0),
     )
     return changes.withColumns(
-        {"piece": piece, "disposition": disposition, "problem": F.when(concerns, F.col("problem")), "stop_scn": stands}
+        {
+            "range_number": range_number,
+            "disposition": disposition,
+            "problem": F.when(applies, F.col("problem")),
+            "problem_scn": at_scn,
+        }
     )
 
 
 def number_of(captured: Sequence[CapturedTable], value: Callable[[CapturedTable], int]) -> Expression:
-    """A number of each table, looked up in a literal map: a chain of WHENs would be compiled anew for every table."""
+    """Return an expression that looks up a number of the row's table in a literal map.
+
+    Spark would compile a chain of WHENs again for each table.
+    """
     entries = [literal for s in captured for literal in (F.lit(s.number), F.lit(value(s)).cast("bigint"))]
     return F.try_element_at(F.create_map(*entries), F.col("table_number")) if entries else F.lit(None).cast("bigint")

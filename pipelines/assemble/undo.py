@@ -1,8 +1,8 @@
-"""Partial rollbacks: which changes of a transaction are undone by its own undo rows (savepoints, failed statements).
+"""Partial rollbacks: the changes that a transaction's own undo rows cancel (savepoints, failed statements).
 
 Undo rows come newest first, so per row of the table they nest like brackets: a change opens a level, an undo row closes it.
-At one level the event after a change is therefore its undo. RS_ID is no key: an undo row has one of its own. Only where it
-shares its change's (19.13 shows such a pair the other way round) does it tell that an undo row belongs to a later row.
+At one level, the event after a change is therefore its undo. RS_ID is not a key, as an undo row has one of its own. Only
+19.13 returns undo rows before their change; such a pair has one address (thread, RS_ID, SSN).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ADDRESS = ("thread", "rs_id", "ssn")
 
 
 def match_undo(changes: DataFrame) -> DataFrame:
-    """Sets `undone` on both partners, and `problem` on an undo row without a change of the inverse operation to undo."""
+    """Set `undone` on both rows of a pair, and `problem` on an undo row without a change of the inverse operation."""
     inverted, rollback = F.col("undo_inverted"), F.col("rollback")
     events = Window.partitionBy(*ROW).orderBy(*ROW_KEY)
     step = F.when(inverted, 0).when(rollback, -1).otherwise(1)
@@ -39,7 +39,7 @@ def match_undo(changes: DataFrame) -> DataFrame:
 
 
 def _is_inverted() -> Expression:
-    """One of two rows of one address, an undo row and then its change."""
+    """Return whether a row is one of a pair with one address: an undo row, then its change."""
     record = Window.partitionBy(*ROW, *ADDRESS)
     event = F.struct(*ROW_KEY, "rollback", "operation_code")
     first, last = F.min(event).over(record), F.max(event).over(record)
@@ -63,5 +63,5 @@ def _problem() -> Expression:
     nothing = partner.isNull() | partner["rollback"] | (F.col("undo_level") <= 0)
     return F.when(nothing, F.concat(F.lit("an undo row finds no change to undo"), where)).when(
         partner["operation_code"] != _inverse(F.col("operation_code")),
-        F.concat(F.lit("an undo row does not fit the change before it"), where),
+        F.concat(F.lit("an undo row does not match the change before it"), where),
     )

@@ -1,7 +1,7 @@
-"""Rows whose transaction LogMiner could not number: XIDSQN 4294967295 on undo rows and rollbacks.
+"""Rows whose transaction number LogMiner does not know: XIDSQN 4294967295 on undo rows and rollbacks.
 
 Such a row belongs to the transaction that held the undo slot (container, segment, slot) at its SCN: the last one that
-began there, unless that one had ended before. A row for which there is none stays as it is.
+began there, unless it had already ended. A row without such a transaction is not changed.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ def has_unknown_sequence(xid: Expression) -> Expression:
 
 
 def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[Dropped] = ()) -> DataFrame:
-    """`dropped` transactions hold their slots too, though none of their rows may be carried any more."""
+    """Set the xid of rows with an unknown sequence. Dropped transactions hold their slots too, even without carried rows."""
     unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *ROW_KEY)
-    # A coordinator of parallel DML may be known by its servers' rows alone: its own START is not carried over.
+    # A coordinator of parallel DML may be known from its servers' rows only: its own START is not carried over.
     coordinators = rows.filter(F.col("pxid").isNotNull()).withColumns({"xid": F.col("pxid"), "operation_code": F.lit(None)})
     known = rows.unionByName(coordinators)
     if dropped:
-        told = [(d.con_id, xid, d.start_scn) for d in dropped for xid in (d.xid, *d.servers)]
-        told_rows = rows.sparkSession.createDataFrame(told, "con_id INT, xid STRING, scn BIGINT")
-        known = known.unionByName(told_rows, allowMissingColumns=True)
+        slots = [(d.con_id, xid, d.start_scn) for d in dropped for xid in (d.xid, *d.servers)]
+        dropped_rows = rows.sparkSession.createDataFrame(slots, "con_id INT, xid STRING, scn BIGINT")
+        known = known.unionByName(dropped_rows, allowMissingColumns=True)
     holders = (
         known.filter(~has_unknown_sequence(F.col("xid")))
         .groupBy("con_id", "xid")

@@ -1,7 +1,7 @@
-"""Redo rows of one table version -> typed values before and after, as columns.
+"""Decode the redo rows of one table version into typed values before and after the change, as columns.
 
-Values that are absent are told as missing, values that do not fit as an error of their row; what becomes of such rows
-is the caller's decision. No row is dropped or put in another order.
+Absent values are listed as missing; a value that does not fit is an error of its row. The caller decides on such rows. No
+row is dropped or reordered.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
 from pipelines.table import TableVersion, TypeRule
 
-Types = Mapping[int, pa.DataType | TypeRule]  # by column id; a column that is left out has no rule of its own
+Types = Mapping[int, pa.DataType | TypeRule]  # by column id; other columns have the default type
 
 DEFAULT_CHARSET = "AL32UTF8"
 
 
 def target_types(version: TableVersion, types: Types) -> dict[int, pa.DataType]:
+    """Return the target type of each column, by column id."""
     rules = {column: types.get(column.id) for column in version.columns}
     return {
         column.id: rule if isinstance(rule, pa.DataType) else target_type(column.type, rule) for column, rule in rules.items()
@@ -32,7 +33,7 @@ def target_types(version: TableVersion, types: Types) -> dict[int, pa.DataType]:
 
 
 def changes_schema(redo: pa.Schema, version: TableVersion, types: Types) -> pa.Schema:
-    """What decode_changes returns for batches of this schema."""
+    """Return the schema of decode_changes for batches of the schema `redo`."""
     targets = target_types(version, types)
     return pa.schema(
         [
@@ -56,20 +57,20 @@ def decode_changes(
     names: Mapping[str, int] | None = None,
     charset: str = DEFAULT_CHARSET,
 ) -> pa.RecordBatch:
-    """All columns of `batch` but sql_redo, which must be there with status, info, operation_code and rollback; and:
+    """Return all columns of `batch` except sql_redo, and these:
 
-    error      why the row is not understood, null = ok; with an error the values mean nothing
-    error_sql  the text of such a row, to be shown
+    error      why the row cannot be decoded, null = ok; with an error the values have no meaning
+    error_sql  the text of a row with an error
     unknown    names in the text that the version does not have, null = none
-    missing    ids of the version's columns that are absent from a WHERE, or from the list of an INSERT (where Oracle
-               leaves out trailing nulls: they are null here; any other is an error); null = none
+    missing    ids of the version's columns that are absent from a WHERE, or from the list of an INSERT (Oracle leaves
+               out trailing nulls: they are null here; any other absent column is an error); null = none
     assigned   ids of the columns in the SET of an UPDATE; null = none
     o<id>      the value before: WHERE of an UPDATE or DELETE
     n<id>      the value after: VALUES of an INSERT; SET of an UPDATE, else its WHERE
 
-    Undo rows (rollback = 1) have at most a ROWID: their text must parse, but no values are read from it.
-    `names` tells column ids by name where the dictionary that mined has other names than the version.
-    `charset` is NLS_CHARACTERSET; only rows that LogMiner could not resolve need it.
+    `batch` must contain sql_redo, status, info, operation_code and rollback. Undo rows (rollback = 1) have at most a ROWID:
+    their text must parse, but no values are read from it. `names` maps names to column ids where the dictionary at mining
+    time has other names than the version. `charset` is NLS_CHARACTERSET; only rows that LogMiner could not resolve need it.
     """
     redo, targets = resolve(batch, version, names), target_types(version, types)
     slices = redo.slices(len(version.columns))
@@ -93,20 +94,21 @@ def decode_changes(
 
 
 def _refuse_missing_values(redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str]) -> None:
-    """An INSERT may leave out NULLs at the end of the segment's columns. One in between is a row that is not told whole."""
+    """Add an error for each INSERT that lacks a column before the last one it has. Oracle leaves out trailing NULLs only."""
     inserts = np.flatnonzero(redo.kind == Verb.INSERT)
     segment = sorted(zip(version.columns, images, strict=True), key=lambda pair: pair[0].segment_id)
-    told = np.array([image.inserted[inserts] >= 0 for _, image in segment], np.bool_)
-    if told.all():
+    present = np.array([image.inserted[inserts] >= 0 for _, image in segment], np.bool_)
+    if present.all():
         return
-    gaps = ~told & np.logical_or.accumulate(told[::-1], axis=0)[::-1]
-    for at in np.flatnonzero(gaps.any(axis=0)).tolist():
-        row, column = int(inserts[at]), segment[int(np.argmax(gaps[:, at]))][0]
+    absent = ~present & np.logical_or.accumulate(present[::-1], axis=0)[::-1]
+    for at in np.flatnonzero(absent.any(axis=0)).tolist():
+        row, column = int(inserts[at]), segment[int(np.argmax(absent[:, at]))][0]
         if redo.unknown[row] is None:
-            errors.setdefault(row, f"the INSERT leaves out column {column.name}, and tells later ones")
+            errors.setdefault(row, f"the INSERT lacks column {column.name}, and contains later ones")
 
 
 def _errors(sql: pa.Array, errors: Mapping[int, str]) -> tuple[pa.Array, pa.Array]:
+    """Return the columns `error` and `error_sql`."""
     if not errors:
         return pa.nulls(len(sql), pa.string()), pa.nulls(len(sql), pa.string())
     messages = pa.array([errors.get(row) for row in range(len(sql))], pa.string())
@@ -114,7 +116,7 @@ def _errors(sql: pa.Array, errors: Mapping[int, str]) -> tuple[pa.Array, pa.Arra
 
 
 def _id_lists(ids: np.ndarray[tuple[int], np.dtype[np.int32]], flags: Sequence[Bools], rows: int) -> pa.Array:
-    """Per row the ids of the columns that are flagged; null for a row without any."""
+    """Return per row the ids of the flagged columns; null for a row without any."""
     table = np.stack(flags, axis=1) if flags else np.zeros((rows, 0), np.bool_)
     if not table.any():
         return pa.nulls(rows, pa.list_(pa.int32()))

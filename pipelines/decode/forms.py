@@ -1,4 +1,4 @@
-"""The words of a redo statement: its kind, the clause a value stands in, and the form a value is written in."""
+"""The parts of a redo statement: its verb, the clause of a value, and the form in which a value is written."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ class Verb(IntEnum):
 
 
 class Clause(IntEnum):
+    """The clause of a statement that contains a value."""
+
     VALUES = 0
     SET = 1
     WHERE = 2
 
 
 class Form(IntEnum):
-    """How a value is written. The forms up to UNISTR have a literal, a NUMBER stands bare, the others carry no value."""
+    """How a value is written: up to UNISTR as a literal, NUMBER without quotes; the other forms contain no value."""
 
     TEXT = 0
     DATE = 1

@@ -1,4 +1,4 @@
-"""The values of one column over a batch: each literal is cast once, then laid out as before and after images."""
+"""The before and after values of one column in a batch. Each literal is cast once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SHOWN_CHARACTERS = 80
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Per row and clause the index of the column's value in `values`, -1 where the clause does not name the column."""
+    """Per row and clause, the index of the column's value in `values`; -1 where the clause does not contain the column."""
 
     values: pa.Array
     inserted: Ints
@@ -27,14 +27,16 @@ class Image:
     located: Ints
 
     def before(self) -> pa.Array:
+        """Return the values of WHERE."""
         return _laid_out(self.values, self.located)
 
     def after(self, kind: Ints) -> pa.Array:
-        """A column that SET leaves alone keeps the value of WHERE; of an INSERT and a DELETE only one clause is there."""
+        """Return the values of VALUES or SET; a column that SET does not contain keeps its value of WHERE."""
         kept = np.where(kind == Verb.UPDATE, self.located, self.inserted)
         return _laid_out(self.values, np.where(self.assigned >= 0, self.assigned, kept))
 
     def missing(self, kind: Ints) -> Bools:
+        """Return the rows in which the column is absent from VALUES or WHERE."""
         is_located = (kind == Verb.UPDATE) | (kind == Verb.DELETE)
         absent: Bools = ((kind == Verb.INSERT) & (self.inserted < 0)) | (is_located & (self.located < 0))
         return absent
@@ -43,7 +45,10 @@ class Image:
 def image_of(
     redo: ResolvedRedo, column: Column, target: pa.DataType, bounds: tuple[int, int, int], charset: str, errors: dict[int, str]
 ) -> Image:
-    """`bounds` delimit the column's assignments in `redo`: literals, then internal bytes. Tells refused values to `errors`."""
+    """Cast the column's assignments, and add the refused values to `errors`.
+
+    `bounds` delimit the assignments in `redo`: literals, then internal bytes.
+    """
     start, internal, end = bounds
     literals = _cast(redo, column, target, start, internal, None, errors)
     if internal < end:
@@ -57,7 +62,7 @@ def image_of(
         own = np.flatnonzero(clauses == clause).astype(np.int32)
         index[row[own]] = own
         for twice in own[index[row[own]] != own].tolist():
-            errors.setdefault(int(row[twice]), f"column {column.name} stands twice in {clause.name}")
+            errors.setdefault(int(row[twice]), f"column {column.name} occurs twice in {clause.name}")
         indexes.append(index)
     return Image(values, *indexes)
 
@@ -65,7 +70,7 @@ def image_of(
 def _cast(
     redo: ResolvedRedo, column: Column, target: pa.DataType, start: int, end: int, charset: str | None, errors: dict[int, str]
 ) -> pa.Array:
-    """Values of the assignments [start, end), internal bytes if there is a character set to read them in."""
+    """Cast the values of the assignments [start, end). With a character set, they are internal bytes."""
     family = family_of(column.type)
     row, form, value = (getattr(redo.assignments, f)[start:end] for f in ("row", "form", "value"))
     allowed = np.zeros(len(Form), np.bool_)

@@ -1,7 +1,7 @@
-"""Literals of a batch of redo statements, found by the parity of quotes over the whole Arrow buffer at once.
+"""Find the literals of a batch of redo statements by the parity of quotes, over the whole Arrow buffer at once.
 
-Outside of literals a quote opens one; inside, a doubled quote stands for one and a single one closes. A format mask
-is left to the separator around it, for it is no value. What a literal means is not decided here.
+Outside a literal a quote opens one; inside, a doubled quote is a quote and a single one closes the literal. A format mask
+is not a value, so it is left to the separator around it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Split:
     row: Ints  # row of each literal
     first: Ints  # per row, and once more at the end: number of its first literal
     doubled: Bools  # literals with a doubled quote inside
-    unbalanced: Ints  # rows whose last literal has no end; taken as empty
+    unbalanced: Ints  # rows whose last literal has no end; they are split as empty texts
 
     @property
     def literal_pieces(self) -> Ints:
@@ -47,7 +47,7 @@ class Split:
 
 
 def split_literals(sql: pa.StringArray) -> Split:
-    """`sql` must be free of nulls."""
+    """Split each text into separators and literals. `sql` must not contain nulls."""
     rows = len(sql)
     offsets = np.frombuffer(sql.buffers()[1], np.int32)[sql.offset : sql.offset + rows + 1]
     text = sql.buffers()[2] or pa.py_buffer(b"")
@@ -84,7 +84,10 @@ def split_literals(sql: pa.StringArray) -> Split:
 
 
 def _masks(data: npt.NDArray[np.uint8], opens: Ints, closes: Ints) -> Bools:
-    """Literals after `', '`: only the second argument of a call is written so, INSERT has no blank and SET has a name."""
+    """Find literals that follow `', '`, which are format masks.
+
+    Only the second argument of a call is written so: INSERT has no blank there, and SET has a name.
+    """
     masks = np.zeros(len(opens), np.bool_)
     near = np.flatnonzero(opens[1:] - closes[:-1] == len("', '") - 1)
     close = closes[near]
@@ -100,7 +103,10 @@ _NO_ESCAPE = re.compile(r"\\(?![0-9A-Fa-f]{4})")
 
 
 def decode_unistr(texts: list[str]) -> list[str | None]:
-    """`\\XXXX` is a UTF-16 code unit, `\\\\` a backslash; None for what is neither, or half a surrogate pair."""
+    """Decode texts in which `\\XXXX` is a UTF-16 code unit and `\\\\` a backslash.
+
+    None for a text with another escape, or with half a surrogate pair.
+    """
     try:
         return list(_decode_unistr(texts))
     except ValueError:
@@ -108,10 +114,10 @@ def decode_unistr(texts: list[str]) -> list[str | None]:
 
 
 def _decode_unistr(texts: list[str]) -> list[str]:
-    """JSON's escape is the same but for one letter, and its reader is in C."""
+    """Decode by way of JSON, whose escape differs by one letter, and whose reader is written in C."""
     escaped = [text.replace("\\\\", "\\005C") for text in texts]
     if _NO_ESCAPE.search("\n".join(escaped)):
-        raise ValueError("a backslash that is no escape")
+        raise ValueError("a backslash that is not an escape")
     items = '","'.join(text.replace("\\", "\\u").replace('"', '\\"') for text in escaped)
     decoded: list[str] = json.loads(f'["{items}"]', strict=False)
     "".join(decoded).encode()  # raises on half a surrogate pair

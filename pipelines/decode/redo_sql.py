@@ -1,8 +1,8 @@
-"""A batch of redo statements -> who assigns what, as flat arrays; no loop over rows.
+"""Parse a batch of redo statements into column assignments, as flat arrays, without a loop over rows.
 
-Literals are found by quote parity, each distinct separator between them is read once under a strict grammar, the rest is
-indexing. A row that is not understood gets an error and no assignments; the others are not touched by it.
-What the columns are and whether a value fits is decided elsewhere.
+Literals are found by quote parity, and each distinct separator between them is parsed once under a strict grammar; the rest
+is indexing. A row that cannot be parsed gets an error and no assignments, and does not affect other rows. Columns and types
+are not known here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHOWN_CHARACTERS = 200
 
 @dataclass(frozen=True, slots=True)
 class Assignments:
-    """One element per column and clause of a statement. `value` indexes the values, -1 where the form carries none."""
+    """One element per column and clause of a statement. `value` indexes the values; -1 where the form has none."""
 
     row: Ints
     name: Ints
@@ -42,7 +42,7 @@ class Assignments:
 
 @dataclass(frozen=True, slots=True)
 class ParsedRedo:
-    """`kind` is a Verb, `table` indexes `tables` (-1 where not understood), `error` is null where a row is understood."""
+    """`kind` is a Verb, `table` indexes `tables` (-1 for a row with an error), `error` is null for a row that was parsed."""
 
     kind: Ints
     table: Ints
@@ -54,6 +54,7 @@ class ParsedRedo:
 
 
 def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) -> ParsedRedo:
+    """Parse redo statements; each text that cannot be parsed gets an error."""
     if isinstance(sql, pa.ChunkedArray):
         sql = sql.combine_chunks()
     text = sql if sql.type == pa.string() else sql.cast(pa.string())
@@ -70,7 +71,7 @@ def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) 
 
 
 class _Batch:
-    """The pieces of a batch with the vocabulary's word on each separator; separator k + row of literal k opens literal k."""
+    """The pieces of a batch, with the vocabulary's code of each separator. Separator k + row of literal k opens literal k."""
 
     def __init__(self, split: Split) -> None:
         self.split, self.rows, self.vocabulary = split, len(split.first) - 1, _vocabulary()
@@ -89,9 +90,9 @@ class _Batch:
         self.misplaced = self._misplaced_separators()
 
     def _misplaced_separators(self) -> Ints:
-        """Gaps out of the grammar, or met in a state in which they have no meaning.
+        """Return the separators that the grammar does not have, or not in the state in which they occur.
 
-        That the last separator ends the statement, and no other, follows: a separator that opens a literal has one quote more.
+        It follows that the last separator, and no other, ends the statement: one that opens a literal has one quote more.
         """
         entered = np.full(len(self.code), START, np.int32)
         entered[self.opening_separator + 1] = self._states()
@@ -100,7 +101,7 @@ class _Batch:
         return separators
 
     def _states(self) -> Ints:
-        """The state in which each literal stands; a continued value stays in the clause in which it began."""
+        """Return the state of each literal; a value that continues stays in the clause in which it began."""
         continued = self.leaves > END
         if not continued.any():
             return self.leaves
@@ -114,7 +115,7 @@ _known = Vocabulary()
 
 
 def _vocabulary() -> Vocabulary:
-    """The process's vocabulary; a new one when bare numbers or names without end have blown it up."""
+    """Return the vocabulary of this process; a new one once numbers or names have made the old one too large."""
     global _known
     if len(_known) > _MAX_SEPARATORS:
         _known = Vocabulary()
@@ -126,21 +127,25 @@ _WITHIN_A_WORD = re.compile(r"(?<=\w)'(?=\w)")
 
 
 def _hide_apostrophes(sql: str) -> str:
-    """Those inside quoted names."""
+    """Hide the apostrophes inside quoted names."""
     return _QUOTED.sub(lambda m: m[0].replace("'", HIDDEN_APOSTROPHE) if m[0][0] == '"' else m[0], sql)
 
 
 def _double_apostrophes(sql: str) -> str:
-    """Those that LogMiner has left single, as some releases do, and that can be nothing else: a quote that begins or ends a
-    literal never stands between two letters or digits. Any other is left as it is, and its row is refused."""
+    """Double the apostrophes that LogMiner left single, as some releases do, where they can be nothing else.
+
+    A quote that begins or ends a literal is never between two letters or digits. A row with any other is refused.
+    """
     return _WITHIN_A_WORD.sub("''", sql)
 
 
 def _mended(
     sql: pa.StringArray, rows: npt.NDArray[np.int32], mend: Callable[[str], str], shown: pa.StringArray
 ) -> pa.StringArray | None:
-    """`shown` with those rows of `sql` mended; None where that changes none of them. Never both ways at once: in a text whose
-    quotes are not doubled, what looks like a quoted name may be part of a value."""
+    """Return `shown` with these rows of `sql` mended, or None if that changes none of them.
+
+    A text is never mended in both ways: where quotes are not doubled, an apparent quoted name may be part of a value.
+    """
     found = sql.take(pa.array(rows)).to_pylist()
     mended = [mend(text) for text in found]
     if mended == found:
@@ -176,7 +181,10 @@ def _assemble(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
 
 
 def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
-    """For each separator: how many values of its INSERT stand before it. The list and the values must be equally many."""
+    """Return for each separator how many values of its INSERT precede it.
+
+    Adds an error where an INSERT has more columns than values, or fewer.
+    """
     steps = batch.table.inline_count[batch.code] + (batch.table.opens_name[batch.code] == BY_POSITION)
     after = np.cumsum(steps, dtype=np.int32)
     before = after - steps
@@ -191,7 +199,7 @@ def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
 
 
 def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints, int]:
-    """All values, the index of each literal in them, and where the bare numbers begin."""
+    """Return all values, the index of each literal in them, and the index of the first number without quotes."""
     split, pieces = batch.split, batch.split.pieces
     index = split.literal_pieces
     parts, length = [pieces], len(pieces)
@@ -211,7 +219,10 @@ def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints
 
 
 def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[int, str]) -> tuple[list[int], list[str | None]]:
-    """The literals that begin a UNISTR value, and the values: joined first, for a surrogate pair may be cut in two."""
+    """Return the literals that begin a UNISTR value, and the values.
+
+    The literals of a value are joined before decoding, as one surrogate pair may be in two literals.
+    """
     opens = batch.table.opens_form[batch.opening] == Form.UNISTR
     literals = np.flatnonzero(opens | (batch.leaves == UNISTR_FOLLOWS))
     if not len(literals):
@@ -219,7 +230,7 @@ def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[in
     heads: list[int] = []
     joined: list[str] = []
     texts = values.take(pa.array(index[literals])).to_pylist()
-    # A malformed row may go on with a value that it never began: that is not the value of the row before.
+    # A malformed row may continue a value that it never began; it must not continue that of the row before.
     begins = opens[literals] | np.append(True, np.diff(batch.split.row[literals]) != 0)
     for literal, text, is_head in zip(literals.tolist(), texts, begins.tolist(), strict=True):
         if is_head:
@@ -254,13 +265,13 @@ def _assignments(batch: _Batch, positions: Ints, literal_value: Ints, numbers_fr
 
 
 def _names(batch: _Batch, row: Ints, own: Ints, position: Ints) -> Ints:
-    """The name in the separator, or the one that the column list of the row's INSERT has in this position."""
+    """Return the name in the separator, or else the name at this position of the INSERT's column list."""
     by_position = own == BY_POSITION
     if not by_position.any() or not len(batch.table.columns):
         return own
     heads = batch.code[batch.head_separator]
     start, count = batch.table.columns_start[heads], batch.table.columns_count[heads]
-    within = np.minimum(position, count[row] - 1)  # a row with too many values has its error already
+    within = np.minimum(position, count[row] - 1)  # a row with too many values already has an error
     at = np.where(by_position, start[row] + within, 0)
     return np.where(by_position, batch.table.columns[at], own)
 

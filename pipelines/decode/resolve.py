@@ -1,7 +1,4 @@
-"""Whose values are they: the names in redo statements -> columns of one table version, and which rows cannot be read.
-
-Values are not looked at here.
-"""
+"""Map the names in redo statements to the columns of one table version, and find the rows that cannot be read."""
 
 from __future__ import annotations
 
@@ -17,14 +14,14 @@ from pipelines.decode.forms import Verb
 from pipelines.decode.redo_sql import Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
 from pipelines.table import TableVersion
 
-_UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row whose definition LogMiner does not have: COL n and internal bytes
+_UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row for which LogMiner has no table definition: COL n and internal bytes
 _COL_N = re.compile(r"COL ([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRedo:
-    """`kind` is UNKNOWN for rows in error and for undo rows. The assignments are those of the version's columns, ordered
-    by column; their `name` is twice the column's place in the version, plus 1 for internal bytes."""
+    """`kind` is UNKNOWN for rows with an error and for undo rows. The assignments are those of the version's columns, in
+    the order of columns; their `name` is twice the column's index in the version, plus 1 for internal bytes."""
 
     kind: Ints
     errors: dict[int, str]
@@ -33,25 +30,28 @@ class ResolvedRedo:
     assignments: Assignments
 
     def slices(self, columns: int) -> Iterator[tuple[int, int, int]]:
-        """For each column: where its literals begin, where its internal bytes do, and where they end."""
+        """Yield for each column the bounds of its assignments: start, first with internal bytes, end."""
         bounds = np.searchsorted(self.assignments.name, np.arange(2 * columns + 1)).tolist()
         return zip(bounds[0:-1:2], bounds[1::2], bounds[2::2], strict=True)
 
 
 def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, int] | None = None) -> ResolvedRedo:
-    """`names` tells column ids by name where the dictionary that mined has other names than the version."""
+    """Parse and resolve a batch.
+
+    `names` maps names to column ids where the dictionary at mining time has other names than the version.
+    """
     parsed = parse_redo_sql(batch.column("sql_redo"))
     is_undo = _ints(batch, "rollback") == 1
-    place, is_internal = _places(parsed, version, names, _ints(batch, "status") == _UNRESOLVED)
+    index, is_internal = _column_indexes(parsed, version, names, _ints(batch, "status") == _UNRESOLVED)
     errors = {row: text for row, text in enumerate(parsed.error.to_pylist()) if text is not None} if _any_error(parsed) else {}
     _check_rows(batch, parsed, is_undo, is_internal, errors)
 
     kind = np.where(is_undo, np.int32(Verb.UNKNOWN), parsed.kind)
     kind[list(errors)] = Verb.UNKNOWN
     is_read = kind[parsed.assignments.row] != Verb.UNKNOWN
-    unknown = _unknown_names(parsed, np.flatnonzero(is_read & (place < 0)))
-    kept = np.flatnonzero(is_read & (place >= 0))
-    key = (2 * place[kept] + is_internal[kept]).astype(np.int16)  # numbers of 16 bits are sorted in linear time
+    unknown = _unknown_names(parsed, np.flatnonzero(is_read & (index < 0)))
+    kept = np.flatnonzero(is_read & (index >= 0))
+    key = (2 * index[kept] + is_internal[kept]).astype(np.int16)  # numbers of 16 bits are sorted in linear time
     order = np.argsort(key, kind="stable")
     by_column, given = kept[order], parsed.assignments
     assignments = Assignments(
@@ -73,16 +73,16 @@ def _ints(batch: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:
     return column
 
 
-def _places(
+def _column_indexes(
     parsed: ParsedRedo, version: TableVersion, names: Mapping[str, int] | None, unresolved: Bools
 ) -> tuple[Ints, Bools]:
-    """For each assignment its column's place in the version, or -1, and whether the column is told as COL n.
+    """Return for each assignment the index of its column in the version, or -1, and whether its name is COL n.
 
-    n is the SEGMENT_COLUMN_ID. A table may have a column that is called "COL 1", so STATUS decides.
+    n is the SEGMENT_COLUMN_ID. A table may have a column called "COL 1", so STATUS decides.
     """
-    by_id = {column.id: place for place, column in enumerate(version.columns)}
+    by_id = {column.id: index for index, column in enumerate(version.columns)}
     ids = {column.name: column.id for column in version.columns} if names is None else names
-    by_segment = {column.segment_id: place for place, column in enumerate(version.columns)}
+    by_segment = {column.segment_id: index for index, column in enumerate(version.columns)}
     numbers = [int(m[1]) if (m := _COL_N.fullmatch(name)) else None for name in parsed.names]
     given = parsed.assignments
     if not parsed.names:

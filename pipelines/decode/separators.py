@@ -1,8 +1,8 @@
 """The grammar of a separator: the text of a redo statement between two literals, quotes included.
 
-A separator closes the literal before it (a format mask is part of the separator), goes through values that have no literal, and
-opens the next one or ends the statement. Only what this grammar spells is understood; whether a separator may follow another
-is told by its states.
+A separator closes the literal before it (a format mask is part of the separator), contains any values without a literal,
+and opens the next literal or ends the statement. Any other text is an error. The states say which separator may follow
+another.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pipelines.table import TableId
 
 
 class Enclosure(IntEnum):
-    """What a literal stands in, which decides how it may be closed."""
+    """The text around a literal, which decides how the literal may be closed."""
 
     QUOTES = 0
     CALL = 1
     MASKABLE = 2  # a call that takes a second argument, the format mask
-    UNISTR = 3  # may go on with || UNISTR(
+    UNISTR = 3  # may continue with || UNISTR(
 
 
-# The state in which a literal is read: clause times 4 plus Enclosure; then the edges of a statement, and the way to go on
-# with the value of the literal before, in whatever clause that one stands.
+# A literal is read in a state: clause times 4 plus Enclosure. Three more states are the start and end of a statement, and a
+# literal that continues the value of the one before, in the same clause.
 START, END, UNISTR_FOLLOWS = 12, 13, 14
 
 
@@ -45,7 +45,7 @@ class StatementHead:
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`column` is None in the list of an INSERT, where the position tells it, and for ROWID."""
+    """A value of a column. `column` is None in the list of an INSERT, where the position gives it, and for ROWID."""
 
     column: str | None
     clause: Clause
@@ -55,18 +55,18 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Separator:
-    """`enters` is the set of states it may be met in, as bits. `inline` are the values that need no literal."""
+    """A separator. `enters` is the set of states it may follow, as bits. `inline` are its values without a literal."""
 
     enters: int
     leaves: int
     head: StatementHead | None = None
     inline: tuple[Assignment, ...] = ()
-    opens: Assignment | None = None  # None for ROWID, too: ROW_ID has it
+    opens: Assignment | None = None  # also None for ROWID, which the column ROW_ID contains
 
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """What stands between the close of one literal and the opening of the next."""
+    """The text between the end of one literal and the beginning of the next."""
 
     leaves: int
     inline: tuple[Assignment, ...] = ()
@@ -85,16 +85,16 @@ _UPDATE = re.compile(rf"update {_TABLE}(?: a)? set ")
 _DELETE = re.compile(rf"delete from {_TABLE}(?: a)?")
 _NAME = re.compile(r'"([^"]+)"')
 
-# Masks under which the text of a date reads as ISO: mining pins SYYYY, which keeps the sign of BC, and once pinned YYYY.
-# Under another one, day and month could be taken for each other.
+# Format masks under which the text of a date is ISO. Mining sets SYYYY, which keeps the sign of BC; early landings have YYYY.
+# Under another mask, day and month could be confused.
 _MASK = re.compile(r"', 'S?YYYY-MM-DD HH24:MI:SS(?:\.FF[1-9]?)?'\)")
 
-# An apostrophe inside a quoted name would count as a quote; redo_sql.py hides it behind NUL, which no name may hold.
+# An apostrophe inside a quoted name would count as a quote, so redo_sql.py replaces it by NUL, which no name may contain.
 HIDDEN_APOSTROPHE = "\0"
 
 
 def read_separator(text: str) -> Separator | None:
-    """None when the text is not in the grammar."""
+    """Return the parsed separator, or None where the grammar does not have the text."""
     if not text.startswith("'"):
         return _read_head(text)
     if text == "') || UNISTR('":
@@ -103,7 +103,7 @@ def read_separator(text: str) -> Separator | None:
 
 
 def _readings(text: str) -> Iterator[tuple[int, _Rest]]:
-    """Every clause and closing in which the text has a meaning, as (states, rest)."""
+    """Yield (states, rest) for each clause and each way to close a literal under which the text has a meaning."""
     closings = [(1, [Enclosure.QUOTES])]
     if text.startswith("')"):
         closings.append((2, [w for w in Enclosure if w is not Enclosure.QUOTES]))
@@ -111,15 +111,16 @@ def _readings(text: str) -> Iterator[tuple[int, _Rest]]:
         closings.append((m.end(), [Enclosure.MASKABLE]))
     for length, enclosures in closings:
         for clause in Clause:
-            rest = (
-                _read_values(text, length, False) if clause is Clause.VALUES else _read_conditions(text, length, clause, False)
-            )
+            if clause is Clause.VALUES:
+                rest = _read_values(text, length, False)
+            else:
+                rest = _read_conditions(text, length, clause, False)
             if rest is not None:
                 yield _bits([clause], enclosures), rest
 
 
 def _merge(readings: Iterator[tuple[int, _Rest]]) -> Separator | None:
-    """`')` ends an INSERT after text and an UPDATE after a call: the same rest, met in different states."""
+    """Merge readings with the same rest: `')` ends an INSERT after text, and an UPDATE after a call."""
     enters, merged = 0, None
     for states, rest in readings:
         if merged is not None and rest != merged:
@@ -169,7 +170,7 @@ def _read_values(text: str, at: int, first: bool) -> _Rest | None:
 
 
 def _read_conditions(text: str, at: int, clause: Clause, first: bool) -> _Rest | None:
-    """The list of a SET, which a WHERE may follow, or the conditions of a WHERE."""
+    """Read the list of a SET, which a WHERE may follow, or the conditions of a WHERE."""
     inline: list[Assignment] = []
     while True:
         if not first:

@@ -1,4 +1,4 @@
-"""Gaps met so far, each read once, as arrays to index with: redo SQL repeats a few hundred separators for ever."""
+"""Every separator found so far, parsed once and held in arrays: redo SQL repeats a few hundred separators."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipelines.decode.forms import Clause, Form
 from pipelines.decode.separators import END, Separator, read_separator
 from pipelines.table import TableId
 
-BY_POSITION, NOTHING = -1, -2  # instead of a name: the column list of the INSERT tells it; no column is meant
+BY_POSITION, NOTHING = -1, -2  # instead of a name: it is in the INSERT's column list; there is no column
 
 T = TypeVar("T", str, TableId)
 
@@ -21,7 +21,7 @@ _NOT_UNDERSTOOD = Separator(0, END)
 
 @dataclass(frozen=True, slots=True)
 class SeparatorTable:
-    """One row per separator. The inline values and the columns of an INSERT lie flat, with start and count here."""
+    """One row per separator. The inline values and the columns of an INSERT are in flat arrays; here are start and count."""
 
     enters: npt.NDArray[np.int32]
     leaves: npt.NDArray[np.int32]
@@ -34,11 +34,13 @@ class SeparatorTable:
     inline_count: npt.NDArray[np.int32]
     columns_start: npt.NDArray[np.int32]
     columns_count: npt.NDArray[np.int32]
-    inline: npt.NDArray[np.int32]  # name, clause, form, number of the bare text or -1
+    inline: npt.NDArray[np.int32]  # name, clause, form, index of the number or -1
     columns: npt.NDArray[np.int32]  # names
 
 
 class Vocabulary:
+    """The separators, names, tables and numbers of the statements parsed so far, each with a code."""
+
     def __init__(self) -> None:
         self.names: list[str] = []
         self.tables: list[TableId] = []
@@ -55,10 +57,12 @@ class Vocabulary:
         return len(self._rows)
 
     def codes(self, separators: list[str]) -> npt.NDArray[np.int32]:
+        """Return the code of each separator; a new one is parsed."""
         known = self._separator_codes
         return np.array([known[g] if g in known else self._learn(g) for g in separators], np.int32)
 
     def arrays(self) -> SeparatorTable:
+        """Return the separators as arrays, indexed by code."""
         if self._arrays is None:
             fields = [f for f in SeparatorTable.__slots__ if f not in ("inline", "columns")]
             columns = np.array(self._rows, np.int32).reshape(-1, len(fields)).T

@@ -39,8 +39,8 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
             id=task.table,
             object_ids=tuple(sorted({version.object_id for version in task.versions})),
             position=-1 if position is None else position,
-            until=stop_scn(task, spec.scns),
-            cuts=ddl_scns(task, spec.scns, -1 if position is None else position),
+            stop_scn=stop_scn(task, spec.scns),
+            ddl_scns=ddl_scns(task, spec.scns, -1 if position is None else position),
         )
         for number, (task, position) in enumerate(zip(spec.tables, positions, strict=True))
     ]
@@ -107,11 +107,11 @@ def apply_one(
 ) -> TableResult:
     task = spec.tables[number]
 
-    def changes(piece: int) -> CommittedChanges:
-        problem = batch.accounting.problems.get((number, piece))
+    def changes(range_number: int) -> CommittedChanges:
+        problem = batch.accounting.problems.get((number, range_number))
         return CommittedChanges(
-            frame=batch.committed(number, piece),
-            count=batch.accounting.count(number, APPLIED, piece),
+            frame=batch.committed(number, range_number),
+            count=batch.accounting.count(number, APPLIED, range_number),
             problem=None if problem is None else problem.error(task.table),
         )
 

@@ -2,6 +2,5 @@
 
 from pipelines.mine.copies import EdgeCut, LogSet, mine_from_any_copy
 from pipelines.mine.mining import SliceMining, mine_slice
-from pipelines.mine.rows import REDO_SCHEMA
 
-__all__ = ["REDO_SCHEMA", "EdgeCut", "LogSet", "SliceMining", "mine_from_any_copy", "mine_slice"]
+__all__ = ["EdgeCut", "LogSet", "SliceMining", "mine_from_any_copy", "mine_slice"]

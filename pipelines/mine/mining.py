@@ -49,7 +49,7 @@ class MiningFacts:
 
 
 class SliceMining:
-    """Iterate it once for batches of REDO_SCHEMA; `facts` is whole after the last one."""
+    """Iterate it once for batches of LANDED_SCHEMA; `facts` is whole after the last one."""
 
     def __init__(
         self,

@@ -7,38 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.errors import RedoNotUnderstood
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.redo import Slice
 
-REDO_SCHEMA = pa.schema(
-    [
-        ("slice", pa.int32()),
-        ("ordinal", pa.int64()),
-        ("thread", pa.int32()),
-        ("sequence", pa.int64()),
-        ("rs_id", pa.string()),
-        ("ssn", pa.int64()),
-        ("scn", pa.int64()),
-        ("start_scn", pa.int64()),
-        ("at", pa.timestamp("s")),
-        ("xid", pa.string()),
-        ("pxid", pa.string()),
-        ("con_id", pa.int32()),
-        ("con_name", pa.string()),
-        ("operation", pa.string()),
-        ("operation_code", pa.int32()),
-        ("seg_owner", pa.string()),
-        ("table_name", pa.string()),
-        ("object_id", pa.int64()),
-        ("data_object_id", pa.int64()),
-        ("object_version", pa.int64()),
-        ("row_id", pa.string()),
-        ("rollback", pa.bool_()),
-        ("status", pa.int32()),
-        ("info", pa.string()),
-        ("username", pa.string()),
-        ("sql_redo", pa.string()),
-    ]
-)
 INT64 = pa.int64()
 REQUIRED = ("thread", "sequence", "rs_id", "ssn", "scn", "xid", "operation", "operation_code", "status")
 
@@ -85,10 +56,10 @@ def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int, containe
         "con_id": con_id if container is not None else con_id.fill_null(0),
         "rollback": pc.equal(as_integers(batch, "undone"), 1).fill_null(False),
     }
-    for field in REDO_SCHEMA:
+    for field in LANDED_SCHEMA:
         if field.name not in columns:
             columns[field.name] = batch.column(field.name).cast(field.type)
-    rows = pa.RecordBatch.from_arrays([columns[name] for name in REDO_SCHEMA.names], schema=REDO_SCHEMA)
+    rows = pa.RecordBatch.from_arrays([columns[name] for name in LANDED_SCHEMA.names], schema=LANDED_SCHEMA)
     for name in REQUIRED:
         if rows.column(name).null_count:
             row = rows.slice(pc.index(pc.is_null(rows.column(name)), True).as_py(), 1).to_pylist()[0]

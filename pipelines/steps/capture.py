@@ -11,7 +11,8 @@ from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, take_lease, workplace
 from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
 from pipelines.land import SliceRecord, build_manifest
-from pipelines.mine import REDO_SCHEMA, EdgeCut, LogSet, mine_from_any_copy, mine_slice
+from pipelines.landed_schema import LANDED_SCHEMA
+from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.reconcile.dictionary_files import write_reading
 from pipelines.reconcile.ledger import correct_ledger
 from pipelines.reconcile.table_versions import object_ids, record_baselines
@@ -190,7 +191,7 @@ def mined_once(work: Workplace, source: ConnectParams | None, made: Plan, readin
             reading.own.number,
             mining,
             uuid.uuid4().hex,
-            schema=REDO_SCHEMA,
+            schema=LANDED_SCHEMA,
             tables=made.object_ids,
             names=made.tables,
         )

@@ -13,9 +13,9 @@ import pytest
 from pipelines.config import WindowLimits
 from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable
 from pipelines.land.landing import Landing
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.copies import mine_from_any_copy
 from pipelines.mine.mining import mine_slice
-from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import Position
 from pipelines.scn import Scn
 from pipelines.source.connection import ConnectParams
@@ -82,7 +82,7 @@ class World:
         rows = []
         for logs in window.slices:
             with self.open() as source:
-                rows += pa.Table.from_batches(list(self.mining(source, window, logs, **how)), REDO_SCHEMA).to_pylist()
+                rows += pa.Table.from_batches(list(self.mining(source, window, logs, **how)), LANDED_SCHEMA).to_pylist()
         return rows
 
     def land(self, landing, window, *, meddle=lambda source: None, **how):
@@ -95,7 +95,7 @@ class World:
                 meddle(source)
                 work = self.mining(source, window, reading, **how)
                 record = landing.write_slice(
-                    window, reading.own.number, work, uuid4().hex, schema=REDO_SCHEMA, tables=ids, names=[ITEMS]
+                    window, reading.own.number, work, uuid4().hex, schema=LANDED_SCHEMA, tables=ids, names=[ITEMS]
                 )
             return replace(record, circumstance={**record.circumstance, **work.facts.as_json()})
 
@@ -409,7 +409,7 @@ def test_a_session_killed_while_it_mines_lands_nothing(world, start, tmp_path):
     with world.open() as source:
         work = world.mining(source, window, logs)
         with pytest.raises(SourceUnavailable):
-            landing.write_slice(window, logs.number, killed(work), "t", schema=REDO_SCHEMA, tables={})
+            landing.write_slice(window, logs.number, killed(work), "t", schema=LANDED_SCHEMA, tables={})
     assert not work.facts.complete
     assert list(tmp_path.rglob("*.parquet*")) == []
 
@@ -423,7 +423,7 @@ def test_a_database_without_containers_is_mined_as_well():
         with plain.open() as source:
             ids = frozenset(table.object_id for table in read_tables(source, [ITEMS]).values())
             work = mine_slice(source, window.slices[0], window, tables=(ITEMS,), object_ids=ids, container=None, fetch_rows=100)
-            rows = pa.Table.from_batches(list(work), REDO_SCHEMA).to_pylist()
+            rows = pa.Table.from_batches(list(work), LANDED_SCHEMA).to_pylist()
 
     assert [sql for operation, _, sql in changes(rows) if operation == "INSERT"] == [
         """insert into "SHOP"."ITEMS"("ID") values ('1')"""

@@ -1,6 +1,6 @@
-"""The Oracle types that are followed, one file per family: target type, how a literal and how internal bytes are read.
+"""The supported Oracle types, one file per family: target type, cast of literals, cast of internal bytes.
 
-A type that is not in the list is refused when a pipeline is validated, never at a row.
+Any other type is refused when a pipeline is validated, never at a row.
 """
 
 from __future__ import annotations
@@ -20,24 +20,30 @@ _BY_NAME = {name: family for family in FAMILIES for name in family.names}
 
 
 def family_of(oracle_type: OracleType) -> Family:
+    """Return the family of a type. Raises SchemaConflict for an unsupported one."""
     family = _BY_NAME.get(oracle_type.name)
     if family is None:
         known = ", ".join(_BY_NAME)
-        cure = f"leave the table out for now; these types are followed: {known}, TIMESTAMP with at most 6 decimals"
-        raise SchemaConflict(f"type {oracle_type} is not followed", cure=cure)
+        cure = f"leave the table out for now; the supported types are {known}, TIMESTAMP with at most 6 decimals"
+        raise SchemaConflict(f"type {oracle_type} is not supported", cure=cure)
     return family
 
 
 def target_type(oracle_type: OracleType, rule: TypeRule = None) -> pa.DataType:
-    """Raises SchemaConflict for a type that no target type holds, ConfigurationError for a rule that does not suit it."""
+    """Return the target type of a column.
+
+    Raises SchemaConflict for a type without a target type, ConfigurationError for a rule that does not suit the type.
+    """
     return family_of(oracle_type).target(oracle_type, rule)
 
 
 def spark_ddl_type(oracle_type: OracleType, rule: TypeRule = None) -> str:
+    """Return the target type of a column as Spark SQL."""
     return spark_name(target_type(oracle_type, rule))
 
 
 def spark_name(arrow_type: pa.DataType) -> str:
+    """Return the name of a target type in Spark SQL."""
     if pa.types.is_decimal(arrow_type):
         return f"decimal({arrow_type.precision},{arrow_type.scale})"
     return {pa.string(): "string", pa.timestamp("us"): "timestamp_ntz", pa.binary(): "binary"}[arrow_type]

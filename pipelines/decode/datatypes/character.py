@@ -1,4 +1,4 @@
-"""VARCHAR2 and CHAR: text as it is, a CHAR blank padded as Oracle keeps it. The national types are not here."""
+"""VARCHAR2 and CHAR as text; a CHAR keeps its blank padding. NVARCHAR2 and NCHAR are not supported."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """DATE and TIMESTAMP(0..6): points of time without a zone, in microseconds, from year 1 to 9999.
 
-The texts are those of the NLS formats that mining pins; anything else is refused, for it may have lost its time of day.
+The texts have the NLS formats that mining sets. Any other text is refused, as it may lack its time of day.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pipelines.table import OracleType, TypeRule
 TYPE = pa.timestamp("us")
 _MAX_FRACTION = 6
 _SECONDS, _NANOSECONDS = len("2026-03-29 01:30:00"), len("2026-03-29 01:30:00.123456000")
-# SYYYY leaves a blank for the sign; landings from before it was pinned have none.
+# SYYYY writes a blank for the sign; landings made before mining set it have none.
 _PINNED = re.compile(r" ?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _FIRST = pa.scalar(datetime(1, 1, 1), TYPE)
 
@@ -46,7 +46,10 @@ def cast(texts: pa.StringArray, _target: pa.DataType) -> Cast:
 
 
 def _cast_all(texts: pa.StringArray) -> pa.Array | None:
-    """All at once if all are written alike; Arrow reads up to six decimals, and would take a date without time, too."""
+    """Cast all texts at once if they have one form, else return None.
+
+    Arrow reads up to six decimals. It would also accept a date without a time, so lengths are checked first.
+    """
     lengths = np.unique(pc.drop_null(pc.binary_length(texts)).to_numpy())
     if len(lengths) == 0:
         return texts.cast(TYPE)
@@ -66,7 +69,7 @@ def _cast_all(texts: pa.StringArray) -> pa.Array | None:
 def parse_datetime(text: str) -> datetime:
     m = _PINNED.fullmatch(text)
     if m is None:
-        raise ValueError("is before year 1" if text.startswith("-") else "is not written in the pinned format")
+        raise ValueError("is before year 1" if text.startswith("-") else "is not in the format that mining sets")
     fraction = (m[7] or "").ljust(9, "0")
     if not fraction.endswith("000"):
         raise ValueError("has more decimals than microseconds")
@@ -82,7 +85,10 @@ def internal(raw: pa.BinaryArray, target: pa.DataType, _charset: str) -> Cast:
 
 
 def datetime_text(raw: bytes) -> str:
-    """Century and year plus 100, month, day, then hour, minute, second plus 1; four more bytes are nanoseconds."""
+    """Decode Oracle's DATE or TIMESTAMP: century and year plus 100, month, day, then hour, minute and second plus 1.
+
+    Four more bytes are nanoseconds.
+    """
     if len(raw) not in (7, 11):
         raise ValueError("is not a date in Oracle's format")
     century, year, (month, day) = raw[0] - 100, raw[1] - 100, raw[2:4]

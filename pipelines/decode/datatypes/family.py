@@ -1,6 +1,6 @@
-"""What every family of Oracle types must tell, and the casts the families share.
+"""A family of Oracle types: its target types and casts, and the casts that families share.
 
-A cast never rounds and never guesses: what does not fit becomes null and is told with its reason, by position.
+A cast never rounds and never guesses: a value that does not fit becomes null, and its reason is reported by position.
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from pipelines.table import OracleType, TypeRule
 
 @dataclass(frozen=True, slots=True)
 class Cast:
+    """Cast values, and why some are null, by position."""
+
     values: pa.Array
     refused: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """`cast` reads the literals of redo SQL, `internal` the bytes that stand in rows LogMiner could not name."""
+    """`cast` reads the literals of redo SQL, `internal` the bytes of rows that LogMiner could not resolve."""
 
     names: frozenset[str]
     forms: frozenset[Form]
@@ -34,7 +36,7 @@ class Family:
 
 
 def cast_each(values: pa.Array, convert: Callable[[Any], object], target: pa.DataType) -> Cast:
-    """One by one: the way to find out which values fail. `convert` raises ValueError with the reason."""
+    """Cast values one by one, to find those that fail. `convert` raises ValueError with the reason."""
     converted: list[object] = []
     refused: dict[int, str] = {}
     for i, value in enumerate(values.to_pylist()):
@@ -48,7 +50,7 @@ def cast_each(values: pa.Array, convert: Callable[[Any], object], target: pa.Dat
 
 
 def cast_distinct(raw: pa.BinaryArray, text: Callable[[Any], str], cast: Callable[[pa.StringArray], Cast]) -> Cast:
-    """Internal bytes by way of the text that a literal would have, each distinct value once."""
+    """Cast internal bytes by way of the text of a literal, each distinct value once."""
     coded = raw.dictionary_encode()
     texts = cast_each(coded.dictionary, text, pa.string())
     typed = cast(texts.values)

@@ -1,4 +1,4 @@
-"""NUMBER: exact decimals, or text where the configuration says so. FLOAT and the binary types are not here."""
+"""NUMBER: exact decimals, or text where the configuration says so. FLOAT and the binary types are not supported."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def cast(texts: pa.StringArray, target: pa.DataType) -> Cast:
         try:
             return Cast(texts.cast(target))
         except pa.ArrowInvalid:
-            pass  # one of them does not fit: which, and why, is found one by one
+            pass  # one of them does not fit; cast_each finds which, and why
     return cast_each(texts, lambda text: _fitting(text, target), target)
 
 
 def _is_exact_in_arrow(texts: pa.StringArray, scale: int) -> bool:
-    """Arrow's cast overflows without a word where digits times 10^scale pass 128 bits, and rounds what has an exponent."""
+    """Return whether Arrow's cast is exact: it overflows silently above 128 bits, and rounds numbers with an exponent."""
     lengths = pc.binary_length(texts)
     longest = pc.max(lengths).as_py() or 0
     if longest + scale > MAX_DIGITS:
@@ -86,7 +86,7 @@ def _decimal(text: str) -> Decimal:
 
 
 def _as_text(texts: pa.StringArray) -> Cast:
-    """One spelling per number, so that values compare equal whichever way they came: 0.05, never .05 or 5E-2."""
+    """Return one spelling per number, so that equal numbers compare equal: 0.05, never .05 or 5E-2."""
     if pc.all(pc.match_substring_regex(texts, _CANONICAL)).as_py() is False:
         return cast_each(texts, lambda text: _spelled(_decimal(text)), pa.string())
     return Cast(pc.replace_substring_regex(texts, r"^(-?)\.", r"\10."))
@@ -101,7 +101,10 @@ def internal(raw: pa.BinaryArray, target: pa.DataType, _charset: str) -> Cast:
 
 
 def number_text(raw: bytes) -> str:
-    """Base 100: an exponent byte, then a byte per digit; negative ones complemented, 0x66 (102) at the end of a short one."""
+    """Decode Oracle's NUMBER: base 100, an exponent byte, then one byte per digit.
+
+    Negative numbers are complemented, and end in 0x66 (102) if they are short.
+    """
     if raw == b"\x80":
         return "0"
     if len(raw) < 2 or raw == b"\xff\x65":

@@ -11,18 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.batch import LandedWindow
+from pipelines.landed_schema import LANDED_SCHEMA
 
-SCHEMA = pa.schema(
-    [
-        ("slice", pa.int32()), ("ordinal", pa.int64()), ("thread", pa.int32()), ("sequence", pa.int64()),
-        ("rs_id", pa.string()), ("ssn", pa.int64()), ("scn", pa.int64()), ("start_scn", pa.int64()), ("at", pa.timestamp("s")),
-        ("xid", pa.string()), ("pxid", pa.string()), ("con_id", pa.int32()), ("con_name", pa.string()),
-        ("operation", pa.string()), ("operation_code", pa.int32()), ("seg_owner", pa.string()), ("table_name", pa.string()),
-        ("object_id", pa.int64()), ("data_object_id", pa.int64()), ("object_version", pa.int64()), ("row_id", pa.string()),
-        ("rollback", pa.bool_()), ("status", pa.int32()), ("info", pa.string()), ("username", pa.string()),
-        ("sql_redo", pa.string()),
-    ]
-)  # fmt: skip
 AT = datetime(2026, 1, 2, 3, 4, 5)
 OPERATIONS = {
     1: "INSERT", 2: "DELETE", 3: "UPDATE", 5: "DDL", 6: "START", 7: "COMMIT", 10: "LOB_WRITE", 36: "ROLLBACK",
@@ -43,5 +33,5 @@ def land(folder: Path, start: int, end: int, rows: Iterable[Mapping[str, Any]]) 
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "redo-x-0000.parquet"
     told = [{"at": AT, "operation": OPERATIONS.get(row["operation_code"]), **row} for row in rows]
-    pq.write_table(pa.Table.from_pylist(told, SCHEMA), file)
+    pq.write_table(pa.Table.from_pylist(told, LANDED_SCHEMA), file)
     return LandedWindow(f"{1:010d}-{start:020d}-{end:020d}", start, end, (str(file),))

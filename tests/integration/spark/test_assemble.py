@@ -79,7 +79,7 @@ def test_spark_assembles_and_folds_as_the_definition_says(
         mine = [*carried, *(row for _, rows in batch for row in rows)]
         positions = [position if n % 2 else -1 for n in range(HISTORIES)]
         who = [
-            CapturedTable(n, TableId("SHOP", f"T{100 + n}"), (100 + n,), at, 10**6, cuts=(1065,) if n < 3 else ())
+            CapturedTable(n, TableId("SHOP", f"T{100 + n}"), (100 + n,), at, 10**6, ddl_scns=(1065,) if n < 3 else ())
             for n, at in enumerate(positions)
         ]
         disposed = [
@@ -99,7 +99,7 @@ def test_spark_assembles_and_folds_as_the_definition_says(
         for change in applied:
             row = by_spark[identity(change.row)]
             assert change.commit == (row["commit_scn"], row["commit_thread"], row["commit_rs_id"])
-            assert row["piece"] == (row["table_number"] < 3 and row["commit_scn"] >= 1065)
+            assert row["range_number"] == (row["table_number"] < 3 and row["commit_scn"] >= 1065)
         for table in who:
             balance = found.accounting.balance(table.number, found.input_counts)
             assert balance.difference == 0
@@ -151,7 +151,7 @@ def of_t(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
     return a_row(ordinal, scn, code, seg_owner="SHOP", table_name="T", object_id=7, **more)
 
 
-T = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, until=100)
+T = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, stop_scn=100)
 
 
 def assembled_rows(
@@ -164,7 +164,7 @@ def assembled_rows(
     position: int = -1,
 ) -> Any:
     window = land(tmp_path / f"w{start}", start, end, rows)
-    table = CapturedTable(0, T.id, T.object_ids, position=position, until=end)
+    table = CapturedTable(0, T.id, T.object_ids, position=position, stop_scn=end)
     return assemble_batch(spark, ScnRange(start, end), [window], carry or [], [table], "FREEPDB1")
 
 
@@ -469,24 +469,27 @@ def test_the_order_of_commits_and_the_ways_of_a_row_give_the_net_change(spark, t
     [
         ([a_row(0, 20, 2, rollback=True), a_row(1, 21, 7)], "an undo row finds no change to undo"),
         ([a_row(0, 20, 2, rollback=True), a_row(1, 20, 1), a_row(2, 21, 7)], "an undo row finds no change to undo"),
-        ([a_row(0, 20, 1), a_row(1, 20, 3, rollback=True), a_row(2, 21, 7)], "does not fit the change before it"),
+        ([a_row(0, 20, 1), a_row(1, 20, 3, rollback=True), a_row(2, 21, 7)], "does not match the change before it"),
         ([a_row(0, 20, 1, xid="1.2.4294967295", rollback=True)], "belongs to no known transaction"),
         ([of_t(0, 20, 255, info=" no such type "), a_row(1, 21, 7)], "(UNSUPPORTED), transaction 1.2.3 SCN 20 (no such type)"),
         ([of_t(0, 20, 10), a_row(1, 21, 7)], "a change of a large object is not captured: operation 10 LOB_WRITE"),
         ([of_t(0, 20, 99, operation="ODD"), a_row(1, 21, 7)], "operation 99 ODD is not understood"),
         ([of_t(0, 20, 1, operation="DELETE"), a_row(1, 21, 7)], "operation 1 DELETE is not understood"),
         ([a_row(0, 20, 1, xid="0.0.0")], "belongs to no transaction"),
-        ([a_row(0, 20, 1, object_id=8), a_row(1, 21, 7)], "under the table's name is of object 8, which the table never was"),
+        (
+            [a_row(0, 20, 1, object_id=8), a_row(1, 21, 7)],
+            "under the table's name belongs to object 8, an OBJECT_ID the table never had",
+        ),
         ([a_row(0, 20, 1, xid="0.0.0"), a_row(1, 21, 7, xid="0.0.0")], "belongs to no transaction"),
         (
             [a_row(0, 20, 1), a_row(1, 21, 7), a_row(2, 22, 1)],
-            "a change at SCN 22 stands behind the end of its transaction 1.2.3",
+            "a change at SCN 22 comes after the end of its transaction 1.2.3",
         ),
         (
             [a_row(0, 20, 1), a_row(1, 21, 36), a_row(2, 22, 1)],
-            "a change at SCN 22 stands behind the end of its transaction 1.2.3",
+            "a change at SCN 22 comes after the end of its transaction 1.2.3",
         ),
-        ([a_row(0, 20, 1), a_row(1, 21, 7, con_id=None)], "the end of transaction 1.2.3 at SCN 21 does not tell its container"),
+        ([a_row(0, 20, 1), a_row(1, 21, 7, con_id=None)], "the end of transaction 1.2.3 at SCN 21 has no container"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -500,7 +503,10 @@ def test_what_cannot_be_assembled_is_a_problem_of_its_table(spark, tmp_path: Pat
 def test_tables_that_have_changed_names_keep_their_changes(spark, tmp_path: Path) -> None:
     """Redo from before the RENAMEs, mined behind them: the dictionary has each table under the other's name."""
     swapped = [a_row(0, 20, 1, table_name="U"), a_row(1, 20, 1, object_id=8, row_id="B"), a_row(2, 21, 7)]
-    window, other = land(tmp_path / "w", 10, 100, swapped), CapturedTable(1, TableId("SHOP", "U"), (8,), position=-1, until=100)
+    window, other = (
+        land(tmp_path / "w", 10, 100, swapped),
+        CapturedTable(1, TableId("SHOP", "U"), (8,), position=-1, stop_scn=100),
+    )
 
     found = assemble_batch(spark, ScnRange(10, 100), [window], [], [T, other], "FREEPDB1")
 
@@ -524,7 +530,7 @@ def test_an_unresolved_name_is_ours_by_its_object_id_and_foreign_without(spark, 
 
 
 def test_a_row_that_is_there_twice_stops_the_batch(spark, tmp_path: Path) -> None:
-    with pytest.raises(InvariantBroken, match="1 of 3 redo rows are there twice"):
+    with pytest.raises(InvariantBroken, match="1 of 3 redo rows occur twice"):
         assemble_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(0, 20, 1), a_row(1, 21, 7)])
 
 

@@ -481,7 +481,7 @@ def test_a_batch_that_is_killed_everywhere_is_finished_by_a_repeat(spark, tmp_pa
 @pytest.mark.parametrize(
     ("twice", "message"),
     [
-        (slice(None), "redo rows are there twice"),
+        (slice(None), "redo rows occur twice"),
         (slice(-1, None), "change rows do not add up, -1: landed 1, carried_in 0, applied 2"),
     ],
     ids=["a landed row", "an end of a transaction"],

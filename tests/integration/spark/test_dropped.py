@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 def batch(spark: Any, folder: Path, dropped: Dropped, *rows: dict[str, Any]) -> tuple[AssembledBatch, dict[int, str]]:
     window = land(folder / "w", 100, 200, rows)
-    table = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, until=200)
+    table = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, stop_scn=200)
     found = assemble_batch(spark, ScnRange(100, 200), [window], [], [table], "FREEPDB1", [dropped])
     accounts = found.accounting.accounts([window], found.input_counts)
     assert not any(account.difference for account in accounts.values())

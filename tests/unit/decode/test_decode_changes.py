@@ -91,7 +91,7 @@ def test_an_insert_may_leave_out_nulls_at_the_end_and_no_column_before_one_that_
     )
 
     assert (whole["error"], whole["missing"]) == (None, [13])
-    assert half["error"] == "the INSERT leaves out column NAME, and tells later ones"
+    assert half["error"] == "the INSERT lacks column NAME, and contains later ones"
 
 
 def test_an_empty_text_is_null_as_in_oracle():
@@ -149,7 +149,7 @@ ROW_ERRORS = {
     "not understood": ((3, "update it"), "not understood: update it"),
     "absent": ((1, None), "no SQL_REDO"),
     "another operation": ((1, 'delete from "S"."T" where "ID" = \'1\''), "operation code 1, but the text says DELETE"),
-    "same column twice": ((2, "delete from \"S\".\"T\" where \"ID\" = '1' and \"ID\" = '2'"), "column ID stands twice"),
+    "same column twice": ((2, "delete from \"S\".\"T\" where \"ID\" = '1' and \"ID\" = '2'"), "column ID occurs twice"),
     "status 2 with names": ((2, 'delete from "S"."T" where "ID" = \'1\'', 2), "STATUS 2, Dictionary Version Mismatch"),
     "status 2 with names and numbers": (
         (3, 'update "S"."T" set "NAME" = \'1\' where "COL 1" = HEXTORAW(\'c102\')', 2),

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from pipelines.mine.rows import REDO_SCHEMA
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.redo import LogFile, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import TableId
@@ -29,7 +29,7 @@ def window(start=100, end=300, slices=((ONE, TWO), (THREE,)), resetlogs_id=11):
 
 
 def row(scn, code=1, *, thread=1, sequence=1, owner="SHOP", table="ORDERS", object_id=4711, **other):
-    values = dict.fromkeys(REDO_SCHEMA.names)
+    values = dict.fromkeys(LANDED_SCHEMA.names)
     values |= {
         "slice": 0, "ordinal": scn, "thread": thread, "sequence": sequence, "rs_id": f"0x{scn:08x}", "ssn": 0, "scn": scn,
         "at": datetime(2026, 1, 1), "xid": "1.2.3", "operation": NAMES[code], "operation_code": code, "seg_owner": owner,
@@ -43,7 +43,7 @@ def frame(scn, code, **other):
 
 
 def batch(*rows):
-    return pa.RecordBatch.from_pylist(list(rows), REDO_SCHEMA)
+    return pa.RecordBatch.from_pylist(list(rows), LANDED_SCHEMA)
 
 
 FIRST = (frame(110, 6), row(120), row(130, 3), frame(190, 7), row(210, 2, sequence=2))
@@ -53,6 +53,6 @@ SECOND = (row(150, thread=2, sequence=7), frame(160, 36, thread=2, sequence=7))
 def write(landing, of, rows=(FIRST, SECOND), token="t1", tables=TABLES):
     """All slices of a window, one batch each."""
     return [
-        landing.write_slice(of, n, [batch(*part)] if part else [], token, schema=REDO_SCHEMA, tables=tables)
+        landing.write_slice(of, n, [batch(*part)] if part else [], token, schema=LANDED_SCHEMA, tables=tables)
         for n, part in enumerate(rows)
     ]

@@ -16,8 +16,8 @@ from pipelines.land.chain import captured_since
 from pipelines.land.files import Files
 from pipelines.land.landing import Landing
 from pipelines.land.record import SliceRecord
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.manifest import Manifest
-from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.table import TableId
 from tests.unit.land.landing_world import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
@@ -131,7 +131,7 @@ def test_the_hash_depends_neither_on_batches_nor_on_slices(tmp_path):
     def hash_of(name, slices, parts):
         landing, of = Landing(str(tmp_path), name), window(slices=slices)
         records = [
-            landing.write_slice(of, n, [batch(*rows) for rows in part], "t", schema=REDO_SCHEMA, tables=TABLES)
+            landing.write_slice(of, n, [batch(*rows) for rows in part], "t", schema=LANDED_SCHEMA, tables=TABLES)
             for n, part in enumerate(parts)
         ]
         return landing.publish(of, [ORDERS], records, None).identity()
@@ -239,7 +239,7 @@ def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
 
     landing = Landing(str(tmp_path), "shop")
     with pytest.raises(RuntimeError, match="fetch broke"):
-        landing.write_slice(window(), 0, breaks(), "t", schema=REDO_SCHEMA, tables=TABLES)
+        landing.write_slice(window(), 0, breaks(), "t", schema=LANDED_SCHEMA, tables=TABLES)
 
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 

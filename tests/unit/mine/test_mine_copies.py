@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable, Terminal
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.copies import BadCopy, EdgeCut, LogSet, mine_from_any_copy, with_neighbours
 from pipelines.mine.mining import mine_slice
-from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import LogCopy, Slice
 from tests.unit.mine.mining_world import ORDERS, ORDERS_ID, FakeSession, batch, log, redo, window
 
@@ -33,7 +33,7 @@ class Sessions:
                 self.left.pop(0), reading, window(logs=own), tables=(ORDERS,), object_ids=frozenset({ORDERS_ID}),
                 container="FREEPDB1", fetch_rows=100,
             )  # fmt: skip
-            rows = pa.Table.from_batches(list(work), REDO_SCHEMA).to_pylist()
+            rows = pa.Table.from_batches(list(work), LANDED_SCHEMA).to_pylist()
             self.facts = work.facts
             return rows
 

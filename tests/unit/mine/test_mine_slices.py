@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
+from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.mining import mine_slice
-from pipelines.mine.rows import REDO_SCHEMA
 from pipelines.redo import LogCopy, Slice
 from pipelines.table import TableId
 from tests.unit.mine.mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, frame, log, redo, window
@@ -19,7 +19,7 @@ def mining(session, logs=LOGS, of=None, **other):
 
 
 def mined(session, **other):
-    return pa.Table.from_batches(list(mining(session, **other)), REDO_SCHEMA).to_pylist()
+    return pa.Table.from_batches(list(mining(session, **other)), LANDED_SCHEMA).to_pylist()
 
 
 def test_rows_are_landed_in_the_agreed_form():
@@ -49,7 +49,7 @@ def test_the_session_is_pinned_in_the_root_and_started_over_the_logs_not_the_win
 def test_rows_outside_the_window_are_dropped_and_counted_and_keep_their_place_in_the_numbering():
     work = mining(FakeSession(batch(redo(110), redo(120), redo(179), redo(180))), of=window(120, 180))
 
-    rows = pa.Table.from_batches(list(work), REDO_SCHEMA).to_pylist()
+    rows = pa.Table.from_batches(list(work), LANDED_SCHEMA).to_pylist()
 
     assert [(r["scn"], r["ordinal"]) for r in rows] == [(120, 1), (179, 2)]
     assert (work.facts.row_count, work.facts.outside_count, work.facts.complete) == (4, 2, True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.assemble.dropped import End, xid_uses
+from pipelines.assemble.dropped import TransactionEnd, xid_uses
 from pipelines.batch import BatchResult, Dropped, DroppedRows, OpenTransaction
 from pipelines.errors import Terminal
 from pipelines.land import Break
@@ -70,11 +70,16 @@ def test_a_dropped_transaction_lives_on_behind_a_gap_and_not_behind_a_resetlogs(
 
 def test_an_xid_that_comes_again_is_another_transaction() -> None:
     """SCN 100 ── commit of the one before ── 150 start, the dropped one ── 250 its rollback ── the next of that xid"""
-    ends = [End(3, XID, 120, True), End(3, XID, 250, False), End(3, XID, 300, True), End(4, XID, 200, True)]
+    ends = [
+        TransactionEnd(3, XID, 120, True),
+        TransactionEnd(3, XID, 250, False),
+        TransactionEnd(3, XID, 300, True),
+        TransactionEnd(4, XID, 200, True),
+    ]
 
     (use,) = xid_uses([ORDERED], ends)
 
-    assert (use.after, use.end) == (120, End(3, XID, 250, False))
+    assert (use.after, use.end) == (120, TransactionEnd(3, XID, 250, False))
     assert xid_uses([ORDERED], ends[:1])[0].end is None
 
 
