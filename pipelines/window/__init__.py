@@ -1,8 +1,10 @@
-"""Which SCNs come next, and whether the redo for them is there. Pure decisions."""
+"""Decide which SCNs come next and whether their redo is available. Pure functions over values."""
 
+from pipelines.window.gate import Lost
 from pipelines.window.incarnation import follow_resetlogs, incarnation_at
+from pipelines.window.log_state import Wait
 from pipelines.window.missing import MissingLog, missing_logs, next_complete_scn
-from pipelines.window.plan import Lost, NothingNew, Sealed, Wait, WindowDecision, plan_window
+from pipelines.window.plan import NothingNew, Sealed, WindowDecision, plan_window
 
 __all__ = [
     "Lost",

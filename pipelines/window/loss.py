@@ -1,4 +1,4 @@
-"""How a log that is not there is told: which, since when needed, where it was last seen, and the ways out."""
+"""Describe a missing log: which one, from which SCN it is needed, where it was last seen, and the cure."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pipelines.errors import RedoLost
 from pipelines.redo import LogCopy
 from pipelines.scn import Scn
-from pipelines.window.known import ThreadLogs
+from pipelines.window.thread_logs import ThreadLogs
 
-CATALOG = "if the file is still there, make it known again (RMAN: CATALOG ARCHIVELOG 'file'), else "
+CATALOG = "if the file still exists, catalogue it (RMAN: CATALOG ARCHIVELOG 'file'), else "
 LOST_CURE = (
     "restore the archived log with RMAN (RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread}) and run again; "
-    "`redolake recover` lists every missing log and the other ways on, with what each costs: new snapshots, or a declared gap"
+    "`redolake recover` lists every missing log and the other choices with their cost: new snapshots, or a declared gap"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A log without which redo is lost, needed from `scn` on."""
+    """A log that is lost, and whose redo is needed from `scn` on."""
 
     sequence: int
     scn: Scn
@@ -27,6 +27,7 @@ class Hole:
 
 
 def loss_of(hole: Hole, known: ThreadLogs) -> RedoLost:
+    """Return the error for the missing log."""
     copies = copies_of(hole.sequence, known)
     last = next((c for c in copies if c.name), None)
     cure = LOST_CURE.format(thread=known.thread, sequence=hole.sequence)
@@ -37,34 +38,35 @@ def loss_of(hole: Hole, known: ThreadLogs) -> RedoLost:
         sequence=hole.sequence,
         scn=hole.scn,
         why=hole.why,
-        last_file=last.name if last else neighbour_of(hole.sequence, known),
+        last_file=last.name if last else nearest_file(hole.sequence, known),
         destination=last.dest_id if last else ", ".join(str(c.dest_id) for c in copies) or None,
     )
 
 
 def copies_of(sequence: int, known: ThreadLogs) -> tuple[LogCopy, ...]:
+    """Return the log's rows of V$ARCHIVED_LOG, none where it has no row any more."""
     log = known.archived.get(sequence)
     return () if log is None else log.copies
 
 
-def neighbour_of(sequence: int, known: ThreadLogs) -> str | None:
-    """RMAN clears the name of what it deletes. The next log to it tells the folder and the pattern."""
+def nearest_file(sequence: int, known: ThreadLogs) -> str | None:
+    """Describe the file of the nearest log: RMAN clears the name of a deleted log, and a neighbour shows folder and pattern."""
     near = sorted(known.archived.values(), key=lambda g: abs(g.sequence - sequence))
     named = next(((g, c) for g in near for c in g.copies if c.name and not c.standby), None)
     return named and f"unknown; sequence {named[0].sequence} is {named[1].name} in destination {named[1].dest_id}"
 
 
-def fate(copy: LogCopy) -> str:
-    """What has become of one copy."""
-    place = f"destination {copy.dest_id}"
+def state_of_copy(copy: LogCopy) -> str:
+    """Say why the copy cannot be mined."""
+    destination = f"destination {copy.dest_id}"
     if copy.deleted or copy.status == "D":
-        return f"{place}: deleted" + (f", was {copy.name}" if copy.name else "")
+        return f"{destination}: deleted" + (f", was {copy.name}" if copy.name else "")
     if copy.standby:
-        return f"{place}: sent to {copy.name}, no file of this host"
+        return f"{destination}: sent to {copy.name}, not a file on this host"
     if not copy.archived:
-        return f"{place}: never completed"
+        return f"{destination}: archiving did not complete"
     if not copy.name:
-        return f"{place}: its name was cleared"
+        return f"{destination}: its name was cleared"
     if copy.is_claimed:
-        return f"{place}: {copy.name} was archived while the log was still open"
-    return f"{place}: {copy.name} has status {copy.status}"
+        return f"{destination}: {copy.name} was archived while the log was still open"
+    return f"{destination}: {copy.name} has status {copy.status}"

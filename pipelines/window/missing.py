@@ -1,34 +1,36 @@
-"""Everything that stands in the way of a position, for a person who has to choose what to do about it."""
+"""List every missing log after a position, for the person who chooses what to do about the loss."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pipelines.errors import RedoLost
 from pipelines.redo import LogCopy, Position, RedoFacts
 from pipelines.scn import Scn, ScnRange
+from pipelines.window.end import End
 from pipelines.window.gate import ThreadRedo, follow_all
-from pipelines.window.incarnation import Branch, find_branch, newest_scn, next_branch
+from pipelines.window.incarnation import Branch, find_branch, locate, next_branch
 from pipelines.window.loss import Hole, copies_of
 
 
 @dataclass(frozen=True, slots=True)
 class MissingLog:
-    """A log to be restored, or made known again, before its thread can be mined past it. Logs still being archived are none."""
+    """A log to restore or catalogue before its thread can be mined past it. A log still being archived is not missing."""
 
     thread: int
     sequence: int
     resetlogs_id: int
-    scns: ScnRange | None  # where its redo lies, as near as the views tell; the edges of a gap of several logs are shared
-    copies: tuple[LogCopy, ...]  # as V$ARCHIVED_LOG last knew them; empty when it has no row any more
+    scns: ScnRange | None  # the nearest known bounds of its redo, shared by neighbouring missing logs; None: unknown
+    copies: tuple[LogCopy, ...]  # as V$ARCHIVED_LOG last showed them; empty when it has no row any more
     why: str
     older_too: bool = False  # logs with lower sequences may be needed as well, and no view says which
 
 
 def missing_logs(position: Position, facts: RedoFacts) -> tuple[MissingLog, ...]:
-    """Every log that is lost from the position up to now, through all RESETLOGS: by incarnation, thread and sequence.
+    """Return every log lost from the position up to now, across all RESETLOGS, by incarnation, thread and sequence.
 
-    Empty also where no log would help: another database, or a position that was rewound (plan_window says so).
+    Empty also where no log would help: another database, or a position that a RESETLOGS undid (see plan_window).
     """
     return tuple(
         MissingLog(
@@ -45,12 +47,11 @@ def missing_logs(position: Position, facts: RedoFacts) -> tuple[MissingLog, ...]
 
 
 def next_complete_scn(position: Position, facts: RedoFacts) -> Scn | None:
-    """The smallest SCN at or after the position from which on no redo is lost up to now; None where there is none at all.
+    """Return the lowest SCN at or after the position from which no redo is lost up to now; None where there is none.
 
-    It may lie in a later incarnation (`incarnation_at`). Redo that is not archived yet is no hole.
+    It may lie in a later incarnation (`incarnation_at`). Redo that is not archived yet is not lost.
     """
-    branch = find_branch(position, facts)
-    if not isinstance(branch, Branch) or position.scn > newest_scn(branch, facts):
+    if isinstance(locate(position, facts), RedoLost):
         return None
     return max([position.scn, *(_end(hole, redo) for _, redo, hole in _holes(position, facts))])
 
@@ -60,23 +61,24 @@ def _holes(position: Position, facts: RedoFacts) -> Iterator[tuple[Branch, Threa
     branch = found if isinstance(found, Branch) else None
     while branch is not None:
         for redo in follow_all(branch, facts):
-            for hole in (link for link in redo.links if isinstance(link, Hole)):
+            for hole in (state for state in redo.logs if isinstance(state, Hole)):
                 yield branch, redo, hole
         branch = next_branch(branch, facts)
 
 
 def _end(hole: Hole, redo: ThreadRedo) -> Scn:
-    """Where the hole is over: at its own end, or where the next known log begins, or with the thread's redo."""
-    end = redo.known.next_scn(hole.sequence)
+    """Return where the hole ends: at the log's own end, at the start of the next known log, or at the end of the thread."""
+    end = redo.known.end_of(hole.sequence)
     if end is None:
-        end = next((redo.known.first_scn(s) for s in redo.known.sequences if s > hole.sequence), redo.end)
-    end = hole.scn if end is None else end
-    return max(hole.scn, end if redo.end is None else min(end, redo.end))
+        end = next((redo.known.start_of(s) for s in redo.known.sequences if s > hole.sequence), None)
+    if redo.end is End.OPEN:
+        return max(hole.scn, hole.scn if end is None else end)
+    return max(hole.scn, redo.end if end is None else min(end, redo.end))
 
 
 def _range(hole: Hole, redo: ThreadRedo) -> ScnRange | None:
-    first = redo.known.first_scn(hole.sequence)
+    first = redo.known.start_of(hole.sequence)
     if first is None:
-        first = next((redo.known.next_scn(s) for s in reversed(redo.known.sequences) if s < hole.sequence), None)
-    end = redo.known.next_scn(hole.sequence) or _end(hole, redo)
+        first = next((redo.known.end_of(s) for s in reversed(redo.known.sequences) if s < hole.sequence), None)
+    end = redo.known.end_of(hole.sequence) or _end(hole, redo)
     return None if first is None or end <= first else ScnRange(first, end)

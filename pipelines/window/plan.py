@@ -1,6 +1,6 @@
-"""The next window: from the position to the last log edge that every redo thread has reached, within a budget of bytes.
+"""Plan the next window: from the position to the last log edge that every redo thread has reached, within a byte budget.
 
-A pure function of the control file's facts. It promises nothing about files, only about what V$ARCHIVED_LOG claims.
+A pure function of the control file's facts. It relies on what V$ARCHIVED_LOG claims; mining proves the files.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from typing import Protocol
 
 from pipelines.redo import LogFile, Position, RedoFacts, Slice, Window
 from pipelines.scn import Scn, ScnRange
-from pipelines.window.gate import Coverage, Current, Lost, Wait, cover_all
-from pipelines.window.incarnation import Branch, find_branch, newest_scn, set_back
-
-__all__ = ["Limits", "Lost", "NothingNew", "Sealed", "Wait", "WindowDecision", "cover_all", "plan_window"]
+from pipelines.window.end import End
+from pipelines.window.gate import Coverage, Lost, PartialCoverage, cover_all
+from pipelines.window.incarnation import Branch, locate
+from pipelines.window.log_state import Current, Wait
 
 SWITCH_HINT = "; ALTER SYSTEM ARCHIVE LOG CURRENT, or a smaller ARCHIVE_LAG_TARGET, closes it earlier"
 
 
-class Limits(Protocol):
-    """What config.WindowLimits holds."""
+class SizeLimits(Protocol):
+    """The part of config.WindowLimits that planning uses."""
 
     @property
     def max_bytes(self) -> int: ...
@@ -30,12 +30,14 @@ class Limits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
+    """The next window: the archived logs of every redo thread cover it."""
+
     window: Window
 
 
 @dataclass(frozen=True, slots=True)
 class NothingNew:
-    """`held_back_by` are the threads at which the window ends: their next log is not switched yet."""
+    """No log edge lies ahead. `held_back_by` are the threads whose next log is not switched yet."""
 
     reason: str
     held_back_by: tuple[int, ...] = ()
@@ -44,14 +46,14 @@ class NothingNew:
 WindowDecision = Sealed | NothingNew | Wait | Lost
 
 
-def plan_window(position: Position, facts: RedoFacts, limits: Limits) -> WindowDecision:
-    """Sealed with as much as there is before any hole; a hole is reported once the position stands at it."""
-    branch = find_branch(position, facts)
+def plan_window(position: Position, facts: RedoFacts, limits: SizeLimits) -> WindowDecision:
+    """Return the next window, or why there is none.
+
+    A window ends before any hole; the hole is reported once the position stands at it.
+    """
+    branch = locate(position, facts)
     if not isinstance(branch, Branch):
         return Lost(branch)
-    newest = newest_scn(branch, facts)
-    if branch.position > newest:
-        return Lost(set_back(branch.position, newest))
     coverages = cover_all(branch, facts)
     reach = common_reach(branch, coverages, facts.current_scn)
     logs = [log for coverage in coverages for log in coverage.logs]
@@ -64,18 +66,21 @@ def plan_window(position: Position, facts: RedoFacts, limits: Limits) -> WindowD
     return Sealed(Window(facts.dbid, branch.incarnation.resetlogs_id, scns, slices))
 
 
+def partial(coverages: Sequence[Coverage]) -> list[PartialCoverage]:
+    return [c for c in coverages if isinstance(c, PartialCoverage)]
+
+
 def common_reach(branch: Branch, coverages: Sequence[Coverage], current_scn: Scn) -> Scn:
-    """How far all threads reach. The views were read after CURRENT_SCN, so what they show beyond it is left for later."""
-    ends = [c.covered_to for c in coverages if c.covered_to is not None]
-    limit = current_scn if branch.ends_at is None else branch.ends_at
-    return min([limit, *ends])
+    """Return the SCN that every thread covers. The views were read after CURRENT_SCN, so nothing beyond it is used."""
+    limit = current_scn if branch.ends_at is End.OPEN else branch.ends_at
+    return min([limit, *(c.covered_to for c in partial(coverages))])
 
 
 def log_edges(branch: Branch, coverages: Sequence[Coverage], reach: Scn) -> list[Scn]:
-    """Where a window may end: at the end of any log up to `reach`, and at the end of its incarnation."""
+    """Return where a window may end: at the end of any log up to `reach`, and at the end of its incarnation."""
     ends = {log.next_scn for c in coverages for log in c.logs if log.next_scn is not None}
-    ends |= {c.covered_to for c in coverages if c.covered_to is not None}
-    if branch.ends_at is not None:
+    ends |= {c.covered_to for c in partial(coverages)}
+    if branch.ends_at is not End.OPEN:
         ends.add(branch.ends_at)
     return sorted(end for end in ends if branch.position < end <= reach)
 
@@ -85,12 +90,12 @@ def overlapping(logs: Sequence[LogFile], scns: ScnRange) -> list[LogFile]:
 
 
 def within_budget(edges: Sequence[Scn], logs: Sequence[LogFile], max_bytes: int) -> Scn:
-    """The last edge whose logs fit; the first one in any case, or a log larger than the budget would never be read."""
-    waiting = sorted(logs, key=lambda g: g.first_scn, reverse=True)
+    """Return the last edge whose logs fit, at least the first: otherwise a log above the budget would never be read."""
+    remaining = sorted(logs, key=lambda g: g.first_scn, reverse=True)
     chosen, size = edges[0], 0
     for edge in edges:
-        while waiting and waiting[-1].first_scn < edge:
-            size += waiting.pop().bytes
+        while remaining and remaining[-1].first_scn < edge:
+            size += remaining.pop().bytes
         if size > max_bytes:
             break
         chosen = edge
@@ -98,13 +103,13 @@ def within_budget(edges: Sequence[Scn], logs: Sequence[LogFile], max_bytes: int)
 
 
 def cut_slices(scns: ScnRange, coverages: Sequence[Coverage], slice_bytes: int) -> tuple[Slice, ...]:
-    """Runs of adjoining logs of one thread. A log that the window's edge cuts is mined whole, here and in the next window."""
+    """Return runs of adjacent logs of one thread. A log across the window's edge is mined whole in both windows."""
     runs: list[list[LogFile]] = []
     for coverage in coverages:
         size = 0
         for log in overlapping(coverage.logs, scns):
-            adjoins = bool(runs) and runs[-1][-1].thread == log.thread and runs[-1][-1].next_scn == log.first_scn
-            if not adjoins or size + log.bytes > slice_bytes:
+            is_adjacent = bool(runs) and runs[-1][-1].thread == log.thread and runs[-1][-1].next_scn == log.first_scn
+            if not is_adjacent or size + log.bytes > slice_bytes:
                 runs.append([])
                 size = 0
             runs[-1].append(log)
@@ -112,21 +117,21 @@ def cut_slices(scns: ScnRange, coverages: Sequence[Coverage], slice_bytes: int) 
     return tuple(Slice(n, run[0].thread, tuple(run)) for n, run in enumerate(runs))
 
 
-def explain(branch: Branch, coverages: Sequence[Coverage], current_scn: Scn) -> WindowDecision:
-    """Why there is no window: the gravest reason among the threads that stand at the position."""
-    stuck = [c.behind for c in coverages if c.covered_to is not None and c.covered_to <= branch.position]
+def explain(branch: Branch, coverages: Sequence[Coverage], current_scn: Scn) -> NothingNew | Wait | Lost:
+    """Return why there is no window: the most serious obstacle among the threads that stand at the position."""
+    obstacles = [c.obstacle for c in partial(coverages) if c.covered_to <= branch.position]
     for kind in (Lost, Wait):
-        for behind in stuck:
-            if isinstance(behind, kind):
-                return behind
-    held = [behind for behind in stuck if isinstance(behind, Current)]
-    if not held:
+        for obstacle in obstacles:
+            if isinstance(obstacle, kind):
+                return obstacle
+    current = [obstacle for obstacle in obstacles if isinstance(obstacle, Current)]
+    if not current:
         return NothingNew(f"no log ended between SCN {branch.position} and the current SCN {current_scn}")
-    reason = "; ".join(map(str, held)) + SWITCH_HINT
+    reason = "; ".join(map(str, current)) + SWITCH_HINT
     ahead = [f"redo thread {c.thread} is archived up to SCN {end}" for c in coverages if (end := end_of(c)) > branch.position]
     if ahead:
         reason = f"held back at SCN {branch.position}, though {' and '.join(ahead)}: {reason}"
-    return NothingNew(reason, tuple(behind.thread for behind in held))
+    return NothingNew(reason, tuple(obstacle.thread for obstacle in current))
 
 
 def end_of(coverage: Coverage) -> Scn:

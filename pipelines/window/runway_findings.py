@@ -1,11 +1,11 @@
-"""What the runway says, in words: one line for a log, and findings with their cures."""
+"""Describe the runway: one line for the log, and findings with their cures."""
 
 from __future__ import annotations
 
 from pipelines.errors import Finding
-from pipelines.window.runway import LOW, HeldBack, Limits, Runway, ThreadRunway, state_of
+from pipelines.window.runway import LOW, HeldBack, Runway, ThreadRunway, WarningLimits, state_of
 
-LARGEST_LAG_SECONDS = 1800  # a log that stays open for longer belongs to an idle thread that nothing switches
+LARGEST_LAG_SECONDS = 1800  # a log open for longer belongs to an idle thread that nothing switches
 KEEP_LONGER = (
     "keep archived logs longer: a larger n in DELETE ARCHIVELOG ALL COMPLETED BEFORE 'SYSDATE-n', or a larger "
     "DB_RECOVERY_FILE_DEST_SIZE"
@@ -14,7 +14,7 @@ UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 
 def in_units(size: int) -> str:
-    """`1.5 GiB`."""
+    """Format a size, such as `1.5 GiB`."""
     amount, unit = float(size), 0
     while amount >= 1024 and unit < len(UNITS) - 1:
         amount, unit = amount / 1024, unit + 1
@@ -22,24 +22,24 @@ def in_units(size: int) -> str:
 
 
 def in_hours(hours: float) -> str:
-    """Rounded down: 11.97 hours are below a threshold of 12, and must not read as 12.0."""
+    """Format hours, rounded down: 11.97 hours are below a threshold of 12 and must not read as 12.0."""
     return f"{int(hours * 10) / 10:.1f} hours"
 
 
 def headline(runway: Runway) -> str:
-    """One line."""
+    """Return the runway in one line."""
     if runway.lost is not None:
         return f"no time is left: {runway.lost.what}"
     if runway.hours_left is None:
-        return "no redo thread has any more redo to give"
+        return "no redo thread has redo left to read"
     amount = f"{in_hours(runway.hours_left)} and {in_units(runway.bytes_left)} of redo"
     if runway.at_least:
-        return f"no archived log has been deleted yet; {amount} lie before what is needed"
-    return f"{amount} are left before something that is needed may be deleted"
+        return f"no archived log has been deleted yet; {amount} lie before the oldest needed log"
+    return f"{amount} are left before needed redo may be deleted"
 
 
-def findings(runway: Runway, limits: Limits, lag_seconds: int | None, pipeline: str) -> tuple[Finding, ...]:
-    """The gravest first. `lag_seconds` is ARCHIVE_LAG_TARGET."""
+def findings(runway: Runway, limits: WarningLimits, lag_seconds: int | None, pipeline: str) -> tuple[Finding, ...]:
+    """Return all findings, the most serious first. `lag_seconds` is ARCHIVE_LAG_TARGET."""
     lost = dict.fromkeys(error for error in (*(t.lost for t in runway.threads), runway.lost) if error is not None)
     found = [Finding("redo", error.what, error.cure) for error in lost]
     if state_of(runway, limits) == LOW:
@@ -52,11 +52,11 @@ def first_to_lose(runway: Runway) -> ThreadRunway:
     return min(limited, key=lambda t: (t.hours_left or 0.0, t.thread))
 
 
-def low_finding(thread: ThreadRunway, runway: Runway, limits: Limits, pipeline: str) -> Finding:
+def low_finding(thread: ThreadRunway, runway: Runway, limits: WarningLimits, pipeline: str) -> Finding:
     subject = f"redo thread {thread.thread}"
     if not thread.is_archived and not thread.kept:
-        what = "has no archived log left, so nothing shows how long the next one will be there"
-        cure = f"{KEEP_LONGER}; where the thread is only quiet, ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300"
+        what = "has no archived log left, so nothing shows how long the next one will be kept"
+        cure = f"{KEEP_LONGER}; if the thread is only idle, ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300"
         return Finding(subject, what, cure, "warning")
     log = "its next log" if thread.needed is None else f"log {thread.needed.sequence}"
     threshold = f"{limits.warn_below_hours:g} hours"
@@ -66,23 +66,23 @@ def low_finding(thread: ThreadRunway, runway: Runway, limits: Limits, pipeline: 
         f"{log} is needed, and may be deleted in {in_hours(thread.hours_left or 0.0)}, after {in_units(runway.bytes_left)} of "
         f"older redo (warns below {threshold})"
     )
-    return Finding(subject, what, f"see that {pipeline}_capture runs and keeps up; {KEEP_LONGER}", "warning")
+    return Finding(subject, what, f"make sure that {pipeline}_capture runs and keeps up; {KEEP_LONGER}", "warning")
 
 
 def held_finding(held: HeldBack, lag_seconds: int | None) -> Finding:
-    """Of severity `note` where ARCHIVE_LAG_TARGET will end it, or the log has begun only just now."""
+    """Return a warning, or a note where ARCHIVE_LAG_TARGET will switch the log or it began recently."""
     log = "its next log" if held.sequence is None else f"its log {held.sequence}"
     waiting = f"while {held.waiting_logs} archived log(s) of other threads wait, {in_units(held.waiting_bytes)}"
     since = "" if held.hours is None else f", begun {in_hours(held.hours)} ago,"
     subject, start = f"redo thread {held.thread}", f"holds the window back at SCN {held.scn}: {log}{since}"
     if not held.is_open:
-        cure = "see whether the archiver of that instance is stuck: its alert log, V$ARCHIVE_DEST_STATUS.ERROR"
+        cure = "check whether the archiver of that instance is stuck: its alert log, V$ARCHIVE_DEST_STATUS.ERROR"
         return Finding(subject, f"{start} is switched but not archived, {waiting}", cure, "warning")
     what = f"{start} is still open, {waiting}"
     if lag_seconds is not None and 0 < lag_seconds <= LARGEST_LAG_SECONDS:
-        return Finding(subject, f"{what}; ARCHIVE_LAG_TARGET ends it every {lag_seconds} seconds", "", "note")
+        return Finding(subject, f"{what}; ARCHIVE_LAG_TARGET switches it every {lag_seconds} seconds", "", "note")
     if held.hours is not None and held.hours * 3600 < LARGEST_LAG_SECONDS:
         return Finding(subject, what, "", "note")
     target = "is not known" if lag_seconds is None else f"is {lag_seconds}"
-    cure = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH SID = '*'; at once: ALTER SYSTEM ARCHIVE LOG CURRENT"
+    cure = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH SID = '*'; immediately: ALTER SYSTEM ARCHIVE LOG CURRENT"
     return Finding(subject, f"{what}; ARCHIVE_LAG_TARGET {target}", cure, "warning")

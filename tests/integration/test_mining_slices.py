@@ -23,7 +23,7 @@ from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_current_scn, read_redo_facts
 from pipelines.source.oracle import RetryRule, open_source
 from pipelines.table import TableId
-from pipelines.window.plan import Sealed, plan_window
+from pipelines.window import Sealed, plan_window
 from standin.logminer import contents
 from standin.serve import standin
 

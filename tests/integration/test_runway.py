@@ -224,5 +224,5 @@ def test_nothing_is_cut_off_in_a_narrow_terminal(shop, pipeline, terminal, monke
 
     assert code == 1
     assert all(len(line) <= width for line in output.splitlines() if line.startswith(("│", "┃", "└", "┏")))
-    for part in ("1 FREE1", "2 FREE2", "log 5 is needed", "do this: see that shop_capture runs", "holds the window back"):
+    for part in ("1 FREE1", "2 FREE2", "log 5 is needed", "do this: make sure that shop_capture runs", "holds the window back"):
         assert part in output

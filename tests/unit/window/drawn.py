@@ -1,4 +1,4 @@
-"""Terse constructors for drawn control files."""
+"""Terse constructors for the control files of the drawn cases."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, Position, RedoFacts, RedoThread
 from pipelines.scn import Scn
-from pipelines.window.plan import plan_window
+from pipelines.window import plan_window
 
 DBID, INC = 7, 11
 

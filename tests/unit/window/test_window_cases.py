@@ -171,7 +171,7 @@ STANDS = {
     "a row that aged out while V$LOG still shows the log": (
         facts(ONE[1:], [online(1, 1, 50, 200, is_archived=True), ON_1]),
         Lost,
-        "V$LOG says that it was archived, and V$ARCHIVED_LOG shows no copy",
+        "V$LOG reports it as archived, and V$ARCHIVED_LOG shows no copy",
     ),
     "its destination went bad": (
         facts([log(1, 1, 50, 200, copy(1, "U")), *ONE[1:]], [ON_1]), Lost, "destination 1: /arch/x has status U"
@@ -186,7 +186,7 @@ STANDS = {
     "a thread enabled again whose earlier logs nobody knows": (
         facts([*ONE, log(2, 9, 250, 400)], [ON_1, online(2, 10, 400)], [opened(1), opened(2, enable=250)]),
         Lost,
-        "nor any older log of the thread",
+        "or any older log of the thread",
     ),
     "a closed thread of which no log is known": (
         facts(ONE, [ON_1], [opened(1), closed(2, 300)]),
@@ -194,7 +194,7 @@ STANDS = {
         "the thread was open up to SCN 300, and no view shows a later log",
     ),
     # archived 1              |--8--|            the position is older than all there is
-    "a position older than anything": (facts([log(1, 8, 300, 400)], [online(1, 9, 400)]), Lost, "nor any older log"),
+    "a position older than anything": (facts([log(1, 8, 300, 400)], [online(1, 9, 400)]), Lost, "or any older log"),
 }  # fmt: skip
 
 
@@ -258,7 +258,7 @@ def test_a_position_in_the_future_is_lost_before_its_scns_pass_a_second_time():
     answer = plan(facts(ONE, [ON_1], current=450), start=451)
 
     assert isinstance(answer, Lost)
-    assert "ahead of all that the database has written, which ends at SCN 450" in answer.error.what
+    assert "ahead of all redo of the database, which ends at SCN 450" in answer.error.what
 
 
 def test_the_logs_of_an_orphan_do_not_make_a_position_any_less_future():

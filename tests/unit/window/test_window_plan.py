@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.redo import Incarnation, LogFile
 from pipelines.scn import Scn
-from pipelines.window.plan import Lost, NothingNew, Sealed, Wait
+from pipelines.window import Lost, NothingNew, Sealed, Wait
 from tests.unit.window.drawn import GONE, INC, Limits, closed, copy, disabled, facts, log, online, opened, plan, trace
 
 ONE = [log(1, 1, 100, 200), log(1, 2, 200, 300)]
@@ -126,7 +126,7 @@ LOST = {
     "went to a standby only": (
         facts([log(1, 1, 50, 200, copy(2, standby=True))], [online(1, 2, 200)]),
         1,
-        "no file of this host",
+        "not a file on this host",
     ),
     "has aged out of the control file": (facts([log(1, 3, 150, 200)], [online(1, 4, 200)]), 2, "no view shows it"),
     "is known to the history only": (

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread
 from pipelines.scn import Scn
-from pipelines.window.plan import Lost, Sealed, Wait, plan_window
+from pipelines.window import Lost, Sealed, Wait, plan_window
 
 RESETLOGS = 11
 

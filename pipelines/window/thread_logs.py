@@ -1,4 +1,4 @@
-"""What the views together say of one redo thread's logs in one incarnation, by sequence."""
+"""Everything the views show about one redo thread's logs in one incarnation, by sequence."""
 
 from __future__ import annotations
 
@@ -7,27 +7,30 @@ from dataclasses import dataclass, replace
 
 from pipelines.redo import LogCopy, LogFile, LogTrace, RedoFacts
 from pipelines.scn import Scn
+from pipelines.window.end import End
 from pipelines.window.incarnation import Branch
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadLogs:
-    """`online` is V$LOG and is empty for an old incarnation: V$LOG speaks of the current one only."""
+    """`online` comes from V$LOG, which shows the current incarnation only."""
 
     thread: int
     archived: dict[int, LogFile]
     online: dict[int, LogFile]
     history: dict[int, LogTrace]
 
-    def known(self, sequence: int) -> LogFile | None:
+    def log(self, sequence: int) -> LogFile | None:
+        """Return the archived or else the online log; None where only V$LOG_HISTORY or no view shows it."""
         return self.archived.get(sequence) or self.online.get(sequence)
 
-    def first_scn(self, sequence: int) -> Scn | None:
+    def start_of(self, sequence: int) -> Scn | None:
+        """Return the log's FIRST_CHANGE#; None where no view shows the log."""
         seen = self.archived.get(sequence) or self.online.get(sequence) or self.history.get(sequence)
         return None if seen is None else seen.first_scn
 
-    def next_scn(self, sequence: int) -> Scn | None:
-        """Where the log ended by the view that saw most of it; None while it is open, or when no view knows it."""
+    def end_of(self, sequence: int) -> Scn | None:
+        """Return the highest NEXT_CHANGE# that a view shows; None where no view shows an end."""
         views: tuple[dict[int, LogFile] | dict[int, LogTrace], ...] = (self.archived, self.online, self.history)
         seen = (view[sequence].next_scn for view in views if sequence in view)
         return max((end for end in seen if end is not None), default=None)
@@ -42,33 +45,31 @@ class ThreadLogs:
 
     @property
     def last_end(self) -> Scn:
-        """The highest SCN at which one of its logs is known to have ended."""
-        return max((end for s in self.sequences if (end := self.next_scn(s)) is not None), default=Scn(0))
+        """The highest SCN at which one of the logs is known to have ended."""
+        return max((end for s in self.sequences if (end := self.end_of(s)) is not None), default=Scn(0))
 
 
 def logs_of(thread: int, branch: Branch, facts: RedoFacts) -> ThreadLogs:
+    """Collect the thread's logs in the branch's incarnation."""
     resetlogs_id = branch.incarnation.resetlogs_id
 
-    def mine(logs: Iterable[LogFile]) -> dict[int, LogFile]:
+    def own(logs: Iterable[LogFile]) -> dict[int, LogFile]:
         return _by_sequence(g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id)
 
     history = {h.sequence: h for h in facts.history if h.thread == thread and h.resetlogs_id == resetlogs_id}
-    known = ThreadLogs(thread, mine(facts.archived), mine(facts.online), history)
+    known = ThreadLogs(thread, own(facts.archived), own(facts.online), history)
     last = known.archived.get(known.newest)
-    if branch.ends_at is not None and last is not None and last.next_scn is None and last.first_scn < branch.ends_at:
-        known.archived[last.sequence] = replace(last, next_scn=branch.ends_at)  # the last log before a RESETLOGS may stay open
+    if branch.ends_at is not End.OPEN and last is not None and last.next_scn is None and last.first_scn < branch.ends_at:
+        # Oracle may leave the end of the last log before a RESETLOGS open.
+        known.archived[last.sequence] = replace(last, next_scn=branch.ends_at)
     return known
 
 
 def _by_sequence(logs: Iterable[LogFile]) -> dict[int, LogFile]:
-    """One log per sequence. Of copies that end at different SCNs only the longest count: a short one is not whole."""
+    """Return one log per sequence. Of copies with different ends only the longest may be mined: a shorter one is incomplete."""
     found: dict[int, LogFile] = {}
     for log in sorted(logs, key=lambda g: (g.next_scn or 0, -g.first_scn)):
         shorter = found.get(log.sequence)
         rest: tuple[LogCopy, ...] = tuple(c for c in shorter.copies if not c.is_claimed) if shorter is not None else ()
         found[log.sequence] = replace(log, copies=(*log.copies, *rest)) if rest else log
     return found
-
-
-def is_ready(log: LogFile | None) -> bool:
-    return log is not None and log.next_scn is not None and bool(log.claimed)
