@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.standin.engine.engine_world import logon, open_database
+from tests.unit.standin.engine.engine_database import logon, open_database
 
 
 @pytest.fixture

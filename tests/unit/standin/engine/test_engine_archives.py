@@ -7,10 +7,10 @@ from pathlib import Path
 from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.redo_file import Op, read_header
-from tests.unit.standin.engine.engine_world import archived_redo, logon, open_database, run
+from tests.unit.standin.engine.engine_database import archived_redo, logon, open_database, run
 
 
-def busy(database, count=300):
+def insert_rows(database, count=300):
     shop = logon(database)
     run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, name VARCHAR2(100))")
     for n in range(count):
@@ -19,9 +19,9 @@ def busy(database, count=300):
     return shop
 
 
-def test_a_full_log_switches_and_every_record_lies_within_its_log(tmp_path):
+def test_a_full_log_switches_and_holds_only_records_of_its_scn_range(tmp_path):
     database = open_database(log_bytes=20_000, destinations=(tmp_path / "a",))
-    busy(database)
+    insert_rows(database)
     database.archive_current()
 
     copies = database.state.archived
@@ -38,9 +38,9 @@ def test_a_full_log_switches_and_every_record_lies_within_its_log(tmp_path):
     database.close()
 
 
-def test_what_is_archived_reads_back_equal_at_every_destination(tmp_path):
+def test_every_destination_receives_the_same_records(tmp_path):
     database = open_database(destinations=(tmp_path / "a", tmp_path / "b"))
-    busy(database, 5)
+    insert_rows(database, 5)
     written = list(database.state.threads[1].current.records)
     database.switch_log()
 
@@ -49,7 +49,7 @@ def test_what_is_archived_reads_back_equal_at_every_destination(tmp_path):
     database.close()
 
 
-def test_a_destination_that_is_deferred_gets_no_copy(tmp_path):
+def test_a_deferred_destination_receives_no_copy(tmp_path):
     database = open_database(destinations=(tmp_path / "a", tmp_path / "b"))
     database.state.destinations[0].status = "DEFERRED"
     database.switch_log()
@@ -58,16 +58,16 @@ def test_a_destination_that_is_deferred_gets_no_copy(tmp_path):
     database.close()
 
 
-def test_a_held_archiver_leaves_logs_active_and_catches_up_in_order():
+def test_a_thread_held_back_keeps_its_logs_active_and_archives_them_in_order_later():
     database = open_database()
     database.archiver.hold(1)
     for _ in range(4):
         database.switch_log()
     unarchived = [log.sequence for log in database.state.threads[1].logs if log.status == "ACTIVE" and not log.archived]
-    waiting = list(database.state.archived)
+    archived_while_held = list(database.state.archived)
     database.archiver.release(1)
 
-    assert waiting == []
+    assert archived_while_held == []
     assert sorted(unarchived) == [1, 2, 3, 4]
     assert [c.sequence for c in database.state.archived] == [1, 2, 3, 4]
     database.close()
@@ -89,7 +89,7 @@ def test_each_instance_writes_its_own_thread_and_archive_log_current_switches_al
     database.close()
 
 
-def test_a_thread_closed_and_opened_again_leaves_a_gap_in_scns_but_none_in_sequences():
+def test_a_reopened_thread_skips_scns_but_no_sequence():
     database = open_database(threads=2)
     database.redo_threads.close(2)
     closed = database.state.threads[2]
@@ -109,17 +109,17 @@ def test_a_thread_closed_and_opened_again_leaves_a_gap_in_scns_but_none_in_seque
 def test_archive_lag_target_switches_idle_threads_too():
     database = open_database(threads=2, archive_lag_target=60)
     database.tick()
-    young = len(database.state.archived)
+    archived_before = len(database.state.archived)
     for thread in database.state.threads.values():
         thread.current.first_at -= timedelta(seconds=61)
     database.tick()
 
-    assert young == 0
+    assert archived_before == 0
     assert sorted(c.thread for c in database.state.archived) == [1, 2]
     database.close()
 
 
-def test_the_heartbeat_moves_the_scn_and_every_threads_last_redo():
+def test_the_heartbeat_advances_the_scn_and_every_threads_last_redo():
     database = open_database(threads=2, scns_per_second=5)
     before = database.clock.scn
     database.tick()
@@ -129,9 +129,9 @@ def test_the_heartbeat_moves_the_scn_and_every_threads_last_redo():
     database.close()
 
 
-def test_a_data_directory_is_found_again_as_it_was_closed(tmp_path):
+def test_a_database_restarts_from_its_directory_with_all_rows_and_versions(tmp_path):
     database = open_database(directory=tmp_path)
-    shop = busy(database, 3)
+    shop = insert_rows(database, 3)
     run(shop, "ALTER TABLE t ADD (n NUMBER DEFAULT 7)")
     before_delete = database.clock.scn
     run(shop, "DELETE FROM t WHERE id = 1")
@@ -139,14 +139,14 @@ def test_a_data_directory_is_found_again_as_it_was_closed(tmp_path):
     run(shop, "DELETE FROM t")
     used = database.clock.scn
     database.close()
-    again = Instance(DatabaseOptions(directory=tmp_path, background=False))
-    shop = logon(again)
-    assert again.clock.scn >= used
+    restarted = Instance(DatabaseOptions(directory=tmp_path, background=False))
+    shop = logon(restarted)
+    assert restarted.clock.scn >= used
     assert run(shop, "SELECT id, n FROM t") == [(0, 7), (2, 7)]
     assert run(shop, "SELECT COUNT(*) FROM t AS OF SCN :1", before_delete) == [(3,)]
     run(shop, "INSERT INTO t (id) VALUES (9)")
     shop.commit()
-    again.switch_log()
-    inserted = [r for r in archived_redo(again) if r.op == Op.INSERT]
+    restarted.switch_log()
+    inserted = [r for r in archived_redo(restarted) if r.op == Op.INSERT]
     assert len({r.row_id for r in inserted}) == 4
-    again.close()
+    restarted.close()

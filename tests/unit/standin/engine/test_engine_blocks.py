@@ -5,7 +5,7 @@ import pytest
 from standin.engine import plsql
 from standin.engine.plsql import Parameter, Procedures
 from standin.interface import OraError
-from tests.unit.standin.engine.engine_world import code_of, logon, run
+from tests.unit.standin.engine.engine_database import error_code, logon, run
 
 
 @pytest.fixture
@@ -29,13 +29,13 @@ def dba(database):
     return logon(database, "SYS")
 
 
-def test_named_and_positional_arguments_constants_and_defaults(dba, calls):
+def test_a_call_takes_positional_and_named_arguments_constants_and_defaults(dba, calls):
     run(dba, "BEGIN pkg.run('a.log'); SYS.PKG.RUN(options => Pkg.New + pkg.big, name => 'b.log'); END;")
 
     assert calls == [{"name": "a.log", "options": 3, "at": None}, {"name": "b.log", "options": 17, "at": None}]
 
 
-def test_binds_go_in_by_distinct_name_and_out_by_assignment(dba, calls):
+def test_binds_are_passed_by_distinct_name_and_returned_when_assigned(dba, calls):
     called = run(dba, "begin pkg.run(:a, :b); pkg.double(:b, :c); :d := pkg.next(:b) || :a; end;", "x", 4)
 
     assert calls == [{"name": "x", "options": 4, "at": None}]
@@ -49,7 +49,7 @@ def test_a_bind_that_is_read_and_written_is_in_out(dba):
     assert (called.directions, called.values) == (["IN OUT"], [5])
 
 
-def test_sql_in_a_block_is_one_transaction_with_the_session(shop):
+def test_sql_in_a_block_belongs_to_the_sessions_transaction(shop):
     run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, name VARCHAR2(9))")
     run(
         shop,
@@ -70,7 +70,7 @@ def test_sql_in_a_block_is_one_transaction_with_the_session(shop):
     assert run(shop, "SELECT * FROM t") == [(7, "a;b"), (8, "c")]
 
 
-def test_returning_into_a_bind_of_a_block(shop):
+def test_returning_into_fills_a_bind_of_the_block(shop):
     run(shop, "CREATE TABLE t (id NUMBER, name VARCHAR2(9))")
     called = run(shop, "begin insert into t values (:1, 'a') returning id into :2; end;", 3)
 
@@ -78,7 +78,7 @@ def test_returning_into_a_bind_of_a_block(shop):
 
 
 REFUSED = {
-    "unknown package": "BEGIN nobody.knows(1); END;",
+    "unknown package": "BEGIN unknown.procedure(1); END;",
     "unknown argument": "BEGIN pkg.double(m => 1); END;",
     "too many arguments": "BEGIN pkg.next(1, 2); END;",
     "control flow": "BEGIN IF 1 = 1 THEN NULL; END IF; END;",
@@ -88,12 +88,12 @@ REFUSED = {
 
 @pytest.mark.usefixtures("calls")
 @pytest.mark.parametrize("sql", REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_compiled_is_ora_06550(dba, sql):
-    assert code_of(dba, sql) == 6550
+def test_a_block_that_cannot_be_compiled_raises_ora_06550(dba, sql):
+    assert error_code(dba, sql) == 6550
 
 
 @pytest.mark.usefixtures("calls")
-def test_a_package_without_the_right_to_execute_does_not_exist(database, dba, shop):
+def test_a_package_does_not_exist_without_execute_privilege(database, dba, shop):
     with pytest.raises(OraError, match="PLS-00201: identifier 'PKG' must be declared"):
         run(shop, "BEGIN pkg.run('x'); END;")
     run(dba, "GRANT EXECUTE ON SYS.PKG TO shop")

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.standin.engine.engine_world import code_of, run
+from standin.interface import OraError
+from tests.unit.standin.engine.engine_database import error_code, run
 
 REFUSED = {
     "primary key": ("INSERT INTO c (id, code) VALUES (1, 'z')", 1),
@@ -18,10 +19,10 @@ REFUSED = {
     "too long in characters": ("UPDATE c SET label = 'abcd' WHERE id = 1", 12899),
     "no number": ("UPDATE c SET amount = 'x' WHERE id = 1", 1722),
     "no month": ("UPDATE c SET day = TO_DATE('2026-13-01', 'YYYY-MM-DD') WHERE id = 1", 1843),
-    "a check": ("UPDATE c SET amount = -1 WHERE id = 1", 2290),
+    "check constraint": ("UPDATE c SET amount = -1 WHERE id = 1", 2290),
     "no parent": ("INSERT INTO child VALUES (1, 77)", 2291),
-    "a child is left": ("DELETE FROM c WHERE id = 1", 2292),
-    "a child is left by update": ("UPDATE c SET id = 9 WHERE id = 1", 2292),
+    "child rows exist": ("DELETE FROM c WHERE id = 1", 2292),
+    "child rows exist, by update": ("UPDATE c SET id = 9 WHERE id = 1", 2292),
     "no such table": ("SELECT * FROM nowhere", 942),
     "no such column": ("SELECT nothing FROM c", 904),
     "no such column in DML": ("UPDATE c SET nothing = 1", 904),
@@ -31,13 +32,13 @@ REFUSED = {
     "name in use": ("CREATE TABLE c (x NUMBER)", 955),
     "two primary keys": ("ALTER TABLE c ADD PRIMARY KEY (code)", 2260),
     "column exists": ("ALTER TABLE c ADD (code NUMBER)", 1430),
-    "rows lack the new column": ("ALTER TABLE c ADD (must NUMBER NOT NULL)", 1758),
+    "existing rows have no value for the new column": ("ALTER TABLE c ADD (must NUMBER NOT NULL)", 1758),
     "duplicates under a unique index": ("CREATE UNIQUE INDEX u ON child (parent)", 1452),
     "values that no longer fit": ("ALTER TABLE c MODIFY (code VARCHAR2(1))", 1441),
     "another type": ("ALTER TABLE c MODIFY (code NUMBER)", 1439),
     "referenced": ("DROP TABLE c", 2449),
     "division by zero": ("SELECT 1/0 FROM dual", 1476),
-    "a feature that lacks": ("CREATE MATERIALIZED VIEW v AS SELECT 1 FROM dual", 3001),
+    "an unimplemented feature": ("CREATE MATERIALIZED VIEW v AS SELECT 1 FROM dual", 3001),
     "an unknown type": ("CREATE TABLE x (d XMLTYPE)", 902),
 }
 
@@ -59,23 +60,21 @@ def tables(shop):
 
 @pytest.mark.usefixtures("tables")
 @pytest.mark.parametrize(("sql", "code"), REFUSED.values(), ids=REFUSED)
-def test_what_oracle_refuses_is_refused_with_its_code_and_changes_nothing(shop, sql, code):
+def test_a_refused_statement_has_oracles_code_and_changes_nothing(shop, sql, code):
     before = run(shop, "SELECT * FROM c"), run(shop, "SELECT * FROM child")
 
-    assert code_of(shop, sql) == code
+    assert error_code(shop, sql) == code
     assert (run(shop, "SELECT * FROM c"), run(shop, "SELECT * FROM child")) == before
 
 
 @pytest.mark.usefixtures("tables")
-def test_the_message_names_the_constraint(shop):
-    from standin.interface import OraError
-
+def test_the_error_names_the_violated_constraint(shop):
     with pytest.raises(OraError, match=r"ORA-00001: unique constraint \(SHOP\.CODES\) violated"):
         run(shop, "INSERT INTO c (id, code) VALUES (2, 'a')")
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_statement_may_pass_through_keys_in_use(shop):
+def test_unique_keys_are_checked_at_the_end_of_an_update(shop):
     shop.execute("INSERT INTO c (id, code) VALUES (:1, :2)", [(6, "x"), (7, "y")])
     run(shop, "UPDATE c SET id = id + 1 WHERE id >= 5")
 
@@ -83,7 +82,7 @@ def test_a_statement_may_pass_through_keys_in_use(shop):
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_parent_may_go_with_its_children_and_a_key_may_come_back(shop):
+def test_a_parent_can_be_deleted_after_its_children_and_its_key_used_again(shop):
     run(shop, "DELETE FROM child")
     run(shop, "DELETE FROM c")
     run(shop, "INSERT INTO c (id, code, amount) VALUES (1, 'a', 1.234)")
@@ -92,8 +91,8 @@ def test_a_parent_may_go_with_its_children_and_a_key_may_come_back(shop):
 
 
 @pytest.mark.usefixtures("tables")
-def test_a_failed_alter_leaves_the_table_as_it_was(shop, database):
-    assert code_of(shop, "ALTER TABLE c ADD (x NUMBER, code NUMBER)") == 1430
+def test_a_failed_alter_table_changes_nothing(shop, database):
+    assert error_code(shop, "ALTER TABLE c ADD (x NUMBER, code NUMBER)") == 1430
 
     assert [c.name for c in database.state.tables[(3, "SHOP", "C")].columns] == ["ID", "CODE", "LABEL", "AMOUNT", "DAY"]
     assert len(run(shop, "SELECT * FROM c")[0]) == 5

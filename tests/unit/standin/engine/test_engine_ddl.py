@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from standin.redo_file import Op
-from tests.unit.standin.engine.engine_world import code_of, redo, run
+from tests.unit.standin.engine.engine_database import all_redo, error_code, run
 
 KEY = (3, "SHOP", "T")
 
@@ -35,7 +35,7 @@ TYPES = {
 
 
 @pytest.mark.parametrize(("text", "expected"), TYPES.items(), ids=TYPES)
-def test_a_type_is_kept_as_the_dictionary_shows_it(database, shop, text, expected):
+def test_a_declared_type_has_oracles_dictionary_values(database, shop, text, expected):
     run(shop, f"CREATE TABLE t (c {text})")
 
     type_ = database.state.tables[KEY].columns[0].type
@@ -43,7 +43,7 @@ def test_a_type_is_kept_as_the_dictionary_shows_it(database, shop, text, expecte
 
 
 @pytest.mark.usefixtures("t")
-def test_truncate_empties_the_segment_and_gives_it_a_new_id(database, shop):
+def test_truncate_empties_the_segment_and_gives_it_a_new_data_object_id(database, shop):
     before = database.state.tables[KEY].data_object_id
     run(shop, "TRUNCATE TABLE t")
     run(shop, "INSERT INTO t (id) VALUES (1)")
@@ -53,7 +53,7 @@ def test_truncate_empties_the_segment_and_gives_it_a_new_id(database, shop):
     assert run(shop, "SELECT id, b FROM t") == [(1, 3)]
 
 
-def test_a_move_gives_every_row_another_rowid_and_leaves_a_ddl_alone_in_the_redo(database, shop):
+def test_move_changes_every_rowid_and_writes_only_the_ddl_to_the_redo(database, shop):
     run(shop, "CREATE TABLE heap (a NUMBER)")
     for value in (1, 1, 2):
         run(shop, f"INSERT INTO heap VALUES ({value})")
@@ -61,18 +61,18 @@ def test_a_move_gives_every_row_another_rowid_and_leaves_a_ddl_alone_in_the_redo
     run(shop, "DELETE FROM heap WHERE ROWID = (SELECT MIN(ROWID) FROM heap)")
     shop.commit()
     before = run(shop, "SELECT ROWID, a FROM heap")
-    written = len(redo(database))
+    written = len(all_redo(database))
     run(shop, "ALTER TABLE heap MOVE")
     after = run(shop, "SELECT ROWIDTOCHAR(ROWID), a FROM heap")
 
     assert [a for _, a in before] == [a for _, a in after] == [1, 2]
     assert len({rowid for rowid, _ in (*before, *after)}) == 4
-    assert [r.op for r in redo(database)[written:] if r.op not in (Op.START, Op.COMMIT)] == [Op.DDL]
-    assert code_of(shop, "ALTER TABLE heap MOVE ONLINE") == 933
+    assert [r.op for r in all_redo(database)[written:] if r.op not in (Op.START, Op.COMMIT)] == [Op.DDL]
+    assert error_code(shop, "ALTER TABLE heap MOVE ONLINE") == 933
 
 
 @pytest.mark.usefixtures("t")
-def test_an_index_that_is_made_anew_is_another_object(shop):
+def test_a_recreated_index_has_a_new_object_id(shop):
     ids = []
     for _ in range(2):
         run(shop, "CREATE UNIQUE INDEX by_a ON t (a)")
@@ -84,11 +84,11 @@ def test_an_index_that_is_made_anew_is_another_object(shop):
 
 
 @pytest.mark.usefixtures("t")
-def test_a_dropped_table_goes_to_the_recycle_bin_as_two_ddls(database, shop):
+def test_drop_table_writes_a_rename_to_the_recycle_bin_and_the_drop(database, shop):
     object_id = database.state.tables[KEY].object_id
     run(shop, "drop table T")
 
-    internal, user = (r for r in redo(database)[-6:] if r.op == Op.DDL)
+    internal, user = (r for r in all_redo(database)[-6:] if r.op == Op.DDL)
     assert internal.info.startswith("INTERNAL DDL")
     assert internal.sql.startswith('ALTER TABLE "SHOP"."T" RENAME TO "BIN$')
     assert user.sql.startswith('drop table T AS "BIN$')
@@ -98,15 +98,15 @@ def test_a_dropped_table_goes_to_the_recycle_bin_as_two_ddls(database, shop):
 
 
 @pytest.mark.usefixtures("t")
-def test_a_purged_table_is_gone(database, shop):
+def test_drop_table_purge_leaves_nothing_in_the_recycle_bin(database, shop):
     run(shop, "DROP TABLE t PURGE")
 
     assert (database.state.dropped, database.state.tables) == ({}, {})
-    assert code_of(shop, "SELECT * FROM t") == 942
+    assert error_code(shop, "SELECT * FROM t") == 942
 
 
 @pytest.mark.usefixtures("t")
-def test_renaming_keeps_the_object(database, shop):
+def test_renaming_a_table_keeps_its_object_id(database, shop):
     before = database.state.tables[KEY]
     run(shop, "ALTER TABLE t RENAME TO t2")
     run(shop, "RENAME t2 TO t3")
@@ -118,7 +118,7 @@ def test_renaming_keeps_the_object(database, shop):
 
 
 @pytest.mark.usefixtures("t")
-def test_only_structural_changes_raise_the_object_version(database, shop):
+def test_only_column_changes_raise_the_object_version(database, shop):
     versions = []
     for clause in (
         "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
@@ -134,18 +134,18 @@ def test_only_structural_changes_raise_the_object_version(database, shop):
 
 
 @pytest.mark.usefixtures("t")
-def test_a_column_dropped_in_the_middle_leaves_index_and_rows_right(shop):
+def test_rows_and_index_are_correct_after_dropping_a_middle_column(shop):
     run(shop, "ALTER TABLE t DROP COLUMN a")
 
     assert run(shop, "SELECT * FROM t WHERE id = 2") == [(2, 3)]
-    assert code_of(shop, "INSERT INTO t VALUES (2, 4)") == 1
+    assert error_code(shop, "INSERT INTO t VALUES (2, 4)") == 1
 
 
 @pytest.mark.usefixtures("t")
-def test_ddl_commits_what_was_open_even_when_it_fails(shop, other):
+def test_a_failed_ddl_has_still_committed_the_open_transaction(shop, other):
     run(shop, "INSERT INTO t (id) VALUES (3)")
 
-    assert code_of(shop, "CREATE TABLE t (x NUMBER)") == 955
+    assert error_code(shop, "CREATE TABLE t (x NUMBER)") == 955
     shop.rollback()
     assert run(other, "SELECT COUNT(*) FROM t") == [(3,)]
 
@@ -157,4 +157,4 @@ def test_a_quoted_name_keeps_its_case(shop):
     run(shop, 'UPDATE "Mixed Case" m SET m."a b" = 5 WHERE "SET" = 2')
 
     assert run(shop, 'SELECT "SET", "a b" FROM "Mixed Case"') == [(2, 5)]
-    assert code_of(shop, 'SELECT "A B" FROM "Mixed Case"') == 904
+    assert error_code(shop, 'SELECT "A B" FROM "Mixed Case"') == 904

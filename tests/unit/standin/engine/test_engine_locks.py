@@ -7,7 +7,7 @@ import pytest
 
 from standin.interface import OraError
 from standin.redo_file import Op
-from tests.unit.standin.engine.engine_world import changes, code_of, logon, run
+from tests.unit.standin.engine.engine_database import error_code, logon, row_changes, run
 from tests.waiting import wait_until
 
 
@@ -24,17 +24,17 @@ def pool():
         yield executor
 
 
-def waiting(session, future: Future):
-    """Until the session's call waits for another transaction."""
+def wait_until_blocked(session, future: Future):
+    """Wait until the session's call waits for another transaction."""
     wait_until(lambda: session.waiting_for is not None or future.done())
     assert not future.done(), future.result()
 
 
 @pytest.mark.usefixtures("t")
-def test_a_locked_row_is_waited_for_and_then_seen_as_it_was_committed(shop, other, pool):
+def test_an_update_waits_for_a_locked_row_and_uses_its_committed_values(shop, other, pool):
     run(shop, "UPDATE t SET n = 10 WHERE id = 1")
     blocked = pool.submit(run, other, "UPDATE t SET n = n + 1 WHERE id = 1")
-    waiting(other, blocked)
+    wait_until_blocked(other, blocked)
     shop.commit()
 
     assert blocked.result(10).counts == [1]
@@ -42,10 +42,10 @@ def test_a_locked_row_is_waited_for_and_then_seen_as_it_was_committed(shop, othe
 
 
 @pytest.mark.usefixtures("t")
-def test_after_the_wait_the_condition_is_asked_again(shop, other, pool):
+def test_the_condition_is_evaluated_again_after_a_wait(shop, other, pool):
     run(shop, "UPDATE t SET n = 10 WHERE id = 1")
     blocked = pool.submit(run, other, "DELETE FROM t WHERE n = 0")
-    waiting(other, blocked)
+    wait_until_blocked(other, blocked)
     shop.commit()
 
     assert blocked.result(10).counts == [1]
@@ -53,13 +53,13 @@ def test_after_the_wait_the_condition_is_asked_again(shop, other, pool):
 
 
 @pytest.mark.usefixtures("t")
-def test_a_circle_of_waits_is_a_deadlock_for_the_last_to_join_it(shop, other, pool):
+def test_a_deadlock_is_raised_in_the_last_session_to_wait(shop, other, pool):
     run(shop, "UPDATE t SET n = 1 WHERE id = 1")
     run(other, "UPDATE t SET n = 2 WHERE id = 2")
     blocked = pool.submit(run, other, "UPDATE t SET n = 2 WHERE id = 1")
-    waiting(other, blocked)
+    wait_until_blocked(other, blocked)
 
-    assert code_of(shop, "UPDATE t SET n = 1 WHERE id = 2") == 60
+    assert error_code(shop, "UPDATE t SET n = 1 WHERE id = 2") == 60
     assert run(shop, "SELECT n FROM t WHERE id = 1") == [(1,)]
     shop.rollback()
     assert blocked.result(10).counts == [1]
@@ -67,10 +67,10 @@ def test_a_circle_of_waits_is_a_deadlock_for_the_last_to_join_it(shop, other, po
 
 @pytest.mark.usefixtures("t")
 @pytest.mark.parametrize(("ends", "code"), [("commit", 1), ("rollback", 0)])
-def test_a_key_inserted_by_an_open_transaction_is_waited_for(shop, other, pool, ends, code):
+def test_an_insert_waits_for_an_uncommitted_insert_of_its_key(shop, other, pool, ends, code):
     run(shop, "INSERT INTO t VALUES (3, 0)")
-    blocked = pool.submit(code_of, other, "INSERT INTO t VALUES (3, 1)")
-    waiting(other, blocked)
+    blocked = pool.submit(error_code, other, "INSERT INTO t VALUES (3, 1)")
+    wait_until_blocked(other, blocked)
     getattr(shop, ends)()
 
     assert blocked.result(10) == code
@@ -78,20 +78,20 @@ def test_a_key_inserted_by_an_open_transaction_is_waited_for(shop, other, pool, 
 
 @pytest.mark.usefixtures("t")
 @pytest.mark.parametrize(("ends", "code"), [("commit", 0), ("rollback", 1)])
-def test_a_key_deleted_by_an_open_transaction_is_waited_for(shop, other, pool, ends, code):
+def test_an_insert_waits_for_an_uncommitted_delete_of_its_key(shop, other, pool, ends, code):
     run(shop, "DELETE FROM t WHERE id = 1")
-    blocked = pool.submit(code_of, other, "INSERT INTO t VALUES (1, 1)")
-    waiting(other, blocked)
+    blocked = pool.submit(error_code, other, "INSERT INTO t VALUES (1, 1)")
+    wait_until_blocked(other, blocked)
     getattr(shop, ends)()
 
     assert blocked.result(10) == code
 
 
 @pytest.mark.usefixtures("t")
-def test_a_waiting_call_can_be_cancelled(shop, other, pool):
+def test_a_waiting_statement_can_be_cancelled(shop, other, pool):
     run(shop, "UPDATE t SET n = 1")
     blocked = pool.submit(run, other, "UPDATE t SET n = 2")
-    waiting(other, blocked)
+    wait_until_blocked(other, blocked)
     other.cancel()
 
     with pytest.raises(OraError, match="ORA-01013"):
@@ -100,42 +100,42 @@ def test_a_waiting_call_can_be_cancelled(shop, other, pool):
 
 
 @pytest.mark.usefixtures("t")
-def test_a_killed_session_loses_its_transaction_and_learns_of_it(database, shop, other):
+def test_killing_a_session_rolls_it_back_and_its_next_call_fails(database, shop, other):
     run(shop, "UPDATE t SET n = 1")
     run(logon(database, "SYS", "FREE"), f"ALTER SYSTEM KILL SESSION '{shop.number},{shop.serial}'")
 
     assert run(other, "UPDATE t SET n = 2").counts == [2]
-    assert code_of(shop, "SELECT * FROM t") == 28
+    assert error_code(shop, "SELECT * FROM t") == 28
 
 
 @pytest.mark.usefixtures("t")
-def test_a_session_that_waits_can_be_killed(database, shop, other, pool):
+def test_a_waiting_session_can_be_killed(database, shop, other, pool):
     run(shop, "UPDATE t SET n = 1")
-    blocked = pool.submit(code_of, other, "UPDATE t SET n = 2")
-    waiting(other, blocked)
+    blocked = pool.submit(error_code, other, "UPDATE t SET n = 2")
+    wait_until_blocked(other, blocked)
     database.kill(other.number)
 
     assert blocked.result(10) == 28
 
 
 @pytest.mark.usefixtures("t")
-def test_select_for_update_locks_without_changing(database, shop, other):
+def test_select_for_update_locks_rows_without_changing_them(database, shop, other):
     assert run(shop, "SELECT id FROM t WHERE id = 1 FOR UPDATE") == [(1,)]
 
-    assert code_of(other, "SELECT id FROM t WHERE id = 1 FOR UPDATE NOWAIT") == 54
+    assert error_code(other, "SELECT id FROM t WHERE id = 1 FOR UPDATE NOWAIT") == 54
     assert run(other, "SELECT id FROM t WHERE id = 2 FOR UPDATE NOWAIT") == [(2,)]
-    assert [r.op for r in changes(database, Op.SELECT_FOR_UPDATE)] == [Op.SELECT_FOR_UPDATE] * 2
+    assert [r.op for r in row_changes(database, Op.SELECT_FOR_UPDATE)] == [Op.SELECT_FOR_UPDATE] * 2
     shop.commit()
     assert run(other, "SELECT id FROM t WHERE id = 1 FOR UPDATE NOWAIT") == [(1,)]
 
 
 @pytest.mark.usefixtures("t")
-def test_ddl_needs_the_table_for_itself(shop, other, pool):
+def test_ddl_waits_for_row_locks_up_to_ddl_lock_timeout(shop, other, pool):
     run(shop, "UPDATE t SET n = 1 WHERE id = 1")
-    refused = code_of(other, "ALTER TABLE t ADD (x NUMBER)")
+    refused = error_code(other, "ALTER TABLE t ADD (x NUMBER)")
     run(other, "ALTER SESSION SET DDL_LOCK_TIMEOUT = 10")
     blocked = pool.submit(run, other, "ALTER TABLE t ADD (x NUMBER)")
-    waiting(other, blocked)
+    wait_until_blocked(other, blocked)
     shop.commit()
     blocked.result(10)
 
@@ -144,10 +144,10 @@ def test_ddl_needs_the_table_for_itself(shop, other, pool):
 
 
 @pytest.mark.usefixtures("t")
-def test_a_statement_that_waited_through_a_ddl_sees_the_new_columns(shop, other, pool):
+def test_a_statement_that_waited_during_a_ddl_uses_the_new_columns(shop, other, pool):
     run(shop, "UPDATE t SET n = 1 WHERE id = 1")
     blocked = pool.submit(run, other, "UPDATE t SET n = n + 1 WHERE id = 1")
-    waiting(other, blocked)
+    wait_until_blocked(other, blocked)
     with shop.database.lock:
         run(shop, "ALTER TABLE t ADD (m NUMBER DEFAULT 5)")
         run(shop, "ALTER TABLE t DROP COLUMN n")
@@ -158,7 +158,7 @@ def test_a_statement_that_waited_through_a_ddl_sees_the_new_columns(shop, other,
 
 
 @pytest.mark.usefixtures("t")
-def test_many_threads_lose_no_update_and_all_scns_of_the_redo_differ(database, pool):
+def test_concurrent_updates_are_all_kept_and_every_change_has_its_own_scn(database, pool):
     start = threading.Barrier(4)
 
     def work(number):
@@ -172,5 +172,5 @@ def test_many_threads_lose_no_update_and_all_scns_of_the_redo_differ(database, p
         done.result(30)
 
     assert run(logon(database), "SELECT n FROM t ORDER BY id") == [(100,), (100,)]
-    scns = [r.scn for r in changes(database)]
+    scns = [r.scn for r in row_changes(database)]
     assert len(set(scns)) == len(scns) == 202

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from standin.redo_file import Op
-from tests.unit.standin.engine.engine_world import changes, logon, open_database, redo, run
+from tests.unit.standin.engine.engine_database import all_redo, logon, open_database, row_changes, run
 
 TABLE = "CREATE TABLE t (id NUMBER PRIMARY KEY, a NUMBER, b VARCHAR2(9), u NUMBER UNIQUE)"
 UPDATE = "UPDATE t SET a = 2 WHERE id = 1"
@@ -35,19 +35,19 @@ LOGGED = {
 
 
 @pytest.mark.parametrize(("ddl", "update", "before"), LOGGED.values(), ids=LOGGED)
-def test_an_update_carries_what_supplemental_logging_asks_for(database, shop, ddl, update, before):
+def test_an_update_logs_the_columns_of_supplemental_logging(database, shop, ddl, update, before):
     run(shop, TABLE)
     for statement in ddl:
         run(shop, statement)
     run(shop, "INSERT INTO t VALUES (1, 1, NULL, 7)")
     run(shop, update)
 
-    record = changes(database, Op.UPDATE)[0]
+    record = row_changes(database, Op.UPDATE)[0]
     assert record.before.keys() == before
     assert record.after.keys() == ({4} if "u = 8" in update else {2})
 
 
-def test_database_wide_logging_holds_for_every_table_old_and_new():
+def test_database_wide_supplemental_logging_applies_to_existing_tables():
     database = open_database()
     shop, dba = logon(database), logon(database, "SYS", database.state.name)
     run(shop, TABLE)
@@ -55,12 +55,12 @@ def test_database_wide_logging_holds_for_every_table_old_and_new():
     run(shop, "INSERT INTO t VALUES (1, 1, NULL, 7)")
     run(shop, UPDATE)
 
-    assert changes(database, Op.UPDATE)[0].before.keys() == {1, 2}
+    assert row_changes(database, Op.UPDATE)[0].before.keys() == {1, 2}
     assert database.state.supplemental == {"MIN", "PK"}
     database.close()
 
 
-def test_a_pdbs_logging_holds_for_its_tables_and_is_not_the_databases():
+def test_supplemental_logging_of_a_pdb_applies_to_its_tables_only():
     database = open_database()
     shop, dba = logon(database), logon(database, "SYS")
     run(shop, TABLE)
@@ -70,30 +70,30 @@ def test_a_pdbs_logging_holds_for_its_tables_and_is_not_the_databases():
     run(dba, "ALTER PLUGGABLE DATABASE DROP SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
     run(shop, "UPDATE t SET a = 3")
 
-    assert [update.before.keys() for update in changes(database, Op.UPDATE)] == [{1, 2}, {2}]
+    assert [update.before.keys() for update in row_changes(database, Op.UPDATE)] == [{1, 2}, {2}]
     assert database.state.supplemental == {"MIN"}
     database.close()
 
 
-def test_insert_and_delete_carry_every_column_and_null_as_none(database, shop):
+def test_insert_and_delete_log_every_column_and_null_as_none(database, shop):
     run(shop, TABLE)
     run(shop, "INSERT INTO t (id) VALUES (1)")
     run(shop, "DELETE FROM t")
 
-    insert, delete = changes(database)
+    insert, delete = row_changes(database)
     assert insert.after == delete.before == {1: b"\xc1\x02", 2: None, 3: None, 4: None}
 
 
-def test_setting_a_column_to_its_own_value_is_in_the_redo(database, shop):
+def test_setting_a_column_to_its_own_value_is_logged(database, shop):
     run(shop, TABLE)
     run(shop, "INSERT INTO t VALUES (1, 5, 'x', 7)")
     run(shop, "UPDATE t SET a = a")
 
-    record = changes(database, Op.UPDATE)[0]
+    record = row_changes(database, Op.UPDATE)[0]
     assert record.before == record.after == {2: b"\xc1\x06"}
 
 
-def test_dropping_a_column_numbers_the_segment_anew(database, shop):
+def test_dropping_a_column_renumbers_the_segments_columns(database, shop):
     run(shop, TABLE)
     version = database.state.tables[(3, "SHOP", "T")].object_version
     run(shop, "INSERT INTO t VALUES (1, 2, 'x', 3)")
@@ -103,12 +103,12 @@ def test_dropping_a_column_numbers_the_segment_anew(database, shop):
     table = database.state.tables[(3, "SHOP", "T")]
     assert [(c.name, c.segment_id) for c in table.columns] == [("ID", 1), ("B", 2), ("U", 3)]
     assert table.object_version == version + 1
-    assert changes(database)[-1].after == {1: b"\xc1\x03", 2: b"y", 3: b"\xc1\x05"}
-    assert changes(database)[-1].object_version == version + 1
+    assert row_changes(database)[-1].after == {1: b"\xc1\x03", 2: b"y", 3: b"\xc1\x05"}
+    assert row_changes(database)[-1].object_version == version + 1
     assert run(shop, "SELECT * FROM t") == [(1, "x", 3), (2, "y", 4)]
 
 
-def test_a_column_added_with_a_default_shows_it_and_stays_out_of_old_rows_redo(database, shop):
+def test_the_default_of_an_added_column_is_shown_but_not_logged_for_old_rows(database, shop):
     run(shop, TABLE)
     run(shop, "INSERT INTO t VALUES (1, 2, 'x', 3)")
     run(shop, "ALTER TABLE t ADD (c VARCHAR2(5) DEFAULT 'new' NOT NULL)")
@@ -117,7 +117,7 @@ def test_a_column_added_with_a_default_shows_it_and_stays_out_of_old_rows_redo(d
     run(shop, "UPDATE t SET a = 9")
     run(shop, "UPDATE t SET c = 'other'")
 
-    first, second = changes(database, Op.UPDATE)
+    first, second = row_changes(database, Op.UPDATE)
     assert shown == [("new",)]
     assert 5 not in first.before
     assert 5 not in second.before
@@ -125,46 +125,46 @@ def test_a_column_added_with_a_default_shows_it_and_stays_out_of_old_rows_redo(d
     assert run(shop, "SELECT a, c FROM t") == [(9, "other")]
 
 
-def test_ddl_is_a_transaction_of_its_own_with_the_text_as_typed(database, shop):
+def test_ddl_is_logged_as_typed_in_a_transaction_of_its_own(database, shop):
     run(shop, TABLE)
     run(shop, "INSERT INTO t (id) VALUES (1)")
     run(shop, "alter  table T /* mine */ add (Z number)")
 
-    insert_commit, start, ddl, commit = redo(database)[-4:]
+    insert_commit, start, ddl, commit = all_redo(database)[-4:]
     assert insert_commit.op == Op.COMMIT
     assert (start.op, ddl.op, commit.op) == (Op.START, Op.DDL, Op.COMMIT)
     assert (ddl.sql, ddl.owner, ddl.object_name) == ("alter  table T /* mine */ add (Z number)", "SHOP", "T")
     assert ddl.xid == start.xid == commit.xid != insert_commit.xid
 
 
-def test_a_password_is_never_in_the_redo(database):
+def test_redo_contains_no_password(database):
     dba = logon(database, "SYS")
     run(dba, 'CREATE USER u1 IDENTIFIED BY "s3cret" QUOTA UNLIMITED ON users')
     run(dba, "ALTER USER u1 IDENTIFIED BY s3cret2")
 
-    assert not any("s3cret" in r.sql for r in redo(database))
+    assert not any("s3cret" in r.sql for r in all_redo(database))
     assert database.password_of("U1", "FREEPDB1") == "s3cret2"
 
 
-def test_a_lob_comes_as_a_placeholder_and_an_update_behind_it(database, shop):
+def test_a_lob_is_logged_as_an_empty_value_and_an_update_after_it(database, shop):
     run(shop, "CREATE TABLE l (id NUMBER PRIMARY KEY, doc CLOB)")
     run(shop, "INSERT INTO l VALUES (1, 'text')")
     run(shop, "INSERT INTO l VALUES (2, NULL)")
 
-    first, contents, second = changes(database)
+    first, contents, second = row_changes(database)
     assert first.after[2] == b""
     assert (contents.op, contents.after) == (Op.UPDATE, {2: b"text"})
     assert second.after[2] is None
 
 
-def test_each_row_of_a_lob_change_has_its_undo_row(database, shop):
+def test_each_redo_row_of_a_lob_change_has_its_undo_row(database, shop):
     run(shop, "CREATE TABLE l (id NUMBER PRIMARY KEY, doc CLOB, raw BLOB)")
     run(shop, "INSERT INTO l VALUES (1, 'text', HEXTORAW('ff'))")
     run(shop, "UPDATE l SET id = 2, doc = 'other', raw = NULL")
     shop.rollback()
 
-    done = [r for r in changes(database) if not r.rollback]
-    undone = [r for r in changes(database) if r.rollback]
+    done = [r for r in row_changes(database) if not r.rollback]
+    undone = [r for r in row_changes(database) if r.rollback]
     inverse = {Op.INSERT: Op.DELETE, Op.UPDATE: Op.UPDATE}
     assert [inverse[Op(r.op)] for r in reversed(done)] == [r.op for r in undone]
     assert [r.after for r in undone] == [{3: b"\xff"}, {2: b"text"}, {1: b"\xc1\x02"}, {3: b""}, {2: b""}, {}]

@@ -9,9 +9,9 @@ import pytest
 from standin.engine import catalog
 from standin.engine.catalog import register_view
 from standin.interface import ColumnInfo, OraError
-from tests.unit.standin.engine.engine_world import code_of, run
+from tests.unit.standin.engine.engine_database import error_code, run
 
-# What each expression answers over the row (1, 'Anna', 1.5, 2026-02-03 04:05:06, NULL).
+# The value of each expression over the row (1, 'Anna', 1.5, 2026-02-03 04:05:06, NULL).
 EXPRESSIONS = {
     "UPPER(name) || '!'": "ANNA!",
     "'a' || NULL": "a",
@@ -79,13 +79,13 @@ def t(shop):
 
 @pytest.mark.usefixtures("t")
 @pytest.mark.parametrize(("expression", "expected"), EXPRESSIONS.items(), ids=EXPRESSIONS)
-def test_an_expression_answers_as_oracles(shop, expression, expected):
+def test_an_expression_has_oracles_value(shop, expression, expected):
     assert run(shop, f"SELECT {expression} FROM t") == [(expected,)]
 
 
 @pytest.mark.usefixtures("t")
 @pytest.mark.parametrize(("condition", "count"), CONDITIONS.items(), ids=CONDITIONS)
-def test_a_condition_holds_as_oracles(shop, condition, count):
+def test_a_condition_has_oracles_truth_value(shop, condition, count):
     assert run(shop, f"SELECT COUNT(*) FROM t WHERE {condition}") == [(count,)]
 
 
@@ -127,12 +127,12 @@ QUERIES = {
 
 @pytest.mark.usefixtures("orders")
 @pytest.mark.parametrize(("sql", "expected"), QUERIES.values(), ids=QUERIES)
-def test_a_query_answers_as_oracles(shop, sql, expected):
+def test_a_query_has_oracles_result(shop, sql, expected):
     assert run(shop, sql) == expected
 
 
 @pytest.mark.usefixtures("orders")
-def test_columns_are_described_as_oracle_does(shop):
+def test_columns_are_described_as_in_oracle(shop):
     def described(sql):
         rows = shop.execute(sql, (), describe_only=True)
         return [(c.name, c.type, c.precision, c.scale) for c in rows.columns]
@@ -150,7 +150,7 @@ def test_columns_are_described_as_oracle_does(shop):
 
 
 @pytest.mark.usefixtures("orders")
-def test_a_rowid_finds_its_row(shop):
+def test_a_row_is_found_by_its_rowid(shop):
     ((rowid,),) = run(shop, "SELECT ROWID FROM o WHERE id = 2")
 
     assert run(shop, "SELECT id FROM o WHERE ROWID = :1", rowid) == [(2,)]
@@ -158,7 +158,7 @@ def test_a_rowid_finds_its_row(shop):
 
 
 @pytest.mark.usefixtures("orders")
-def test_returning_gives_what_the_rows_became(shop):
+def test_returning_gives_the_new_values(shop):
     done = shop.execute(
         "UPDATE o SET amount = amount + 1 WHERE who = :1 RETURNING id, amount INTO :2, :3", [("a",), ("b",), ("q",)]
     )
@@ -168,18 +168,18 @@ def test_returning_gives_what_the_rows_became(shop):
 
 
 @pytest.mark.usefixtures("orders")
-def test_the_key_is_used_for_a_point_update(database, shop):
+def test_a_condition_on_the_key_reads_only_its_rows(database, shop):
     store = database.tables.stores[(3, "SHOP", "O")]
-    looked_at = []
+    rows_read = []
     visible = store.visible
-    store.visible = lambda scn, tx, rows=None: looked_at.append(rows) or visible(scn, tx, rows)
+    store.visible = lambda scn, tx, rows=None: rows_read.append(rows) or visible(scn, tx, rows)
     run(shop, "UPDATE o SET who = 'k' WHERE id = :1 AND amount > 0", 2)
     run(shop, "DELETE FROM o WHERE id IN (1, 3, 99)")
 
-    assert looked_at == [{1}, {0, 2}]
+    assert rows_read == [{1}, {0, 2}]
 
 
-def test_a_sequence_counts(shop):
+def test_a_sequence_starts_and_increments_as_declared(shop):
     run(shop, "CREATE SEQUENCE s START WITH 5 INCREMENT BY 2")
     run(shop, "CREATE TABLE t (id NUMBER)")
     run(shop, "INSERT INTO t VALUES (s.NEXTVAL)")
@@ -191,18 +191,18 @@ def test_a_sequence_counts(shop):
 
 @pytest.fixture
 def stream(monkeypatch):
-    """V$STREAM of 30 rows in batches of ten, whose third batch can be made to fail."""
+    """Register V$STREAM: 30 rows in batches of ten; the third batch can be made to fail."""
     monkeypatch.setattr(catalog, "VIEWS", {})
-    state = {"asked": [], "given": 0, "fail": False}
+    state = {"referenced": [], "batches": 0, "fail": False}
 
     def rows(session, referenced):
-        state["asked"].append(referenced)
+        state["referenced"].append(referenced)
 
         def batches():
             for start in (0, 10, 20):
                 if state["fail"] and start == 20:
                     raise OraError(310, "archived log contains sequence 2; sequence 1 required")
-                state["given"] += 1
+                state["batches"] += 1
                 numbers = list(range(start, start + 10))
                 yield pa.RecordBatch.from_pydict({"SCN": pa.array(numbers, pa.int64()), "TXT": [f"t{n % 3}" for n in numbers]})
 
@@ -217,19 +217,19 @@ def stream(monkeypatch):
     return state
 
 
-def test_a_stream_is_filtered_batch_by_batch_in_its_order(shop, stream):
-    answer = shop.execute("SELECT CAST(scn AS NUMBER(18)) s FROM v$stream WHERE txt = :1 AND scn > 5", [("t0",)])
-    given_at_open = stream["given"]
-    found = [v for batch in answer.batches for v in batch.column(0).to_pylist()]
+def test_a_stream_is_filtered_batch_by_batch_and_keeps_its_order(shop, stream):
+    result = shop.execute("SELECT CAST(scn AS NUMBER(18)) s FROM v$stream WHERE txt = :1 AND scn > 5", [("t0",)])
+    batches_at_open = stream["batches"]
+    found = [v for batch in result.batches for v in batch.column(0).to_pylist()]
 
-    assert given_at_open == 0
+    assert batches_at_open == 0
     assert found == [6, 9, 12, 15, 18, 21, 24, 27]
-    assert stream["asked"][-1] == {"SCN", "TXT"}
+    assert stream["referenced"][-1] == {"SCN", "TXT"}
 
 
-def test_a_limit_stops_the_stream(shop, stream):
+def test_a_row_limit_stops_reading_the_stream(shop, stream):
     assert len(run(shop, "SELECT * FROM v$stream WHERE ROWNUM <= 3")) == 3
-    assert stream["given"] <= 2
+    assert stream["batches"] <= 2
 
 
 def test_an_aggregate_reads_the_whole_stream(shop, stream):
@@ -238,13 +238,13 @@ def test_an_aggregate_reads_the_whole_stream(shop, stream):
 
 
 @pytest.mark.parametrize("sql", ["SELECT scn FROM v$stream WHERE scn >= 0", "SELECT COUNT(*), MIN(txt) FROM v$stream"])
-def test_an_error_inside_a_stream_reaches_the_client_as_it_is(shop, stream, sql):
+def test_an_error_inside_a_stream_reaches_the_client_unchanged(shop, stream, sql):
     stream["fail"] = True
 
-    assert code_of(shop, sql) == 310
+    assert error_code(shop, sql) == 310
 
 
-def test_a_number_of_64_bits_survives_a_view(shop, stream):
+def test_a_view_shows_numbers_beyond_int64_exactly(shop, stream):
     register_view("V$BIG", [ColumnInfo("N", "NUMBER")], lambda session, wanted: [(2**64 - 1,), (5,)], public=True)
 
     assert run(shop, "SELECT n FROM v$big") == [(2**64 - 1,), (5,)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.standin.engine.engine_world import code_of, fetched, logon, open_database, run
+from tests.unit.standin.engine.engine_database import error_code, fetched, logon, open_database, run
 
 
 @pytest.fixture
@@ -13,7 +13,7 @@ def t(shop):
 
 
 @pytest.mark.usefixtures("t")
-def test_a_change_is_seen_by_its_own_session_at_once_and_by_others_after_the_commit(shop, other):
+def test_other_sessions_see_a_change_only_after_its_commit(shop, other):
     run(shop, "UPDATE t SET name = 'b'")
     run(shop, "INSERT INTO t VALUES (2, 'c')")
     before = run(other, "SELECT * FROM t")
@@ -25,7 +25,7 @@ def test_a_change_is_seen_by_its_own_session_at_once_and_by_others_after_the_com
 
 
 @pytest.mark.usefixtures("t")
-def test_a_query_keeps_the_rows_of_the_moment_it_was_opened(shop, other):
+def test_a_query_returns_the_rows_of_its_opening(shop, other):
     query = shop.execute("SELECT name FROM t", ())
     run(other, "DELETE FROM t")
     other.commit()
@@ -34,7 +34,7 @@ def test_a_query_keeps_the_rows_of_the_moment_it_was_opened(shop, other):
 
 
 @pytest.mark.usefixtures("t")
-def test_flashback_shows_the_table_as_it_was_committed_at_that_scn(database, shop):
+def test_a_flashback_query_returns_the_rows_committed_at_its_scn(database, shop):
     seen = {}
     for name in ("b", None, "c"):
         run(shop, "UPDATE t SET name = :1 WHERE id = 1", name)
@@ -50,27 +50,27 @@ def test_flashback_shows_the_table_as_it_was_committed_at_that_scn(database, sho
 
 
 @pytest.mark.usefixtures("t")
-def test_flashback_does_not_show_the_session_its_own_open_changes(database, shop):
+def test_a_flashback_query_omits_the_sessions_uncommitted_changes(database, shop):
     run(shop, "UPDATE t SET name = 'mine'")
 
     assert run(shop, "SELECT name FROM t AS OF SCN :1", database.clock.scn) == [("a",)]
 
 
 @pytest.mark.usefixtures("t")
-def test_an_scn_of_the_future_is_refused(database, shop):
-    assert code_of(shop, "SELECT * FROM t AS OF SCN :1", database.clock.scn + 1) == 8181
+def test_a_future_scn_is_refused(database, shop):
+    assert error_code(shop, "SELECT * FROM t AS OF SCN :1", database.clock.scn + 1) == 8181
 
 
 @pytest.mark.usefixtures("t")
-def test_flashback_does_not_go_behind_a_change_of_the_columns(database, shop):
+def test_a_flashback_query_cannot_cross_a_column_change(database, shop):
     before = database.clock.scn
     run(shop, "ALTER TABLE t ADD (n NUMBER)")
 
-    assert code_of(shop, "SELECT * FROM t AS OF SCN :1", before) == 1466
+    assert error_code(shop, "SELECT * FROM t AS OF SCN :1", before) == 1466
     assert run(shop, "SELECT * FROM t AS OF SCN :1", database.clock.scn) == [(1, "a", None)]
 
 
-def test_flashback_ends_where_undo_is_no_longer_kept():
+def test_a_flashback_query_older_than_the_kept_undo_fails():
     database = open_database(undo_scns=100)
     shop = logon(database)
     run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)")
@@ -81,14 +81,14 @@ def test_flashback_ends_where_undo_is_no_longer_kept():
         run(shop, "UPDATE t SET n = :1 WHERE id = 1", n)
         shop.commit()
 
-    assert code_of(shop, "SELECT * FROM t AS OF SCN :1", early) == 1555
+    assert error_code(shop, "SELECT * FROM t AS OF SCN :1", early) == 1555
     assert run(shop, "SELECT n FROM t AS OF SCN :1", database.clock.scn - 1) == [(58,)]
     assert len(database.tables.stores[(3, "SHOP", "T")].rows[0]) < 60
     database.close()
 
 
 @pytest.mark.usefixtures("t")
-def test_insert_from_a_query_does_not_read_what_it_writes(shop):
+def test_insert_from_a_query_does_not_read_its_own_rows(shop):
     for _ in range(3):
         run(shop, "INSERT INTO t SELECT id + (SELECT COUNT(*) FROM t), name FROM t")
 

@@ -1,4 +1,4 @@
-"""The redo alone, read as Redolake will read it, gives the committed rows at the end of every log."""
+"""Replaying the archived redo gives the committed rows at the end of every log."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from standin.interface import OraError
 from standin.redo_file import Op
-from tests.unit.standin.engine.engine_world import archived_redo, code_of, logon, open_database, run
+from tests.unit.standin.engine.engine_database import archived_redo, error_code, logon, open_database, run
 
 KEYS = st.integers(1, 4)
 STEP = st.one_of(
@@ -20,17 +20,17 @@ STEP = st.one_of(
 )
 
 
-def do(database, session, statement, binds, ends):
-    """One step. A step that would wait for the other session fails instead, as both run in one thread."""
+def run_step(database, session, statement, binds, ends):
+    """Run one step. Both sessions run in one thread, so a step that would wait for the other session fails instead."""
     if statement == "SWITCH":
         database.switch_log()
         ends.append(database.state.archived[-1].next_scn)
         return
-    assert code_of(session, statement, *binds) in (0, 1, 60, 1013, 1086)
+    assert error_code(session, statement, *binds) in (0, 1, 60, 1013, 1086)
 
 
-def replayed(records, end_scn):
-    """Rows by ROWID after all transactions that committed below `end_scn`, undo rows cancelled newest first."""
+def replayed_rows(records, end_scn):
+    """Return the rows after all transactions that committed before `end_scn`; an undo row cancels the last change of its row."""
     rows, open_changes = {}, {}
     for record in records:
         changes = open_changes.setdefault(record.xid, [])
@@ -61,7 +61,7 @@ def apply(rows, change):
         row.update(change.after)
 
 
-def stored(database, scn):
+def stored_rows(database, scn):
     store = database.tables.stores[(3, "SHOP", "T")]
     return sorted(tuple(store.layout.encode(values, range(3)).values()) for _, values in store.visible(scn, None))
 
@@ -73,20 +73,20 @@ def test_replaying_the_archived_redo_gives_the_committed_rows_at_every_log_end(s
     sessions = [logon(database), logon(database)]
     run(sessions[0], "CREATE TABLE t (id NUMBER PRIMARY KEY, a NUMBER, b VARCHAR2(5))")
     run(sessions[0], f"ALTER TABLE t ADD SUPPLEMENTAL LOG DATA {logging} COLUMNS")
-    # A wait would never end in one thread: it is answered as the user's cancel.
-    database.locks.wait_for = lambda session, owner, seconds=None: cancelled()
+    # A wait would never end in one thread, so it fails as if the user had cancelled it.
+    database.locks.wait_for = lambda session, owner, seconds=None: raise_cancelled()
     ends = []
     for first, (statement, binds) in steps:
-        do(database, sessions[first], statement, binds, ends)
+        run_step(database, sessions[first], statement, binds, ends)
     for session in sessions:
         session.commit()
     database.switch_log()
 
     records = archived_redo(database)
     for end in [*ends, database.state.archived[-1].next_scn]:
-        assert replayed(records, end) == stored(database, end - 1)
+        assert replayed_rows(records, end) == stored_rows(database, end - 1)
     database.close()
 
 
-def cancelled():
+def raise_cancelled():
     raise OraError(1013, "user requested cancel of current operation")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from standin.engine.rowids import row_of, rowid_text
 from standin.engine.values import encode_number, number_text, plain
 from standin.logminer import literals
-from tests.unit.standin.engine.engine_world import changes, run
+from tests.unit.standin.engine.engine_database import row_changes, run
 
-# facts/LOGMINER.md 5.4
+# Internal bytes as DUMP(n, 16) shows them.
 NUMBERS = {
     "0": "80", "1": "c102", "-1": "3e6466", "10": "c10b", "100": "c202", "4000": "c229", "11000": "c3020b",
     "123.45": "c202182e", "-123.45": "3d644e3866", "0.05": "c006", "-0.05": "3f6066", "0.001": "bf0b", "1E20": "cb02",
@@ -29,18 +29,18 @@ def test_a_number_has_oracles_bytes(text, hexadecimal):
 
 
 @given(NUMBER)
-def test_the_bytes_of_a_number_say_the_number(number):
+def test_the_bytes_of_a_number_decode_to_the_number(number):
     assert Decimal(literals.number_text(encode_number(number))) == number
 
 
 @given(NUMBER, NUMBER)
-def test_the_bytes_of_numbers_sort_as_the_numbers(one, two):
+def test_the_bytes_of_numbers_sort_like_the_numbers(one, two):
     if one != two:
         assert (encode_number(one) < encode_number(two)) == (one < two)
 
 
 @given(st.integers(73_000, 2**30), st.integers(0, 10**9))
-def test_a_rowid_leads_back_to_its_row(data_object_id, row):
+def test_a_rowid_decodes_to_its_row_number(data_object_id, row):
     text = rowid_text(data_object_id, row)
 
     assert len(text) == 18
@@ -56,7 +56,7 @@ EXACT = [
 
 
 @pytest.mark.parametrize("text", EXACT)
-def test_a_number_without_precision_comes_back_exactly(shop, text):
+def test_a_number_without_precision_is_returned_exactly(shop, text):
     run(shop, "CREATE TABLE n (x NUMBER)")
     run(shop, "INSERT INTO n VALUES (:1)", Decimal(text))
 
@@ -90,7 +90,7 @@ def test_values_of_each_type_are_stored_in_oracles_bytes(database, shop):
     at = datetime(2026, 3, 29, 1, 30, 0, 123456)
     run(shop, "INSERT INTO v VALUES (:1, :2, :3, 'ab', 'ü', :4, -1.5, 1.5)", at, at, at, b"\xca\xfe")
 
-    assert {i: v.hex() for i, v in changes(database)[0].after.items()} == {
+    assert {i: v.hex() for i, v in row_changes(database)[0].after.items()} == {
         1: "787e031d021f01",
         2: "787e031d021f01075bca00",
         3: "787e031d021f010754d4c0",

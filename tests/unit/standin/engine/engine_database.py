@@ -1,4 +1,4 @@
-"""A database in memory, its sessions and its redo, as the engine's tests use them."""
+"""Opens a database without a network for the engine's tests, runs SQL in it and reads its redo."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from standin.redo_file import Op, RedoRecord, from_batch, read_records
 
 
 def open_database(**options: Any) -> Instance:
-    """With the user SHOP in the PDB and minimal supplemental logging."""
+    """Open a database with the user SHOP in the PDB and minimal supplemental logging."""
     options.setdefault("supplemental", frozenset({"MIN"}))
     database = Instance(DatabaseOptions(background=False, **options))
     dba = logon(database, "SYS")
@@ -31,7 +31,7 @@ def logon(database: Instance, user: str = "SHOP", service: str | None = None, in
 
 
 def run(session: EngineSession, sql: str, *binds: Any) -> Any:
-    """Rows as tuples, with NUMBERs that came as text made Decimal again; anything else as it is."""
+    """Run one statement. Return a query's rows as tuples, with NUMBERs sent as text converted to Decimal."""
     outcome = session.execute(sql, [binds] if binds else ())
     return fetched(outcome) if isinstance(outcome, Rows) else outcome
 
@@ -49,8 +49,8 @@ def fetched(outcome: Rows | Done | Called) -> list[tuple[Any, ...]]:
     return found
 
 
-def code_of(session: EngineSession, sql: str, *binds: Any) -> int:
-    """The ORA code it fails with; 0 when it does not."""
+def error_code(session: EngineSession, sql: str, *binds: Any) -> int:
+    """Return the ORA code with which the statement fails; 0 when it succeeds."""
     try:
         run(session, sql, *binds)
     except OraError as error:
@@ -59,7 +59,7 @@ def code_of(session: EngineSession, sql: str, *binds: Any) -> int:
 
 
 def archived_redo(database: Instance, dest_id: int = 1) -> list[RedoRecord]:
-    """What lies on disk, log by log."""
+    """Return the records of the archived logs, log by log."""
     return [
         record
         for copy in sorted(database.state.archived, key=lambda c: (c.thread, c.sequence))
@@ -69,15 +69,15 @@ def archived_redo(database: Instance, dest_id: int = 1) -> list[RedoRecord]:
     ]
 
 
-def redo(database: Instance) -> list[RedoRecord]:
-    """Everything written so far, switched or not, in one thread's order."""
+def all_redo(database: Instance) -> list[RedoRecord]:
+    """Return all records of archived and online logs, in the order of one thread."""
     online = [log for thread in database.state.threads.values() for log in thread.logs if not log.archived]
     return archived_redo(database) + [r for log in sorted(online, key=lambda log: log.sequence) for r in log.records]
 
 
-def changes(database: Instance, *ops: Op) -> list[RedoRecord]:
-    """The row changes since the last CREATE TABLE."""
-    records = redo(database)
+def row_changes(database: Instance, *ops: Op) -> list[RedoRecord]:
+    """Return the row changes since the last DDL."""
+    records = all_redo(database)
     last_ddl = max((i for i, r in enumerate(records) if r.op == Op.DDL), default=-1)
     wanted = ops or (Op.INSERT, Op.UPDATE, Op.DELETE)
     return [r for r in records[last_ddl + 1 :] if r.op in wanted]
