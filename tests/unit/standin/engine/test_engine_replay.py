@@ -30,7 +30,7 @@ def run_step(database, session, statement, binds, ends):
 
 
 def replayed_rows(records, end_scn):
-    """Return the rows after all transactions that committed before `end_scn`; an undo row cancels the last change of its row."""
+    """Return the rows after all transactions that committed before `end_scn`. An undo row cancels its row's last change."""
     rows, open_changes = {}, {}
     for record in records:
         changes = open_changes.setdefault(record.xid, [])
