@@ -42,9 +42,10 @@ SETTINGS = {
 
 
 def serve(folder: Path, connect: bool, settings: dict[str, str]) -> None:
-    from pipelines.batch import BatchSpec, LandedWindow, SnapshotSpec, SnapshotTask, TableTask
     from pipelines.job.batch import run_batch
     from pipelines.job.snapshot import run_snapshot
+    from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
+    from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
     from pipelines.scn import Scn
     from pipelines.table import Column, OracleType, TableId, TableVersion
 

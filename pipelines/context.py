@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pipelines.batch import Spec, spec_from_json
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.land import Landing
 from pipelines.ledger import Lease, Ledger, open_ledger
 from pipelines.ledger.connection import url_of_connection
+from pipelines.records.job_spec import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 
 Report = Callable[[str], None]
@@ -101,7 +101,7 @@ def read_order(work: Workplace, location: str) -> Spec:
     text = work.landing.read_text(location)
     if text is None:
         raise Terminal("there is no such order", cure="clear the task that prepares it", file=location)
-    return spec_from_json(text, location)
+    return decode_spec(text, location)
 
 
 def read_outcome(work: Workplace, spec: Spec) -> str:

@@ -19,7 +19,19 @@ VARIABLE = "REDOLAKE_CRASH_AT"
 
 # Functions that write for others.
 DOORS = frozenset(
-    {"create", "writing", "remove", "__exit__", "write_parquet", "write_json_once", "write_text", "write_rows", "discard"}
+    [
+        "create",
+        "create_record",
+        "writing",
+        "remove",
+        "__exit__",
+        "write_parquet",
+        "write_record_once",
+        "write_once",
+        "write_text",
+        "write_rows",
+        "discard",
+    ]
 )
 
 _passed: Counter[str] = Counter()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
-from pipelines.scn import Scn, ScnRange
+from pipelines.scn import ChainPosition, Scn, ScnRange
 
 
 class Operation(IntEnum):
@@ -57,6 +57,11 @@ LARGE_OBJECT_CHANGES = (
     Operation.LONG_VALUE_WRITE,
     Operation.LONG_VALUE_END,
 )
+
+
+# Columns that order committed changes: assemble writes them, apply sorts by them.
+COMMIT_ORDER = ("commit_scn", "commit_thread", "commit_rs_id")
+CHANGE_ORDER = (*COMMIT_ORDER, "window_start", "slice", "ordinal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,10 @@ class Position:
     dbid: int
     resetlogs_id: int
     scn: Scn
+
+    @property
+    def chain(self) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, int(self.scn))
 
 
 @dataclass(frozen=True, slots=True)

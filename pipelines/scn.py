@@ -1,4 +1,4 @@
-"""System change numbers and half-open ranges of them."""
+"""System change numbers, half-open ranges of them, and positions in the chain of windows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ OPEN_ENDS = frozenset({2**64 - 1, 2**48 - 1})
 def known_end(next_change: int | None) -> Scn | None:
     """NEXT_CHANGE# as a number, or None where Oracle means "still open" (NULL, 2^64-1, 2^48-1)."""
     return None if next_change is None or next_change in OPEN_ENDS else Scn(next_change)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ChainPosition:
+    """A position in the chain of windows. A RESETLOGS may set SCNs back, so positions compare by incarnation first."""
+
+    resetlogs_id: int
+    scn: int
+
+    @property
+    def name(self) -> str:
+        """Fixed width, so that names sort as positions do."""
+        return f"{self.resetlogs_id:010d}-{self.scn:020d}"
+
+    @classmethod
+    def parse(cls, name: str) -> ChainPosition:
+        resetlogs_id, _, scn = name.partition("-")
+        return cls(int(resetlogs_id), int(scn))
 
 
 @dataclass(frozen=True, slots=True, order=True)

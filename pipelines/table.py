@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,6 +11,7 @@ from pipelines.scn import Scn
 
 KeyKind = Literal["primary", "columns", "rowid", "append"]
 TypeRule = str | int | None  # how a column is stored, as the configuration says; None for the default
+Rules = Mapping[int, TypeRule]  # by column id
 ROWID_COLUMN = 0  # the column id of ROWID, which is no column of the segment; those of columns begin at 1
 ROWID_NAME = "_rowid"
 

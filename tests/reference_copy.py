@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from hypothesis import note
 
-from pipelines.batch import Balance
 from pipelines.config import WindowLimits
 from pipelines.decode.changes import decode_changes
-from pipelines.land import Landing, SliceRecord
+from pipelines.land import Landing
 from pipelines.landed_schema import LANDED_SCHEMA
-from pipelines.manifest import Manifest
 from pipelines.mine import LogSet, mine_from_any_copy, mine_slice
+from pipelines.records.batch_result import RowAccount
+from pipelines.records.slice_record import SliceRecord
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position, Window
 from pipelines.schema import baseline
 from pipelines.source import (
@@ -65,7 +66,7 @@ class Reference:
         user = players.oracle.capture_user
         self.source = open_source(ConnectParams(user, players.oracle.passwords[user], players.oracle.root_dsn))
         self.landing = Landing(f"memory://{uuid.uuid4().hex}", "histories")
-        self.landed: list[Manifest] = []  # and not yet applied
+        self.landed: list[WindowManifest] = []  # and not yet applied
         self.raw: list[Row] = []  # all rows, as landed
         self.told: Counter[str] = Counter()
 
@@ -114,7 +115,7 @@ class Reference:
         self.position = Position(window.dbid, window.resetlogs_id, window.scns.end)
         return True
 
-    def land(self, window: Window, killed: str | None = None) -> Manifest:
+    def land(self, window: Window, killed: str | None = None) -> WindowManifest:
         """As the steps do it; `killed` ends it in the middle of the last slice, before the manifest, or within it."""
         last = window.slices[-1].number
         records = [
@@ -162,7 +163,7 @@ class Reference:
             if step.again:
                 self.fold_again(table, rows, end)
 
-    def read(self, manifest: Manifest) -> Iterator[Row]:
+    def read(self, manifest: WindowManifest) -> Iterator[Row]:
         """The landed rows as the reference wants them, values decoded."""
         for file in self.landing.files_of(manifest):
             with fsspec.open(file) as opened_file:
@@ -188,7 +189,7 @@ class Reference:
         merged = {key: row for key, row in {**folded.rows, **net}.items() if row is not None}
 
         assert problems == []
-        assert Balance(landed=landed, carried_in=len(folded.carried), **counts).difference == 0
+        assert RowAccount(landed=landed, carried_in=len(folded.carried), **counts).difference == 0
         assert counts["undone"] % 2 == counts["rolled_back"] % 2 == 0
         carried = [change.row for change in disposed if change.disposition == "carried_out"]
         position = max(end, folded.position)

@@ -16,8 +16,8 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 import pipelines
 from pipelines.airflow.connections import working
 from pipelines.airflow.failures import failing_as_airflow
-from pipelines.batch import TERMINAL_EXIT, Failure
 from pipelines.config import Pipeline
+from pipelines.records.job_failure import TERMINAL_EXIT, JobFailure
 
 JOB = Path(pipelines.__file__).with_name("job") / "job.py"
 
@@ -54,7 +54,7 @@ class SubmitBatch(SparkSubmitOperator):
                 raise_failure(steps.read_job_failure(pipeline, failed), error)
 
 
-def raise_failure(told: Failure | None, error: Exception) -> None:
+def raise_failure(told: JobFailure | None, error: Exception) -> None:
     """The job's own words where it left any; spark-submit knows its exit code only."""
     terminal = told.terminal if told else f"Error code is: {TERMINAL_EXIT}." in str(error)
     raise (AirflowFailException if terminal else AirflowException)(told.text if told else str(error)) from error

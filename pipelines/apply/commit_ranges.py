@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.batch import Step, TableTask
 from pipelines.errors import SchemaConflict
+from pipelines.records.batch_spec import ColumnChange, TableTask
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import TableVersion
 
@@ -18,7 +18,7 @@ class CommitRange:
     start: int
     end: int
     version: TableVersion
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ColumnChange, ...] = ()
 
     @property
     def last_scn(self) -> Scn:

@@ -15,10 +15,9 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.shallow import any_of, united
 from pipelines.apply.translation import Translation
-from pipelines.batch import CHANGE_ORDER, Rules
 from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict
-from pipelines.redo import Operation
-from pipelines.table import ROWID_COLUMN, TableVersion
+from pipelines.redo import CHANGE_ORDER, Operation
+from pipelines.table import ROWID_COLUMN, Rules, TableVersion
 
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NO_ROWID = "A" * 18  # what LogMiner writes where a row has no place of its own

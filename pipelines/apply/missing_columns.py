@@ -17,8 +17,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.shallow import any_of
-from pipelines.batch import CHANGE_ORDER
-from pipelines.redo import Operation
+from pipelines.redo import CHANGE_ORDER, Operation
 
 # Up to this many changes their keys are sent to every worker, so that the target is read once and not shuffled.
 MOST_KEYS_TO_BROADCAST = 500_000

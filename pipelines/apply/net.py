@@ -13,8 +13,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from pipelines.batch import CHANGE_ORDER, COMMIT_ORDER
-from pipelines.redo import Operation
+from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
 LEFT, ENTERED = 0, 1
 ORDER = (*CHANGE_ORDER, "event")

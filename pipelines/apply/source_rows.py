@@ -12,9 +12,8 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import field_of, target_columns
 from pipelines.apply.translation import Translation
-from pipelines.batch import Rules
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
-from pipelines.table import Column, TableVersion
+from pipelines.table import Column, Rules, TableVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,6 @@ from pipelines.apply.delta.schema import check_columns, read_columns
 from pipelines.apply.missing_columns import complete, open_columns
 from pipelines.apply.net import events, net_change
 from pipelines.apply.translation import Translation
-from pipelines.batch import Balance, TableResult, TableTask
 from pipelines.errors import (
     InvariantBroken,
     KeyNeeded,
@@ -34,6 +33,8 @@ from pipelines.errors import (
     TableSetBack,
     Transient,
 )
+from pipelines.records.batch_result import RowAccount, TableResult
+from pipelines.records.batch_spec import TableTask
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
 
@@ -61,7 +62,7 @@ def apply_table(
     task: TableTask,
     scns: ScnRange,
     changes: Callable[[int], CommittedChanges],
-    balance: Balance,
+    balance: RowAccount,
     metadata: Mapping[str, object],
     translation: Translation,
     position: int | None,

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from pipelines.batch import Rules
-from pipelines.table import OracleType, TableVersion, TypeRule
+from pipelines.table import OracleType, Rules, TableVersion, TypeRule
 
 # Redo rows of one version -> all columns but sql_redo, and error, error_sql (string), unknown (names), missing and
 # assigned (column ids), and the values before and after as o<id> and n<id>.

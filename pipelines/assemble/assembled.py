@@ -16,7 +16,8 @@ from pipelines.assemble.parallel_dml import fill_coordinators, stop_unordered
 from pipelines.assemble.row_accounting import RowAccounting, account_rows
 from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends, stop_ends_without_container
 from pipelines.assemble.unknown_xid import resolve_unknown_xids
-from pipelines.batch import Dropped, DroppedRows, LandedWindow
+from pipelines.records.batch_result import DroppedRows
+from pipelines.records.batch_spec import DroppedXid, LandedWindow
 from pipelines.scn import ScnRange
 
 
@@ -43,7 +44,7 @@ def assemble_batch(
     carry_in: Sequence[str],
     captured: Sequence[CapturedTable],
     container: str | None,
-    dropped: Sequence[Dropped] = (),
+    dropped: Sequence[DroppedXid] = (),
 ) -> AssembledBatch:
     """Assemble the transactions that end in `scns`.
 

@@ -7,8 +7,8 @@ from pyspark.sql import functions as F
 
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
-from pipelines.batch import OpenTransaction
 from pipelines.landed_schema import CARRIED_SCHEMA
+from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import CONTROL, Operation
 
 

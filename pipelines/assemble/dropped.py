@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import deciding_xid
-from pipelines.batch import Dropped, DroppedRows
+from pipelines.records.batch_result import DroppedRows
+from pipelines.records.batch_spec import DroppedXid
 from pipelines.redo import TRANSACTION_ENDS, Operation
 
 
@@ -33,7 +34,7 @@ class TransactionEnd:
 class XidUse:
     """The use of an xid by a dropped transaction: SCNs above `after`, up to its end. None: the batch contains no such limit."""
 
-    dropped: Dropped
+    dropped: DroppedXid
     after: int | None
     end: TransactionEnd | None
 
@@ -44,7 +45,7 @@ class XidUse:
         return mine if self.end is None else mine & (F.col("scn") <= self.end.scn)
 
 
-def read_xid_uses(rows: DataFrame, dropped: Sequence[Dropped]) -> tuple[XidUse, ...]:
+def read_xid_uses(rows: DataFrame, dropped: Sequence[DroppedXid]) -> tuple[XidUse, ...]:
     """Return the xid use of each dropped transaction, by the ends in `rows`."""
     if not dropped:
         return ()
@@ -57,7 +58,7 @@ def read_xid_uses(rows: DataFrame, dropped: Sequence[Dropped]) -> tuple[XidUse, 
     return xid_uses(dropped, [TransactionEnd(**row.asDict()) for row in found])
 
 
-def xid_uses(dropped: Sequence[Dropped], ends: Iterable[TransactionEnd]) -> tuple[XidUse, ...]:
+def xid_uses(dropped: Sequence[DroppedXid], ends: Iterable[TransactionEnd]) -> tuple[XidUse, ...]:
     found: list[XidUse] = []
     for one in dropped:
         own = sorted((e for e in ends if (e.con_id, e.xid) == (one.con_id, one.xid)), key=lambda e: e.scn)

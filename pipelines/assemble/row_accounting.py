@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 
 from pipelines.assemble.input_counts import InputCounts
 from pipelines.assemble.transactions import APPLIED, BEFORE_POSITION, CARRIED_OUT, DROPPED, HELD, ROLLED_BACK, UNDONE
-from pipelines.batch import CARRIED_IN, Balance, LandedWindow
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
+from pipelines.records.batch_result import CARRIED_IN, RowAccount
+from pipelines.records.batch_spec import LandedWindow
 from pipelines.table import TableId
 
 
@@ -49,9 +50,9 @@ class RowAccounting:
             rows for (t, r, d, _), rows in self.rows.items() if (t, d) == (table, disposition) and range_number in (None, r)
         )
 
-    def balance(self, table: int, input_counts: InputCounts) -> Balance:
+    def balance(self, table: int, input_counts: InputCounts) -> RowAccount:
         """Return the account of one table."""
-        return Balance(
+        return RowAccount(
             landed=input_counts.landed.get(table, 0),
             carried_in=input_counts.carried.get(table, 0),
             applied=self.count(table, APPLIED),
@@ -65,7 +66,7 @@ class RowAccounting:
 
     def accounts(
         self, windows: Sequence[LandedWindow], input_counts: InputCounts, applied: Mapping[int, int] | None = None
-    ) -> dict[str, Balance]:
+    ) -> dict[str, RowAccount]:
         """Return the account of each window by its name, and that of the rows that were carried in.
 
         `applied` counts the rows that were merged into each table, once known. A table that was held during the batch lacks
@@ -75,8 +76,8 @@ class RowAccounting:
         ends: defaultdict[int | None, Counter[str]] = defaultdict(Counter)
         for (table, range_number, disposition, window), rows in self.rows.items():
             ends[window][HELD if disposition == APPLIED and (table, range_number) in held else disposition] += rows
-        landed = {w.name: Balance(landed=input_counts.per_window.get(w.start, 0), **ends[w.start]) for w in windows}
-        return {**landed, CARRIED_IN: Balance(carried_in=sum(input_counts.carried.values()), **ends[None])}
+        landed = {w.name: RowAccount(landed=input_counts.per_window.get(w.start, 0), **ends[w.start]) for w in windows}
+        return {**landed, CARRIED_IN: RowAccount(carried_in=sum(input_counts.carried.values()), **ends[None])}
 
     def ranges_not_applied(self, table: int, applied: int) -> list[int]:
         """Return the commit ranges after the first `applied` rows of a table."""
@@ -107,10 +108,10 @@ def account_rows(changes: DataFrame) -> RowAccounting:
     return RowAccounting(rows, problems)
 
 
-def check_balance(balance: Balance, *, table: TableId | None = None, window: str | None = None) -> None:
+def check_balance(balance: RowAccount, *, table: TableId | None = None, window: str | None = None) -> None:
     """Raise InvariantBroken, with all terms, unless the account adds up."""
     if balance.difference:
-        terms = ", ".join(f"{name} {getattr(balance, name)}" for name in Balance.__dataclass_fields__)
+        terms = ", ".join(f"{name} {getattr(balance, name)}" for name in RowAccount.__dataclass_fields__)
         raise InvariantBroken(
             f"change rows do not add up, {balance.difference:+d}: {terms}",
             cure="nothing was merged; please report it with the batch spec and the landed windows",

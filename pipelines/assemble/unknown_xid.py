@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.landed import ROW_KEY
-from pipelines.batch import Dropped
+from pipelines.records.batch_spec import DroppedXid
 from pipelines.redo import TRANSACTION_ENDS
 
 UNKNOWN = ".4294967295"
@@ -23,8 +23,8 @@ def has_unknown_sequence(xid: Expression) -> Expression:
     return xid.endswith(UNKNOWN)
 
 
-def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[Dropped] = ()) -> DataFrame:
-    """Set the xid of rows with an unknown sequence. Dropped transactions hold their slots too, even without carried rows."""
+def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[DroppedXid] = ()) -> DataFrame:
+    """Set the xid of rows with an unknown sequence. DroppedXid transactions hold their slots too, even without carried rows."""
     unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *ROW_KEY)
     # A coordinator of parallel DML may be known from its servers' rows only: its own START is not carried over.
     coordinators = rows.filter(F.col("pxid").isNotNull()).withColumns({"xid": F.col("pxid"), "operation_code": F.lit(None)})

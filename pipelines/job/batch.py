@@ -18,10 +18,13 @@ from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.assemble.row_accounting import check_balance
 from pipelines.assemble.transactions import APPLIED, CARRIED_OUT
-from pipelines.batch import Balance, BatchResult, BatchSpec, OpenTransaction, TableResult, batch_result_from_json, to_json
 from pipelines.errors import LandingConflict
 from pipelines.job.translation import translation
 from pipelines.land.files import Files
+from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
+from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.codec import decode, encode
+from pipelines.records.open_transaction import OpenTransaction
 
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
@@ -100,7 +103,7 @@ def apply_one(
     spec: BatchSpec,
     batch: AssembledBatch,
     number: int,
-    balance: Balance,
+    balance: RowAccount,
     position: int | None,
     report: Report,
     may_commit: MayCommit,
@@ -129,7 +132,7 @@ def published(spec: BatchSpec) -> BatchResult | None:
     body = Files(folder).read(name)
     if body is None:
         return None
-    result = batch_result_from_json(body.decode(), spec.manifest)
+    result = decode(BatchResult, body.decode(), spec.manifest)
     if not result.is_of(spec):
         raise LandingConflict(
             f"another batch's manifest lies there: SCN [{result.start}, {result.end})",
@@ -142,7 +145,7 @@ def published(spec: BatchSpec) -> BatchResult | None:
 def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
     """Of two attempts the first wins, and both return what it wrote."""
     folder, _, name = spec.manifest.rpartition("/")
-    if not Files(folder).create(name, to_json(result).encode()):
+    if not Files(folder).create(name, encode(result).encode()):
         first = published(spec)
         assert first is not None, "a manifest is never removed"
         return first

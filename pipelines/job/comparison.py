@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.compare import compare
 from pipelines.apply.table import check_space
-from pipelines.batch import CompareTask, Comparison
 from pipelines.errors import RedolakeError
 from pipelines.job.translation import TRANSLATION
 

@@ -13,11 +13,14 @@ from pyspark.sql import SparkSession
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.session import open_session
 from pipelines.apply.table import check_space
-from pipelines.batch import TERMINAL_EXIT, BatchSpec, Failure, Result, Spec, spec_from_json, to_json
 from pipelines.errors import LandingConflict, RedolakeError, Terminal
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
 from pipelines.land.files import Files
+from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.codec import encode
+from pipelines.records.job_failure import TERMINAL_EXIT, JobFailure
+from pipelines.records.job_spec import Result, Spec, decode_spec
 
 
 def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: MayCommit = allow) -> Result:
@@ -34,13 +37,13 @@ def run(spark: SparkSession, spec: Spec, report: Report = silent, may_commit: Ma
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the spec of the first argument; on a typed error, write a Failure to the second one where it is given."""
+    """Run the spec of the first argument; on a typed error, write a JobFailure to the second one where it is given."""
     path, *failure_path = sys.argv[1:] if argv is None else argv
     watch_parent()
     try:
         run_file(path)
     except RedolakeError as error:
-        failure = Failure(isinstance(error, Terminal), str(error))
+        failure = JobFailure(isinstance(error, Terminal), str(error))
         write_line(failure.text)
         for file in failure_path:
             write_failure(file, failure)
@@ -62,7 +65,7 @@ def read_spec(path: str) -> Spec:
     body = Files(folder or ".").read(name)
     if body is None:
         raise LandingConflict("the job's spec is missing", cure="prepare the batch again", path=path)
-    return spec_from_json(body.decode(), path)
+    return decode_spec(body.decode(), path)
 
 
 def watch_parent(seconds: float = 2.0) -> None:
@@ -82,9 +85,9 @@ def write_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def write_failure(path: str, failure: Failure) -> None:
+def write_failure(path: str, failure: JobFailure) -> None:
     folder, _, name = path.rpartition("/")
-    Files(folder or ".").create(name, to_json(failure).encode())
+    Files(folder or ".").create(name, encode(failure).encode())
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ from pyspark.sql import SparkSession
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.delta.snapshot import load_snapshot
 from pipelines.apply.table import check_session, unexpected
-from pipelines.batch import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask, to_json
 from pipelines.errors import RedolakeError, Transient
 from pipelines.job.translation import TRANSLATION
 from pipelines.land.files import Files
+from pipelines.records.codec import encode
+from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 
 
 def run_snapshot(
@@ -43,4 +44,4 @@ def write_snapshot_result(path: str, result: SnapshotResult) -> None:
     """Replace the result of an earlier attempt: the tables themselves say what is loaded."""
     folder, _, name = path.rpartition("/")
     with Files(folder).writing(name) as out:
-        out.write(to_json(result).encode())
+        out.write(encode(result).encode())

@@ -10,11 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines.apply.translation import Translation
-from pipelines.batch import Rules
 from pipelines.decode.changes import changes_schema, decode_changes
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.schema.constant import spark_literal
-from pipelines.table import TableVersion
+from pipelines.table import Rules, TableVersion
 
 
 def translation(character_set: str) -> Translation:

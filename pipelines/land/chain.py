@@ -7,17 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.errors import InvariantBroken, LandingConflict
-from pipelines.land.breaks import Break
-from pipelines.land.record import SliceRecord
 from pipelines.land.tally import log_identity
-from pipelines.manifest import Manifest
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.slice_record import SliceRecord
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position, Window
 from pipelines.table import TableId
 
 PLACE_CURE = "nothing: the range is landed already; plan again from the end of the chain"
 
 
-def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[SliceRecord]) -> Manifest:
+def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[SliceRecord]) -> WindowManifest:
     """Raises InvariantBroken when the records are not exactly the slices and logs of the window, LandingConflict when they were
     mined for other tables than the plan's."""
     ordered = sorted(records, key=lambda r: r.number)
@@ -41,7 +41,7 @@ def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[
         for name, count in record.counts.items():
             counts[name] = counts.get(name, 0) + count
     lines = "".join(f"{t.log.thread}/{t.log.sequence} {t.row_count} {t.row_hash}\n" for t in tallies)
-    return Manifest(
+    return WindowManifest(
         dbid=window.dbid,
         resetlogs_id=window.resetlogs_id,
         start=int(window.scns.start),
@@ -60,7 +60,7 @@ def _circumstance(record: SliceRecord) -> Mapping[str, Any]:
     return {"token": record.token, **record.circumstance}
 
 
-def captured_since(windows: Sequence[Manifest], table: TableId) -> int | None:
+def captured_since(windows: Sequence[WindowManifest], table: TableId) -> int | None:
     """Where the last unbroken run of windows that name the table begins; None when the newest does not."""
     start = None
     for window in reversed(windows):
@@ -85,7 +85,7 @@ def check_place(window: Window, end: Position | None, previous_end: int | None) 
         raise LandingConflict("its place in the chain is taken", cure=PLACE_CURE, window=window.name, chain_end=end.scn)
 
 
-def check_break(found: Break, end: Position | None) -> None:
+def check_break(found: DeclaredGap, end: Position | None) -> None:
     """Raises LandingConflict unless the break leads on from the chain's end, and forward: to a later incarnation, or to a
     higher SCN of the same one."""
     if end is not None and end != found.start:
@@ -96,7 +96,7 @@ def check_break(found: Break, end: Position | None) -> None:
         raise LandingConflict(what, cure="choose a position behind what is landed")
 
 
-def check_same(published: Manifest, mine: Manifest) -> None:
+def check_same(published: WindowManifest, mine: WindowManifest) -> None:
     """Two runs over the same redo must have found the same rows."""
     theirs, ours = published.identity(), mine.identity()
     differing = sorted(name for name in theirs if theirs[name] != ours[name])

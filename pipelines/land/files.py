@@ -6,18 +6,20 @@ Locally that is a temporary file, fsync, and a link or rename; object stores do 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
 from pipelines.crash import file_point, point
 from pipelines.errors import LandingConflict, LandingUnwritable
+from pipelines.records.codec import decode, encode
+
+T = TypeVar("T")
 
 CURES = {
     errno.ENOSPC: "free space there or move the landing to a larger volume, and run again: nothing was published",
@@ -148,30 +150,23 @@ class Files:
         names = (path.rstrip("/").rpartition("/")[2] for path in found)
         return sorted(name for name in names if not name.endswith(PART))
 
-    def read_json(self, relative: str) -> dict[str, Any] | None:
+    def read_record(self, kind: type[T], relative: str) -> T | None:
+        """Return None when there is no such file. Raises FormatTooNew, LandingConflict."""
         body = self.read(relative)
-        if body is None:
-            return None
-        try:
-            parsed: dict[str, Any] = json.loads(body)
-        except ValueError as error:
-            cure = "move the file away if nothing of value is in it; it was not written by Redolake, or was changed"
-            raise LandingConflict("is not JSON", cure=cure, path=self.shown(relative)) from error
-        return parsed
+        return None if body is None else decode(kind, body, self.shown(relative))
 
-    def write_json_once(self, relative: str, body: dict[str, Any]) -> bool:
-        """True when written; False when the same lies there already; LandingConflict when something else does."""
-        if self.create(relative, as_bytes(body)):
+    def create_record(self, relative: str, record: Any) -> bool:
+        """Write a record if no file has its name; return False when there is one already."""
+        return self.create(relative, encode(record).encode())
+
+    def write_record_once(self, relative: str, record: Any) -> bool:
+        """Return False when the same record is there already. Raises LandingConflict when another one is."""
+        if self.create_record(relative, record):
             return True
-        there = self.read_json(relative)
-        if there != json.loads(as_bytes(body)):
+        if self.read_record(type(record), relative) != record:
             cure = "find out who else writes there: no file of the landing is ever changed"
             raise LandingConflict("another content is already written", cure=cure, path=self.shown(relative))
         return False
-
-
-def as_bytes(body: dict[str, Any]) -> bytes:
-    return (json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
 def create_local(path: str, body: bytes) -> None:

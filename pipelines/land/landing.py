@@ -7,29 +7,31 @@ writer can do, and then in the window's own folder; a crash between the two is m
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from pipelines.crash import point
 from pipelines.errors import LandingConflict
-from pipelines.formats import check_format
 from pipelines.land import layout
-from pipelines.land.breaks import Break, is_break, place_name
 from pipelines.land.chain import PLACE_CURE, build_manifest, check_break, check_place, check_same
-from pipelines.land.files import Files, as_bytes
+from pipelines.land.files import Files
 from pipelines.land.parquet import frames, read_columns, write_parquet
-from pipelines.land.record import SliceRecord
+from pipelines.land.split import COLUMNS, after_next_window
 from pipelines.land.tally import Tally
-from pipelines.land.torn import COLUMNS, Torn, behind_next_window
-from pipelines.land.torn import FORMAT as TORN_FORMAT
-from pipelines.manifest import Manifest, as_json, from_json
+from pipelines.records.chain_link import decode_link
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.slice_record import SliceRecord
+from pipelines.records.snapshot_manifest import SnapshotManifest
+from pipelines.records.split_transactions import SplitTransactions
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position, Window
-from pipelines.scn import Scn
+from pipelines.scn import ChainPosition, Scn
 from pipelines.table import TableId
 
-SNAPSHOT_FORMAT = 1
+T = TypeVar("T")
 
 
 class Landing:
@@ -37,13 +39,13 @@ class Landing:
 
     def __init__(self, url: str, pipeline: str) -> None:
         self._files = Files(f"{url.rstrip('/')}/{pipeline}")
-        self._read: dict[str, Manifest] = {}  # manifests never change
+        self._read: dict[str, WindowManifest] = {}  # manifests never change
 
     @property
     def url(self) -> str:
         return self._files.url
 
-    def begin(self, window: Window) -> Manifest | None:
+    def begin(self, window: Window) -> WindowManifest | None:
         """Make the window's folder; the manifest when it is published already, and there is nothing left to do."""
         self._mend(self._place_of(window))
         published = self.read_manifest(window.name)
@@ -92,7 +94,7 @@ class Landing:
 
     def publish(
         self, window: Window, tables: Sequence[TableId], slice_records: Sequence[SliceRecord], previous_end: int | None
-    ) -> Manifest:
+    ) -> WindowManifest:
         """Land the window: equal work of another run counts as done, other work or a taken place is a LandingConflict."""
         manifest = build_manifest(window, tables, slice_records)
         place = self._place_of(window)
@@ -100,7 +102,7 @@ class Landing:
         published = self.read_manifest(window.name)
         if published is None:
             check_place(window, self.chain_end(), previous_end)
-            self._files.create(layout.chain_file(place), as_bytes(as_json(manifest)))
+            self._files.create_record(layout.chain_file(place), manifest)
             point("land.chain")
             self._mend(place)
             published = self.read_manifest(window.name)
@@ -114,29 +116,31 @@ class Landing:
         from there would take."""
         start, end = (window.resetlogs_id, int(window.scns.start)), self.chain_end()
         leads_there = end is not None and end.scn == start[1] and end.resetlogs_id < start[0]
-        return place_name(end.resetlogs_id if leads_there and end is not None else start[0], start[1])
+        return ChainPosition(end.resetlogs_id if leads_there and end is not None else start[0], start[1]).name
 
     def _mend(self, place: str) -> None:
         """Give the window or break that has this place in the chain its own file, if its writer died before that."""
-        holder = self._files.read_json(layout.chain_file(place))
-        if holder is not None and is_break(holder):
-            self._files.create(layout.break_file(place), as_bytes(holder))
-        elif holder is not None and self.read_manifest(name := from_json(holder, place).name) is None:
-            self._files.create(layout.manifest_file(name), as_bytes(holder))
+        file = layout.chain_file(place)
+        body = self._files.read(file)
+        link = None if body is None else decode_link(body, self._files.shown(file))
+        if isinstance(link, DeclaredGap):
+            self._files.create_record(layout.break_file(place), link)
+        elif link is not None and self.read_manifest(link.name) is None:
+            self._files.create_record(layout.manifest_file(link.name), link)
 
     def _mend_last(self) -> None:
         """The same for the end of the chain, so that nobody plans its place once more."""
         for name in self._files.names(layout.CHAIN)[-1:]:
             self._mend(name.removesuffix(".json"))
 
-    def publish_break(self, found: Break) -> Break:
+    def publish_break(self, found: DeclaredGap) -> DeclaredGap:
         """Lead the chain over what is not read. Raises LandingConflict when the chain does not end at the break's start, or
         leads on by another way already."""
         self._mend(found.name)
         there = self.read_break(found.start.resetlogs_id, int(found.start.scn))
         if there is None:
             check_break(found, self.chain_end())
-            self._files.create(layout.chain_file(found.name), as_bytes(found.to_json()))
+            self._files.create_record(layout.chain_file(found.name), found)
             self._mend(found.name)
             there = self.read_break(found.start.resetlogs_id, int(found.start.scn))
         if there is None or (there.kind, there.end) != (found.kind, found.end):
@@ -144,36 +148,32 @@ class Landing:
             raise LandingConflict(f"the chain leads on by {by}", cure="look at `redolake status`", scn=found.start.scn)
         return there
 
-    def read_break(self, resetlogs_id: int, scn: int) -> Break | None:
+    def read_break(self, resetlogs_id: int, scn: int) -> DeclaredGap | None:
         """The break that leads on from there, or None."""
-        file = layout.break_file(place_name(resetlogs_id, scn))
-        body = self._files.read_json(file)
-        return None if body is None else Break.from_json(body, self._files.shown(file))
+        return self._files.read_record(DeclaredGap, layout.break_file(ChainPosition(resetlogs_id, scn).name))
 
-    def breaks(self) -> list[Break]:
+    def breaks(self) -> list[DeclaredGap]:
         """In the order of the chain."""
         self._mend_last()
         files = [f"{layout.BREAKS}/{name}" for name in self._files.names(layout.BREAKS)]
-        return [Break.from_json(self._files.read_json(file) or {}, self._files.shown(file)) for file in files]
+        return [found for file in files if (found := self._files.read_record(DeclaredGap, file)) is not None]
 
-    def torn(self, found: Break) -> list[dict[str, Any]] | None:
+    def torn(self, found: DeclaredGap) -> list[dict[str, Any]] | None:
         """Which transactions the windows behind the break, up to the next one, hold without their beginning; None while there
         is no window. Each window is read once, and what was found by its end is kept."""
-        windows, state = self._stretch_behind(found), Torn()
+        windows, state = self._stretch_behind(found), SplitTransactions()
         kept = {name.removesuffix(".json") for name in self._files.names(layout.torn_folder(found.name))}
         known = max((number for number, window in enumerate(windows) if window.name in kept), default=-1)
         if known >= 0:
             file = layout.torn_file(found.name, windows[known].name)
-            body = self._files.read_json(file) or {}
-            check_format(body, TORN_FORMAT, self._files.shown(file))
-            state = Torn.from_json(body)
+            state = self._files.read_record(SplitTransactions, file) or state
         for window in windows[known + 1 :]:
             paths = [f"{layout.WINDOWS}/{window.name}/{name}" for name in window.files]
-            state = behind_next_window(state, read_columns(self._files, paths, COLUMNS))
-            self.write_json_once(layout.torn_file(found.name, window.name), state.to_json())
-        return state.transactions if windows else None
+            state = after_next_window(state, read_columns(self._files, paths, COLUMNS))
+            self.write_once(layout.torn_file(found.name, window.name), state)
+        return [asdict(transaction) for transaction in state.transactions] if windows else None
 
-    def _stretch_behind(self, found: Break) -> list[Manifest]:
+    def _stretch_behind(self, found: DeclaredGap) -> list[WindowManifest]:
         """The windows from the break's end to the next break or RESETLOGS, which no transaction outlives."""
         start = (found.end.resetlogs_id, int(found.end.scn))
         ends = [(b.start.resetlogs_id, int(b.start.scn)) for b in self.breaks() if b.name > found.name]
@@ -187,36 +187,35 @@ class Landing:
         ends += [found.end for found in self.breaks()[-1:]]
         return max(ends, key=lambda end: (end.resetlogs_id, end.scn), default=None)
 
-    def windows(self, behind: Place = (0, 0)) -> list[Manifest]:
+    def windows(self, behind: Place = (0, 0)) -> list[WindowManifest]:
         """The landed windows that end behind a place (incarnation, SCN), in the order of the chain."""
         self._mend_last()
         names = (name for name in self._files.names(layout.WINDOWS) if layout.ends_behind(name, *behind))
         return [manifest for manifest in map(self.read_manifest, names) if manifest is not None]
 
-    def windows_unknown_to(self, names: Container[str]) -> list[Manifest]:
+    def windows_unknown_to(self, names: Container[str]) -> list[WindowManifest]:
         """Those that somebody who knows `names` has not seen yet; only they are read."""
         self._mend_last()
         unknown = (name for name in self._files.names(layout.WINDOWS) if name not in names)
         return [manifest for manifest in map(self.read_manifest, unknown) if manifest is not None]
 
-    def files_of(self, manifest: Manifest) -> tuple[str, ...]:
+    def files_of(self, manifest: WindowManifest) -> tuple[str, ...]:
         folder = self._files.location(f"{layout.WINDOWS}/{manifest.name}")
         return tuple(f"{folder}/{file}" for file in manifest.files)
 
-    def last_windows(self, number: int) -> list[Manifest]:
+    def last_windows(self, number: int) -> list[WindowManifest]:
         """The newest ones, in the order of the chain, without reading what lies before them."""
         self._mend_last()
         found = map(self.read_manifest, reversed(self._files.names(layout.WINDOWS)))
         return list(islice((manifest for manifest in found if manifest is not None), number))[::-1]
 
-    def read_manifest(self, window_name: str) -> Manifest | None:
+    def read_manifest(self, window_name: str) -> WindowManifest | None:
         """None when no such window is landed."""
         if window_name not in self._read:
-            file = layout.manifest_file(window_name)
-            body = self._files.read_json(file)
-            if body is None:
+            manifest = self._files.read_record(WindowManifest, layout.manifest_file(window_name))
+            if manifest is None:
                 return None
-            self._read[window_name] = from_json(body, self._files.shown(file))
+            self._read[window_name] = manifest
         return self._read[window_name]
 
     def location(self, path: str) -> str:
@@ -242,12 +241,13 @@ class Landing:
         """Remove a file or folder that nothing published names."""
         self._files.remove(path)
 
-    def write_json_once(self, path: str, body: dict[str, Any]) -> bool:
-        """True when written, False when the same was there; another content is a LandingConflict."""
-        return self._files.write_json_once(path, body)
+    def write_once(self, path: str, record: Any) -> bool:
+        """Return False when the same record is there already. Raises LandingConflict when another one is."""
+        return self._files.write_record_once(path, record)
 
-    def read_json(self, path: str) -> dict[str, Any] | None:
-        return self._files.read_json(path)
+    def read(self, kind: type[T], path: str) -> T | None:
+        """Return None when there is no such file. Raises FormatTooNew, LandingConflict."""
+        return self._files.read_record(kind, path)
 
     def names(self, folder: str) -> list[str]:
         return self._files.names(folder)
@@ -268,32 +268,27 @@ class Landing:
 
     def publish_snapshot(
         self, table: TableId, scn: int, chunks: Sequence[SnapshotChunk], circumstance: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
+    ) -> SnapshotManifest:
         """Name the chunks that make up the snapshot; a second writer gets what the first one published."""
         ordered = sorted(chunks, key=lambda c: c["chunk"])
         if [c["chunk"] for c in ordered] != list(range(len(ordered))):
             raise LandingConflict("chunks are missing or come twice", cure="read the table again", table=table, scn=scn)
-        body = {
-            "format": SNAPSHOT_FORMAT,
-            "table": str(table),
-            "scn": scn,
-            "row_count": sum(c["row_count"] for c in ordered),
-            "files": [c["file"] for c in ordered],
-            "circumstance": dict(circumstance or {}),
-        }
-        path = f"{layout.snapshot_folder(table, scn)}/snapshot.json"
-        self._files.create(path, as_bytes(body))
+        manifest = SnapshotManifest(
+            table=str(table),
+            scn=scn,
+            row_count=sum(c["row_count"] for c in ordered),
+            files=tuple(c["file"] for c in ordered),
+            circumstance=circumstance or {},
+        )
+        self._files.create_record(f"{layout.snapshot_folder(table, scn)}/snapshot.json", manifest)
         published = self.read_snapshot(table, scn)
-        if published is None or published["row_count"] != body["row_count"]:
+        if published is None or published.row_count != manifest.row_count:
             cure = "keep both attempts' files and report it: AS OF the same SCN a table has the same rows"
             raise LandingConflict("another run landed this snapshot with other rows", cure=cure, table=table, scn=scn)
         return published
 
-    def read_snapshot(self, table: TableId, scn: int) -> dict[str, Any] | None:
-        file = f"{layout.snapshot_folder(table, scn)}/snapshot.json"
-        body = self._files.read_json(file)
-        check_format(body or {}, SNAPSHOT_FORMAT, self._files.shown(file))
-        return body
+    def read_snapshot(self, table: TableId, scn: int) -> SnapshotManifest | None:
+        return self._files.read_record(SnapshotManifest, f"{layout.snapshot_folder(table, scn)}/snapshot.json")
 
     def snapshot_folder(self, table: TableId, scn: int) -> str:
         return layout.snapshot_folder(table, scn)

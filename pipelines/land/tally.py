@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from pipelines.errors import InvariantBroken
 from pipelines.land.ddl_text import told_by_text
-from pipelines.land.record import LogTally
-from pipelines.manifest import DdlRow, LogIdentity
+from pipelines.records.slice_record import LogTally
+from pipelines.records.window_manifest import DdlRow, LogIdentity
 from pipelines.redo import LogFile, Operation, Slice
 from pipelines.table import TableId
 

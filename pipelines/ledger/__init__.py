@@ -3,7 +3,7 @@
 It plans and serves status quickly; what lies beside the data is the truth, and corrects it.
 """
 
-from pipelines.ledger.entries import Lease, Loss, OpenTransaction, TableEntry
+from pipelines.ledger.entries import Lease, Loss, TableEntry
 from pipelines.ledger.store import Ledger, open_ledger
 
-__all__ = ["Lease", "Ledger", "Loss", "OpenTransaction", "TableEntry", "open_ledger"]
+__all__ = ["Lease", "Ledger", "Loss", "TableEntry", "open_ledger"]

@@ -10,8 +10,9 @@ from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 from pipelines.errors import InvariantBroken
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new
-from pipelines.ledger.entries import BatchEntry, Json, Lease, OpenTransaction
+from pipelines.ledger.entries import BatchEntry, Json, Lease
 from pipelines.ledger.states import BATCH, BatchState, check_moves
+from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import Scn, ScnRange
 
 B = t.batches.c
@@ -95,7 +96,8 @@ class Batches(LedgerBase):
                 "xid": x.xid,
                 "thread": x.thread,
                 "start_scn": x.start_scn,
-                "row_count": x.row_count,
+                "first_at": x.first_at,
+                "row_count": x.rows,
                 "bytes": x.bytes,
                 "username": x.username,
             }
@@ -111,7 +113,9 @@ class Batches(LedgerBase):
         query = select(t.open_transactions).where(X.pipeline == self._pipeline).order_by(X.start_scn, X.con_id, X.xid)
         with self._read() as connection:
             rows = connection.execute(query).all()
-        return [OpenTransaction(r.con_id, r.xid, r.thread, r.start_scn, r.row_count, r.bytes, r.username) for r in rows]
+        return [
+            OpenTransaction(r.con_id, r.xid, r.thread, r.start_scn, r.first_at, r.row_count, r.bytes, r.username) for r in rows
+        ]
 
 
 def _named(pipeline: str, name: str) -> ColumnElement[bool]:

@@ -92,17 +92,6 @@ class BatchEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTransaction:
-    con_id: int
-    xid: str
-    thread: int
-    start_scn: Scn | None
-    row_count: int
-    bytes: int
-    username: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """What a person or the dictionary said; never changed, never deleted."""
 

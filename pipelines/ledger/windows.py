@@ -12,7 +12,7 @@ from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed
 from pipelines.ledger.entries import Json, Lease, WindowEntry
 from pipelines.ledger.states import LANDED, WINDOW, WindowState, check_moves
-from pipelines.manifest import Manifest
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
 
 W = t.windows.c
@@ -49,7 +49,7 @@ class Windows(LedgerBase):
             values = {"state": to_state, "changed_at": self._now(), "error": error}
             return changed(connection, update(t.windows).where(found).values(values))
 
-    def record_landed(self, manifest: Manifest) -> bool:
+    def record_landed(self, manifest: WindowManifest) -> bool:
         """Write down what a manifest proves; whether that was news. Raises LandingConflict where another window, of another
         end, has landed with the same start."""
         now = self._now()

@@ -10,17 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from pipelines.batch import (
-    BatchResult,
-    SnapshotSpec,
-    SnapshotTask,
-    batch_result_from_json,
-    snapshot_result_from_json,
-    spec_from_json,
-)
 from pipelines.context import Workplace
 from pipelines.errors import Terminal
 from pipelines.reconcile.table_versions import incarnation_of
+from pipelines.records.batch_result import BatchResult
+from pipelines.records.codec import decode
+from pipelines.records.job_spec import decode_spec
+from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.table import TableId
 
 LOADS, BATCHES = "snapshots/loads", "batches"
@@ -117,7 +113,7 @@ def batch_result(work: Workplace, name: str) -> BatchResult | None:
     """None for a batch that has no manifest yet."""
     path = work.landing.location(f"{BATCHES}/{name}/manifest.json")
     text = work.landing.read_text(path)
-    return None if text is None else batch_result_from_json(text, path)
+    return None if text is None else decode(BatchResult, text, path)
 
 
 def loaded_tasks(work: Workplace, name: str) -> list[SnapshotTask] | None:
@@ -126,7 +122,7 @@ def loaded_tasks(work: Workplace, name: str) -> list[SnapshotTask] | None:
     text = work.landing.read_text(path)
     if text is None:
         return None
-    loaded = {done.table for done in snapshot_result_from_json(text, path).tables if done.state == "applied"}
-    spec = spec_from_json(work.landing.read_text(order) or "", order)
+    loaded = {done.table for done in decode(SnapshotResult, text, path).tables if done.state == "applied"}
+    spec = decode_spec(work.landing.read_text(order) or "", order)
     assert isinstance(spec, SnapshotSpec), "a load's order"
     return [task for task in spec.tables if task.table in loaded]

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 
-from pipelines.batch import Balance, BatchResult, TableResult
 from pipelines.context import HANDOVER, Workplace
 from pipelines.errors import RedoLost
-from pipelines.land import Break
-from pipelines.land.drops import Drop
-from pipelines.ledger import OpenTransaction, TableEntry
+from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import BATCHES, Place, Void, batch_result, end_of, is_of_the_chain, superseded
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
+from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
+from pipelines.records.codec import to_body
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.dropped_transaction import DroppedTransaction
+from pipelines.records.handover import FirstPosition
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import TableId
@@ -43,8 +45,8 @@ def proven_position(work: Workplace) -> Position | None:
     end = work.landing.chain_end()
     if end is not None:
         return end
-    start = work.landing.read_json(HANDOVER)
-    return None if start is None else Position(start["dbid"], start["resetlogs_id"], Scn(start["scn"]))
+    start = work.landing.read(FirstPosition, HANDOVER)
+    return None if start is None else start.position
 
 
 def correct_breaks(work: Workplace) -> None:
@@ -56,10 +58,10 @@ def correct_breaks(work: Workplace) -> None:
             if entry.state not in ("new", "held") and is_from_before(entry, found):
                 work.ledger.hold(entry.table, not_read(found, entry.table).as_dict())
         if found.name not in known:
-            work.ledger.record_break(found.name, found.to_json())
+            work.ledger.record_break(found.name, to_body(found))
 
 
-def is_from_before(entry: TableEntry, found: Break) -> bool:
+def is_from_before(entry: TableEntry, found: DeclaredGap) -> bool:
     """Whether what the break skips is not in the table's contents. The break names the snapshot they were to come from, and one
     that was under way may never have been loaded: then their place tells it."""
     lies_before = entry.state != "snapshotting" and entry.place < (found.end.resetlogs_id, found.end.scn - 1)
@@ -70,21 +72,21 @@ def correct_drops(work: Workplace) -> None:
     known = {decision.body["name"] for decision in work.ledger.decisions(DROP)}
     for found in drops(work):
         if found.name not in known:
-            body = {"name": found.name, **found.to_json()}
+            body = {"name": found.name, **to_body(found)}
             work.ledger.record_decision(DROP, body, found.by, datetime.fromisoformat(found.at))
 
 
-def drops(work: Workplace) -> list[Drop]:
+def drops(work: Workplace) -> list[DroppedTransaction]:
     """The transactions that people have dropped."""
     files = [f"{DROPS}/{name}" for name in work.landing.names(DROPS) if name.endswith(".json")]
-    return [Drop.from_json(work.landing.read_json(file) or {}, work.landing.location(file)) for file in files]
+    return [found for file in files if (found := work.landing.read(DroppedTransaction, file)) is not None]
 
 
 def drop_file(name: str) -> str:
     return f"{DROPS}/{name}.json"
 
 
-def not_read(found: Break, table: TableId) -> RedoLost:
+def not_read(found: DeclaredGap, table: TableId) -> RedoLost:
     return RedoLost(
         f"changes from SCN {found.start.scn} to {found.end.scn} were never read",
         cure=f"`redolake snapshot {table} --replace` reads the table anew",
@@ -156,11 +158,7 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
     if catch_up_of(result) is None:
         for window in result.windows:
             work.ledger.move_window(window, ("landed",), "applied")
-        open_now = [
-            OpenTransaction(t.con_id, t.xid, t.thread, Scn(t.start_scn), t.rows, t.bytes, t.username)
-            for t in result.open_transactions
-        ]
-        work.ledger.replace_open_transactions(name, open_now)
+        work.ledger.replace_open_transactions(name, result.open_transactions)
     scns = ScnRange(Scn(result.start), Scn(result.end))
     summary = {
         "tables": {str(t.table): t.complete_to for t in result.tables},
@@ -171,6 +169,6 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
     work.ledger.record_applied(name, scns, work.landing.location(f"{BATCHES}/{name}"), summary)
 
 
-def account_to_json(account: Balance) -> dict[str, int]:
+def account_to_json(account: RowAccount) -> dict[str, int]:
     """The invariant's terms, without those that are 0."""
     return {term: rows for term, rows in asdict(account).items() if rows}

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.batch import BatchResult, HoldAt
 from pipelines.context import Workplace
 from pipelines.errors import RedoLost
-from pipelines.land.breaks import place_name
 from pipelines.ledger import TableEntry
-from pipelines.manifest import Manifest
 from pipelines.reconcile.batches import BATCHES, Place, batch_result, end_of, is_of_the_chain
+from pipelines.records.batch_result import BatchResult
+from pipelines.records.batch_spec import HoldAt
+from pipelines.records.window_manifest import WindowManifest
+from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
 SINCE = "since-"
@@ -22,7 +23,7 @@ SINCE = "since-"
 
 def since_file(work: Workplace, table: TableId, scn: int, since: Place) -> str:
     """Says by its name where the oldest transaction began that was open at the snapshot."""
-    return f"{work.landing.snapshot_folder(table, scn)}/{SINCE}{place_name(*since)}.json"
+    return f"{work.landing.snapshot_folder(table, scn)}/{SINCE}{ChainPosition(*since).name}.json"
 
 
 def since_of(work: Workplace, entry: TableEntry) -> Place | None:
@@ -44,7 +45,9 @@ def is_without(batch: BatchResult, table: TableId) -> bool:
     return all(done.table != table for done in batch.tables)
 
 
-def left_out(work: Workplace, entry: TableEntry, carried: BatchResult | None, windows: Sequence[Manifest]) -> HoldAt | None:
+def left_out(
+    work: Workplace, entry: TableEntry, carried: BatchResult | None, windows: Sequence[WindowManifest]
+) -> HoldAt | None:
     """Of a batch over `windows`, to which what was open at the end of `carried` is carried over. Of a table that has come on
     since its snapshot that batch alone is asked: it could not have come past an older one."""
     if entry.state != "live" or (carried is None and entry.snapshot_scn is None):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.batch import HoldAt, Step, TableTask
 from pipelines.context import Workplace
 from pipelines.errors import SchemaConflict
-from pipelines.manifest import DdlRow, Manifest
 from pipelines.reconcile.dictionary_files import readings
+from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
+from pipelines.records.codec import from_body, to_body
+from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.schema import (
     Derived,
     baseline,
@@ -17,8 +18,6 @@ from pipelines.schema import (
     derive,
     key_difference,
     valid_at,
-    version_from_json,
-    version_to_json,
     versions_before,
 )
 from pipelines.scn import Scn
@@ -32,7 +31,7 @@ def record_baselines(work: Workplace, dictionary: Mapping[TableId, DictionaryTab
     for table, found in dictionary.items():
         known = known_versions(work, table)
         version = baseline(found, found.scn_before, known[-1] if known else None, work.pipeline.table(table).key_policy)
-        work.ledger.record_version(table, version.from_scn, version_to_json(version), "baseline")
+        work.ledger.record_version(table, version.from_scn, to_body(version), "baseline")
 
 
 def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
@@ -41,7 +40,7 @@ def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
     for entry in work.ledger.versions(table):
         if entry.source == "baseline":
             versions = []
-        versions.append(version_from_json(dict(entry.body)))
+        versions.append(from_body(TableVersion, entry.body, f"a version of {table}"))
     return versions
 
 
@@ -66,7 +65,7 @@ class History:
         return None if found is None else HoldAt(found.scn, found.error.as_dict())
 
 
-def history(work: Workplace, table: TableId, start: int, windows: Sequence[Manifest], end: int) -> History | None:
+def history(work: Workplace, table: TableId, start: int, windows: Sequence[WindowManifest], end: int) -> History | None:
     """None for a table of which no version is known yet."""
     known = known_versions(work, table)
     if not known:
@@ -150,7 +149,7 @@ def record_derived(work: Workplace, past: History, end: int) -> None:
     known = {version.from_scn for version in known_versions(work, past.table)}
     for version in past.derived.versions:
         if version.from_scn not in known and version.from_scn < end:
-            work.ledger.record_version(past.table, version.from_scn, version_to_json(version), "ddl")
+            work.ledger.record_version(past.table, version.from_scn, to_body(version), "ddl")
 
 
 def table_task(
@@ -160,7 +159,7 @@ def table_task(
     the dictionary was read, and no structural DDL can pass an open change of the table."""
     versions = past.derived.versions
     first = versions[0].since(Scn(0))
-    steps = tuple(Step(s.scn, STEP_KINDS[s.kind], s.column, s.default) for s in past.derived.steps)  # type: ignore[arg-type]
+    steps = tuple(ColumnChange(s.scn, STEP_KINDS[s.kind], s.column, s.default) for s in past.derived.steps)  # type: ignore[arg-type]
     return TableTask(
         table=past.table,
         target=target,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.context import HANDOVER, Workplace, owner
-from pipelines.land import Break, captured_since
+from pipelines.land import captured_since
 from pipelines.ledger import Lease, TableEntry
-from pipelines.manifest import Manifest
 from pipelines.reconcile.batches import ANEW, LOADS, Void, loaded_at, loaded_tasks, scn_of, superseded
 from pipelines.reconcile.table_versions import concerns, known_versions
-from pipelines.schema import derive, version_to_json
+from pipelines.records.codec import to_body
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.handover import FirstPosition
+from pipelines.records.window_manifest import WindowManifest
+from pipelines.schema import derive
 from pipelines.scn import Scn
 from pipelines.table import TableId, TableVersion
 
@@ -20,7 +23,7 @@ LOAD = "load"  # the decision that is recorded of a load that set tables back
 def rebuild_tables(work: Workplace) -> None:
     """The tables the ledger does not know although they are captured, and the snapshots it has not heard of. How far each is
     applied since, the batches tell."""
-    if work.landing.read_json(HANDOVER) is None:
+    if work.landing.read(FirstPosition, HANDOVER) is None:
         return
     known = {entry.table for entry in work.ledger.tables()}
     missing = [table.id for table in work.pipeline.tables if table.id not in known]
@@ -45,8 +48,8 @@ def captured_from(work: Workplace, table: TableId) -> Scn | None:
             return end.scn
         windows = [w for w in windows if (w.resetlogs_id, w.start) >= (end.resetlogs_id, end.scn)]
     if not windows:
-        start = work.landing.read_json(HANDOVER)
-        return None if start is None else Scn(start["scn"])
+        start = work.landing.read(FirstPosition, HANDOVER)
+        return None if start is None else Scn(start.scn)
     since = captured_since(windows, table)
     return None if since is None else Scn(since)
 
@@ -95,7 +98,7 @@ def begin_anew(work: Workplace, version: TableVersion, lease: Lease | None = Non
     """The version under which a table was loaded. Later ones are those of a future that a RESETLOGS has taken back, or the redo
     tells them again."""
     work.ledger.forget_versions_above(version.table, version.from_scn, lease)
-    body = version_to_json(version)
+    body = to_body(version)
     work.ledger.record_version(version.table, version.from_scn, body, "baseline")
 
 
@@ -107,17 +110,17 @@ def rebuild_versions(work: Workplace) -> None:
             record_ddl(work, entry.table, telling(windows, breaks, entry), below=entry.complete_to_scn + 1)
 
 
-def telling(windows: Sequence[Manifest], breaks: Sequence[Break], entry: TableEntry) -> list[Manifest]:
+def telling(windows: Sequence[WindowManifest], breaks: Sequence[DeclaredGap], entry: TableEntry) -> list[WindowManifest]:
     """Those whose DDL can be in the table's contents: none from before SCNs were set back, once the table is read anew."""
     passed = [b.end for b in breaks if b.end.scn < b.start.scn and not b.concerns(entry.table, entry.snapshot_scn)]
     return [m for m in windows if not passed or (m.resetlogs_id, m.start) >= (passed[-1].resetlogs_id, passed[-1].scn)]
 
 
-def record_ddl(work: Workplace, table: TableId, windows: Sequence[Manifest], below: int) -> None:
+def record_ddl(work: Workplace, table: TableId, windows: Sequence[WindowManifest], below: int) -> None:
     known = known_versions(work, table)
     if not known:
         return
     ids = {version.object_id for version in known}
     rows = [row for m in windows for row in m.ddl if row.scn < below and concerns(row, table, ids)]
     for version in derive(known[-1:], rows).versions[1:]:
-        work.ledger.record_version(table, version.from_scn, version_to_json(version), "ddl")
+        work.ledger.record_version(table, version.from_scn, to_body(version), "ddl")

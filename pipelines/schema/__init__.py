@@ -2,7 +2,7 @@
 
 from pipelines.schema.derive import Derived, derive
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary, key_difference
-from pipelines.schema.versions import baseline, valid_at, version_from_json, version_to_json, versions_before
+from pipelines.schema.versions import baseline, valid_at, versions_before
 
 __all__ = [
     "Derived",
@@ -11,7 +11,5 @@ __all__ = [
     "derive",
     "key_difference",
     "valid_at",
-    "version_from_json",
-    "version_to_json",
     "versions_before",
 ]

@@ -14,7 +14,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
 from pipelines.errors import SchemaConflict
-from pipelines.manifest import DdlRow
+from pipelines.records.window_manifest import DdlRow
 from pipelines.table import TableId
 
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING})

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.errors import SchemaConflict
-from pipelines.manifest import DdlRow
+from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import DdlStep, effect_of
 from pipelines.scn import Scn
 from pipelines.table import TableVersion

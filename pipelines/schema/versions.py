@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
 
 from pipelines.errors import SchemaConflict
-from pipelines.formats import check_format, made
 from pipelines.scn import Scn
 from pipelines.table import (
     PRIMARY,
@@ -18,12 +15,9 @@ from pipelines.table import (
     DictionaryTable,
     KeyPolicy,
     OracleType,
-    TableId,
     TableVersion,
     UniqueIndex,
 )
-
-FORMAT = 2  # 2: columns tell whether they have a default; kinds of keys, before which there was the primary key only
 
 # Names only Oracle gives: unused columns (SYS_C00005_19021211:12:13$), guard columns of ADD .. DEFAULT and attributes of
 # objects (SYS_NC00009$), row archival, object-relational storage.
@@ -127,18 +121,3 @@ def versions_before(versions: Sequence[TableVersion], scn: int) -> tuple[TableVe
     """What was known when the range that starts at `scn` began: all below it, or the first when none is."""
     before = tuple(version for version in versions if version.from_scn < scn)
     return before or tuple(versions[:1])
-
-
-def version_to_json(version: TableVersion) -> dict[str, Any]:
-    body = asdict(version)
-    body["columns"], body["key"] = [asdict(column) for column in version.columns], list(version.key)
-    return {"format": FORMAT, **body}
-
-
-def version_from_json(body: dict[str, Any]) -> TableVersion:
-    """Raises FormatTooNew for what a newer Redolake wrote."""
-    known, name = {key: value for key, value in body.items() if key != "format"}, "a table version"
-    check_format(body, FORMAT, name)
-    columns = tuple(made(Column, {**c, "type": made(OracleType, c["type"], name)}, name) for c in body["columns"])
-    told = {"table": made(TableId, body["table"], name), "columns": columns, "key": tuple(body["key"])}
-    return made(TableVersion, {**known, **told, "from_scn": Scn(body["from_scn"])}, name)

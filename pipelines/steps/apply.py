@@ -7,26 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.batch import (
-    BatchResult,
-    BatchSpec,
-    HoldAt,
-    LandedWindow,
-    TableResult,
-    TableTask,
-    batch_result_from_json,
-    to_json,
-)
 from pipelines.config import Pipeline
 from pipelines.context import HANDOVER, Workplace, owner, read_order, read_outcome, workplace
 from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict, TableHeld, Terminal
-from pipelines.land import Break
 from pipelines.ledger import TableEntry
-from pipelines.manifest import Manifest
 from pipelines.reconcile.batches import BATCHES, attempt_of, batch_name, batch_result, end_of, superseded
 from pipelines.reconcile.ledger import NOT_LOADED, correct_ledger, drops, is_from_before, last_batch, not_read, write_down
 from pipelines.reconcile.omitted_tables import left_out
 from pipelines.reconcile.table_versions import app_id, history, record_derived, table_task
+from pipelines.records.batch_result import BatchResult, TableResult
+from pipelines.records.batch_spec import BatchSpec, HoldAt, LandedWindow, TableTask
+from pipelines.records.codec import decode, encode
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.handover import FirstPosition
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.transactions import in_force
 from pipelines.table import TableId
@@ -44,7 +38,7 @@ def prepare_batch(pipeline: Pipeline) -> dict[str, Any]:
             return {"batch": None, "tables": [], "start": 0, "end": 0, "reason": "every landed window is applied"}
         spec = replace(spec, lease=lease.token)
         name = spec.manifest.rsplit("/", 2)[-2]
-        path = work.landing.write_text(f"{BATCHES}/{name}/spec-{attempt_of(spec.token)}.json", to_json(spec))
+        path = work.landing.write_text(f"{BATCHES}/{name}/spec-{attempt_of(spec.token)}.json", encode(spec))
         work.ledger.prepare_batch(name, spec.scns, path, lease=lease)
         live = [str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start]
         return {"batch": path, "tables": live, "start": spec.start, "end": spec.end, "reason": f"{len(spec.windows)} window(s)"}
@@ -61,7 +55,7 @@ def place_of(batch: BatchResult) -> tuple[int, int]:
     return batch.resetlogs_id, batch.end
 
 
-def of_one_stretch(windows: Sequence[Manifest]) -> list[Manifest]:
+def of_one_stretch(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
     """The first ones, as far as they are of one incarnation and adjoin."""
     found = list(windows[:1])
     for window in windows[1:]:
@@ -92,7 +86,7 @@ def catch_up(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
 
 def batch_of(
     work: Workplace,
-    windows: Sequence[Manifest],
+    windows: Sequence[WindowManifest],
     before: BatchResult | None,
     entries: Sequence[TableEntry],
     only: TableId | None,
@@ -167,8 +161,9 @@ def left_at(work: Workplace, before: BatchResult) -> dict[TableId, int]:
 
 
 def character_set(work: Workplace) -> str:
-    """Of the database, as it was when the pipeline began; older handovers do not tell it."""
-    return str((work.landing.read_json(HANDOVER) or {}).get("character_set", "AL32UTF8"))
+    """Return the database's character set when the pipeline began."""
+    start = work.landing.read(FirstPosition, HANDOVER)
+    return "AL32UTF8" if start is None else start.character_set
 
 
 def hold_of(entry: TableEntry, start: int) -> HoldAt | None:
@@ -178,7 +173,7 @@ def hold_of(entry: TableEntry, start: int) -> HoldAt | None:
     return None if entry.state == "live" else HoldAt(start, NOT_LOADED)
 
 
-def without_it(entry: TableEntry, windows: Sequence[Manifest]) -> HoldAt | None:
+def without_it(entry: TableEntry, windows: Sequence[WindowManifest]) -> HoldAt | None:
     """A window mined while the table was not in pipelines.yml has no rows of it: nothing may be applied past it."""
     for window in windows:
         if (window.resetlogs_id, window.end - 1) > entry.place and str(entry.table) not in window.tables:
@@ -213,7 +208,7 @@ def behind(entry: TableEntry, chain: tuple[int, int], start: int) -> HoldAt | No
     return HoldAt(start, error.as_dict())
 
 
-def beyond(entry: TableEntry, first: Manifest, broken_at: tuple[int, int] | None) -> HoldAt | None:
+def beyond(entry: TableEntry, first: WindowManifest, broken_at: tuple[int, int] | None) -> HoldAt | None:
     """A snapshot may be of a later SCN than what is landed. Where a RESETLOGS lies between, and capture has followed it, the
     table has contents that the database has forgotten. If it lies in a break, nothing here tells its SCN: then what was read
     behind the break's start may be forgotten."""
@@ -230,10 +225,10 @@ def beyond(entry: TableEntry, first: Manifest, broken_at: tuple[int, int] | None
     return HoldAt(first.start, error.as_dict())
 
 
-def breaks_behind(work: Workplace, before: BatchResult | None) -> list[Break]:
+def breaks_behind(work: Workplace, before: BatchResult | None) -> list[DeclaredGap]:
     """The breaks that lead on from a batch's end, or from where the first window should have begun. What the batch carried out
     must be what the first of them has dropped."""
-    found: list[Break] = []
+    found: list[DeclaredGap] = []
     place = goes_on_at(work, before)
     while (next_one := work.landing.read_break(*place)) is not None:
         found.append(next_one)
@@ -251,12 +246,12 @@ def goes_on_at(work: Workplace, before: BatchResult | None) -> tuple[int, int]:
     """Where the chain goes on behind a batch; before the first one, where it begins."""
     if before is not None:
         return place_of(before)
-    start = work.landing.read_json(HANDOVER)
+    start = work.landing.read(FirstPosition, HANDOVER)
     assert start is not None, "the first snapshot has left it"
-    return start["resetlogs_id"], start["scn"]
+    return start.resetlogs_id, start.scn
 
 
-def check_chain(windows: Sequence[Manifest], before: BatchResult | None, crossed: Sequence[Break]) -> None:
+def check_chain(windows: Sequence[WindowManifest], before: BatchResult | None, crossed: Sequence[DeclaredGap]) -> None:
     """Windows reach a table in order and without a hole but for breaks; anything else is an error."""
     end = int(crossed[-1].end.scn) if crossed else windows[0].start if before is None else before.end
     for window in windows:
@@ -273,7 +268,7 @@ def record_batch(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     """Write down what the batch's manifest says. Raises TableHeld, after that, when a table was held by this batch."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
-        result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
+        result = decode(BatchResult, read_outcome(work, spec), spec.manifest)
         name = spec.manifest.rsplit("/", 2)[-2]
         entry = work.ledger.batch(name)
         if entry is None or entry.state != "applied":

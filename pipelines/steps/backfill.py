@@ -11,14 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.batch import BatchResult, BatchSpec, TableTask, batch_result_from_json, to_json
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, read_order, read_outcome, silent, workplace
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.ledger import TableEntry
-from pipelines.manifest import Manifest
 from pipelines.reconcile.ledger import chain_of_batches, correct_ledger
 from pipelines.reconcile.table_versions import known_versions
+from pipelines.records.batch_result import BatchResult
+from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.codec import decode, encode
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.apply import batch_of
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
@@ -49,7 +51,7 @@ def prepare_backfill(
         name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
         return {
             **order,
-            "batch": work.landing.write_text(f"backfills/{name}/spec.json", to_json(shadowed(work, spec, name, scns))),
+            "batch": work.landing.write_text(f"backfills/{name}/spec.json", encode(shadowed(work, spec, name, scns))),
         }
 
 
@@ -88,7 +90,7 @@ def parsed(name: str) -> TableId | None:
         return None
 
 
-def covering(manifests: Sequence[Manifest], scns: ScnRange) -> list[Manifest]:
+def covering(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
     """The landed windows of the range, which must be landed from end to end, in one incarnation."""
     found = overlapping(manifests, scns)
     if not found or found[0].start > scns.start or found[-1].end < scns.end:
@@ -102,9 +104,9 @@ def covering(manifests: Sequence[Manifest], scns: ScnRange) -> list[Manifest]:
     return found
 
 
-def unbroken(windows: Sequence[Manifest]) -> list[Manifest]:
+def unbroken(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
     """The last of them that follow each other without a hole, in one incarnation."""
-    run: list[Manifest] = []
+    run: list[WindowManifest] = []
     for window in reversed(windows):
         if run and (window.resetlogs_id, window.end) != (run[-1].resetlogs_id, run[-1].start):
             break
@@ -112,12 +114,12 @@ def unbroken(windows: Sequence[Manifest]) -> list[Manifest]:
     return run[::-1]
 
 
-def overlapping(manifests: Sequence[Manifest], scns: ScnRange) -> list[Manifest]:
+def overlapping(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
     return [m for m in manifests if m.end > scns.start and m.start < scns.end]
 
 
 def objections(
-    work: Workplace, table: TableId, entry: TableEntry | None, scns: ScnRange, manifests: Sequence[Manifest]
+    work: Workplace, table: TableId, entry: TableEntry | None, scns: ScnRange, manifests: Sequence[WindowManifest]
 ) -> Iterator[Finding]:
     """A table is known from behind its last snapshot on: its columns, and every change of what commits from there."""
     known = known_versions(work, table)
@@ -136,7 +138,7 @@ def objections(
         return
 
 
-def not_landed(manifests: Sequence[Manifest], table: TableId, scns: ScnRange) -> Iterator[tuple[int, int]]:
+def not_landed(manifests: Sequence[WindowManifest], table: TableId, scns: ScnRange) -> Iterator[tuple[int, int]]:
     """The holes in what is landed of a table: gaps of the chain, and windows mined while the table was left out."""
     before: int | None = None
     for window in overlapping(manifests, scns):
@@ -160,7 +162,7 @@ def stopped_in(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
 # --- The order --------------------------------------------------------------------------------------------------------
 
 
-def folding(work: Workplace, entries: Sequence[TableEntry], scns: ScnRange, manifests: Sequence[Manifest]) -> BatchSpec:
+def folding(work: Workplace, entries: Sequence[TableEntry], scns: ScnRange, manifests: Sequence[WindowManifest]) -> BatchSpec:
     """From the last batch that ended by the range's start, with its carry-over, so that no open transaction is missed.
     What the live tables are, held or how complete, does not matter: a shadow is complete to where its range begins."""
     before = before_range(chain_of_batches(work), scns)
@@ -203,7 +205,7 @@ def record_backfill(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         assert isinstance(spec, BatchSpec)
-        result = batch_result_from_json(read_outcome(work, spec), spec.manifest)
+        result = decode(BatchResult, read_outcome(work, spec), spec.manifest)
         targets = {task.table: task.target for task in spec.tables}
         for done in result.tables:
             if done.state == "held":

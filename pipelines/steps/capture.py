@@ -10,12 +10,15 @@ from typing import Any
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, take_lease, workplace
 from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
-from pipelines.land import SliceRecord, build_manifest
+from pipelines.land import build_manifest
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.reconcile.dictionary_files import write_reading
 from pipelines.reconcile.ledger import correct_ledger
 from pipelines.reconcile.table_versions import object_ids, record_baselines
+from pipelines.records.codec import from_body, to_body
+from pipelines.records.slice_record import SliceRecord
+from pipelines.records.window_plan import WindowPlan
 from pipelines.redo import LogFile, Window
 from pipelines.source import (
     ConnectParams,
@@ -27,7 +30,6 @@ from pipelines.source import (
     read_redo_facts,
     read_tables,
 )
-from pipelines.steps.plans import Plan
 from pipelines.steps.redo_loss import keep_loss, missing_in, regain
 from pipelines.steps.wait import awaited_by
 from pipelines.table import DictionaryTable, TableId
@@ -82,10 +84,10 @@ def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) 
     record_baselines(work, {t: d for t, d in dictionary.items() if not work.ledger.versions(t)})
     hold_unlogged(work, oracle, dictionary)
     write_reading(work, resetlogs_id, read_at, dictionary)
-    made = Plan(window, ids, object_ids(work, dictionary), read_at)
+    made = WindowPlan(window, ids, object_ids(work, dictionary), read_at)
     lease = take_lease(work, "capture", LEASE_SECONDS)
     try:
-        entry = work.ledger.plan_window(window.name, window.resetlogs_id, window.scns, made.to_json(), lease)
+        entry = work.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
     finally:
         work.ledger.release_lease(lease)
     slices = [s.number for s in window.slices]
@@ -132,11 +134,11 @@ def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
     )
 
 
-def plan_of(work: Workplace, window: str) -> Plan:
+def plan_of(work: Workplace, window: str) -> WindowPlan:
     entry = work.ledger.window(window)
     if entry is None or not entry.plan:
         raise Terminal("the ledger has no plan of this window", cure="clear the plan task, or begin a new run", window=window)
-    return Plan.from_json(dict(entry.plan))
+    return from_body(WindowPlan, entry.plan, f"the plan of window {window}")
 
 
 def is_overtaken(work: Workplace, window: Window) -> bool:
@@ -160,10 +162,10 @@ def mine_window_slice(pipeline: Pipeline, source: ConnectParams | None, window: 
             if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
                 keep_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise
-        return record.to_json()
+        return to_body(record)
 
 
-def mined(work: Workplace, source: ConnectParams | None, made: Plan, slice_number: int) -> SliceRecord:
+def mined(work: Workplace, source: ConnectParams | None, made: WindowPlan, slice_number: int) -> SliceRecord:
     piece = next(s for s in made.window.slices if s.number == slice_number)
 
     def archived() -> tuple[LogFile, ...]:
@@ -173,7 +175,7 @@ def mined(work: Workplace, source: ConnectParams | None, made: Plan, slice_numbe
     return mine_from_any_copy(piece, lambda reading: mined_once(work, source, made, reading), archived)
 
 
-def mined_once(work: Workplace, source: ConnectParams | None, made: Plan, reading: LogSet) -> SliceRecord:
+def mined_once(work: Workplace, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
     """One attempt, with a session of its own; the file of one that fails is removed."""
     settings = work.pipeline.source
     with opened_source(work.pipeline, source) as oracle:
@@ -213,7 +215,7 @@ def land_window(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) 
                     "rows": 0,
                     "overtaken": True,
                 }
-            slices = [SliceRecord.from_json(record) for record in records]
+            slices = [from_body(SliceRecord, record, f"the record of slice {record.get('number')}") for record in records]
             end = work.landing.chain_end()
             manifest = work.landing.publish(made.window, made.tables, slices, None if end is None else int(end.scn))
         correct_ledger(work)

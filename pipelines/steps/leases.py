@@ -9,11 +9,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pipelines.batch import BatchSpec, Spec
 from pipelines.config import Pipeline
 from pipelines.context import Workplace, now, owner, take_lease, workplace
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Lease, Ledger
+from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.job_spec import Spec
 
 APPLY = "apply"
 LEASE_SECONDS = 900.0  # over the time that a task may queue between two that work

@@ -12,14 +12,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.batch import OpenTransaction
 from pipelines.config import Pipeline
 from pipelines.context import Workplace, now, opened_source, take_lease, workplace
 from pipelines.errors import SnapshotTooEarly, Terminal
-from pipelines.land import Break
-from pipelines.land.breaks import Kind
 from pipelines.ledger import Loss
 from pipelines.reconcile.ledger import correct_ledger, last_batch
+from pipelines.records.declared_gap import DeclaredGap, GapKind
+from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position, RedoFacts
 from pipelines.source import ConnectParams, Source, read_handover, read_redo_facts
 from pipelines.steps.apply import place_of
@@ -65,7 +64,7 @@ def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -
 
 def declare_gap(
     pipeline: Pipeline,
-    kind: Kind,
+    kind: GapKind,
     source: ConnectParams | None = None,
     *,
     scn: int | None = None,
@@ -84,7 +83,7 @@ def declare_gap(
         capture, applying = take_lease(work, "capture", CAPTURE_SECONDS), take_apply_lease(work)
         try:
             made = work.landing.publish_break(
-                Break(
+                DeclaredGap(
                     kind=kind,
                     start=case.position,
                     end=end,
@@ -104,7 +103,7 @@ def declare_gap(
         return break_to_json(made, list(made.tables))
 
 
-def check_reason(kind: Kind, reason: str) -> None:
+def check_reason(kind: GapKind, reason: str) -> None:
     if kind != "snapshot" and not reason.strip():
         raise Terminal("a reason is wanted: it is kept with the break", cure="say --reason TEXT")
 
@@ -155,7 +154,7 @@ def told(pipeline: Pipeline, case: Case) -> dict[str, Any]:
     }
 
 
-def led_already(work: Workplace, position: Position, kind: Kind) -> Break:
+def led_already(work: Workplace, position: Position, kind: GapKind) -> DeclaredGap:
     """The break of an attempt that was killed behind it, so that the repeat goes on. Raises Terminal where there is none."""
     for found in work.landing.breaks()[-1:]:
         if (found.kind, found.end) == (kind, position):
@@ -163,7 +162,7 @@ def led_already(work: Workplace, position: Position, kind: Kind) -> Break:
     raise Terminal(f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"redolake run {work.name}")
 
 
-def end_of_break(work: Workplace, oracle: Source, case: Case, kind: Kind, scn: int | None) -> Position:
+def end_of_break(work: Workplace, oracle: Source, case: Case, kind: GapKind, scn: int | None) -> Position:
     check_leads_on(case.position, case.facts)
     if kind == "snapshot":
         end = first_position(work.pipeline, case.facts, read_handover(oracle))

@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from pipelines.config import Pipeline
 from pipelines.context import Report, silent
 from pipelines.errors import SnapshotTooEarly, TableHeld, Transient
-from pipelines.land.breaks import Kind
+from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
 from pipelines.steps.capture import land_window, mine_window_slice, plan_next_window
@@ -164,7 +164,7 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report) -> bool:
 
 def recover_redo_loss(
     pipeline: Pipeline,
-    kind: Kind,
+    kind: GapKind,
     *,
     scn: int | None = None,
     reason: str = "",

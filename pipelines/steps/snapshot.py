@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
-from pipelines.batch import SnapshotSpec, SnapshotTask, snapshot_result_from_json, to_json
 from pipelines.config import Pipeline
 from pipelines.context import (
     HANDOVER,
@@ -18,11 +17,14 @@ from pipelines.context import (
 )
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.reconcile.batches import LOADS, Place, beyond, load_name
-from pipelines.reconcile.dictionary_files import dictionary_from_json, dictionary_to_json
 from pipelines.reconcile.ledger import correct_ledger, proven_position
 from pipelines.reconcile.omitted_tables import batches_between, is_without, since_file
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
 from pipelines.reconcile.tables import begin_anew, captured_from, record_load
+from pipelines.records.codec import decode, encode
+from pipelines.records.handover import FirstPosition
+from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun
 from pipelines.redo import Position, RedoFacts
 from pipelines.schema import baseline
 from pipelines.scn import Scn
@@ -67,11 +69,9 @@ def begin_snapshot(
         scn = int(handover.snapshot_scn)
         for table, found in dictionary.items():
             check_unread(work, table, scn, stretch)
-            work.landing.write_json_once(since_file(work, table, scn, since), {"scn": since[1]})
-            work.landing.write_json_once(begun_file(work, table, scn, stretch), {"begun": True})
-            work.landing.write_json_once(
-                f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", dictionary_to_json(found)
-            )
+            work.landing.write_once(since_file(work, table, scn, since), RedoNeededFrom(since[1]))
+            work.landing.write_once(begun_file(work, table, scn, stretch), SnapshotBegun())
+            work.landing.write_once(f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", found)
         return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
 
 
@@ -89,7 +89,7 @@ def begun_file(work: Workplace, table: TableId, scn: int, stretch: str) -> str:
 def check_stretch(work: Workplace, table: TableId, scn: int) -> None:
     """What was checked as the snapshot began holds for that part of the chain only: behind a break, what was not read may lie
     above the SCN, or belong to a transaction that was open at it; behind a RESETLOGS the SCN means another state."""
-    if work.landing.read_json(begun_file(work, table, scn, stretch_of(work))) is None:
+    if work.landing.read(SnapshotBegun, begun_file(work, table, scn, stretch_of(work))) is None:
         raise Terminal(
             f"the snapshot AS OF SCN {scn} was begun before a RESETLOGS or a break in the chain: changes could be lost",
             cure="begin the snapshot anew: `redolake snapshot`, or trigger its DAG; nothing was changed",
@@ -99,7 +99,7 @@ def check_stretch(work: Workplace, table: TableId, scn: int) -> None:
 
 def check_unread(work: Workplace, table: TableId, scn: int, stretch: str) -> None:
     """SCNs that a RESETLOGS has set back come again: what was read AS OF the same number may be another state."""
-    begun = work.landing.read_json(begun_file(work, table, scn, stretch))
+    begun = work.landing.read(SnapshotBegun, begun_file(work, table, scn, stretch))
     if begun is None and work.landing.read_snapshot(table, scn) is not None:
         raise SnapshotTooEarly(
             f"the table was read AS OF SCN {scn} before a RESETLOGS or a break, and would not be read again",
@@ -135,9 +135,8 @@ def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
         return
     position = first_position(work.pipeline, read_redo_facts(oracle), handover)
     characters = read_database(oracle).character_set
-    at = {"dbid": position.dbid, "resetlogs_id": position.resetlogs_id, "scn": int(position.scn)}
-    body = {**at, "character_set": characters}
-    work.landing.write_json_once(HANDOVER, body)
+    start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters)
+    work.landing.write_once(HANDOVER, start)
     work.ledger.start_at(position)
     for table in work.pipeline.tables:
         work.ledger.add_table(table.id, position.scn)
@@ -221,14 +220,14 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
                 )
                 chunk = work.landing.write_snapshot_chunk(wanted, scn, 0, answers, uuid.uuid4().hex)
             there = work.landing.publish_snapshot(wanted, scn, [chunk])
-        return {"table": str(wanted), "scn": scn, "rows": there["row_count"]}
+        return {"table": str(wanted), "scn": scn, "rows": there.row_count}
 
 
 def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
-    body = work.landing.read_json(f"{work.landing.snapshot_folder(table, scn)}/dictionary.json")
-    if body is None:
+    found = work.landing.read(DictionaryTable, f"{work.landing.snapshot_folder(table, scn)}/dictionary.json")
+    if found is None:
         raise Terminal("no snapshot of this SCN was begun", cure="clear the begin task", table=table, scn=scn)
-    return dictionary_from_json(body, f"{work.landing.snapshot_folder(table, scn)}/dictionary.json")
+    return found
 
 
 def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> dict[str, Any]:
@@ -259,7 +258,7 @@ def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *
         )
         for task in tasks:
             work.ledger.move_table(task.table, tuple(begun_from(work, task.table)), "snapshotting", snapshot_scn=Scn(scn))
-        order = work.landing.write_text(f"{base}/spec.json", to_json(spec))
+        order = work.landing.write_text(f"{base}/spec.json", encode(spec))
         return {"batch": order}
 
 
@@ -282,9 +281,9 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supe
         target=work.pipeline.target(table),
         app_id=app_id(work, table, resetlogs_id),
         version=version,
-        files=tuple(f"{path}/{file}" for file in there["files"]),
+        files=tuple(f"{path}/{file}" for file in there.files),
         rules=rules(work, table, (version,)),
-        rows=there["row_count"],
+        rows=there.row_count,
         supersedes=supersedes,
     )
 
@@ -293,7 +292,7 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     """The loaded tables are live from the snapshot's SCN on. Raises TableHeld for those that could not be loaded."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
-        result = snapshot_result_from_json(read_outcome(work, spec), spec.manifest)
+        result = decode(SnapshotResult, read_outcome(work, spec), spec.manifest)
         lease = renewed(work, spec)
         correct_ledger(work)
         failed = []

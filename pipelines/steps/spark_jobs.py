@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
-from pipelines.batch import Failure, Result, SnapshotSpec, Spec, failure_from_json
 from pipelines.config import Pipeline
 from pipelines.context import Report, read_order, silent, workplace
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.reconcile.batches import check_names_all
+from pipelines.records.codec import decode
+from pipelines.records.job_failure import JobFailure
+from pipelines.records.job_spec import Result, Spec
+from pipelines.records.snapshot_load import SnapshotSpec
 from pipelines.steps.leases import kept_lease
 
 CONNECT_PORT = 15002
@@ -77,8 +80,8 @@ def external_spark_job(pipeline: Pipeline, batch: str, stop: Callable[[], None])
         yield f"{batch.removesuffix('.json')}.{uuid.uuid4().hex}.failed.json"
 
 
-def read_job_failure(pipeline: Pipeline, path: str) -> Failure | None:
+def read_job_failure(pipeline: Pipeline, path: str) -> JobFailure | None:
     """What the job said there as it failed; None when it could say nothing."""
     with workplace(pipeline) as work:
         text = work.landing.read_text(path)
-    return None if text is None else failure_from_json(text)
+    return None if text is None else decode(JobFailure, text, path)

@@ -7,11 +7,12 @@ from typing import Any
 
 from pipelines.config import Pipeline
 from pipelines.context import Workplace, workplace
-from pipelines.land import Break
 from pipelines.ledger import Loss
-from pipelines.manifest import Manifest
 from pipelines.reconcile.batches import is_of_the_chain
 from pipelines.reconcile.ledger import correct_ledger
+from pipelines.records.codec import from_body
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.steps.transactions import open_drops
 
 
@@ -51,13 +52,13 @@ def loss_to_json(loss: Loss | None) -> dict[str, Any] | None:
     return {**loss.error, "step": loss.step, "since": loss.since.isoformat(timespec="seconds"), "missing": len(loss.missing)}
 
 
-def rows_in(manifest: Manifest | None) -> int | None:
+def rows_in(manifest: WindowManifest | None) -> int | None:
     if manifest is None:
         return None
     return sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
 
 
-def logs_in(manifest: Manifest | None) -> int | None:
+def logs_in(manifest: WindowManifest | None) -> int | None:
     return None if manifest is None else len(manifest.logs)
 
 
@@ -86,7 +87,7 @@ def accounts_of_windows(work: Workplace) -> dict[str, dict[str, int]]:
     return {name: account for entry in chain for name, account in ((entry.result or {}).get("accounts") or {}).items()}
 
 
-def break_to_json(found: Break, tables: Sequence[str]) -> dict[str, Any]:
+def break_to_json(found: DeclaredGap, tables: Sequence[str]) -> dict[str, Any]:
     return {
         "kind": found.kind,
         "from_scn": int(found.start.scn),
@@ -110,7 +111,7 @@ def open_breaks(work: Workplace) -> list[dict[str, Any]]:
     entries = {str(entry.table): entry for entry in work.ledger.tables()}
     told = []
     for name, body in work.ledger.breaks().items():
-        found = Break.from_json(body, name)
+        found = from_body(DeclaredGap, body, name)
         tables = [text for text, entry in entries.items() if found.concerns(text, entry.snapshot_scn)]
         if tables:
             told.append({**break_to_json(found, tables), "torn": work.landing.torn(found)})

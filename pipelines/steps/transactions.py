@@ -13,17 +13,19 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pipelines.apply.delta.log import last_txn
-from pipelines.batch import BatchResult, Dropped, DroppedRows, OpenTransaction
 from pipelines.config import Pipeline
 from pipelines.context import Workplace, now, workplace
 from pipelines.errors import InvariantBroken, Terminal
-from pipelines.land import Break
 from pipelines.land.carried import CarriedRows, read_carried
-from pipelines.land.drops import Drop
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import Place, is_of_the_chain
 from pipelines.reconcile.ledger import correct_ledger, drop_file, drops, last_batch
 from pipelines.reconcile.table_versions import app_id, known_versions
+from pipelines.records.batch_result import BatchResult, DroppedRows
+from pipelines.records.batch_spec import DroppedXid
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.dropped_transaction import DroppedTransaction
+from pipelines.records.open_transaction import OpenTransaction
 from pipelines.steps.leases import take_apply_lease
 
 Key = tuple[int, str, int]  # container, xid, start SCN
@@ -33,31 +35,33 @@ Key = tuple[int, str, int]  # container, xid, start SCN
 
 
 def in_force(
-    found: Sequence[Drop], breaks: Sequence[Break], before: BatchResult | None, start: Place, end: int
-) -> tuple[Dropped, ...]:
+    found: Sequence[DroppedTransaction], breaks: Sequence[DeclaredGap], before: BatchResult | None, start: Place, end: int
+) -> tuple[DroppedXid, ...]:
     """Of a batch from `start` on, behind the batch `before`: the drops of transactions that have not ended there yet."""
-    return tuple(drop.ordered for drop in found if is_in_force(drop, breaks, before, start, end))
+    return tuple(drop.dropped_xid for drop in found if is_in_force(drop, breaks, before, start, end))
 
 
-def is_in_force(drop: Drop, breaks: Sequence[Break], before: BatchResult | None, start: Place, end: int) -> bool:
+def is_in_force(
+    drop: DroppedTransaction, breaks: Sequence[DeclaredGap], before: BatchResult | None, start: Place, end: int
+) -> bool:
     if drop.resetlogs_id == start[0] and drop.transaction.start_scn >= end:
         return False
-    if any(drop.place <= start_of(b) and end_of(b) <= start and is_rewind(b) for b in breaks):
+    if any((drop.resetlogs_id, drop.scn) <= start_of(b) and end_of(b) <= start and is_rewind(b) for b in breaks):
         return False  # no transaction outlives a RESETLOGS, and behind it SCNs may come again
-    if (start if before is None else (before.resetlogs_id, before.end)) <= drop.place:
+    if (start if before is None else (before.resetlogs_id, before.end)) <= (drop.resetlogs_id, drop.scn):
         return True  # it was open when it was dropped, so it is open there already, or begins later
     return before is not None and any(key_of(met) == drop.key and met.end_scn is None for met in before.dropped)
 
 
-def start_of(found: Break) -> Place:
+def start_of(found: DeclaredGap) -> Place:
     return found.start.resetlogs_id, int(found.start.scn)
 
 
-def end_of(found: Break) -> Place:
+def end_of(found: DeclaredGap) -> Place:
     return found.end.resetlogs_id, int(found.end.scn)
 
 
-def is_rewind(found: Break) -> bool:
+def is_rewind(found: DeclaredGap) -> bool:
     return found.start.resetlogs_id != found.end.resetlogs_id
 
 
@@ -84,7 +88,7 @@ class Fate:
         return [str(e.table) for e in entries if self.rows.get(str(e.table)) and (e.snapshot_scn or -1) < self.end_scn]
 
 
-def fate_of(drop: Drop, met: Sequence[DroppedRows], breaks: Sequence[Break]) -> Fate:
+def fate_of(drop: DroppedTransaction, met: Sequence[DroppedRows], breaks: Sequence[DeclaredGap]) -> Fate:
     rows: Counter[str] = Counter()
     for told in met:
         rows.update(told.rows)
@@ -92,7 +96,7 @@ def fate_of(drop: Drop, met: Sequence[DroppedRows], breaks: Sequence[Break]) -> 
     for told in met:
         if told.end_scn is not None:
             return Fate("committed" if told.committed else "rolled back", told.end_scn, counted)
-    passed = [found for found in breaks if start_of(found) >= drop.place]
+    passed = [found for found in breaks if start_of(found) >= (drop.resetlogs_id, drop.scn)]
     if passed:
         return Fate("unknown", int(passed[-1].end.scn), counted)
     return Fate("open", None, counted)
@@ -116,7 +120,7 @@ def told_drops(work: Workplace) -> list[dict[str, Any]]:
         return []
     met, breaks, entries = met_by_batches(work), work.landing.breaks(), work.ledger.tables()
     told = []
-    for drop in sorted(found, key=lambda d: (d.place, d.key)):
+    for drop in sorted(found, key=lambda d: (d.resetlogs_id, d.scn, d.key)):
         fate = fate_of(drop, met.get(drop.key, []), breaks)
         told.append(
             {
@@ -187,7 +191,7 @@ def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *,
             last = last_batch(work)
             assert last is not None, "it carries the transaction"
             check_settled(work, last)
-            made = Drop(
+            made = DroppedTransaction(
                 transaction=transaction,
                 resetlogs_id=last.resetlogs_id,
                 scn=last.end,
@@ -197,7 +201,7 @@ def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *,
                 rows=rows_by_table(work, carried),
                 servers=tuple(sorted(carried.servers)),
             )
-            work.landing.write_json_once(drop_file(made.name), made.to_json())
+            work.landing.write_once(drop_file(made.name), made)
             correct_ledger(work)
         finally:
             work.ledger.release_lease(lease)
@@ -219,7 +223,9 @@ def carried_by(work: Workplace, xid: str, con_id: int | None) -> tuple[OpenTrans
     return transaction, carried
 
 
-def the_open_one(listed: Sequence[OpenTransaction], dropped: Sequence[Drop], xid: str, con_id: int | None) -> OpenTransaction:
+def the_open_one(
+    listed: Sequence[OpenTransaction], dropped: Sequence[DroppedTransaction], xid: str, con_id: int | None
+) -> OpenTransaction:
     named = [t for t in listed if t.xid == xid and con_id in (None, t.con_id)]
     before = {drop.key: drop for drop in dropped}
     found = [t for t in named if key_of(t) not in before]

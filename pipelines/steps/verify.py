@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.batch import CompareTask, Comparison
+from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, workplace
 from pipelines.errors import RedoLost, SchemaConflict, Terminal

@@ -24,8 +24,9 @@ from pipelines.errors import (
     SchemaConflict,
 )
 from pipelines.ledger import Ledger, open_ledger
-from pipelines.ledger.entries import Lease, OpenTransaction
-from pipelines.manifest import Manifest
+from pipelines.ledger.entries import Lease
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import TableId
@@ -91,8 +92,8 @@ def plan(ledger: Ledger, lease: Lease, start: int, end: int):
     return ledger.plan_window(name(start, end), 1, scns(start, end), {"slices": [1, 2]}, lease)
 
 
-def manifest(start: int, end: int) -> Manifest:
-    return Manifest(7, 1, start, end, (), ("SHOP.ORDERS",), {}, "hash", (), ())
+def manifest(start: int, end: int) -> WindowManifest:
+    return WindowManifest(7, 1, start, end, (), ("SHOP.ORDERS",), {}, "hash", (), ())
 
 
 def at_once(*calls: Callable[[], R]) -> list[R | Exception]:
@@ -410,8 +411,8 @@ def test_a_transaction_is_written_completely_or_not_at_all(ledger):
 
 
 def test_open_transactions_are_those_of_the_last_batch(ledger, other):
-    old = OpenTransaction(3, "0a000100", 1, Scn(120), 10, 2000, "SHOP")
-    new = OpenTransaction(3, "0b000100", 2, Scn(110), 2**40, 2**50)
+    old = OpenTransaction(3, "0a000100", 1, 120, "2026-01-02 03:04:05", 10, 2000, "SHOP")
+    new = OpenTransaction(3, "0b000100", 2, 110, None, 2**40, 2**50, None)
     ledger.replace_open_transactions("b1", [old])
     other.replace_open_transactions("b1", [old])
     ledger.replace_open_transactions("b2", [old, new])

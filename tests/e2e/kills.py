@@ -307,21 +307,23 @@ class Copy:
         """The windows and breaks form one chain, and each file that a manifest names is there with its rows."""
         landing = self.folder / "landing" / self.name
         places = [json.loads(file.read_text()) for file in sorted((landing / "chain").iterdir())]
-        windows = {(body["start"], body["end"]): body for body in places if "is" not in body}
+        windows = {(body["start"], body["end"]): body for body in places if body["record"] == "window manifest"}
         for file in (landing / "windows").glob("*/manifest.json"):
             body = json.loads(file.read_text())
             assert windows.pop((body["start"], body["end"])) == body
             rows = sum(pq.read_metadata(file.parent / name).num_rows for name in body["files"])
             assert rows == sum(part["landed_rows"] for part in body["circumstance"]["slices"].values())
         assert windows == {}, "they have a place in the chain, and no manifest"
-        ends = [(b["start"]["scn"], b["end"]["scn"]) if "is" in b else (b["start"], b["end"]) for b in places]
+        ends = [
+            (b["start"]["scn"], b["end"]["scn"]) if b["record"] == "declared gap" else (b["start"], b["end"]) for b in places
+        ]
         assert all(before[1] == after[0] for before, after in pairwise(ends)), ends
 
     def check_batches(self) -> None:
         """They follow the chain to its end."""
         landing = self.folder / "landing" / self.name
         places = [json.loads(file.read_text()) for file in sorted((landing / "chain").iterdir())]
-        breaks = {body["start"]["scn"]: body["end"]["scn"] for body in places if "is" in body}
+        breaks = {body["start"]["scn"]: body["end"]["scn"] for body in places if body["record"] == "declared gap"}
         manifests = sorted(f for f in (landing / "batches").glob("*/manifest.json") if f.parent.name.count("-") == 2)
         batches = [(body["start"], body["end"]) for body in (json.loads(file.read_text()) for file in manifests)]
         assert all(breaks.get(before[1], before[1]) == after[0] for before, after in pairwise(batches)), batches

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import steps
-from pipelines.batch import BatchResult
 from pipelines.config import Pipeline
 from pipelines.context import workplace
 from pipelines.reconcile.ledger import chain_of_batches
+from pipelines.records.batch_result import BatchResult
 from pipelines.redo import CHANGES, Operation
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import TABLES, Shop, open_shop

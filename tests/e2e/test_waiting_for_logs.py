@@ -5,6 +5,7 @@ import yaml
 
 from pipelines import steps
 from pipelines.context import HANDOVER, workplace
+from pipelines.records.handover import FirstPosition
 from pipelines.steps import run as run_steps
 
 pytestmark = pytest.mark.airflow
@@ -38,8 +39,9 @@ def pipeline(shop, monkeypatch, airflow_db):
     made = load_pipeline("parts", file)
     state = shop.oracle.database.state
     with workplace(made) as work:
-        body = {"dbid": state.dbid, "resetlogs_id": state.incarnation.resetlogs_id, "scn": shop.oracle.database.clock.scn}
-        work.landing.write_json_once(HANDOVER, {**body, "tables": ["SHOP.PARTS"]})
+        scn = shop.oracle.database.clock.scn
+        start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8")
+        work.landing.write_once(HANDOVER, start)
     return made
 
 

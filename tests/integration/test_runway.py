@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from pipelines import cli, steps
 from pipelines.context import HANDOVER, workplace
+from pipelines.records.handover import FirstPosition
 from standin.model import ArchiveDestination
 
 SETTINGS = """
@@ -54,9 +55,9 @@ def first_scn(shop, sequence, thread=1):
 
 def stand_at(shop, pipeline, scn):
     state = shop.oracle.database.state
-    body = {"dbid": state.dbid, "resetlogs_id": state.incarnation.resetlogs_id, "scn": scn, "tables": ["SHOP.ORDERS"]}
+    start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8")
     with workplace(pipeline) as work:
-        work.landing.write_json_once(HANDOVER, body)
+        work.landing.write_once(HANDOVER, start)
 
 
 def told(shop, pipeline):

@@ -7,10 +7,10 @@ import pytest
 from pipelines import steps
 from pipelines.context import workplace
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
-from pipelines.reconcile.dictionary_files import dictionary_from_json
 from pipelines.source import handover
 from pipelines.steps.apply import character_set
 from pipelines.steps.run import capture
+from pipelines.table import DictionaryTable
 from tests.fix_shop import Shop
 
 PARTS = (
@@ -26,8 +26,8 @@ def everything_written(shop: Shop) -> set[str]:
 
 def columns_at(pipeline, scn: int) -> list[str]:
     with workplace(pipeline) as work:
-        body = work.landing.read_json(f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
-        return [column.name for column in dictionary_from_json(body, "file").columns]
+        found = work.landing.read(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
+        return [column.name for column in found.columns]
 
 
 @pytest.fixture
@@ -69,8 +69,8 @@ def test_the_dictionary_of_a_snapshot_is_as_of_its_scn(shop: Shop) -> None:
     scn = steps.begin_snapshot(pipeline, shop.params)["scn"]
 
     with workplace(pipeline) as work:
-        body = work.landing.read_json(f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
-    assert (body["scn_before"], body["scn_after"]) == (scn, scn)
+        found = work.landing.read(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
+    assert (found.scn_before, found.scn_after) == (scn, scn)
 
 
 def test_continuous_ddl_fails_the_snapshot_as_busy_and_nothing_is_written(shop: Shop, ddl_between) -> None:

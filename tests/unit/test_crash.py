@@ -145,7 +145,7 @@ def ledger_points() -> set[str]:
 
 
 FILES = re.compile(
-    r"(.*\.)?(_files|Files\(.*\)|files|landing|self)\.(create|writing|remove|write_json_once|write_text|write_rows|discard)"
+    r"(.*\.)?(_files|Files\(.*\)|files|landing|self)\.(create|writing|remove|create_record|write_record_once|write_once|write_text|write_rows|discard)"
 )
 ELSE = re.compile(
     r".*\b(rm|rm_file|pipe_file|put_file|mv|save|saveAsTable|insertInto|unlink|rename|link|rmtree|write_bytes|sql)"

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.batch import failure_from_json
 from pipelines.errors import SourceBusy
 from pipelines.job import job
+from pipelines.records.codec import decode
+from pipelines.records.job_failure import JobFailure
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +20,7 @@ def unwatched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def ended(tmp_path: Path, spec: str) -> tuple[int, bool, str]:
     code = job.main([spec, f"{tmp_path}/spec.1.failed.json"])
-    failure = failure_from_json((tmp_path / "spec.1.failed.json").read_text())
+    failure = decode(JobFailure, (tmp_path / "spec.1.failed.json").read_text(), "failed.json")
     return code, failure.terminal, failure.text
 
 
@@ -32,7 +33,7 @@ def test_an_order_that_is_not_there_is_terminal_and_says_so(tmp_path: Path, caps
 
 
 def test_an_order_of_a_newer_redolake_is_terminal(tmp_path: Path) -> None:
-    (tmp_path / "spec.json").write_text(json.dumps({"format": 99, "kind": "batch", "tables": []}))
+    (tmp_path / "spec.json").write_text(json.dumps({"format": 99, "record": "batch spec", "tables": []}))
 
     code, terminal, text = ended(tmp_path, f"{tmp_path}/spec.json")
 

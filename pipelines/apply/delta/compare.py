@@ -9,11 +9,11 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.apply.comparison import CompareTask, Comparison, Difference
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, read_columns, target_columns
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
-from pipelines.batch import CompareTask, Comparison, Difference
 from pipelines.errors import InvariantBroken
 from pipelines.table import Column, TableVersion
 

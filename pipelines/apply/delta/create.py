@@ -11,8 +11,8 @@ from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.log import latest_version
 from pipelines.apply.delta.schema import PROPERTIES, target_schema
 from pipelines.apply.translation import Translation
-from pipelines.batch import Rules, TableTask
-from pipelines.table import TableVersion
+from pipelines.records.batch_spec import TableTask
+from pipelines.table import Rules, TableVersion
 
 
 def overwrite(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:

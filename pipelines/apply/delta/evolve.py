@@ -19,8 +19,8 @@ from pipelines.apply.delta.log import last_txn
 from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn, field_of, read_columns
 from pipelines.apply.translation import Translation
-from pipelines.batch import Step, TableTask
 from pipelines.errors import SchemaConflict
+from pipelines.records.batch_spec import ColumnChange, TableTask
 
 
 def filling(app_id: str) -> str:
@@ -42,7 +42,7 @@ def evolve(
         fill_defaults(spark, task, steps, Tag(filling(task.app_id), scn, metadata), translation)
 
 
-def add_column(spark: SparkSession, task: TableTask, piece: CommitRange, step: Step, translation: Translation) -> None:
+def add_column(spark: SparkSession, task: TableTask, piece: CommitRange, step: ColumnChange, translation: Translation) -> None:
     have = read_columns(spark, task.target)
     if step.column.id in have:
         return
@@ -59,13 +59,15 @@ def add_column(spark: SparkSession, task: TableTask, piece: CommitRange, step: S
     frame.write.format("delta").mode("append").option("mergeSchema", "true").save(task.target)
 
 
-def drop_column(spark: SparkSession, task: TableTask, step: Step) -> None:
+def drop_column(spark: SparkSession, task: TableTask, step: ColumnChange) -> None:
     column = read_columns(spark, task.target).get(step.column.id)
     if column is not None:
         spark.sql(f"ALTER TABLE {table_at(task.target)} DROP COLUMN {quoted(column.name)}").collect()
 
 
-def fill_defaults(spark: SparkSession, task: TableTask, steps: tuple[Step, ...], tag: Tag, translation: Translation) -> None:
+def fill_defaults(
+    spark: SparkSession, task: TableTask, steps: tuple[ColumnChange, ...], tag: Tag, translation: Translation
+) -> None:
     """Oracle gives rows from before ADD COLUMN the default; nobody logs a change of them."""
     have = read_columns(spark, task.target)
     added = [

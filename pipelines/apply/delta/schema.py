@@ -14,9 +14,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
 from pipelines.apply.translation import Translation
-from pipelines.batch import Rules
 from pipelines.errors import SchemaConflict
-from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
+from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules, TableVersion
 
 COMMIT_SCN = "_commit_scn"
 COLUMN_ID = "redolake.column_id"

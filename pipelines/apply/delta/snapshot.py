@@ -14,8 +14,8 @@ from pipelines.apply.delta.log import last_txn, latest_version
 from pipelines.apply.delta.schema import COMMIT_SCN, target_schema
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
-from pipelines.batch import SnapshotLoaded, SnapshotSpec, SnapshotTask
 from pipelines.errors import InvariantBroken, LandingConflict
+from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotSpec, SnapshotTask
 
 
 def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:

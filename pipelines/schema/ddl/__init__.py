@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pipelines.manifest import DdlRow
+from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import add_column, drop_column, ignorable, refused
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl_statement import DdlStatement

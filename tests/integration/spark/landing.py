@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.batch import LandedWindow
 from pipelines.landed_schema import LANDED_SCHEMA
+from pipelines.records.batch_spec import LandedWindow
 
 AT = datetime(2026, 1, 2, 3, 4, 5)
 OPERATIONS = {

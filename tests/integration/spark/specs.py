@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pipelines.batch import BatchSpec, LandedWindow, SnapshotSpec, SnapshotTask, TableTask
+from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
+from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
 from pipelines.scn import Scn
 from pipelines.table import Column, OracleType, TableId, TableVersion
 

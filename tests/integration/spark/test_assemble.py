@@ -18,8 +18,9 @@ from pipelines.apply.net import events, net_change
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
-from pipelines.batch import LandedWindow, OpenTransaction
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
+from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
 from tests.assemble_reference import assemble, deciding_xid, fold

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from pipelines import crash
 from pipelines.apply.delta.create import create_table
 from pipelines.apply.delta.log import last_txn, latest_version
-from pipelines.batch import Balance, Column, HoldAt, Step, batch_result_from_json, to_json
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
 from pipelines.job.translation import TRANSLATION
-from pipelines.table import OracleType, TableId
+from pipelines.records.batch_result import BatchResult, RowAccount
+from pipelines.records.batch_spec import ColumnChange, HoldAt
+from pipelines.records.codec import decode, encode
+from pipelines.table import Column, OracleType, TableId
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import (
     ID,
@@ -97,7 +99,7 @@ def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_noth
         assert contents(spark, mine) == history.truth(max(at, window.end - 1))
         assert result.tables[0].complete_to == max(at, window.end - 1)
         assert result.tables[0].balance.difference == 0
-        assert result == batch_result_from_json(Path(spec.manifest).read_text(), spec.manifest)
+        assert result == decode(BatchResult, Path(spec.manifest).read_text(), spec.manifest)
         carried = result.carry_files
 
         assert run_batch(spark, spec) == result
@@ -105,7 +107,7 @@ def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_noth
         again = run_batch(spark, spec)
         assert again.tables[0].delta_version == result.tables[0].delta_version
         assert again.tables[0].balance.applied == 0
-    Path(spec.manifest).write_text(to_json(replace(result, end=result.end + 1)))
+    Path(spec.manifest).write_text(encode(replace(result, end=result.end + 1)))
     with pytest.raises(LandingConflict, match="another batch's manifest"):
         run_batch(spark, spec)
 
@@ -258,7 +260,7 @@ def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Pa
     assert contents(spark, fine) == {2: "b"}
     (window,) = result.windows
     changes = sum(row["operation_code"] != 7 for row in rows)
-    assert result.accounts[window] == Balance(landed=changes, applied=1, undone=1, held=changes - 2)
+    assert result.accounts[window] == RowAccount(landed=changes, applied=1, undone=1, held=changes - 2)
 
 
 def test_a_writer_that_was_overtaken_commits_nothing_more(spark, tmp_path: Path) -> None:
@@ -317,7 +319,7 @@ def test_a_table_that_was_restored_to_an_older_version_takes_nothing_more(spark,
 
 
 def test_a_followed_ddl_is_nobody_elses_write(spark, tmp_path: Path) -> None:
-    mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, W))), ddl=(Step(40, "add_column", W),))
+    mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, W))), ddl=(ColumnChange(40, "add_column", W),))
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     run_batch(spark, batch_spec(tmp_path / "1", [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
     later = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
@@ -367,7 +369,7 @@ D = Column(4, "D", OracleType("DATE"), 4)
 def with_ddl(folder: Path) -> Any:
     """N (default 7.5) and D (none) come at 40, V goes at 60."""
     versions = (version(), version(scn=40, columns=(ID, V, N, D)), version(scn=60, columns=(ID, N, D)))
-    steps = (Step(40, "add_column", N, "7.5"), Step(40, "add_column", D), Step(60, "drop_column", V))
+    steps = (ColumnChange(40, "add_column", N, "7.5"), ColumnChange(40, "add_column", D), ColumnChange(60, "drop_column", V))
     return task(folder, versions=versions, ddl=steps)
 
 
@@ -411,7 +413,9 @@ def test_ddl_between_changes_is_followed_and_goes_on_where_it_was_killed(spark, 
 
 def test_a_table_set_back_behind_an_added_default_gets_it_once_more(spark, tmp_path: Path) -> None:
     """Nothing changed it after the DDL at 40, so its position is that of the snapshot; then it is read anew AS OF 20."""
-    mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, N))), ddl=(Step(40, "add_column", N, "7.5"),))
+    mine = task(
+        tmp_path, versions=(version(), version(scn=40, columns=(ID, V, N))), ddl=(ColumnChange(40, "add_column", N, "7.5"),)
+    )
     rows = [{"ID": 1, "V": "a"}]
     window = land(tmp_path / "w", 10, 100, [control(0, 20, 7)])
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, rows))

@@ -9,7 +9,8 @@ import pytest
 
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
-from pipelines.batch import CARRIED_IN, Dropped
+from pipelines.records.batch_result import CARRIED_IN
+from pipelines.records.batch_spec import DroppedXid
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
 from tests.integration.spark.landing import a_row, land
@@ -17,7 +18,7 @@ from tests.integration.spark.landing import a_row, land
 pytestmark = pytest.mark.spark
 
 
-def batch(spark: Any, folder: Path, dropped: Dropped, *rows: dict[str, Any]) -> tuple[AssembledBatch, dict[int, str]]:
+def batch(spark: Any, folder: Path, dropped: DroppedXid, *rows: dict[str, Any]) -> tuple[AssembledBatch, dict[int, str]]:
     window = land(folder / "w", 100, 200, rows)
     table = CapturedTable(0, TableId("SHOP", "T"), (7,), position=-1, stop_scn=200)
     found = assemble_batch(spark, ScnRange(100, 200), [window], [], [table], "FREEPDB1", [dropped])
@@ -33,7 +34,7 @@ def test_undo_without_its_sequence_is_the_dropped_transactions_although_none_of_
 ) -> None:
     unknown = "1.2.4294967295"
     found, dispositions = batch(
-        spark, tmp_path, Dropped(3, "1.2.3", 50),
+        spark, tmp_path, DroppedXid(3, "1.2.3", 50),
         a_row(0, 110, 2, xid=unknown, rollback=True), a_row(1, 111, 36, xid=unknown),
         a_row(2, 120, 1, xid="4.5.6"), a_row(3, 121, 7, xid="4.5.6"),
     )  # fmt: skip
@@ -45,7 +46,7 @@ def test_undo_without_its_sequence_is_the_dropped_transactions_although_none_of_
 
 def test_a_parallel_server_is_dropped_with_its_coordinator_even_where_it_does_not_name_it(spark: Any, tmp_path: Path) -> None:
     found, dispositions = batch(
-        spark, tmp_path, Dropped(3, "9.9.9", 50, servers=("5.5.5",)),
+        spark, tmp_path, DroppedXid(3, "9.9.9", 50, servers=("5.5.5",)),
         a_row(0, 110, 1, xid="5.5.5"), a_row(1, 111, 1, xid="6.6.6", pxid="9.9.9"), a_row(2, 112, 1, xid="9.9.9", pxid="9.9.9"),
         a_row(3, 120, 7, xid="5.5.5"), a_row(4, 120, 7, xid="6.6.6"), a_row(5, 120, 7, xid="9.9.9"),
     )  # fmt: skip
@@ -57,7 +58,7 @@ def test_a_parallel_server_is_dropped_with_its_coordinator_even_where_it_does_no
 
 def test_what_had_the_xid_before_is_applied(spark: Any, tmp_path: Path) -> None:
     found, dispositions = batch(
-        spark, tmp_path, Dropped(3, "1.2.3", 150), a_row(0, 110, 1, xid="1.2.3"), a_row(1, 120, 7, xid="1.2.3"),
+        spark, tmp_path, DroppedXid(3, "1.2.3", 150), a_row(0, 110, 1, xid="1.2.3"), a_row(1, 120, 7, xid="1.2.3"),
         a_row(2, 160, 1, xid="1.2.3", con_id=4, con_name="OTHER"),
     )  # fmt: skip
 

@@ -13,11 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines import crash
+from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.log import last_txn
-from pipelines.batch import BatchSpec, CompareTask, Comparison, SnapshotSpec, Step, TableTask
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
+from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
+from pipelines.records.snapshot_load import SnapshotSpec
 from pipelines.table import ROWID_COLUMN, Column, OracleType
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
@@ -118,7 +120,7 @@ def test_appends_keep_equal_rows_once_for_each_insert_whatever_is_repeated(
 ) -> None:
     shelf = Column(3, "SHELF", OracleType("VARCHAR2", length=9), 3)
     wider = replace(APPEND, columns=(ID, V, shelf), from_scn=40, next_column_id=4)
-    mine = task(tmp_path, versions=(APPEND, wider), ddl=(Step(40, "add_column", shelf, "top"),))
+    mine = task(tmp_path, versions=(APPEND, wider), ddl=(ColumnChange(40, "add_column", shelf, "top"),))
     run_snapshot(spark, loaded(tmp_path, mine, [{"ID": 1, "V": "a"}, {"ID": 1, "V": "a"}]))
     rows = [
         *committed(0, 20, (1, insert(1, "a")), (1, insert(1, "a"), NO_PLACE), (1, insert(2, "b"))),

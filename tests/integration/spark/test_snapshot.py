@@ -10,15 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.apply.comparison import CompareTask, Difference
 from pipelines.apply.delta.commit import Tag, tagged
 from pipelines.apply.delta.compare import compare
 from pipelines.apply.delta.log import last_txn, latest_version
 from pipelines.apply.delta.schema import read_columns
-from pipelines.batch import CompareTask, Difference, snapshot_result_from_json
 from pipelines.errors import InvariantBroken
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.job.translation import TRANSLATION
+from pipelines.records.codec import decode
+from pipelines.records.snapshot_load import SnapshotResult
 from pipelines.table import Column, OracleType
 from tests.integration.spark.specs import ID, contents, snapshot_spec, task, version
 
@@ -44,7 +46,7 @@ def test_a_snapshot_is_loaded_once_and_never_over_newer_contents(spark, tmp_path
     assert (replaced.loaded, replaced.delta_version, last_txn(mine.target, mine.app_id)) == (True, 0, 50)
     assert contents(spark, mine) == {1: "a", 2: None}
     assert {i: c.name for i, c in read_columns(spark, mine.target).items()} == {1: "ID", 2: "V"}
-    assert snapshot_result_from_json(Path(first.manifest).read_text(), first.manifest).tables[0].loaded
+    assert decode(SnapshotResult, Path(first.manifest).read_text(), first.manifest).tables[0].loaded
 
 
 def test_a_snapshot_with_fewer_rows_than_were_read_is_refused(spark, tmp_path: Path) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.batch import failure_from_json
+from pipelines.records.codec import decode
+from pipelines.records.job_failure import JobFailure
 from pipelines.runtime import environment
 
 pytestmark = pytest.mark.spark
@@ -25,7 +26,7 @@ def test_spark_submit_hands_on_the_exit_code_of_a_terminal_error(tmp_path: Path)
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300, check=False)
 
     assert done.returncode == 3, done.stderr[-2000:]
-    failure = failure_from_json((tmp_path / "failed.json").read_text())
+    failure = decode(JobFailure, (tmp_path / "failed.json").read_text(), "failed.json")
     assert failure.terminal
     assert "the job's spec is missing" in failure.text
     assert failure.text.splitlines()[0] in done.stdout

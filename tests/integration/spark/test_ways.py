@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.batch import LandedWindow, batch_result_from_json, to_json
 from pipelines.job.snapshot import run_snapshot
+from pipelines.records.batch_result import BatchResult
+from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.codec import decode, encode
 from pipelines.runtime import delta_jars
 from tests.fix_spark import QUIET
 from tests.integration.spark.landing import land
@@ -36,7 +38,7 @@ def test_an_order_runs_from_its_file_and_leaves_a_manifest(spark, tmp_path: Path
     quiet = [LandedWindow(f"quiet-{start}", start, start + 1, ()) for start in range(100, 500)]  # apply comes late
     batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows()), *quiet], [mine])
     file = tmp_path / "order.json"
-    file.write_text(to_json(batch))
+    file.write_text(encode(batch))
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": binaries, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
 
@@ -45,6 +47,6 @@ def test_an_order_runs_from_its_file_and_leaves_a_manifest(spark, tmp_path: Path
     )
 
     assert done.returncode == 0, done.stderr[-3000:]
-    result = batch_result_from_json(Path(batch.manifest).read_text(), batch.manifest)
+    result = decode(BatchResult, Path(batch.manifest).read_text(), batch.manifest)
     assert [(t.error, t.complete_to) for t in result.tables] == [(None, 499)]
     assert rows_of(spark, mine) == AFTER_DDL

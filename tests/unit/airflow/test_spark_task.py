@@ -7,9 +7,11 @@ import time
 
 import pytest
 
-from pipelines.batch import BatchSpec, Failure, to_json
 from pipelines.context import workplace
 from pipelines.errors import RedoNotUnderstood, SourceBusy
+from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.codec import encode
+from pipelines.records.job_failure import JobFailure
 from pipelines.steps import leases as leases_steps
 from pipelines.steps.leases import take_apply_lease
 
@@ -28,7 +30,7 @@ def order(settings, tmp_path):
         folder = work.landing.location("batches/b")
         lease = take_apply_lease(work).token
         spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease)
-        return pipeline, work.landing.write_text("batches/b/spec-t.json", to_json(spec))
+        return pipeline, work.landing.write_text("batches/b/spec-t.json", encode(spec))
 
 
 @pytest.fixture
@@ -63,7 +65,7 @@ def failing(error, code):
     """A script that leaves the job's words where the job is told to, and ends with that exit code."""
     from pipelines.errors import Terminal
 
-    return f"cat > \"$last\" <<'END'\n{to_json(Failure(isinstance(error, Terminal), str(error)))}\nEND\nexit {code}"
+    return f"cat > \"$last\" <<'END'\n{encode(JobFailure(isinstance(error, Terminal), str(error)))}\nEND\nexit {code}"
 
 
 def test_spark_submit_gets_jars_settings_java_and_the_order(submit, order):

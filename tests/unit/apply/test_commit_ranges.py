@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pipelines.apply.commit_ranges import ddl_scns, plan_commit_ranges, stop_scn
 from pipelines.apply.delta.merge import merge_sql
 from pipelines.apply.delta.schema import TargetColumn
-from pipelines.batch import HoldAt, Step, TableTask
 from pipelines.errors import SchemaConflict
+from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, OracleType, TableId, TableVersion
 
@@ -29,7 +29,7 @@ def task(*ddl: int, hold: int | None = None) -> TableTask:
     """Each DDL adds A, drops it, adds it ..."""
     versions = [version(0, ID), *(version(scn, *((ID, A), (ID,))[n % 2]) for n, scn in enumerate(ddl))]
     kinds = ("add_column", "drop_column")
-    steps = tuple(Step(scn, kinds[n % 2], A) for n, scn in enumerate(ddl))  # type: ignore[arg-type]
+    steps = tuple(ColumnChange(scn, kinds[n % 2], A) for n, scn in enumerate(ddl))  # type: ignore[arg-type]
     return TableTask(T, "/lake/t", "p/S.T/1", tuple(versions), ddl=steps, hold=None if hold is None else HoldAt(hold, {}))
 
 

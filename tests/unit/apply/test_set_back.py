@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines.apply.table import check_not_set_back
-from pipelines.batch import HoldAt, TableTask
 from pipelines.errors import TableSetBack
+from pipelines.records.batch_spec import HoldAt, TableTask
 from pipelines.table import TableId
 
 ORDERS = TableId("SHOP", "ORDERS")

@@ -6,7 +6,8 @@ import pytest
 
 from pipelines.assemble.input_counts import InputCounts
 from pipelines.assemble.row_accounting import RowAccounting
-from pipelines.batch import CARRIED_IN, Balance, LandedWindow
+from pipelines.records.batch_result import CARRIED_IN, RowAccount
+from pipelines.records.batch_spec import LandedWindow
 
 WINDOWS = [LandedWindow("first", 10, 20, ()), LandedWindow("second", 20, 30, ())]
 INPUT = InputCounts(
@@ -51,5 +52,5 @@ def test_a_row_that_vanished_shows_in_its_window() -> None:
 
     accounts = lost.accounts(WINDOWS, INPUT)
 
-    assert accounts["first"] == Balance(landed=6, applied=3, undone=2)
+    assert accounts["first"] == RowAccount(landed=6, applied=3, undone=2)
     assert [account.difference for account in accounts.values()] == [1, 0, 0]

@@ -29,8 +29,8 @@ def test_a_published_snapshot_names_its_files_and_rows(landing):
 
     body = landing.publish_snapshot(TABLE, 500, list(reversed(chunks)))
 
-    assert (body["row_count"], body["files"]) == (3, ["part-t1-00000.parquet", "part-t1-00001.parquet"])
-    files = [f"{landing.location(landing.snapshot_folder(TABLE, 500))}/{name}" for name in body["files"]]
+    assert (body.row_count, body.files) == (3, ("part-t1-00000.parquet", "part-t1-00001.parquet"))
+    files = [f"{landing.location(landing.snapshot_folder(TABLE, 500))}/{name}" for name in body.files]
     assert [pq.read_table(f).num_rows for f in files] == [3, 0]
     assert "A%2FB table" in files[0]
 

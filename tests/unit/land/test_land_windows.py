@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import resource
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,9 +14,11 @@ from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, Lan
 from pipelines.land.chain import captured_since
 from pipelines.land.files import Files
 from pipelines.land.landing import Landing
-from pipelines.land.record import SliceRecord
 from pipelines.landed_schema import LANDED_SCHEMA
-from pipelines.manifest import Manifest
+from pipelines.records.codec import decode, encode, from_body, to_body
+from pipelines.records.slice_record import SliceRecord
+from pipelines.records.snapshot_manifest import RedoNeededFrom
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.table import TableId
 from tests.unit.land.landing_world import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
@@ -177,14 +178,14 @@ def test_ddl_of_captured_tables_is_named_in_the_manifest(landing):
 def test_a_record_survives_its_way_through_json(landing):
     record = write(landing, window())[0]
 
-    assert SliceRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+    assert decode(SliceRecord, encode(record), "x") == record
 
 
 def test_a_record_of_a_newer_format_is_refused(landing):
-    body = write(landing, window())[0].to_json() | {"format": 99}
+    body = to_body(write(landing, window())[0]) | {"format": 99}
 
     with pytest.raises(FormatTooNew):
-        SliceRecord.from_json(body)
+        from_body(SliceRecord, body, "x")
 
 
 def test_a_window_is_not_published_without_all_its_slices(landing):
@@ -226,7 +227,7 @@ def test_windows_behind_a_place_are_those_that_end_behind_it(landing):
 )  # fmt: skip
 def test_a_table_is_captured_since_the_last_unbroken_run_that_names_it(windows, since):
     landed = [
-        Manifest(7, 11, start, end, (), tuple(f"S.{t}" for t in tables), {}, "", (), ()) for start, end, tables in windows
+        WindowManifest(7, 11, start, end, (), tuple(f"S.{t}" for t in tables), {}, "", (), ()) for start, end, tables in windows
     ]
 
     assert captured_since(landed, TableId("S", "A")) == since
@@ -245,12 +246,12 @@ def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
 
 
 def test_json_is_written_once(landing):
-    assert landing.write_json_once("batches/1.json", {"a": 1}) is True
-    assert landing.write_json_once("batches/1.json", {"a": 1}) is False
+    assert landing.write_once("batches/1.json", RedoNeededFrom(1)) is True
+    assert landing.write_once("batches/1.json", RedoNeededFrom(1)) is False
     with pytest.raises(LandingConflict, match="another content"):
-        landing.write_json_once("batches/1.json", {"a": 2})
-    assert landing.read_json("batches/1.json") == {"a": 1}
-    assert landing.read_json("batches/2.json") is None
+        landing.write_once("batches/1.json", RedoNeededFrom(2))
+    assert landing.read(RedoNeededFrom, "batches/1.json") == RedoNeededFrom(1)
+    assert landing.read(RedoNeededFrom, "batches/2.json") is None
     assert landing.names("batches") == ["1.json"]
 
 
@@ -299,4 +300,4 @@ def test_what_is_no_json_is_a_conflict_that_names_the_file(tmp_path):
     (tmp_path / "x.json").write_text("{")
 
     with pytest.raises(LandingConflict, match="is not JSON"):
-        files.read_json("x.json")
+        files.read_record(RedoNeededFrom, "x.json")

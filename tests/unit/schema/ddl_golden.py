@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.errors import SchemaConflict
-from pipelines.manifest import DdlRow
+from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import effect_of
 from pipelines.scn import Scn
 from pipelines.table import Column, OracleType, TableId, TableVersion

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.errors import SchemaConflict
+from pipelines.records.codec import decode, encode
 from pipelines.schema.derive import derive
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary
-from pipelines.schema.versions import baseline, valid_at, version_from_json, version_to_json, versions_before
+from pipelines.schema.versions import baseline, valid_at, versions_before
 from pipelines.scn import Scn
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
 from tests.unit.schema.ddl_golden import ORDERS, row
@@ -174,7 +175,7 @@ def test_whatever_is_added_and_dropped_the_derived_version_is_the_dictionarys(li
         assert conflict_with_dictionary(version, model.dictionary(scn + 5)) is None
         assert names(version) == [name for name, _ in model.columns]
         assert valid_at(derived.versions, scn - 1).from_scn < scn
-        assert version_from_json(version_to_json(version)) == version
+        assert decode(TableVersion, encode(version), "file") == version
         for column in version.columns:
             assert column.id < version.next_column_id
             assert births.setdefault(column.id, (column.name, scn))[0] == column.name

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from pipelines.errors import FormatTooNew, SchemaConflict
+from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary
-from pipelines.schema.versions import baseline, same_type, valid_at, version_from_json, version_to_json, versions_before
+from pipelines.schema.versions import baseline, same_type, valid_at, versions_before
 from pipelines.scn import Scn
-from pipelines.table import ROWID_COLUMN, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
+from pipelines.table import (
+    ROWID_COLUMN,
+    DictionaryColumn,
+    DictionaryTable,
+    KeyPolicy,
+    OracleType,
+    TableId,
+    TableVersion,
+    UniqueIndex,
+)
 from tests.unit.schema.ddl_golden import ORDERS
 
 NUMBER, TEXT = OracleType("NUMBER"), OracleType("VARCHAR2", length=40)
@@ -86,12 +95,12 @@ def test_a_table_taken_anew_keeps_the_ids_of_what_it_still_has():
 
 
 def test_a_version_survives_json():
-    assert version_from_json(json.loads(json.dumps(version_to_json(ORDERS)))) == ORDERS
+    assert decode(TableVersion, encode(ORDERS), "file") == ORDERS
 
 
 def test_a_version_of_a_newer_redolake_is_refused():
     with pytest.raises(FormatTooNew):
-        version_from_json({**version_to_json(ORDERS), "format": 99})
+        from_body(TableVersion, {**to_body(ORDERS), "format": 99}, "file")
 
 
 def test_a_version_is_valid_from_its_scn_to_the_next():
@@ -148,7 +157,7 @@ def test_the_key_of_a_version_is_what_was_declared():
     assert [v.key for v in versions] == [(), (ROWID_COLUMN,), ()]
     assert (by_columns.key, by_columns.key_index, by_columns.policy) == ((3, 2), 55, BY_COLUMNS)
     for version in (*versions, by_columns):
-        assert version_from_json(json.loads(json.dumps(version_to_json(version)))) == version
+        assert decode(TableVersion, encode(version), "file") == version
 
 
 LOST = {

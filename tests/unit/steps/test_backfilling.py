@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.batch import HoldAt, TableTask
 from pipelines.config import Pipeline
 from pipelines.context import workplace
 from pipelines.errors import ConfigurationError
-from pipelines.manifest import Manifest
-from pipelines.schema import version_to_json
+from pipelines.records.batch_spec import HoldAt, TableTask
+from pipelines.records.codec import to_body
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.backfill import covering, not_landed, objections, stopped_in, unbroken
 from pipelines.table import TableId, TableVersion
@@ -17,8 +17,8 @@ from pipelines.table import TableId, TableVersion
 ORDERS = TableId("SHOP", "ORDERS")
 
 
-def window(start: int, end: int, resetlogs_id: int = 1, tables: tuple[str, ...] = ("SHOP.ORDERS",)) -> Manifest:
-    return Manifest(7, resetlogs_id, start, end, (), tables, {}, "", (), ())
+def window(start: int, end: int, resetlogs_id: int = 1, tables: tuple[str, ...] = ("SHOP.ORDERS",)) -> WindowManifest:
+    return WindowManifest(7, resetlogs_id, start, end, (), tables, {}, "", (), ())
 
 
 def scns(start: int, end: int) -> ScnRange:
@@ -94,7 +94,7 @@ def objected(tmp_path):
 
         assert about(100, 200) == ["the table has no contents yet"]
         work.ledger.move_table(ORDERS, ("new",), "snapshotting", snapshot_scn=Scn(150))
-        work.ledger.record_version(ORDERS, version.from_scn, version_to_json(version), "baseline")
+        work.ledger.record_version(ORDERS, version.from_scn, to_body(version), "baseline")
         work.ledger.record_complete_to(ORDERS, Scn(150))
         yield about
 

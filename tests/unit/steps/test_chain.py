@@ -12,33 +12,25 @@ from uuid import uuid4
 
 import pytest
 
-from pipelines.batch import (
-    CARRIED_IN,
-    Balance,
-    BatchResult,
-    OpenTransaction,
-    SnapshotLoaded,
-    SnapshotResult,
-    SnapshotSpec,
-    SnapshotTask,
-    TableResult,
-    to_json,
-)
 from pipelines.config import Pipeline
 from pipelines.context import HANDOVER, Workplace, workplace
 from pipelines.errors import InvariantBroken, RedoLost, SnapshotTooEarly, Terminal
-from pipelines.land import Break
-from pipelines.land.files import as_bytes
 from pipelines.ledger.tables import batches as batches_table
-from pipelines.manifest import DdlRow, Manifest, as_json
 from pipelines.reconcile.batches import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
 from pipelines.reconcile.dictionary_files import readings
 from pipelines.reconcile.ledger import correct_ledger, drops, last_batch
 from pipelines.reconcile.omitted_tables import since_file
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.reconcile.tables import captured_from
+from pipelines.records.batch_result import CARRIED_IN, BatchResult, RowAccount, TableResult
+from pipelines.records.codec import encode, to_body
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.handover import FirstPosition
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun
+from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.redo import Incarnation, Position, RedoFacts
-from pipelines.schema import version_to_json
 from pipelines.scn import Scn
 from pipelines.source import Handover
 from pipelines.steps import snapshot as snapshot_steps
@@ -65,12 +57,12 @@ class Beside:
             "tables": ["SHOP.ORDERS"],
         }
         self.pipeline = Pipeline.model_validate(body)
-        self.write(HANDOVER, {"dbid": DBID, "resetlogs_id": FIRST, "scn": 100})
+        self.write(HANDOVER, FirstPosition(DBID, FIRST, 100, "AL32UTF8"))
 
     def write(self, path: str, body: Any) -> None:
         file = self.folder / "shop" / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(body.encode() if isinstance(body, str) else as_bytes(body))
+        file.write_bytes((body if isinstance(body, str) else encode(body)).encode())
 
     def window(
         self,
@@ -79,10 +71,10 @@ class Beside:
         resetlogs_id: int = FIRST,
         ddl: tuple[DdlRow, ...] = (),
         tables: tuple[str, ...] = ("SHOP.ORDERS",),
-    ) -> Manifest:
-        made = Manifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, (f"{start}.parquet",))
-        self.write(f"windows/{made.name}/manifest.json", as_json(made))
-        self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", as_json(made))
+    ) -> WindowManifest:
+        made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, (f"{start}.parquet",))
+        self.write(f"windows/{made.name}/manifest.json", made)
+        self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", made)
         return made
 
     def load(self, scn: int, resetlogs_id: int = FIRST, supersedes: tuple[str, ...] = (), since: int | None = None) -> None:
@@ -95,20 +87,20 @@ class Beside:
         task = SnapshotTask(ORDERS, "target", f"shop/{ORDERS}/{resetlogs_id}", version, (), supersedes=supersedes)
         name = f"snapshots/loads/{load_name(scn, f'token{resetlogs_id}', (task,))}"
         manifest = str(self.folder / "shop" / name / "manifest.json")
-        self.write(f"{name}/spec.json", to_json(SnapshotSpec("shop", scn, "token", (task,), manifest)))
+        self.write(f"{name}/spec.json", encode(SnapshotSpec("shop", scn, "token", (task,), manifest)))
         result = SnapshotResult("shop", scn, (SnapshotLoaded(ORDERS, "applied", True, 3),))
-        self.write(f"{name}/manifest.json", to_json(result))
+        self.write(f"{name}/manifest.json", encode(result))
 
     def batch(
         self,
-        *windows: Manifest,
+        *windows: WindowManifest,
         state: Any = "applied",
         open_now: tuple[OpenTransaction, ...] = (),
         complete_to: int | None = None,
         catch_up: str = "",
         position: int | None = None,
         left_out: bool = False,
-        accounts: Mapping[str, Balance] | None = None,
+        accounts: Mapping[str, RowAccount] | None = None,
     ) -> str:
         first, last = windows[0], windows[-1]
         complete_to = complete_to or (last.end - 1 if state == "applied" else 199)
@@ -121,7 +113,7 @@ class Beside:
         result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, tables, open_now, carry)
         result = replace(result, accounts=accounts or {})
         name = batch_name(first.resetlogs_id, first.start, last.end, catch_up)
-        self.write(f"batches/{name}/manifest.json", to_json(result))
+        self.write(f"batches/{name}/manifest.json", encode(result))
         return name
 
     def break_(
@@ -135,7 +127,7 @@ class Beside:
     ) -> None:
         with workplace(self.pipeline) as work:
             work.landing.publish_break(
-                Break(
+                DeclaredGap(
                     kind,
                     Position(DBID, FIRST, Scn(start)),
                     Position(DBID, end_in, Scn(end)),
@@ -268,7 +260,7 @@ def test_a_table_to_be_read_anew_is_held_also_in_a_rebuilt_ledger_and_cannot_be_
 
 def test_the_ledger_keeps_what_became_of_the_rows_of_each_window(beside: Beside, work: Workplace) -> None:
     window = beside.window(200, 300)
-    told = {window.name: Balance(landed=3, applied=2, carried_out=1), CARRIED_IN: Balance(carried_in=4, rolled_back=4)}
+    told = {window.name: RowAccount(landed=3, applied=2, carried_out=1), CARRIED_IN: RowAccount(carried_in=4, rolled_back=4)}
     name = beside.batch(window, accounts=told)
 
     correct_ledger(work)
@@ -446,7 +438,7 @@ def test_a_catch_up_that_ends_late_does_not_let_go_of_a_table_to_be_read_anew(be
     done = TableResult(ORDERS, "applied", 249)
     token = f"{ORDERS}:t"
     result = BatchResult("shop", FIRST, 200, 250, token, late.windows, (done,), (), ())
-    beside.write(f"batches/{late.resetlogs_id:010d}-{200:020d}-{250:020d}-SHOP.ORDERS-t/manifest.json", to_json(result))
+    beside.write(f"batches/{late.resetlogs_id:010d}-{200:020d}-{250:020d}-SHOP.ORDERS-t/manifest.json", encode(result))
 
     assert table(work).state == "held"
 
@@ -478,8 +470,8 @@ def test_redo_is_captured_from_a_break_on_also_where_it_only_changes_the_incarna
 
 def begun(work: Workplace, scn: int, since: int = 100) -> None:
     """As a snapshot's begin and read leave it; `since` is where the oldest transaction began that was open at it."""
-    work.landing.write_json_once(since_file(work, ORDERS, scn, (FIRST, since)), {"scn": since})
-    work.landing.write_json_once(begun_file(work, ORDERS, scn, stretch_of(work)), {"begun": True})
+    work.landing.write_once(since_file(work, ORDERS, scn, (FIRST, since)), RedoNeededFrom(since))
+    work.landing.write_once(begun_file(work, ORDERS, scn, stretch_of(work)), SnapshotBegun())
 
 
 @pytest.mark.parametrize("end_in", [FIRST, SECOND])
@@ -507,7 +499,7 @@ def test_a_table_read_anew_forgets_the_versions_of_a_future_that_was_taken_back(
     """A DDL at 180, then the database is set back to 130 and the table read AS OF 140: at 190 it has not the DDL's columns."""
     table(work)
     (first,) = known_versions(work, ORDERS)
-    work.ledger.record_version(ORDERS, Scn(180), version_to_json(first.since(Scn(180))), "ddl")
+    work.ledger.record_version(ORDERS, Scn(180), to_body(first.since(Scn(180))), "ddl")
     beside.break_(200, 130, "snapshot", end_in=SECOND, dropped=(OPEN,), of=120)
     beside.load(140, SECOND)
     table(work)

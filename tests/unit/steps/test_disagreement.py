@@ -10,8 +10,7 @@ import pytest
 
 from pipelines.config import Pipeline
 from pipelines.land import Landing
-from pipelines.land.breaks import place_name
-from pipelines.reconcile.dictionary_files import dictionary_to_json, write_reading
+from pipelines.reconcile.dictionary_files import write_reading
 from pipelines.reconcile.table_versions import declared_otherwise, disagreement, key_lost
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
@@ -29,12 +28,9 @@ def complaint(tmp_path):
     as of `read_at`."""
     work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
 
-    def compared(scn: int, read_at: int, incarnation: int | None = 11):
+    def compared(scn: int, read_at: int, incarnation: int = 11):
         read = replace(ALTERED, scn_before=Scn(read_at), scn_after=Scn(read_at))
-        if incarnation is None:  # as it was written before it told its incarnation
-            work.landing.write_json_once(f"baselines/{scn:020d}.json", {"scn": scn, "tables": [dictionary_to_json(read)]})
-        else:
-            write_reading(work, incarnation, scn, {ORDERS: read})
+        write_reading(work, incarnation, scn, {ORDERS: read})
         return disagreement(work, ORDERS, Derived((baseline(TABLE, Scn(100)),), ()), 11, 100, 200)
 
     return compared
@@ -65,16 +61,6 @@ def test_a_table_that_is_gone_without_a_ddl_of_its_own_is_a_disagreement(tmp_pat
 def test_what_another_incarnation_had_at_the_same_scn_is_no_disagreement(complaint):
     assert complaint(150, 150, incarnation=12) is None
     assert "column X" in str(complaint(140, 140)), "an older reading, of this one"
-
-
-def test_a_reading_that_does_not_tell_its_incarnation_counts_while_only_one_is_landed(complaint, tmp_path):
-    assert "column X" in str(complaint(150, 150, incarnation=None))
-
-    landing = Landing(str(tmp_path), "shop")
-    for incarnation in (11, 12):
-        landing.write_json_once(f"windows/{place_name(incarnation, 100)}/manifest.json", {})
-
-    assert complaint(150, 150, incarnation=None) is None
 
 
 BY_ID = KeyPolicy("columns", ("ID",))

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.batch import BatchResult, BatchSpec, to_json
 from pipelines.config import Pipeline
 from pipelines.context import now, workplace
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Ledger, open_ledger
+from pipelines.records.batch_result import BatchResult
+from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.codec import encode
 from pipelines.steps import leases as leases_steps
 from pipelines.steps.apply import record_batch
 from pipelines.steps.leases import kept_lease, take_apply_lease
@@ -45,13 +47,13 @@ def order(pipeline):
         lease = take_apply_lease(work)
         folder = work.landing.location("batches/b")
         spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease.token)
-        return spec, work.landing.write_text("batches/b/spec-t.json", to_json(spec))
+        return spec, work.landing.write_text("batches/b/spec-t.json", encode(spec))
 
 
 def leave_manifest(pipeline):
     result = BatchResult("shop", 1, 100, 200, "t", (), (), (), ())
     with workplace(pipeline) as work:
-        work.landing.write_text("batches/b/manifest.json", to_json(result))
+        work.landing.write_text("batches/b/manifest.json", encode(result))
 
 
 def take_over(pipeline, owner="somebody else", after_seconds=3600):

@@ -12,6 +12,9 @@ from pipelines.config import Pipeline
 from pipelines.context import HANDOVER, take_lease, workplace
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
 from pipelines.mine import EdgeCut
+from pipelines.records.codec import to_body
+from pipelines.records.handover import FirstPosition
+from pipelines.records.window_plan import WindowPlan
 from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps import capture as capture_steps
@@ -41,7 +44,7 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
     """|5 100..200| the instance was down |6 210.. current: nothing would be mined, so no task would land [200, 210)."""
     pipeline = capturing_into(tmp_path, monkeypatch)
     with workplace(pipeline) as work:
-        work.landing.write_json_once(HANDOVER, {"dbid": 7, "resetlogs_id": 11, "scn": 200})
+        work.landing.write_once(HANDOVER, FirstPosition(7, 11, 200, "AL32UTF8"))
 
     found = capture_steps.plan_next_window(pipeline)
 
@@ -75,7 +78,7 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
 
     monkeypatch.setattr(capture_steps, "mined", fail)
     with workplace(pipeline) as work:
-        work.landing.write_json_once(HANDOVER, {"dbid": 7, "resetlogs_id": 11, "scn": 100})
+        work.landing.write_once(HANDOVER, FirstPosition(7, 11, 100, "AL32UTF8"))
     planned = capture_steps.plan_next_window(pipeline)
     with pytest.raises(type(error)):
         capture_steps.mine_window_slice(pipeline, None, planned["window"], 0)
@@ -101,7 +104,7 @@ def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path
     with workplace(pipeline) as work:
         work.ledger.start_at(Position(7, 11, Scn(100)))
         lease = take_lease(work, "capture", 60)
-        plan = capture_steps.Plan(window, (), {}, 300).to_json()
+        plan = to_body(WindowPlan(window, (), {}, 300))
         work.ledger.plan_window(window.name, 11, window.scns, plan, lease)
         work.landing.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
 

@@ -9,11 +9,14 @@ from dataclasses import replace
 import pytest
 
 from pipelines.assemble.dropped import TransactionEnd, xid_uses
-from pipelines.batch import BatchResult, Dropped, DroppedRows, OpenTransaction
 from pipelines.errors import Terminal
-from pipelines.land import Break
-from pipelines.land.drops import Drop
 from pipelines.ledger import TableEntry
+from pipelines.records.batch_result import BatchResult, DroppedRows
+from pipelines.records.batch_spec import DroppedXid
+from pipelines.records.codec import decode, encode
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.dropped_transaction import DroppedTransaction
+from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position
 from pipelines.scn import Scn
 from pipelines.steps.transactions import age, fate_of, in_force, the_open_one
@@ -22,8 +25,8 @@ from pipelines.table import TableId
 XID = "3.12.4567"
 LONG = OpenTransaction(3, XID, 1, 150, "2026-01-02 03:04:05", 2, 90, "SHOP")
 # Open since SCN 150, dropped at the end of the batch [100, 200).
-DROP = Drop(LONG, 1, 200, "forgotten session", "ada", "2026-01-02T04:00:00+00:00", {"SHOP.T": 2})
-ORDERED = Dropped(3, XID, 150)
+DROP = DroppedTransaction(LONG, 1, 200, "forgotten session", "ada", "2026-01-02T04:00:00+00:00", {"SHOP.T": 2})
+ORDERED = DroppedXid(3, XID, 150)
 
 
 def batch(start: int, end: int, dropped: Sequence[DroppedRows] = (), resetlogs_id: int = 1) -> BatchResult:
@@ -35,9 +38,9 @@ def met(end: int | None = None, committed: bool | None = None, **rows: int) -> D
     return DroppedRows(3, XID, 150, named, end, committed)
 
 
-def a_break(start: int, end: int, to_resetlogs_id: int = 1) -> Break:
+def a_break(start: int, end: int, to_resetlogs_id: int = 1) -> DeclaredGap:
     edges = Position(7, 1, Scn(start)), Position(7, to_resetlogs_id, Scn(end))
-    return Break("gap", *edges, reason="lost", by="ada", at="x", lost="y", tables={"SHOP.T": 90})
+    return DeclaredGap("gap", *edges, reason="lost", by="ada", at="x", lost="y", tables={"SHOP.T": 90})
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,7 @@ def test_an_xid_that_comes_again_is_another_transaction() -> None:
     ],
 )
 def test_the_fate_of_a_dropped_transaction_and_the_tables_that_lack_it(
-    told: list[DroppedRows], breaks: list[Break], state: str, rows: dict[str, int], lacking: list[str]
+    told: list[DroppedRows], breaks: list[DeclaredGap], state: str, rows: dict[str, int], lacking: list[str]
 ) -> None:
     """Table T is of a snapshot from before it, U of one from behind its end, V has no row of it."""
     entries = [
@@ -137,7 +140,7 @@ def test_one_open_transaction_is_meant() -> None:
     ],
 )
 def test_what_is_not_open_or_not_the_only_one_is_refused(
-    listed: list[OpenTransaction], dropped: list[Drop], con_id: int | None, said: str
+    listed: list[OpenTransaction], dropped: list[DroppedTransaction], con_id: int | None, said: str
 ) -> None:
     with pytest.raises(Terminal, match=re.escape(said)):
         the_open_one(listed, dropped, XID, con_id)
@@ -146,7 +149,7 @@ def test_what_is_not_open_or_not_the_only_one_is_refused(
 def test_a_drop_survives_json() -> None:
     drop = replace(DROP, servers=("1.2.3", "4.5.6"))
 
-    assert Drop.from_json(drop.to_json(), "file") == drop
+    assert decode(DroppedTransaction, encode(drop), "file") == drop
 
 
 def test_age_ends_with_the_newest_redo_read() -> None:

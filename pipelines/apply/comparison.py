@@ -1,0 +1,45 @@
+"""What a comparison of a Delta table with Oracle is asked and what it finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pipelines.table import Rules, TableId, TableVersion
+
+
+@dataclass(frozen=True, slots=True)
+class CompareTask:
+    """A Delta table against its rows read AS OF `complete_to`."""
+
+    table: TableId
+    target: str
+    version: TableVersion
+    files: tuple[str, ...]
+    complete_to: int
+    rules: Rules = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One cell that differs, or a row only one side has (column "*")."""
+
+    key: str
+    column: str
+    source: str | None
+    delta: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    table: TableId
+    complete_to: int
+    source_rows: int
+    delta_rows: int
+    missing_rows: int  # in the source, not in Delta
+    extra_rows: int
+    differing_cells: int
+    samples: tuple[Difference, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        return not (self.missing_rows or self.extra_rows or self.differing_cells)

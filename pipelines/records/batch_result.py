@@ -1,0 +1,93 @@
+"""The result of a batch, which is also the batch's manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.table import TableId
+
+CARRIED_IN = "carried in"  # the account of rows that come from before the batch's windows
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedRows:
+    """The rows of a dropped transaction that a batch has read: change rows by table, and its end once that is read."""
+
+    con_id: int
+    xid: str
+    start_scn: int
+    rows: Mapping[str, int] = field(default_factory=dict)
+    end_scn: int | None = None
+    committed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowAccount:
+    """The terms of the row accounting, in change rows; `landed` and `carried_in` are counted before anything is joined."""
+
+    landed: int = 0
+    carried_in: int = 0
+    applied: int = 0
+    undone: int = 0  # cancelled by a partial rollback: the change and its undo
+    rolled_back: int = 0
+    carried_out: int = 0
+    before_position: int = 0  # the table already is complete to their commit: snapshot or an earlier attempt
+    held: int = 0
+    dropped: int = 0  # of dropped transactions, committed or not
+
+    @property
+    def difference(self) -> int:
+        ended = self.applied + self.undone + self.rolled_back + self.before_position
+        return self.landed + self.carried_in - (ended + self.carried_out + self.held + self.dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult:
+    """`complete_to` is None only for a held table that never had a position. `position` is the one in the Delta log; it is
+    lower than `complete_to` where the last commits changed nothing."""
+
+    table: TableId
+    state: Literal["applied", "held"]
+    complete_to: int | None
+    error: Mapping[str, Any] | None = None
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+    delta_version: int | None = None
+    balance: RowAccount = RowAccount()
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    pipeline: str
+    resetlogs_id: int
+    start: int
+    end: int
+    token: str
+    windows: tuple[str, ...]
+    tables: tuple[TableResult, ...]
+    open_transactions: tuple[OpenTransaction, ...]
+    carry_files: tuple[str, ...]
+    foreign_rows: int = 0  # change rows of objects that are not captured
+    dropped: tuple[DroppedRows, ...] = ()
+    accounts: Mapping[str, RowAccount] = field(default_factory=dict)  # by window name, and CARRIED_IN
+    read_to: str | None = None  # the time of the newest redo row, by the database host's clock
+
+    def is_of(self, spec: BatchSpec) -> bool:
+        """Return whether this is the result of that specification, whichever attempt ran it."""
+        dropped = {(d.con_id, d.xid, d.start_scn) for d in self.dropped}
+        mine = (self.pipeline, self.resetlogs_id, self.start, self.end, self.windows, {t.table for t in self.tables}, dropped)
+        return mine == (
+            spec.pipeline,
+            spec.resetlogs_id,
+            spec.start,
+            spec.end,
+            tuple(w.name for w in spec.windows),
+            {t.table for t in spec.tables},
+            {(d.con_id, d.xid, d.start_scn) for d in spec.dropped},
+        )

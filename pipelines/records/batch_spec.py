@@ -1,0 +1,94 @@
+"""The specification of a batch: which transactions the Spark job applies to which tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.scn import Scn, ScnRange
+from pipelines.table import Column, Rules, TableId, TableVersion
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """A followed DDL: one column added or dropped at `scn`. `default` is neutral text, as schema/ derives it."""
+
+    scn: int
+    kind: Literal["add_column", "drop_column"]
+    column: Column
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldAt:
+    """Apply the table up to `at_scn`, exclusively; `error` is that of a RedolakeError.as_dict()."""
+
+    at_scn: int
+    error: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TableTask:
+    """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for."""
+
+    table: TableId
+    target: str
+    app_id: str  # <pipeline>/<OWNER.NAME>/<resetlogs id>
+    versions: tuple[TableVersion, ...]  # ascending by from_scn
+    rules: Rules = field(default_factory=dict)
+    ddl: tuple[ColumnChange, ...] = ()
+    hold: HoldAt | None = None
+    # Ids of older columns that, by the dictionary (DATA_DEFAULT), Oracle may show by default in rows that do not store them.
+    # Those whose ADD COLUMN was followed are known from the target.
+    defaulted: tuple[int, ...] = ()
+    shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
+    at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
+
+
+@dataclass(frozen=True, slots=True)
+class LandedWindow:
+    """A landed window: commits in [start, end), files as full paths."""
+
+    name: str
+    start: int
+    end: int
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedXid:
+    """A transaction whose rows are not applied. Oracle reuses an xid once its slot wraps; `start_scn` identifies the use.
+    `servers` are the xids of its parallel servers, as far as they are known."""
+
+    con_id: int
+    xid: str
+    start_scn: int
+    servers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BatchSpec:
+    """Apply the transactions that commit in [start, end); `carry_in` contains the rows of those open at `start`."""
+
+    pipeline: str
+    resetlogs_id: int
+    start: int
+    end: int
+    token: str
+    windows: tuple[LandedWindow, ...]
+    tables: tuple[TableTask, ...]
+    carry_out: str  # folder
+    manifest: str  # file, written last
+    carry_in: tuple[str, ...] = ()
+    open_in: tuple[OpenTransaction, ...] = ()
+    dropped: tuple[DroppedXid, ...] = ()  # those that have not ended before `start`
+    container: str | None = None  # con_name of the rows, None for a non-CDB
+    spark: Mapping[str, str] = field(default_factory=dict)
+    lease: int | None = None  # token of the lease it was written under; None where no live table is written
+    character_set: str = "AL32UTF8"  # NLS_CHARACTERSET: LogMiner shows some text in internal form, in this character set
+
+    @property
+    def scns(self) -> ScnRange:
+        return ScnRange(Scn(self.start), Scn(self.end))

@@ -1,0 +1,15 @@
+"""A file of the chain: the window or the declared gap that continues the chain from one position."""
+
+from __future__ import annotations
+
+from pipelines.records.codec import decode_one_of
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.window_manifest import WindowManifest
+
+ChainLink = WindowManifest | DeclaredGap
+
+
+def decode_link(text: bytes | str, file: str) -> ChainLink:
+    """Raises FormatTooNew, LandingConflict."""
+    link: ChainLink = decode_one_of((WindowManifest, DeclaredGap), text, file)
+    return link

@@ -1,0 +1,45 @@
+"""A declared gap: the redo between two positions is not read, because a person decided so.
+
+It takes the place in the chain that the window from its start would have had, so only one of the two can be published. It
+records what only people knew; it is never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.redo import Position
+
+GapKind = Literal["position", "snapshot", "gap"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredGap:
+    """`tables` maps each captured table to the SCN of the snapshot its contents came from; a newer snapshot makes it complete.
+    `dropped` are the transactions open at `start`: their rows were carried, and their commits may lie in the gap."""
+
+    kind: GapKind
+    start: Position
+    end: Position
+    reason: str
+    by: str
+    at: str
+    lost: str
+    tables: Mapping[str, int | None]
+    dropped: tuple[OpenTransaction, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The gap's file name, which sorts in the order of the chain."""
+        return self.start.chain.name
+
+    @property
+    def dropped_rows(self) -> int:
+        return sum(transaction.rows for transaction in self.dropped)
+
+    def concerns(self, table: object, snapshot_scn: int | None) -> bool:
+        """Return whether the table still has the contents it had when the gap was declared."""
+        return str(table) in self.tables and self.tables[str(table)] == snapshot_scn

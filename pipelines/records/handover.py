@@ -1,0 +1,26 @@
+"""The handover from the first snapshot to capture: the start of the first window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipelines.redo import Position
+from pipelines.scn import ChainPosition, Scn
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPosition:
+    """`character_set` is the database's NLS_CHARACTERSET."""
+
+    dbid: int
+    resetlogs_id: int
+    scn: int
+    character_set: str
+
+    @property
+    def position(self) -> Position:
+        return Position(self.dbid, self.resetlogs_id, Scn(self.scn))
+
+    @property
+    def chain(self) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, self.scn)

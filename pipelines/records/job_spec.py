@@ -1,0 +1,17 @@
+"""The file that a Spark job is started with: a batch or a snapshot load."""
+
+from __future__ import annotations
+
+from pipelines.records.batch_result import BatchResult
+from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.codec import decode_one_of
+from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec
+
+Spec = BatchSpec | SnapshotSpec
+Result = BatchResult | SnapshotResult
+
+
+def decode_spec(text: bytes | str, file: str) -> Spec:
+    """Raises FormatTooNew, LandingConflict."""
+    spec: Spec = decode_one_of((BatchSpec, SnapshotSpec), text, file)
+    return spec

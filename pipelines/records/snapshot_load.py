@@ -1,0 +1,55 @@
+"""The specification and the result of a snapshot load: tables read AS OF one SCN become Delta tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pipelines.table import Rules, TableId, TableVersion
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotTask:
+    """One table's Parquet files, read AS OF the specification's SCN. `supersedes` names the batches and loads that brought the
+    table beyond that SCN before; the load makes them void for this table."""
+
+    table: TableId
+    target: str
+    app_id: str
+    version: TableVersion
+    files: tuple[str, ...]
+    rules: Rules = field(default_factory=dict)
+    rows: int | None = None  # as counted at the source; checked when given
+    supersedes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotSpec:
+    pipeline: str
+    scn: int
+    token: str
+    tables: tuple[SnapshotTask, ...]
+    manifest: str
+    replace: bool = False
+    spark: Mapping[str, str] = field(default_factory=dict)
+    lease: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotLoaded:
+    """`loaded` is False where the table already held this snapshot."""
+
+    table: TableId
+    state: Literal["applied", "held"]
+    loaded: bool
+    rows: int = 0
+    delta_version: int | None = None
+    error: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotResult:
+    pipeline: str
+    scn: int
+    tables: tuple[SnapshotLoaded, ...]

@@ -1,0 +1,67 @@
+"""A landed window: its logs, row counts, DDL and files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.records.codec import to_body
+from pipelines.scn import Scn, ScnRange
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class LogIdentity:
+    """A log by values that are equal in every run over the same redo."""
+
+    thread: int
+    sequence: int
+    resetlogs_id: int
+    first_scn: int
+    next_scn: int
+
+
+@dataclass(frozen=True, slots=True)
+class DdlRow:
+    """A DDL in the redo that names a captured table or its object id; `sql` is the user's text."""
+
+    scn: int
+    thread: int
+    rs_id: str
+    ssn: int
+    owner: str
+    table: str
+    object_id: int
+    sql: str
+    info: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowManifest:
+    """`circumstance` may differ between two runs over the same redo; the identity may not."""
+
+    dbid: int
+    resetlogs_id: int
+    start: int
+    end: int
+    logs: tuple[LogIdentity, ...]
+    tables: tuple[str, ...]  # OWNER.NAME captured, sorted
+    counts: Mapping[str, int]  # "OWNER.NAME insert" -> rows; commits and rollbacks under "* commit", "* rollback"
+    row_hash: str  # over position, SCN, xid, operation and object id of every row, log by log
+    ddl: tuple[DdlRow, ...]
+    files: tuple[str, ...]  # Parquet files, names relative to the window's folder
+    circumstance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def scns(self) -> ScnRange:
+        return ScnRange(Scn(self.start), Scn(self.end))
+
+    @property
+    def name(self) -> str:
+        return f"{self.resetlogs_id:010d}-{self.start:020d}-{self.end:020d}"
+
+    def identity(self) -> dict[str, Any]:
+        """Return the fields that every run over the same redo must agree on. Each attempt names its files differently, and a
+        newer Redolake may write another format."""
+        other = ("files", "circumstance", "format")
+        return {name: value for name, value in to_body(self).items() if name not in other}

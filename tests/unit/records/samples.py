@@ -1,0 +1,104 @@
+"""One record of each kind that Redolake writes as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
+from pipelines.records.batch_spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.dictionary_reading import DictionaryReading
+from pipelines.records.dropped_transaction import DroppedTransaction
+from pipelines.records.handover import FirstPosition
+from pipelines.records.job_failure import JobFailure
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.slice_record import LogTally, SliceRecord
+from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
+from pipelines.records.split_transactions import SplitTransaction, SplitTransactions, TransactionName
+from pipelines.records.window_manifest import DdlRow, LogIdentity, WindowManifest
+from pipelines.records.window_plan import WindowPlan
+from pipelines.redo import LogCopy, LogFile, Position, Slice, Window
+from pipelines.scn import Scn, ScnRange
+from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion, UniqueIndex
+
+T = TableId("SHOP", "Odd \"name'")
+N = Column(2, "N", OracleType("NUMBER"), 2)
+VERSION = TableVersion(T, Scn(5), 7, 8, (Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False), N), (1,), 3)
+OPEN = OpenTransaction(3, "1.2.3", 1, 40, "2026-01-02 03:04:05", 9, 700, None)
+DROPPED = DroppedXid(3, "4.5.6", 33, ("7.8.9",))
+TASK = TableTask(
+    T,
+    "s3://lake/t",
+    "p/t/1",
+    (VERSION,),
+    {2: "string", 1: 4},
+    (ColumnChange(50, "add_column", N, "1"),),
+    HoldAt(60, {"what": "x"}),
+    (2,),
+)
+BATCH = BatchSpec(
+    "p", 1, 10, 100, "token", (LandedWindow("w", 10, 100, ("a", "b")),), (TASK,), "c", "m", ("x",), (OPEN,), (DROPPED,), "PDB"
+)
+RESULT = BatchResult(
+    "p",
+    1,
+    10,
+    100,
+    "other token",
+    ("w",),
+    (TableResult(T, "held", 59, {"code": "X"}, balance=RowAccount(3, 0, 1, held=2)),),
+    (OPEN,),
+    (),
+    dropped=(DroppedRows(3, "4.5.6", 33, {"SHOP.T": 4}, 60, True),),
+    accounts={"w": RowAccount(3, 0, 1, held=2)},
+)
+LOAD = SnapshotSpec("p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8),), "m", True, {"spark.x": "y"})
+LOADED = SnapshotResult("p", 50, (SnapshotLoaded(T, "held", False, error={"code": "X"}),))
+MANIFEST = WindowManifest(
+    dbid=1,
+    resetlogs_id=2,
+    start=100,
+    end=200,
+    logs=(LogIdentity(1, 5, 2, 90, 200), LogIdentity(2, 9, 2, 80, 210)),
+    tables=("SHOP.ORDERS",),
+    counts={"SHOP.ORDERS insert": 3, "* commit": 1},
+    row_hash="abc",
+    ddl=(DdlRow(150, 1, "0x01.02.0010", 0, "SHOP", "ORDERS", 77, "ALTER TABLE orders ADD (x NUMBER)"),),
+    files=("redo-a-00000.parquet",),
+    circumstance={"destination": 1},
+)
+COPIES = (LogCopy(1, "/a/7.arc", "A"), LogCopy(2, None, "D", deleted=True))
+LOG = LogFile(1, 7, 2, Scn(100), Scn(200), COPIES, 4096)
+PLAN = WindowPlan(Window(1, 2, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),)), (T,), {77: T}, 210)
+SLICE = SliceRecord("w", 0, "t", ("SHOP.T",), ("f",), (LogTally(MANIFEST.logs[0], 1, "x"),), {"SHOP.T insert": 1}, MANIFEST.ddl)
+GAP = DeclaredGap(
+    "gap", Position(1, 2, Scn(300)), Position(1, 2, Scn(400)), "why", "who", "when", "what", {"SHOP.T": 5}, (OPEN,)
+)
+DROP = DroppedTransaction(OPEN, 2, 300, "why", "who", "when", {"SHOP.T": 1}, ("1.2.3", "4.5.6"))
+ID = DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False)
+TABLE = DictionaryTable(T, 7, 7, (ID,), ("ID",), frozenset(), Scn(5), Scn(6), unique=(UniqueIndex("U", 8, ("ID",)),))
+LOGGED = DictionaryTable(
+    T, 7, 7, (ID,), ("ID",), frozenset({"PRIMARY KEY LOGGING", "ALL COLUMN LOGGING"}), Scn(5), Scn(6), logging=False
+)
+
+RECORDS: tuple[Any, ...] = (
+    BATCH,
+    RESULT,
+    LOAD,
+    LOADED,
+    MANIFEST,
+    PLAN,
+    SLICE,
+    GAP,
+    DROP,
+    SplitTransactions((TransactionName(3, "1.2.3"),), (SplitTransaction(None, "4.5.6", 7),)),
+    DictionaryReading(2, 300, (TABLE, LOGGED)),
+    TABLE,
+    VERSION,
+    FirstPosition(1, 2, 300, "AL32UTF8"),
+    SnapshotManifest("SHOP.T", 50, 3, ("f",)),
+    SnapshotBegun(),
+    RedoNeededFrom(40),
+    JobFailure(True, "RedoLost: gone"),
+)

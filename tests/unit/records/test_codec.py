@@ -1,0 +1,89 @@
+"""Every record is read as it was written; records of a newer Redolake and damaged files are refused by typed errors."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pipelines.errors import FormatTooNew, LandingConflict
+from pipelines.records.chain_link import decode_link
+from pipelines.records.codec import decode, encode, from_body, noun_of, to_body
+from pipelines.records.job_spec import decode_spec
+from pipelines.records.window_manifest import WindowManifest
+from tests.unit.records.samples import BATCH, GAP, LOAD, MANIFEST, RECORDS
+
+each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: noun_of(type(record)))
+FREE = {"counts", "circumstance", "rules", "error", "rows", "accounts", "spark", "object_ids"}  # their keys are data
+
+
+def objects(body: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths of all objects that have fixed fields."""
+    if isinstance(body, dict):
+        inside = [path for name, part in body.items() if name not in FREE for path in objects(part, (*at, name))]
+        return [at, *inside]
+    return [path for n, part in enumerate(body) for path in objects(part, (*at, n))] if isinstance(body, list) else []
+
+
+def with_unknown_field(body: dict[str, Any], path: tuple[Any, ...]) -> dict[str, Any]:
+    newer: dict[str, Any] = json.loads(json.dumps(body))
+    inside: Any = newer
+    for step in path:
+        inside = inside[step]
+    inside["from the future"] = 1
+    return newer
+
+
+# The keys of a gap's `tables` are data; those of a batch's are not.
+PLACES = [(r, path) for r in RECORDS for path in objects(to_body(r)) if (r, path) != (GAP, ("tables",))]
+
+
+@each_record
+def test_a_record_is_read_as_it_was_written(record: Any) -> None:
+    assert decode(type(record), encode(record), "file") == record
+    assert from_body(type(record), to_body(record), "file") == record
+
+
+@each_record
+def test_equal_records_have_equal_text(record: Any) -> None:
+    assert encode(decode(type(record), encode(record), "file")) == encode(record)
+
+
+@pytest.mark.parametrize(("record", "path"), PLACES, ids=lambda v: str(v) if isinstance(v, tuple) else noun_of(type(v)))
+def test_an_unknown_field_is_from_a_newer_redolake(record: Any, path: tuple[Any, ...]) -> None:
+    with pytest.raises(FormatTooNew, match="from the future") as caught:
+        from_body(type(record), with_unknown_field(to_body(record), path), "file")
+    assert "newer" in caught.value.cure
+
+
+@each_record
+def test_a_newer_format_is_refused(record: Any) -> None:
+    with pytest.raises(FormatTooNew, match="format 99"):
+        from_body(type(record), {**to_body(record), "format": 99}, "file")
+
+
+@each_record
+def test_a_record_without_a_field_is_damaged(record: Any) -> None:
+    for name in type(record).__match_args__[:1]:
+        body = to_body(record)
+        body[name] = object()
+        with pytest.raises(LandingConflict, match=f"is not a {noun_of(type(record))}: {name}"):
+            from_body(type(record), body, "file")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("{", "is not JSON"), ("[]", "is not a JSON object"), (encode(GAP), "is not a window manifest")],
+)
+def test_a_file_that_is_no_such_record_is_a_conflict_that_names_the_file(text: str, what: str) -> None:
+    with pytest.raises(LandingConflict, match=what) as caught:
+        decode(WindowManifest, text, "x/manifest.json")
+    assert caught.value.where["path"] == "x/manifest.json"
+
+
+def test_a_job_is_a_batch_or_a_snapshot_load_and_a_link_a_window_or_a_gap() -> None:
+    assert [decode_spec(encode(spec), "file") for spec in (BATCH, LOAD)] == [BATCH, LOAD]
+    assert [decode_link(encode(link), "file") for link in (MANIFEST, GAP)] == [MANIFEST, GAP]
+    with pytest.raises(FormatTooNew, match="'declared gap', which this Redolake does not know"):
+        decode_spec(encode(GAP), "file")

@@ -1,0 +1,61 @@
+"""No field of a record changes without a new format number."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from typing import Any, get_args, get_type_hints
+
+import pytest
+
+from pipelines.records.codec import format_of, noun_of
+from tests.unit.records.samples import RECORDS
+
+
+def dataclasses_of(kind: Any) -> dict[str, str]:
+    """Return the fields of all dataclasses that make up a record, by their names."""
+    found: dict[str, str] = {}
+
+    def visit(part: Any) -> None:
+        if dataclasses.is_dataclass(part) and part.__name__ not in found:  # type: ignore[union-attr]
+            found[part.__name__] = " ".join(field.name for field in dataclasses.fields(part))  # type: ignore[union-attr]
+            for inner in get_type_hints(part).values():
+                visit(inner)
+        for inner in get_args(part):
+            visit(inner)
+
+    visit(kind)
+    return found
+
+
+def digest(kind: type[Any]) -> str:
+    lines = "".join(f"{name}: {fields}\n" for name, fields in sorted(dataclasses_of(kind).items()))
+    return hashlib.sha256(lines.encode()).hexdigest()[:12]
+
+
+# --- Where this fails: raise the record"s FORMAT, then write the new number and digest here.
+FORMATS = {
+    "batch spec": (1, "15b3c24ef1c4"),
+    "batch result": (1, "c5445b3fa833"),
+    "snapshot spec": (1, "39d8cd036c06"),
+    "snapshot result": (1, "c26f715490a5"),
+    "window manifest": (1, "19090bb2d7e1"),
+    "window plan": (1, "491560875789"),
+    "slice record": (1, "9b5eb750d425"),
+    "declared gap": (1, "9bb820f40ed4"),
+    "dropped transaction": (1, "c703c92435f8"),
+    "split transactions": (1, "d22a8664b083"),
+    "dictionary reading": (1, "07898875c2a8"),
+    "dictionary table": (1, "cb93a127b084"),
+    "table version": (1, "f101da48f921"),
+    "first position": (1, "974198964c8d"),
+    "snapshot manifest": (1, "bf85e6f15d7f"),
+    "snapshot begun": (1, "07b0cca61c7d"),
+    "redo needed from": (1, "ef056cb94d49"),
+    "job failure": (1, "7f9956e55e46"),
+}
+
+
+@pytest.mark.parametrize("kind", [type(record) for record in RECORDS], ids=noun_of)
+def test_the_fields_of_a_record_are_those_of_its_format(kind: type[Any]) -> None:
+    assert (format_of(kind), digest(kind)) == FORMATS[noun_of(kind)], dataclasses_of(kind)
