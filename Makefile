@@ -49,7 +49,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP); \
 	echo "set up. Next: make demo"
 
-demo: $(STAMP) ## Run the main job here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running)
+demo: $(STAMP) ## Run everything here: Oracle stand-in, workload, Airflow, Spark, Delta, comparison (KEEP=1 leaves it running)
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
 stop: $(STAMP) ## Stop a demo that was kept running
