@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -55,7 +57,7 @@ def test_a_landing_that_cannot_be_written_is_a_finding(settings: Path, tmp_path:
     assert "shop.landing" in {finding["subject"] for finding in json.loads(output)["findings"]}
 
 
-def test_a_pipeline_that_is_not_there_names_those_that_are(settings: Path) -> None:
+def test_an_unknown_pipeline_name_lists_the_known_ones(settings: Path) -> None:
     code, output = run("status", "shoop", "--config", str(settings))
 
     assert code == 2
@@ -63,7 +65,7 @@ def test_a_pipeline_that_is_not_there_names_those_that_are(settings: Path) -> No
 
 
 @pytest.mark.parametrize("command", [["snapshot"], ["verify"], ["resume"], ["backfill", "--from", "1", "--to", "2"]])
-def test_what_is_no_table_name_is_a_mistake_of_usage(settings: Path, command: list[str]) -> None:
+def test_a_malformed_table_name_is_a_usage_error(settings: Path, command: list[str]) -> None:
     code, output = run(*command, "orders", "--config", str(settings))
 
     assert code == 2
@@ -91,7 +93,7 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
     assert json.loads(output)["landed_to"] is None
 
 
-def test_status_tells_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As lines to be copied, however wide the terminal is: a redo text that cannot be read stands in it."""
     from pipelines import steps
 
@@ -108,12 +110,12 @@ def test_status_tells_of_a_held_table_what_where_and_the_cure(settings: Path, mo
     assert "2 open transaction(s): redolake tx list shop" in output
 
 
-def test_an_open_transaction_is_told_by_a_name_that_can_be_copied(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_xid_of_an_open_transaction_can_be_copied(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pipelines import steps
 
-    told = {"xid": "1234.56.7890123", "con_id": 3, "thread": 2, "start_scn": 281474976710655, "rows": 10**6, "bytes": 10**9}
+    ids = {"xid": "1234.56.7890123", "con_id": 3, "thread": 2, "start_scn": 281474976710655, "rows": 10**6, "bytes": 10**9}
     more = {"first_at": "2026-01-02 03:04:05", "age_seconds": 3601, "username": "SHOP_OWNER"}
-    result = {"read_to": "2026-01-02 04:04:06", "open": [{**told, **more}], "dropped": []}
+    result = {"read_to": "2026-01-02 04:04:06", "open": [{**ids, **more}], "dropped": []}
     monkeypatch.setattr(steps, "list_transactions", lambda _: result)
 
     _, output = run("tx", "list", "--config", str(settings))
@@ -147,21 +149,21 @@ def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
-        pytest.param(["--snapshot", "--declare-gap", "--yes"], "choose one of", id="two ways at once"),
-        pytest.param(["--restored", "--position", "5", "--yes"], "choose one of", id="looking and going"),
-        pytest.param(["--to", "5"], "choose one of", id="an end of no gap"),
-        pytest.param(["--declare-gap", "--reason", "lost"], "say --yes", id="nobody was asked"),
+        pytest.param(["--snapshot", "--declare-gap", "--yes"], "choose one of", id="two options"),
+        pytest.param(["--restored", "--position", "5", "--yes"], "choose one of", id="check and act"),
+        pytest.param(["--to", "5"], "choose one of", id="end without a gap"),
+        pytest.param(["--declare-gap", "--reason", "lost"], "confirm it with --yes", id="not confirmed"),
     ],
 )
-def test_a_way_on_is_one_and_confirmed(settings: Path, options: list[str], told: str) -> None:
+def test_recover_takes_one_option_and_asks_for_confirmation(settings: Path, options: list[str], message: str) -> None:
     code, output = run("recover", "shop", *options, "--config", str(settings))
 
-    assert (code, told in output) == (2, True), output
+    assert (code, message in output) == (2, True), output
 
 
-def test_a_transaction_is_dropped_only_after_its_cost_was_told_and_confirmed(
+def test_a_transaction_is_dropped_only_after_its_cost_is_shown_and_confirmed(
     settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from pipelines import steps
@@ -175,13 +177,32 @@ def test_a_transaction_is_dropped_only_after_its_cost_was_told_and_confirmed(
     code, output = run(*order)
     assert (code, dropped) == (2, [])
     assert "SHOP.ORDERS: 7 row(s)" in output
-    assert "say --yes" in output
+    assert "confirm it with --yes" in output
     assert (run(*order, "--yes")[0], dropped) == (0, ["forgotten"])
 
 
-def test_dropping_what_is_not_open_is_a_clear_error(settings: Path) -> None:
+def test_dropping_a_transaction_that_is_not_open_is_a_clear_error(settings: Path) -> None:
     code, output = run("tx", "drop", "3.12.45", "--reason", "x", "--yes", "--config", str(settings))
 
     assert code == 1
     assert "no transaction 3.12.45 is open" in output
     assert "redolake tx list" in output
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help_starts_with_what_redolake_does(option: str) -> None:
+    code, output = run(option)
+
+    assert code == 0
+    assert "Replicate Oracle tables to Delta Lake, exactly" in output
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert run("--version") == (0, f"redolake {version('redolake')}\n")
+
+
+@pytest.mark.parametrize(("options", "level"), [([], "WARNING"), (["-v"], "INFO"), (["-vv"], "DEBUG"), (["-vvv"], "DEBUG")])
+def test_verbose_logs_what_the_stages_do(settings: Path, options: list[str], level: str) -> None:
+    run(*options, "validate", "--config", str(settings))
+
+    assert logging.getLevelName(logging.getLogger("pipelines").level) == level

@@ -1,0 +1,89 @@
+"""Options that commands share, the choice of the pipeline, and how an error ends a command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipelines.cli.output import Output, print_error, print_json
+from pipelines.config import Pipeline, load_configuration
+from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
+from pipelines.table import TableId
+
+TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = 1, 2, 3, 75
+EXIT_CODES = """Exit codes: 0 done · 1 stopped, the message says what to do · 2 wrong configuration or usage ·
+3 something differs, or `run` leaves a table held · 75 try again later (`run`: an archived log is due and not there yet)."""
+
+
+def check_table_names(names: list[str] | None) -> list[str] | None:
+    """Raise BadParameter for a name that is not OWNER.TABLE, before anything is opened."""
+    for name in names or ():
+        try:
+            TableId.parse(name)
+        except ValueError as wrong:
+            raise typer.BadParameter(str(wrong)) from None
+    return names
+
+
+ConfigOption = Annotated[
+    Path | None, typer.Option("--config", "-c", envvar="REDOLAKE_CONFIG", help="The pipelines file; default: pipelines.yml.")
+]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
+PipelineOption = Annotated[
+    str | None, typer.Option("--pipeline", "-p", help="Needed only if the file defines several pipelines.")
+]
+NameArgument = Annotated[str | None, typer.Argument(help="The pipeline; needed only if the file defines several.")]
+TablesArgument = Annotated[
+    list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all tables.", callback=check_table_names)
+]
+YesOption = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+
+
+@contextmanager
+def report_errors(output: Output, code: int | None = None) -> Iterator[None]:
+    """Print a typed error as one message and exit with the code of its family, or with `code`. Other exceptions are bugs and
+    show their traceback."""
+    try:
+        yield
+    except RedolakeError as error:
+        if output is Output.json:
+            body: dict[str, object] = {"error": error.as_dict()}
+            if isinstance(error, ConfigurationError):
+                body["findings"] = [asdict(finding) for finding in error.findings]
+            print_json(body)
+        else:
+            print_error(str(error))
+        raise typer.Exit(exit_code_of(error) if code is None else code) from None
+
+
+def exit_code_of(error: RedolakeError) -> int:
+    if isinstance(error, Transient):
+        return TRY_AGAIN
+    return CONFIGURATION if isinstance(error, ConfigurationError) else TERMINAL
+
+
+def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
+    """Return the named pipeline, or the only one. Raises ConfigurationError that lists the names."""
+    pipelines = load_configuration(config).pipelines
+    if name is None and len(pipelines) == 1:
+        return next(iter(pipelines.values()))
+    if name is None or name not in pipelines:
+        what = "name one pipeline" if name is None else f"no pipeline {name!r}"
+        raise ConfigurationError([Finding(str(config or "pipelines.yml"), what, "one of: " + ", ".join(sorted(pipelines)))])
+    return pipelines[name]
+
+
+def confirm(pipeline: Pipeline, yes: bool) -> None:
+    """Ask for the pipeline's name before something that cannot be undone."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("this cannot be undone: confirm it with --yes")
+    if typer.prompt(f"This cannot be undone. Type {pipeline.name} to continue", err=True) != pipeline.name:
+        raise typer.Abort

@@ -1,0 +1,121 @@
+"""Print results: tables and text for people, JSON for programs. Progress and errors go to stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from pipelines.errors import Finding
+
+SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
+DROPPED_STATES = {
+    "open": "not ended yet",
+    "committed": "committed at",
+    "rolled back": "rolled back, so no table lacks its changes, at",
+    "unknown": "its end may lie in redo that was never read, before",
+}
+
+console = Console()
+stderr = Console(stderr=True)
+
+
+class Output(StrEnum):
+    table = "table"
+    json = "json"
+
+
+def show(output: Output, result: Any, table: Callable[[], Grid | Text | str]) -> None:
+    """Print `result` as JSON, or what `table` makes for a person."""
+    if output is Output.json:
+        print_json(result)
+    else:
+        shown = table()
+        console.print(shown, soft_wrap=not isinstance(shown, Grid))  # text that may be copied is not cut
+
+
+def print_json(body: Any) -> None:
+    sys.stdout.write(json.dumps(body, default=str) + "\n")
+
+
+def print_error(text: str) -> None:
+    stderr.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_progress(text: str) -> None:
+    stderr.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_alert(text: str) -> None:
+    """Print part of a result that needs action."""
+    console.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
+
+
+def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
+    """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
+    out = Grid(title=title, title_justify="left", header_style="bold")
+    for number, column in enumerate(columns):
+        numeric = bool(rows) and all(isinstance(row[number], int | float | None) for row in rows)
+        out.add_column(column, justify="right" if numeric else "left", overflow="fold", no_wrap=column in unbroken)
+    for row in rows:
+        out.add_row(*("" if cell is None else str(cell) for cell in row))
+    return out
+
+
+def findings_text(findings: Sequence[Finding]) -> Text:
+    """Return a list, not a table, so that cures can be copied."""
+    text = Text()
+    for finding in findings:
+        text.append(f"{finding.severity:7} ", style=SEVERITY_STYLES.get(finding.severity, "dim"))
+        text.append(f"{finding}\n")
+    return text
+
+
+def show_held(tables: Sequence[dict[str, Any]]) -> None:
+    """Print what holds each held table, where, and its cure."""
+    for found in tables:
+        if found["error"] is not None:
+            places = ", ".join(f"{name} {value}" for name, value in (found["where"] or {}).items() if name != "table")
+            where = f" ({places})" if places else ""
+            print_alert(f"{found['table']} is held, {found['code']}: {found['error']}{where}\n  do this: {found['cure']}")
+
+
+def show_declared_gaps(gaps: Sequence[dict[str, Any]]) -> None:
+    """Print the declared gaps that some table still lacks."""
+    for found in gaps:
+        tables = ", ".join(found["tables"])
+        text = Text(
+            f"{found['kind']}: SCN {found['from_scn']} to {found['to_scn']} was never read, in {tables}\n", style="yellow"
+        )
+        text.append(f"  {found['reason']} ({found['by']}, {found['at']}); {found['lost']}\n", style="dim")
+        text.append(transactions_text("dropped, open at its start", found["dropped"]), style="dim")
+        text.append(transactions_text("split, without their changes before its end", found["torn"] or []), style="dim")
+        text.append("  until `redolake snapshot OWNER.TABLE --replace`", style="dim")
+        console.print(text, soft_wrap=True)
+
+
+def transactions_text(title: str, transactions: Sequence[dict[str, Any]], most: int = 5) -> str:
+    if not transactions:
+        return ""
+    named = ", ".join(f"{t['xid']} ({t['rows']} rows)" for t in transactions[:most])
+    more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
+    return f"  {title}: {named}{more}\n"
+
+
+def show_dropped(dropped: Sequence[dict[str, Any]]) -> None:
+    """Print the dropped transactions that still matter."""
+    for found in dropped:
+        text = Text(f"dropped: transaction {found['xid']} of container {found['con_id']}, ", style="yellow")
+        text.append(f"start SCN {found['start_scn']}; {found['rows']} row(s); {DROPPED_STATES[found['state']]}")
+        text.append("" if found["end_scn"] is None else f" SCN {found['end_scn']}")
+        text.append(f"\n  {found['reason']} ({found['by']}, {found['at']})\n", style="dim")
+        if found["lacking"]:
+            lacking = ", ".join(found["lacking"])
+            text.append(f"  missing from {lacking} until `redolake snapshot OWNER.TABLE --replace`\n", style="dim")
+        console.print(text, soft_wrap=True, end="")

@@ -1,0 +1,96 @@
+"""Commands for tables and pipelines that stopped: resume, recover."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.text import Text
+
+from pipelines.cli.options import (
+    TERMINAL,
+    ConfigOption,
+    NameArgument,
+    OutputOption,
+    PipelineOption,
+    YesOption,
+    check_table_names,
+    confirm,
+    report_errors,
+    select_pipeline,
+)
+from pipelines.cli.output import Output, print_progress, show
+
+
+def resume(
+    tables: Annotated[list[str], typer.Argument(help="OWNER.TABLE ...", callback=check_table_names)],
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Release held tables; the next run continues each from its own position."""
+    from pipelines import steps
+
+    with report_errors(output):
+        result = steps.resume_tables(select_pipeline(pipeline, config), tables)
+        show(output, result, lambda: "\n".join(f"{table}: continues with the next run" for table in result["resumed"]))
+
+
+def recover(
+    name: NameArgument = None,
+    restored: Annotated[bool, typer.Option("--restored", help="Check again after logs were restored.")] = False,
+    snapshot: Annotated[bool, typer.Option("--snapshot", help="Continue from now and read the tables again.")] = False,
+    declare_gap: Annotated[
+        bool, typer.Option("--declare-gap", help="Continue without the lost redo; the gap stays visible.")
+    ] = False,
+    to_scn: Annotated[
+        int | None, typer.Option("--to", help="End of the gap; default: the SCN from which no redo is missing.")
+    ] = None,
+    position: Annotated[int | None, typer.Option("--position", help="Continue from this SCN; it is checked.")] = None,
+    reason: Annotated[str, typer.Option(help="Stored with the decision.")] = "",
+    tables: Annotated[
+        list[str] | None, typer.Option("--table", help="With --snapshot: read only these tables; the others are held.")
+    ] = None,
+    yes: YesOption = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Show which redo is lost and what each option costs; with an option, carry it out.
+
+    Redolake chooses nothing for you. Exits with 0 if the position can continue, 1 while a choice is open.
+    """
+    from pipelines import steps
+
+    with report_errors(output):
+        pipeline = select_pipeline(name, config)
+        asked: list[tuple[Literal["snapshot", "gap", "position"], int | None]] = []
+        asked += [("snapshot", None)] if snapshot else []
+        asked += [("gap", to_scn)] if declare_gap else []
+        asked += [("position", position)] if position is not None else []
+        if len(asked) + restored > 1 or (to_scn is not None and not declare_gap):
+            raise typer.BadParameter("choose one of --restored, --snapshot, --declare-gap [--to] and --position")
+        if asked:
+            confirm(pipeline, yes)
+            kind, scn = asked[0]
+            made = steps.recover_redo_loss(
+                pipeline, kind, scn=scn, reason=reason, by=getpass.getuser(), tables=tables or None, report=print_progress
+            )
+            show(output, made, lambda: declared_text(made))
+            return
+        found = steps.recheck_redo_loss(pipeline) if restored else steps.inspect_redo_loss(pipeline)
+        show(output, found, lambda: Text(steps.recovery_text(found)))
+        if found["lost"]:
+            raise typer.Exit(TERMINAL)
+
+
+def declared_text(made: dict[str, Any]) -> str:
+    lines = [f"{made['kind']}: SCN {made['from_scn']} to {made['to_scn']} is not read; the next run continues after it"]
+    lines += [
+        f"  transaction {t['xid']} (open since SCN {t['start_scn']}): {t['rows']} row(s) dropped" for t in made["dropped"]
+    ]
+    lines += [f"  {t['table']}: {t['rows']} rows AS OF SCN {t['scn']}" for t in made["snapshots"]]
+    return "\n".join(lines)
+
+
+COMMANDS = (resume, recover)

@@ -1,0 +1,79 @@
+"""The group `tx`: list open transactions, drop one."""
+
+from __future__ import annotations
+
+import getpass
+from datetime import timedelta
+from typing import Annotated, Any
+
+import typer
+
+from pipelines.cli.options import (
+    ConfigOption,
+    NameArgument,
+    OutputOption,
+    PipelineOption,
+    YesOption,
+    confirm,
+    report_errors,
+    select_pipeline,
+)
+from pipelines.cli.output import Output, grid, print_progress, show, show_dropped
+
+COLUMNS = ("xid", "container", "thread", "start SCN", "started at", "age", "rows", "bytes", "user")
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command(name="list")
+def list_transactions(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """List the transactions that were open at the end of the last batch, with their carried rows, and the dropped ones."""
+    from pipelines import steps
+
+    with report_errors(output):
+        result = steps.list_transactions(select_pipeline(name, config))
+        until = "" if result["read_to"] is None else f", redo read to {result['read_to']}"
+        rows = [transaction_cells(t) for t in result["open"]]
+        show(output, result, lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")))
+        if output is Output.table:
+            show_dropped(result["dropped"])
+
+
+def transaction_cells(found: dict[str, Any]) -> tuple[object, ...]:
+    seconds = found["age_seconds"]
+    age = "" if seconds is None else str(timedelta(seconds=seconds))
+    ids = (found["xid"], found["con_id"], found["thread"], found["start_scn"])
+    return (*ids, found["first_at"], age, found["rows"], found["bytes"], found["username"])
+
+
+@app.command(name="drop")
+def drop_transaction(
+    xid: Annotated[str, typer.Argument(help="As `tx list` shows it.")],
+    reason: Annotated[str, typer.Option(help="Stored with the decision.")],
+    container: Annotated[int | None, typer.Option(help="Needed only if the xid is open in several containers.")] = None,
+    pipeline: PipelineOption = None,
+    yes: YesOption = False,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Never apply an open transaction, however it ends. Shows what that costs, and asks."""
+    from pipelines import steps
+
+    with report_errors(output):
+        selected = select_pipeline(pipeline, config)
+        found = steps.look_up_transaction(selected, xid, container)
+        print_progress(cost_text(found))
+        confirm(selected, yes)
+        made = steps.drop_transaction(selected, xid, found["con_id"], reason=reason, by=getpass.getuser())
+        show(output, made, lambda: f"Transaction {xid} is dropped; the next batch leaves out its rows.")
+
+
+def cost_text(found: dict[str, Any]) -> str:
+    rows = "".join(f"\n  {table}: {count} row(s)" for table, count in found["tables"].items())
+    return (
+        f"Transaction {found['xid']} of container {found['con_id']}, open since SCN {found['start_scn']} "
+        f"({found['first_at']}, thread {found['thread']}, user {found['username'] or 'unknown'}), has so far changed{rows}\n"
+        "None of these rows, and no later change of this transaction, will be applied. If it commits, or has committed "
+        "meanwhile, these tables lack its changes until `redolake snapshot OWNER.TABLE --replace`, and a later change to one "
+        "of its rows may hold its table."
+    )
