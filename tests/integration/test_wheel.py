@@ -51,10 +51,13 @@ def wheel(folder: Path) -> Path:
 def installed(wheel: Path, folder: Path) -> Path:
     """The bin folder of an environment that holds the wheel, its dependencies and Airflow, and nothing else."""
     home = folder / "environment"
-    uv = (sys.executable, "-m", "uv")
-    run(*uv, "venv", "--quiet", "--python", sys.executable, str(home), folder=folder)
-    wanted = ("--quiet", "--python", str(home / "bin" / "python"), "-c", str(ROOT / "constraints.txt"))
-    run(*uv, "pip", "install", *wanted, f"redolake[airflow] @ file://{wheel}", folder=folder)
+    python = str(home / "bin" / "python")
+    wanted = ("-c", str(ROOT / "constraints.txt"), f"redolake[airflow] @ file://{wheel}")
+    run(sys.executable, "-m", "venv", str(home), folder=folder)
+    try:
+        run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, *wanted, folder=folder)
+    except AssertionError:  # uv does not read pip's own settings, such as its index
+        run(python, "-m", "pip", "install", "--quiet", *wanted, folder=folder)
     return home / "bin"
 
 
