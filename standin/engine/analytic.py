@@ -48,9 +48,9 @@ class AnalyticQuery:
         sources = self._resolve(session)
         self.columns: tuple[ColumnInfo, ...] = infer_columns(self._tree, sources)
         if not self.columns or any(c.type == UNKNOWN for c in self.columns):
-            self.columns = with_known_types(self.columns, self._empty_answer(session).schema)
+            self.columns = with_known_types(self.columns, self._empty_result(session).schema)
 
-    def _empty_answer(self, session: EngineSession) -> pa.Table:
+    def _empty_result(self, session: EngineSession) -> pa.Table:
         """Run the query over no rows and NULL binds, to learn the result types from DuckDB."""
         connection = _connection()
         for name, relation in self._relations.items():
@@ -84,8 +84,8 @@ class AnalyticQuery:
         failures: list[OraError] = []
         for name, relation in self._relations.items():
             connection.register(name, self._input(session, frame, name, relation, failures))
-        answer = _run(connection, self._sql(session, frame), failures)
-        return oracle_batches(answer, self.columns)
+        result = _run(connection, self._sql(session, frame), failures)
+        return oracle_batches(result, self.columns)
 
     def _input(
         self, session: EngineSession, frame: Frame, name: str, relation: Relation, failures: list[OraError]
@@ -112,8 +112,8 @@ class AnalyticQuery:
             (name,) = self._relations
             wanted = [(i, c) for i, c in enumerate(view.columns) if c.name in self._referenced[name]]
             connection.register(name, _reader(stream, wanted, failures))
-            answer = _run(connection, self._sql(session, frame), failures)
-            return oracle_batches(answer, self.columns)
+            result = _run(connection, self._sql(session, frame), failures)
+            return oracle_batches(result, self.columns)
         return self._batch_by_batch(session, frame, view, stream, limit)
 
     def _batch_by_batch(
@@ -127,9 +127,9 @@ class AnalyticQuery:
             if limit <= 0:
                 return
             connection.register(name, pa.Table.from_batches([_complete(batch, wanted)]))
-            answer = _run(connection, sql, []).slice(0, limit)
-            limit -= answer.num_rows
-            yield from oracle_batches(answer, self.columns)
+            result = _run(connection, sql, []).slice(0, limit)
+            limit -= result.num_rows
+            yield from oracle_batches(result, self.columns)
 
     def _sql(self, session: EngineSession, frame: Frame) -> str:
         tree = _rewritten(self._tree.copy(), lambda node: _bound(node, session, frame))

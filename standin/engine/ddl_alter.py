@@ -47,7 +47,7 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
 
 
 def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
-    """Move the rows into a new segment, where each has a new ROWID. LogMiner shows the DDL alone, not the moved rows."""
+    """Move the rows into a new segment, where each has a new ROWID. The redo is of blocks, so LogMiner shows the DDL alone."""
     if cursor.accept("TABLESPACE"):
         cursor.name()
     cursor.end()  # ONLINE moves row by row, which is not modelled
@@ -66,14 +66,14 @@ def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
 def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     """Apply all clauses, or none when one fails. Return whether the columns have changed."""
     table = store.definition
-    kept = copy.deepcopy((table.columns, table.constraints, table.log_groups))
+    before = copy.deepcopy((table.columns, table.constraints, table.log_groups))
     indexes, pad, structural = list(store.indexes), store.pad, False
     try:
         while cursor.next.kind == "word":
             structural = _change(session, store, cursor) or structural
         cursor.end()
     except OraError:
-        table.columns, table.constraints, table.log_groups = kept
+        table.columns, table.constraints, table.log_groups = before
         store.indexes, store.pad = indexes, pad
         session.database.tables.refresh(store)
         raise

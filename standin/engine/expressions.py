@@ -276,13 +276,13 @@ class Compiler:
         return Compiled(joined, datatypes.text_info(chars), left.constant and right.constant)
 
     def _case(self, node: exp.Case) -> Compiled:
-        subject = node.this
+        operand = node.this
         branches = []
         for branch in node.args["ifs"]:
             test: Fn = (
                 self.compile(branch.this).run
-                if subject is None
-                else compared(COMPARE["EQ"], self.compile(subject), self.compile(branch.this))
+                if operand is None
+                else compared(COMPARE["EQ"], self.compile(operand), self.compile(branch.this))
             )
             branches.append((test, self.compile(branch.args["true"])))
         default = self.compile(node.args["default"]) if node.args.get("default") is not None else None

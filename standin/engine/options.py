@@ -23,7 +23,7 @@ class DatabaseOptions:
     undo_scns: int | None = None  # SCNs for which row versions are kept; None keeps all
     supplemental: frozenset[str] = frozenset()
     passwords: tuple[tuple[str, str], ...] = (("SYS", "oracle"), ("SYSTEM", "oracle"))
-    commits_of_servers: bool = True  # parallel servers write COMMITs of their own, at the coordinator's SCN
+    commits_of_servers: bool = True  # parallel servers write COMMITs too, at the coordinator's SCN; False: only it does
     forgets_sequences: bool = False  # XIDSQN 4294967295 on undo and ROLLBACK rows whose START LogMiner has not read
     private_strands: bool = False  # redo reaches the log late, after records with higher SCNs
     reuses_rowids: bool = False  # an insert reuses the ROWID of a deleted row, the last freed one first

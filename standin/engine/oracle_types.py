@@ -75,9 +75,9 @@ def _from_arrow(type_: pa.DataType) -> ColumnInfo:
     return datatypes.RAW if pa.types.is_binary(type_) else datatypes.text_info()
 
 
-def oracle_batches(answer: pa.Table, infos: Sequence[ColumnInfo]) -> Iterator[pa.RecordBatch]:
+def oracle_batches(result: pa.Table, infos: Sequence[ColumnInfo]) -> Iterator[pa.RecordBatch]:
     names = [info.name for info in infos]
-    for batch in answer.to_batches(max_chunksize=10_000):
+    for batch in result.to_batches(max_chunksize=10_000):
         if batch.num_rows:
             arrays = [_as_oracle(column, info) for column, info in zip(batch.columns, infos, strict=True)]
             yield pa.RecordBatch.from_arrays(arrays, names=names)

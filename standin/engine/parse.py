@@ -13,7 +13,7 @@ from standin.interface import OraError
 
 
 class _OracleNames(Oracle):  # type: ignore[misc]
-    """Oracle's grammar with ROLLBACK and COMMIT as names: ROLLBACK is a column of V$LOGMNR_CONTENTS."""
+    """Oracle's grammar with ROLLBACK and COMMIT as names only: ROLLBACK is a column of V$LOGMNR_CONTENTS."""
 
     class Tokenizer(Oracle.Tokenizer):  # type: ignore[misc]
         KEYWORDS = {k: v for k, v in Oracle.Tokenizer.KEYWORDS.items() if k not in ("ROLLBACK", "COMMIT")}  # noqa: RUF012

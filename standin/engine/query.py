@@ -128,7 +128,7 @@ def _projections(
         infos.append(replace(compiled.info, name=name))
         values.append(compiled)
     if aggregates and values:
-        raise NotCompilable("aggregate beside a value")
+        raise NotCompilable("aggregate with a plain value")
     return infos, values, aggregates
 
 
@@ -190,7 +190,7 @@ def _order(
             run = values[position].run
         elif isinstance(key, exp.Column) and identifier(key.this) in aliases and not key.args.get("table"):
             if any(isinstance(p, exp.Star) for p in tree.expressions):
-                raise NotCompilable("alias beside *")
+                raise NotCompilable("ORDER BY an alias with *")
             run = values[aliases[identifier(key.this)]].run
         else:
             run = compiler.compile(key).run
