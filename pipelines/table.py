@@ -1,4 +1,4 @@
-"""Tables, their columns and versions, in Oracle's terms and with column ids of our own."""
+"""Tables, their columns and versions, in Oracle's terms, with column ids of our own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipelines.scn import Scn
 KeyKind = Literal["primary", "columns", "rowid", "append"]
 TypeRule = str | int | None  # how a column is stored, as the configuration says; None for the default
 Rules = Mapping[int, TypeRule]  # by column id
-ROWID_COLUMN = 0  # the column id of ROWID, which is no column of the segment; those of columns begin at 1
+ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
 
 
@@ -24,13 +24,13 @@ class TableId:
     name: str
 
     def __str__(self) -> str:
-        """What `parse` takes back: a part that it would read otherwise stands in double quotes."""
+        """Return the text that `parse` reads back; a part is in double quotes where that is needed."""
         parts = (self.owner, self.name)
         return ".".join(p if p == p.strip().upper() and "." not in p else f'"{p}"' for p in parts)
 
     @classmethod
     def parse(cls, text: str) -> TableId:
-        """`owner.name`; upper-cased unless a part stands in double quotes. Raises ValueError."""
+        """Read `owner.name`; a part that is not in double quotes becomes upper case. Raises ValueError."""
         parts, rest = [], text.strip()
         while rest:
             if rest.startswith('"'):
@@ -52,7 +52,7 @@ class TableId:
 
 @dataclass(frozen=True, slots=True)
 class OracleType:
-    """A column's type as the dictionary tells it (DATA_TYPE, DATA_LENGTH/CHAR_LENGTH, DATA_PRECISION, DATA_SCALE).
+    """A column's type from the dictionary (DATA_TYPE, DATA_LENGTH/CHAR_LENGTH, DATA_PRECISION, DATA_SCALE).
 
     `name` is the bare word: NUMBER, VARCHAR2, CHAR, DATE, TIMESTAMP, RAW, CLOB ... For TIMESTAMP(p) `scale` is p.
     NUMBER without precision has precision and scale None; NUMBER(*, s) has precision 38.
@@ -73,9 +73,12 @@ class OracleType:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`id` is ours, given at the column's birth and never used again; `segment_id` is Oracle's SEGMENT_COLUMN_ID,
-    which numbers `COL n` in redo that LogMiner can no longer name, and which Oracle renumbers on DROP. `has_default`: rows
-    older than the column may show NULL in the redo where every SELECT shows the default."""
+    """A column of a table version.
+
+    `id` is ours: given when the column is added, never used again. `segment_id` is Oracle's SEGMENT_COLUMN_ID, the n of
+    `COL n` in redo that LogMiner cannot resolve; Oracle renumbers it on DROP. With `has_default`, redo may contain NULL for
+    rows older than the column, where SELECT returns the default.
+    """
 
     id: int
     name: str
@@ -87,13 +90,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class KeyPolicy:
-    """What tells the rows of a table apart, as a person declared it; `columns` only where they are what does."""
+    """The key of a table as configured; `columns` only for kind `columns`."""
 
     kind: KeyKind = "primary"
     columns: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """As pipelines.yml takes it."""
+        """Return the text for pipelines.yml."""
         return f"[{', '.join(map(_in_yaml, self.columns))}]" if self.kind == "columns" else self.kind
 
 
@@ -108,8 +111,10 @@ PRIMARY = KeyPolicy()
 
 @dataclass(frozen=True, slots=True)
 class UniqueIndex:
-    """A valid unique index on plain columns; a unique constraint is its index. `object_id` is new whenever it is made anew,
-    and None where this user may not see it."""
+    """A valid unique index on plain columns; that of a unique constraint too.
+
+    Oracle gives an index that is created again a new `object_id`. It is None where this user may not see it.
+    """
 
     name: str
     object_id: int | None
@@ -118,8 +123,11 @@ class UniqueIndex:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """The columns a table has from `from_scn` to its next DDL. `key` holds column ids, in key order: of the primary key, of
-    the declared columns (`key_index` is the OBJECT_ID of the unique index on them), ROWID's, or none for a table of appends."""
+    """The columns and the key of a table, valid from `from_scn` to its next DDL.
+
+    `key` contains column ids, in key order: of the primary key, of the declared columns (`key_index` is the OBJECT_ID of
+    their unique index), or of ROWID. It is empty for a table that only gets INSERTs.
+    """
 
     table: TableId
     from_scn: Scn
@@ -132,16 +140,20 @@ class TableVersion:
     key_index: int | None = None
 
     def column(self, column_id: int) -> Column:
+        """Return the column with this id."""
         return next(c for c in self.columns if c.id == column_id)
 
     def named(self, name: str) -> Column | None:
+        """Return the column of this name, or None."""
         return next((c for c in self.columns if c.name == name), None)
 
     def since(self, scn: Scn) -> TableVersion:
+        """Return the same version, valid from `scn`."""
         return replace(self, from_scn=scn)
 
     @property
     def policy(self) -> KeyPolicy:
+        """The key as the configuration would declare it."""
         named = self.key_kind == "columns"
         return KeyPolicy(self.key_kind, tuple(self.column(i).name for i in self.key) if named else ())
 
@@ -162,7 +174,7 @@ class DictionaryColumn:
 
 @dataclass(frozen=True, slots=True)
 class DictionaryTable:
-    """A table as the dictionary told it between two readings of CURRENT_SCN with no DDL in between."""
+    """A table as read from the dictionary between two readings of CURRENT_SCN, without DDL in between."""
 
     table: TableId
     object_id: int
@@ -178,10 +190,13 @@ class DictionaryTable:
     unique: tuple[UniqueIndex, ...] = ()
     clustered: bool = False
     external: bool = False
-    logging: bool = True  # where not, direct loads leave no redo, unless the database forces it
+    logging: bool = True  # False: direct loads write no redo, unless the database forces it
 
     @property
     def key_candidates(self) -> tuple[UniqueIndex, ...]:
-        """Those that find every row: Oracle has no entry for a row whose columns are all NULL, and lets NULLs be twice."""
+        """The unique indexes that can be a key: all columns NOT NULL.
+
+        Oracle has no entry for a row whose columns are all NULL, and allows duplicates with NULLs.
+        """
         certain = {c.name for c in self.columns if not c.nullable and not c.virtual and not c.hidden}
         return tuple(index for index in self.unique if certain.issuperset(index.columns))

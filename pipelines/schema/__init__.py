@@ -1,4 +1,4 @@
-"""Table versions: which columns a table has from one SCN to the next DDL."""
+"""Table versions: the columns and the key of a table from one SCN to the next DDL."""
 
 from pipelines.schema.derive import Derived, derive
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary, key_difference

@@ -1,7 +1,7 @@
-"""The DEFAULT of an added column: a constant in neutral text, which older rows then show, or a refusal.
+"""The DEFAULT of an added column: a constant in neutral text, which older rows then have, or a refusal.
 
 Neutral text by type: plain decimals, the characters themselves, `YYYY-MM-DD HH:MM:SS[.f]`, `true`/`false`; None is NULL.
-What Oracle computes (SYSDATE, a sequence, a function) has a value that only Oracle knows, so it is refused.
+A default that Oracle computes (SYSDATE, a sequence, a function) is refused, as its value is known to Oracle only.
 """
 
 from __future__ import annotations
@@ -22,14 +22,16 @@ LARGEST_EXPONENT = 130  # of NUMBER: 1E-130 to 9.99..E125
 
 
 class Constant(NamedTuple):
+    """A constant in a DDL text, before it is fitted to a type."""
+
     kind: Literal["null", "number", "text", "date", "timestamp", "boolean"]
     text: str = ""
 
 
 def read_default(statement: DdlStatement, column: str, type_: OracleType) -> str | None:
-    """What stands after DEFAULT, fitted to the column's type as Oracle would."""
+    """Read the constant after DEFAULT and fit it to the column's type, as Oracle would. Raises SchemaConflict otherwise."""
     literal = _literal(statement)
-    why = f"DEFAULT of {column} is not a constant that is followed for {type_}"
+    why = f"DEFAULT of {column} is not a supported constant for {type_}"
     if literal is None:
         raise statement.refuse(why)
     if literal.kind == "null" or (literal.kind == "text" and literal.text == ""):  # Oracle: '' is NULL
@@ -41,7 +43,7 @@ def read_default(statement: DdlStatement, column: str, type_: OracleType) -> str
 
 
 def spark_literal(default: str | None, spark_type: str) -> str:
-    """The neutral text as Spark SQL of that type, e.g. CAST('5' AS DECIMAL(10,2))."""
+    """Return neutral text as Spark SQL of a type, e.g. CAST('5' AS DECIMAL(10,2))."""
     if default is None:
         return f"CAST(NULL AS {spark_type})"
     escaped = default.replace("\\", "\\\\").replace("'", "\\'")
@@ -85,13 +87,13 @@ def _fit(literal: Constant, type_: OracleType) -> str | None:
 def _characters(literal: Constant, type_: OracleType) -> str | None:
     text = literal.text
     if literal.kind == "number":
-        # Oracle would run it through TO_CHAR; only whole numbers look the same afterwards.
+        # Oracle converts it with TO_CHAR, which keeps the text of whole numbers only.
         if not re.fullmatch(r"-?(0|[1-9]\d{0,37})", text) or text == "-0":
             return None
     elif literal.kind != "text":
         return None
     if type_.name in PADDED:
-        # CHAR(n BYTE) pads by bytes, so the blanks are only known for text of one byte a character.
+        # CHAR(n BYTE) pads by bytes, so the number of blanks is known for single-byte text only.
         return text.ljust(type_.length or 1) if text.isascii() else None
     return text
 
@@ -100,7 +102,7 @@ def _number(literal: Constant, type_: OracleType) -> str | None:
     if literal.kind not in ("number", "text"):
         return None
     if literal.kind == "text" and not re.fullmatch(r"-?\d+", literal.text):
-        return None  # which mark is the decimal one depends on the session's NLS_NUMERIC_CHARACTERS
+        return None  # the decimal separator depends on the session's NLS_NUMERIC_CHARACTERS
     try:
         value = Decimal(literal.text)
     except InvalidOperation:

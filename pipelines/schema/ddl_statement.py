@@ -1,7 +1,7 @@
-"""A DDL text of the redo as words, read strictly: a form takes what it knows and refuses what is left over.
+"""A DDL text of the redo as words. A form takes the words it knows; words that are left over make the statement unsupported.
 
-The words come from sqlglot's Oracle tokenizer. Its parser is not used: it lets NUMBER and DECIMAL, FLOAT and BINARY_FLOAT fall
-together, and gives up on much that Oracle allows (ENABLE, INVISIBLE, DROP (a, b), ON NULL).
+The words come from sqlglot's Oracle tokenizer. Its parser is not used: it does not distinguish NUMBER from DECIMAL or FLOAT
+from BINARY_FLOAT, and does not read much that Oracle allows (ENABLE, INVISIBLE, DROP (a, b), ON NULL).
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_ST
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """`name` stands in double quotes, `mark` is punctuation; a `word` is as written, whatever its case."""
+    """A `name` was in double quotes, a `mark` is punctuation; a `word` keeps its case."""
 
     kind: Literal["word", "name", "text", "number", "mark"]
     text: str
 
     @property
     def upper(self) -> str:
-        """Comparable with keywords; what stands in quotes is none."""
+        """The text to compare with keywords; empty for quoted names and texts."""
         return self.text.upper() if self.kind in ("word", "mark") else ""
 
 
 def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
-    """The table stops here: what the statement is, and the way on."""
+    """Return the error that stops the table at this statement."""
     statement = " ".join(row.sql.split())
     if len(statement) > 300:
         statement = statement[:300] + " ..."
     return SchemaConflict(
         f"{why}: {statement}",
-        cure=f"`redolake snapshot {table} --replace` takes the table anew as it is now; `redolake resume` would stop at the "
-        "same statement, until a Redolake is installed that follows it",
+        cure=f"run `redolake snapshot {table} --replace` to read the table as it is now; `redolake resume` would stop at the "
+        "same statement until you install a Redolake that supports it",
         table=table,
         scn=row.scn,
         thread=row.thread,
@@ -50,7 +50,7 @@ def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
 
 
 class DdlStatement:
-    """A cursor over the words of one DDL row, which the redo gives as one of `table`."""
+    """A cursor over the words of one DDL row of `table`."""
 
     def __init__(self, row: DdlRow, table: TableId) -> None:
         self.row, self.table = row, table
@@ -64,9 +64,11 @@ class DdlStatement:
         self._at = 0
 
     def refuse(self, why: str) -> SchemaConflict:
+        """Return the error that stops the table at this statement."""
         return refusal(self.row, self.table, why)
 
     def not_understood(self) -> SchemaConflict:
+        """Return the error for a statement with an unknown word at the cursor."""
         found = "its end" if self.done else repr(self._words[self._at].text)
         return self.refuse(f"DDL that is not understood from {found} on")
 
@@ -86,26 +88,28 @@ class DdlStatement:
         self._at = position
 
     def sees(self, *words: str) -> bool:
-        """Whether these keywords or marks come next."""
+        """Return whether these keywords or marks come next."""
         ahead = self._words[self._at : self._at + len(words)]
         return [word.upper for word in ahead] == list(words)
 
     def take(self, *words: str) -> bool:
+        """Go past these keywords or marks if they come next."""
         if not self.sees(*words):
             return False
         self._at += len(words)
         return True
 
     def take_any(self, *choices: str) -> str | None:
-        """One of these phrases, each of one or more words."""
+        """Take one of these phrases, each of one or more words, and return it."""
         return next((choice for choice in choices if self.take(*choice.split())), None)
 
     def need(self, *words: str) -> None:
+        """Go past these keywords or marks. Raises SchemaConflict if others come next."""
         if not self.take(*words):
             raise self.not_understood()
 
     def name(self) -> str:
-        """An identifier as the dictionary spells it."""
+        """Take an identifier, and return it as the dictionary spells it."""
         word = self._next("word", "name")
         return word.text if word.kind == "name" else word.text.upper()
 
@@ -113,7 +117,7 @@ class DdlStatement:
         return self._next("text").text if self._kind() == "text" else None
 
     def number(self) -> str | None:
-        """An unsigned numeric literal. sqlglot gives `.5` as a dot and a number."""
+        """Take an unsigned numeric literal. sqlglot splits `.5` into a dot and a number."""
         start = self._at
         dot = self.take(".")
         if self._kind() != "number":
@@ -136,7 +140,7 @@ class DdlStatement:
         return names
 
     def skip_parentheses(self) -> None:
-        """Pass over ( ... ) whatever it holds, nested ones too."""
+        """Go past ( ... ) with any contents, nested parentheses included."""
         self.need("(")
         depth = 1
         while depth:
@@ -150,13 +154,14 @@ class DdlStatement:
         return (first, self.name()) if self.take(".") else (None, first)
 
     def alter_table(self) -> bool:
-        """Take ALTER TABLE and the name; SchemaConflict where it names another table than its redo row."""
+        """Take ALTER TABLE and the name. Raises SchemaConflict if it names another table than the redo row."""
         self.from_start()
         if not self.take("ALTER", "TABLE"):
             return False
         owner, name = self.qualified_name()
         if name != self.table.name or owner not in (None, self.table.owner):
-            raise self.refuse(f"the redo gives as DDL of {self.table} a statement on {name}")
+            named = ".".join(part for part in (owner, name) if part is not None)
+            raise self.refuse(f"the redo row is of {self.table}, but the statement names {named}")
         return True
 
     def _kind(self) -> str | None:
@@ -176,7 +181,7 @@ def _words_of(token: Token) -> list[Word]:
         return [Word("text", token.text)]
     if token.token_type is TokenType.NUMBER:
         return [Word("number", token.text)]
-    if token.token_type.name.endswith("STRING"):  # U'..', X'..' and others: taken for a word, U'null' would be NULL
+    if token.token_type.name.endswith("STRING"):  # U'..', X'..' and others: as a word, U'null' would be NULL
         raise TokenError(f"a literal of kind {token.token_type.name}")
     # sqlglot joins some keywords: PRIMARY KEY, DOUBLE PRECISION.
     return [Word("word" if part[0].isalpha() or part[0] == "_" else "mark", part) for part in token.text.split()]

@@ -1,4 +1,4 @@
-"""A column's type as a DDL text declares it, in the terms in which the dictionary will tell it."""
+"""Read a column's type from a DDL text, in the form in which the dictionary will report it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAIN = ("DATE", "CLOB", "NCLOB", "BLOB", "BINARY_FLOAT", "BINARY_DOUBLE", "BOOL
 
 
 def read_type(statement: DdlStatement) -> OracleType:
-    """Raises SchemaConflict for a type that is not followed (objects, XMLTYPE, LONG, VECTOR, user types)."""
+    """Read a type. Raises SchemaConflict for an unsupported one (objects, XMLTYPE, LONG, VECTOR, user types)."""
     for read in (_number, _float, _text, _time, _interval, _plain):
         found = read(statement)
         if found is not None:

@@ -1,4 +1,4 @@
-"""The next table versions from the DDL in the redo, up to the first statement that is not followed."""
+"""Derive the next table versions from the DDL in the redo, up to the first unsupported statement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipelines.table import TableVersion
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """The table is good up to, and without, `scn`; `error` says why it stops there."""
+    """The table stops before `scn`, for the reason in `error`."""
 
     scn: Scn
     error: SchemaConflict
@@ -22,7 +22,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """`versions` are those given and the new ones behind them; `steps` lead from the last one given to the last one."""
+    """`versions` are the given ones and the new ones after them; `steps` lead from the last given one to the last."""
 
     versions: tuple[TableVersion, ...]
     steps: tuple[DdlStep, ...]
@@ -30,10 +30,10 @@ class Derived:
 
 
 def derive(versions: Sequence[TableVersion], rows: Sequence[DdlRow]) -> Derived:
-    """Follow the DDL `rows` of one table from the last of its `versions` on.
+    """Follow the DDL `rows` of one table, starting from the last of its `versions`.
 
-    A row at or below that version's SCN is already in it. So the same versions and rows always give the same steps: a batch
-    that is repeated starts again from the versions before its own range (`versions_before`).
+    Rows at or below that version's SCN are already in it. The same versions and rows therefore always give the same steps:
+    a repeated batch starts again from the versions before its own range (`versions_before`).
     """
     known = versions[-1].from_scn
     chain, steps = list(versions), list[DdlStep]()

@@ -1,6 +1,6 @@
-"""Whether the version derived from the redo is the one that the dictionary tells; the first difference, with its cure.
+"""Compare the version derived from the redo with the dictionary, and report the first difference with its cure.
 
-Left out: column ids, which are ours, lengths of texts, and NOT NULL of columns outside the key.
+Column ids (which are ours), lengths of texts, and NOT NULL of columns outside the key are not compared.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from pipelines.table import DictionaryTable, TableVersion
 
 
 def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:
-    """None where they agree. `derived` must be the version valid at the SCN at which the dictionary was read."""
+    """Return the first difference as an error, or None. `derived` must be valid at the SCN of the dictionary reading."""
     try:
         difference = _difference(derived, dictionary)
-    except SchemaConflict as error:  # a hidden column: what the dictionary has, a version cannot say
+    except SchemaConflict as error:  # a hidden column, which a version cannot describe
         return error
     if difference is None:
         return None
     return SchemaConflict(
-        f"the table's columns as the redo tells them are not those of the dictionary: {difference}",
-        cure=f"`redolake snapshot {derived.table} --replace` takes the table anew under the dictionary's columns",
+        f"the table derived from the redo differs from the dictionary: {difference}",
+        cure=f"run `redolake snapshot {derived.table} --replace`, which takes the columns from the dictionary",
         table=derived.table,
         scn=dictionary.scn_before,
     )
@@ -31,7 +31,7 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
     ours = {column.name: column for column in derived.columns}
     for name in theirs:
         if name not in ours:
-            return f"the dictionary has column {name}, the redo told of none"
+            return f"the dictionary has column {name}, which no DDL in the redo added"
     for name, column in ours.items():
         if name not in theirs:
             return f"column {name} is not in the dictionary"
@@ -49,7 +49,7 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
 
 
 def key_difference(version: TableVersion, dictionary: DictionaryTable) -> str | None:
-    """Why the dictionary no longer vouches for the version's key. What tells rows apart by ROWID is DATA_OBJECT_ID."""
+    """Return why the version's key is no longer valid by the dictionary, or None. A ROWID depends on DATA_OBJECT_ID instead."""
     if version.key_kind in ("rowid", "append"):
         return None
     key = tuple(version.column(i).name for i in version.key)
@@ -60,7 +60,7 @@ def key_difference(version: TableVersion, dictionary: DictionaryTable) -> str | 
         )
     ids = {index.object_id for index in key_indexes(dictionary, key)}
     if not ids:
-        return f"no valid unique index on ({names}), all NOT NULL, is in the dictionary any more"
+        return f"the dictionary no longer has a valid unique index on ({names}), all NOT NULL"
     if version.key_index is not None and ids.isdisjoint((version.key_index, None)):
-        return f"the unique index on ({names}) was made anew: in between, two rows may have had the same key"
+        return f"the unique index on ({names}) was created again: in between, two rows may have had the same key"
     return None

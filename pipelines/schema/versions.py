@@ -19,7 +19,7 @@ from pipelines.table import (
     UniqueIndex,
 )
 
-# Names only Oracle gives: unused columns (SYS_C00005_19021211:12:13$), guard columns of ADD .. DEFAULT and attributes of
+# Names that Oracle generates: unused columns (SYS_C00005_19021211:12:13$), guard columns of ADD .. DEFAULT and attributes of
 # objects (SYS_NC00009$), row archival, object-relational storage.
 SYSTEM_COLUMN = re.compile(r"SYS_\w.*\$|SYS_ST\w+|ORA_ARCHIVE_STATE|M_ROW\$\$")
 
@@ -27,8 +27,11 @@ SYSTEM_COLUMN = re.compile(r"SYS_\w.*\$|SYS_ST\w+|ORA_ARCHIVE_STATE|M_ROW\$\$")
 def baseline(
     table: DictionaryTable, scn: Scn, previous: TableVersion | None = None, policy: KeyPolicy = PRIMARY
 ) -> TableVersion:
-    """The version that the dictionary tells, valid from `scn`. With `previous`, columns of the same name and type keep their
-    ids and new ones get ids never used before. Raises SchemaConflict for what a version cannot say."""
+    """Return the version that the dictionary describes, valid from `scn`.
+
+    With `previous`, columns of the same name and type keep their ids, and new ones get ids that were never used. Raises
+    SchemaConflict for a table that a version cannot describe.
+    """
     stored = stored_columns(table)
     next_id = 1 if previous is None else previous.next_column_id
     columns = []
@@ -59,7 +62,7 @@ def _key(table: DictionaryTable, ids: Mapping[str, int], policy: KeyPolicy) -> t
     missing = [name for name in names if name not in ids]
     if missing:
         raise SchemaConflict(
-            f"the key ({policy}) holds a column that is not stored: {', '.join(missing)}",
+            f"the key ({policy}) contains a column that is not stored: {', '.join(missing)}",
             cure="leave the table out, or give it a key of stored columns",
             table=table.table,
         )
@@ -67,27 +70,32 @@ def _key(table: DictionaryTable, ids: Mapping[str, int], policy: KeyPolicy) -> t
 
 
 def key_indexes(table: DictionaryTable, columns: Sequence[str]) -> list[UniqueIndex]:
-    """The unique indexes on just these columns, in whatever order, of which none may be NULL."""
+    """Return the unique indexes on exactly these columns, in any order, none of which may be NULL."""
     return [index for index in table.key_candidates if set(index.columns) == set(columns)]
 
 
 def stored_columns(table: DictionaryTable) -> list[DictionaryColumn]:
-    """The columns that lie in the segment, in its order: not virtual ones, but users' invisible ones."""
+    """Return the columns in the segment, in its order: without virtual ones, with invisible ones of users.
+
+    Raises SchemaConflict for a hidden column that Oracle generated.
+    """
     stored = [column for column in table.columns if not column.virtual and column.segment_id is not None]
     for column in stored:
         if SYSTEM_COLUMN.fullmatch(column.name) and (column.hidden or column.column_id is None):
             raise SchemaConflict(
-                f"hidden column {column.name} lies in the segment, which is not supported yet",
-                cure="drop it (for unused columns: ALTER TABLE .. DROP UNUSED COLUMNS) and take the table anew with "
-                f"`redolake snapshot {table.table} --replace`, or leave the table out",
+                f"the segment contains hidden column {column.name}, which is not supported yet",
+                cure="drop it (for unused columns: ALTER TABLE .. DROP UNUSED COLUMNS) and run "
+                f"`redolake snapshot {table.table} --replace`; or remove the table from `tables`",
                 table=table.table,
             )
     return sorted(stored, key=lambda column: column.segment_id or 0)
 
 
 def same_type(a: OracleType, b: OracleType) -> bool:
-    """Whether two types hold the same values in the same form. How long a text may be does not matter to its values; whether
-    the dictionary told it in bytes or characters would."""
+    """Return whether two types have the same values in the same form.
+
+    The maximum length of a text is not compared: the dictionary may report it in bytes or in characters.
+    """
     return _comparable(a) == _comparable(b)
 
 
@@ -104,13 +112,13 @@ def _comparable(type_: OracleType) -> tuple[object, ...]:
 
 
 def valid_at(versions: Sequence[TableVersion], scn: int) -> TableVersion:
-    """The version for a change of that SCN. Raises SchemaConflict where the change is older than every version."""
+    """Return the version for a change of that SCN. Raises SchemaConflict for a change that is older than every version."""
     valid = [version for version in versions if version.from_scn <= scn]
     if not valid:
         table = versions[0].table if versions else None
         raise SchemaConflict(
             "no version of the table is known for this SCN",
-            cure=f"`redolake snapshot {table} --replace` takes the table anew" if table else "capture the table first",
+            cure=f"run `redolake snapshot {table} --replace`" if table else "capture the table first",
             table=table,
             scn=scn,
         )
@@ -118,6 +126,6 @@ def valid_at(versions: Sequence[TableVersion], scn: int) -> TableVersion:
 
 
 def versions_before(versions: Sequence[TableVersion], scn: int) -> tuple[TableVersion, ...]:
-    """What was known when the range that starts at `scn` began: all below it, or the first when none is."""
+    """Return the versions below `scn`, or the first one if there is none."""
     before = tuple(version for version in versions if version.from_scn < scn)
     return before or tuple(versions[:1])

@@ -95,7 +95,7 @@ def test_what_ends_a_key_holds_its_table_until_it_is_read_anew(shop: Shop, spark
     caught_up(shop, pipeline, spark)
     held = {t["table"]: t["error"] for t in steps.read_status(pipeline)["tables"] if t["state"] == "held"}
 
-    assert "made anew" in held.pop("SHOP.RATES")
+    assert "created again" in held.pop("SHOP.RATES")
     assert "MOVE gives the rows new places" in held.pop("SHOP.READINGS")
     assert "UPDATE" in held.pop("SHOP.EVENTS")
 

@@ -1,7 +1,7 @@
-"""The DDL forms, one file each, asked in this order; the first that knows the statement answers.
+"""The DDL forms, one file each. They are tried in this order; the first that knows the statement reads it.
 
-A form is `read(statement, version) -> Effect | None`: None for "not mine", SchemaConflict for "mine, but not followed".
-How to add one: docs/adding-a-ddl-form.md.
+A form is `read(statement, version) -> Effect | None`. It returns None for a statement of another form, and raises
+SchemaConflict for one of its own that is not supported. docs/adding-a-ddl-form.md says how to add one.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     ignorable.read,
     add_column.read,
     drop_column.read,
-    refused.read,  # last: it refuses whatever is left
+    refused.read,  # last: it refuses every statement
 )
 
 
 def effect_of(row: DdlRow, version: TableVersion) -> Effect:
-    """Raises SchemaConflict for what is not followed."""
+    """Return the effect of a DDL row on a table. Raises SchemaConflict for an unsupported statement."""
     statement = DdlStatement(row, version.table)
     for form in FORMS:
         effect = form(statement, version)

@@ -1,6 +1,6 @@
 """ALTER TABLE .. ADD: columns, with constant defaults, and constraints that are no primary key.
 
-Left out, so refused: virtual and identity columns, keys, encryption, LOB storage clauses.
+Virtual and identity columns, keys, encryption and LOB storage clauses are not supported.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ NOT_A_COLUMN = ("SUPPLEMENTAL", "PARTITION", "SUBPARTITION", "OVERFLOW", "PERIOD
 
 @dataclass(frozen=True, slots=True)
 class Added:
+    """A column as the statement declares it."""
+
     name: str
     type: OracleType
     nullable: bool

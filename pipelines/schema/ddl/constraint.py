@@ -1,4 +1,4 @@
-"""Constraints in DDL texts: taken where they change neither columns nor key, refused where they make a primary key."""
+"""Constraints in DDL texts. Those that change neither columns nor key are supported, a primary key is not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def starts_out_of_line(statement: DdlStatement) -> bool:
 
 
 def take_out_of_line(statement: DdlStatement) -> None:
-    """One constraint of the table, e.g. CONSTRAINT c CHECK (a > 0)."""
+    """Take one constraint of the table, e.g. CONSTRAINT c CHECK (a > 0)."""
     if statement.take("CONSTRAINT"):
         statement.name()
     if statement.take("CHECK"):
@@ -33,7 +33,7 @@ def take_out_of_line(statement: DdlStatement) -> None:
 
 
 def take_inline(statement: DdlStatement) -> bool | None:
-    """One constraint behind a column: True for NOT NULL, False for another, None where none stands."""
+    """Take one constraint after a column: True for NOT NULL, False for another, None if there is none."""
     start = statement.position
     named = statement.take("CONSTRAINT")
     if named:
@@ -55,7 +55,7 @@ def take_inline(statement: DdlStatement) -> bool | None:
 
 def _refuse_key(statement: DdlStatement) -> None:
     if statement.sees("PRIMARY", "KEY"):
-        raise statement.refuse("DDL that changes the primary key is not followed")
+        raise statement.refuse("DDL that changes the primary key is not supported")
     raise statement.not_understood()
 
 

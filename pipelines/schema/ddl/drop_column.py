@@ -38,7 +38,7 @@ def _column(statement: DdlStatement, version: TableVersion, name: str) -> Column
 
 
 def _without(columns: tuple[Column, ...], dropped: list[Column]) -> tuple[Column, ...]:
-    """Oracle closes the gap: SEGMENT_COLUMN_IDs above a dropped one move down."""
+    """Return the remaining columns. Oracle lowers each SEGMENT_COLUMN_ID above a dropped one."""
     gone = {column.id for column in dropped}
     return tuple(
         replace(column, segment_id=column.segment_id - sum(d.segment_id < column.segment_id for d in dropped))

@@ -1,4 +1,4 @@
-"""What a DDL statement does to a table: the version after it and the steps that a target follows."""
+"""The effect of a DDL statement on a table: the version after it, and the steps for the target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipelines.table import Column, TableVersion
 
 @dataclass(frozen=True, slots=True)
 class DdlStep:
-    """One column added or dropped at `scn`. `default` is what older rows show in an added column, in neutral text."""
+    """A column added or dropped at `scn`. `default` is the value of older rows in an added column, in neutral text."""
 
     scn: Scn
     kind: Literal["add", "drop"]
@@ -21,7 +21,7 @@ class DdlStep:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """`version` is the one before, unchanged, where the statement touches neither columns nor key."""
+    """`version` is the unchanged one if the statement changes neither columns nor key."""
 
     version: TableVersion
     steps: tuple[DdlStep, ...] = ()

@@ -1,7 +1,8 @@
 """Statements that name a captured table and change neither its columns, nor its key, nor its rows.
 
-Not here: DISABLE or DROP of a constraint (it may be the key), NOLOGGING. They change what redo tells. DROP SUPPLEMENTAL LOG
-may, too, but another level may stay on, and each row is asked for its primary key: without one it is refused.
+DISABLE or DROP of a constraint (which may be the key) and NOLOGGING are not ignorable, as they change what redo contains.
+DROP SUPPLEMENTAL LOG may change that too. It is ignored if there is a primary key: another level may still log it, and apply
+checks each row for its key.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ CONSTRAINT_STATES = ("ENABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY")
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     statement.from_start()
-    # Where the dictionary does not tell one index from the next of its name, the key may have been without one in between.
+    # Without an OBJECT_ID, an index cannot be distinguished from a later one: the key may have been without one in between.
     if version.key_kind == "columns" and version.key_index is None and statement.take("DROP", "INDEX"):
-        raise statement.refuse("an index was dropped that the declared key may lean on")
+        raise statement.refuse("an index was dropped that may have been that of the declared key")
     if statement.take_any(*ABOUT_IT):
         return Effect(version)
     if not statement.alter_table():
@@ -40,7 +41,7 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
 
 
 def _is_logging(statement: DdlStatement, *, has_key: bool) -> bool:
-    """ADD, or DROP, SUPPLEMENTAL LOG: DATA (ALL, ..) COLUMNS, or GROUP g (..), one or more."""
+    """Take ADD or DROP SUPPLEMENTAL LOG: DATA (ALL, ..) COLUMNS, or GROUP g (..), one or more."""
     followed = ("ADD SUPPLEMENTAL LOG", "DROP SUPPLEMENTAL LOG") if has_key else ("ADD SUPPLEMENTAL LOG",)
     if not statement.take_any(*followed):
         return False
@@ -66,7 +67,7 @@ def _is_alteration(statement: DdlStatement) -> bool:
 
 
 def _enables_constraint(statement: DdlStatement) -> bool:
-    """ENABLE [VALIDATE] CONSTRAINT c, MODIFY CONSTRAINT c ENABLE .., RENAME CONSTRAINT c TO d."""
+    """Take ENABLE [VALIDATE] CONSTRAINT c, MODIFY CONSTRAINT c ENABLE .., or RENAME CONSTRAINT c TO d."""
     if statement.take("RENAME", "CONSTRAINT"):
         statement.name()
         statement.need("TO")

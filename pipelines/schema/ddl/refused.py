@@ -1,4 +1,4 @@
-"""Statements that are known and not followed: each stops its table and says why. What no form knows stops it as well."""
+"""Statements that are known and not supported. Each stops its table with a reason, as does any unknown statement."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
 STATEMENTS = {
-    "TRUNCATE": "TRUNCATE removes rows without redo of them and is not followed",
+    "TRUNCATE": "TRUNCATE removes rows without redo of them and is not supported",
     "DROP TABLE": "the table was dropped",
-    "RENAME": "the table was renamed, which is not followed",
-    "CREATE TABLE": "a table of this name was created anew",
+    "RENAME": "the table was renamed, which is not supported",
+    "CREATE TABLE": "a table of this name was created again",
     "CREATE": "CREATE that is not understood",
-    "FLASHBACK": "FLASHBACK TABLE changes rows and is not followed",
-    "PURGE": "PURGE is not followed",
+    "FLASHBACK": "FLASHBACK TABLE changes rows and is not supported",
+    "PURGE": "PURGE is not supported",
 }
 ALTERATIONS = {
-    "MODIFY PARTITION": "partition operations are not followed",
+    "MODIFY PARTITION": "partition operations are not supported",
     "MODIFY CONSTRAINT": "a constraint that may be the primary key was changed",
-    "MODIFY": "MODIFY of a column is not followed",
-    "RENAME COLUMN": "RENAME COLUMN is not followed",
-    "RENAME TO": "the table was renamed, which is not followed",
-    "SET UNUSED": "SET UNUSED leaves a hidden column in the segment and is not followed",
-    "DROP UNUSED": "DROP UNUSED COLUMNS renumbers the segment and is not followed",
-    "DROP SUPPLEMENTAL": "supplemental logging was taken away, so later redo may not tell which row it changes",
-    "DROP PRIMARY": "DDL that changes the primary key is not followed",
+    "MODIFY": "MODIFY of a column is not supported",
+    "RENAME COLUMN": "RENAME COLUMN is not supported",
+    "RENAME TO": "the table was renamed, which is not supported",
+    "SET UNUSED": "SET UNUSED leaves a hidden column in the segment and is not supported",
+    "DROP UNUSED": "DROP UNUSED COLUMNS renumbers the segment and is not supported",
+    "DROP SUPPLEMENTAL": "supplemental logging was dropped, so later redo may not contain the key of the row",
+    "DROP PRIMARY": "DDL that changes the primary key is not supported",
     "DROP CONSTRAINT": "a constraint that may be the primary key was dropped",
-    "DROP UNIQUE": "a constraint that the key may lean on was dropped",
+    "DROP UNIQUE": "a unique constraint that may be the declared key was dropped",
     "DISABLE": "a constraint that may be the primary key, or another property, was disabled",
-    "ENABLE PRIMARY": "DDL that changes the primary key is not followed",
-    "MOVE": "MOVE gives the rows new places and the segment a new id, and is not followed",
-    "SHRINK": "SHRINK gives rows new places and is not followed",
-    "NOLOGGING": "NOLOGGING lets rows be written without redo",
+    "ENABLE PRIMARY": "DDL that changes the primary key is not supported",
+    "MOVE": "MOVE gives the rows new ROWIDs and the segment a new id, and is not supported",
+    "SHRINK": "SHRINK gives rows new ROWIDs and is not supported",
+    "NOLOGGING": "NOLOGGING allows rows to be written without redo",
 }
 PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "RENAME")
 
@@ -47,6 +47,6 @@ def _why(statement: DdlStatement) -> str:
         return STATEMENTS[known] if known else "DDL that is not understood"
     for word in PARTITION_OPERATIONS:
         if statement.sees(word, "PARTITION") or statement.sees(word, "SUBPARTITION"):
-            return "partition operations are not followed"
+            return "partition operations are not supported"
     known = statement.take_any(*ALTERATIONS)
     return ALTERATIONS[known] if known else "ALTER TABLE that is not understood"

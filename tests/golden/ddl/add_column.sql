@@ -3,7 +3,7 @@ ALTER TABLE SHOP.ORDERS ADD NOTE VARCHAR2(20)
 --> add NOTE VARCHAR2(20)
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
 
--- lower case, unqualified, ended by a semicolon, as the redo gives it
+-- lower case, unqualified, with a semicolon, as redo contains it
 alter table orders add (note varchar2(20 char));
 --> add NOTE VARCHAR2(20)
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
@@ -37,7 +37,7 @@ alter table orders add note varchar2(30) default 'it''s \ a;b'
 --> add NOTE VARCHAR2(30) default "it's \\ a;b"
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
 
--- text in Oracle's own quotes
+-- text in q-quotes
 alter table orders add note varchar2(30) default q'[it's]'
 --> add NOTE VARCHAR2(30) default "it's"
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
@@ -57,7 +57,7 @@ alter table orders add note varchar2(30) default null
 --> add NOTE VARCHAR2(30)
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
 
--- numbers in all spellings, fitted to the type
+-- numbers in all forms, fitted to the type
 alter table orders add (a number default -.5e2, b number(5,2) default +1.005, c integer default 3., d number(*,1) default (7), e float default 1.5, f number(6,-2) default 1250)
 --> add A NUMBER default '-50'
 --> add B NUMBER(5,2) default '1.01'
@@ -86,12 +86,12 @@ alter table orders add (a date default DATE '2020-02-29', b timestamp default TI
 --> add D TIMESTAMP(9) default '1999-12-31 00:00:00'
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6), 7 C (id 7), 8 D (id 8); next id 9
 
--- a truth value
+-- a boolean
 alter table orders add a boolean default true
 --> add A BOOLEAN default 'true'
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5); next id 6
 
--- every type that is followed
+-- every supported type
 alter table orders add (c01 number, c02 number(*), c03 number(7), c04 decimal, c05 dec(5,1), c06 numeric(5), c07 smallint, c08 float(10), c09 real, c10 double precision, c11 binary_float, c12 binary_double, c13 varchar(9 byte), c14 character varying(9), c15 nchar(2), c16 raw(16), c17 nclob, c18 blob, c19 timestamp with time zone, c20 timestamp(3) with local time zone, c21 interval year to month, c22 interval day(3) to second(2), c23 rowid, c24 json)
 --> add C01 NUMBER
 --> add C02 NUMBER
@@ -138,55 +138,55 @@ alter table orders add a number default on null 5
 
 -- a primary key
 alter table orders add a number primary key
---> refused: DDL that changes the primary key is not followed
+--> refused: DDL that changes the primary key is not supported
 
 -- a primary key beside a column
 alter table orders add (a number, constraint pk primary key (a))
---> refused: DDL that changes the primary key is not followed
+--> refused: DDL that changes the primary key is not supported
 
 -- SYSDATE
 alter table orders add a date default sysdate
---> refused: DEFAULT of A is not a constant that is followed for DATE
+--> refused: DEFAULT of A is not a supported constant for DATE
 
 -- a sequence
 alter table orders add a number default shop.seq.nextval
---> refused: DEFAULT of A is not a constant that is followed for NUMBER
+--> refused: DEFAULT of A is not a supported constant for NUMBER
 
 -- arithmetic
 alter table orders add a number default 1 + 1
 --> refused: DDL that is not understood from '+' on
 
--- text put together
+-- concatenated text
 alter table orders add a varchar2(9) default 'a' || 'b'
 --> refused: DDL that is not understood from '||' on
 
 -- a function of constants
 alter table orders add a date default to_date('2020-01-01', 'YYYY-MM-DD')
---> refused: DEFAULT of A is not a constant that is followed for DATE
+--> refused: DEFAULT of A is not a supported constant for DATE
 
 -- a text for a date depends on the session
 alter table orders add a date default '01-JAN-20'
---> refused: DEFAULT of A is not a constant that is followed for DATE
+--> refused: DEFAULT of A is not a supported constant for DATE
 
 -- a decimal text for a number depends on the session
 alter table orders add a number default '1,5'
---> refused: DEFAULT of A is not a constant that is followed for NUMBER
+--> refused: DEFAULT of A is not a supported constant for NUMBER
 
 -- a number that does not fit its type
 alter table orders add a number(2) default 100
---> refused: DEFAULT of A is not a constant that is followed for NUMBER(2,0)
+--> refused: DEFAULT of A is not a supported constant for NUMBER(2,0)
 
 -- a day that does not exist
 alter table orders add a date default date '2021-02-29'
---> refused: DEFAULT of A is not a constant that is followed for DATE
+--> refused: DEFAULT of A is not a supported constant for DATE
 
 -- a fraction of a second that Oracle would round
 alter table orders add a timestamp(1) default timestamp '2020-01-01 00:00:00.25'
---> refused: DEFAULT of A is not a constant that is followed for TIMESTAMP(1)
+--> refused: DEFAULT of A is not a supported constant for TIMESTAMP(1)
 
 -- blanks for a CHAR with letters of more than a byte depend on BYTE or CHAR
 alter table orders add a nchar(3) default 'ä'
---> refused: DEFAULT of A is not a constant that is followed for NCHAR(3)
+--> refused: DEFAULT of A is not a supported constant for NCHAR(3)
 
 -- a virtual column
 alter table orders add a number generated always as (amount * 2) virtual
@@ -216,11 +216,11 @@ alter table orders add a clob lob (a) store as securefile
 alter table orders add a number encrypt
 --> refused: DDL that is not understood from 'encrypt' on
 
--- a column that is there already
+-- a column that exists already
 alter table orders add customer number
 --> refused: DDL adds column CUSTOMER, which the version of SCN 100 already has
 
--- twice the same column
+-- the same column twice
 alter table orders add (a number, a date)
 --> refused: DDL adds column A, which the version of SCN 100 already has
 
@@ -230,16 +230,16 @@ alter table orders add if not exists a number
 
 -- another table than the one of the redo row
 alter table shop.customers add a number
---> refused: the redo gives as DDL of SHOP.ORDERS a statement on CUSTOMERS
+--> refused: the redo row is of SHOP.ORDERS, but the statement names SHOP.CUSTOMERS
 
 -- the same name in another schema
 alter table other.orders add a number
---> refused: the redo gives as DDL of SHOP.ORDERS a statement on ORDERS
+--> refused: the redo row is of SHOP.ORDERS, but the statement names OTHER.ORDERS
 
--- a text without an end
+-- a text without its closing quote
 alter table orders add a varchar2(3) default 'abc
 --> refused: DDL whose text cannot be read
 
--- nothing behind ADD
+-- nothing after ADD
 alter table orders add
 --> refused: DDL that is not understood from its end on

@@ -1,15 +1,15 @@
--- one column; those behind it move down in the segment
+-- one column; later ones move down in the segment
 ALTER TABLE SHOP.ORDERS DROP COLUMN CUSTOMER
 --> drop CUSTOMER VARCHAR2(40)
 --> columns 1 ID (id 1), 2 AMOUNT (id 3), 3 Mixed Case (id 4); next id 5
 
--- several
+-- several columns
 alter table orders drop (customer, "Mixed Case") cascade constraints
 --> drop CUSTOMER VARCHAR2(40)
 --> drop Mixed Case DATE
 --> columns 1 ID (id 1), 2 AMOUNT (id 3); next id 5
 
--- the last one, at once
+-- the last column
 alter table orders drop column "Mixed Case" invalidate;
 --> drop Mixed Case DATE
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3); next id 5
@@ -23,22 +23,22 @@ alter table orders drop (amount)
 alter table orders drop column id cascade constraints
 --> refused: DDL drops column ID of the primary key
 
--- a column that is not known
+-- an unknown column
 alter table orders drop column "mixed case"
 --> refused: DDL drops column mixed case, which the version of SCN 100 does not have
 
--- with a checkpoint, which may stop half way
+-- with a checkpoint, which may stop partway
 alter table orders drop column customer checkpoint 1000
 --> refused: DDL that is not understood from 'checkpoint' on
 
--- together with something else
+-- together with another clause
 alter table orders drop column customer add x number
 --> refused: DDL that is not understood from 'add' on
 
 -- unused columns
 alter table orders drop unused columns
---> refused: DROP UNUSED COLUMNS renumbers the segment and is not followed
+--> refused: DROP UNUSED COLUMNS renumbers the segment and is not supported
 
 -- set unused
 alter table orders set unused (customer)
---> refused: SET UNUSED leaves a hidden column in the segment and is not followed
+--> refused: SET UNUSED leaves a hidden column in the segment and is not supported

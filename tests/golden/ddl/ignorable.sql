@@ -2,11 +2,11 @@
 COMMENT ON COLUMN shop.orders.customer IS 'who; and why'
 --> unchanged
 
--- rights
+-- a grant
 grant select, insert on shop.orders to reader
 --> unchanged
 
--- rights taken away
+-- a revoke
 revoke all on shop.orders from reader
 --> unchanged
 
@@ -18,7 +18,7 @@ create unique index orders_ux on shop.orders (upper(customer)) tablespace users 
 create bitmap index orders_bx on shop.orders (customer)
 --> unchanged
 
--- an index built anew
+-- an index rebuilt
 alter index shop.orders_ux rebuild online
 --> unchanged
 
@@ -38,7 +38,7 @@ audit select on shop.orders by access
 create or replace trigger orders_tr before insert on shop.orders for each row begin :new.id := 1; end;
 --> unchanged
 
--- more supplemental logging
+-- supplemental logging added
 ALTER TABLE SHOP.ORDERS ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS
 --> unchanged
 
@@ -50,7 +50,7 @@ alter table orders add supplemental log group g1 (id, customer) always
 alter table orders add supplemental log data (primary key, unique) columns, supplemental log group g2 (amount no log, id)
 --> unchanged
 
--- less supplemental logging: each row tells whether its key is still logged
+-- supplemental logging dropped: each row is still checked for its key
 alter table orders drop supplemental log data (all) columns
 --> unchanged
 
@@ -58,7 +58,7 @@ alter table orders drop supplemental log data (all) columns
 ALTER TABLE SHOP.ORDERS DROP SUPPLEMENTAL LOG GROUP g1
 --> unchanged
 
--- a check
+-- a check constraint
 alter table orders add constraint positive check (amount > 0) enable novalidate
 --> unchanged
 
@@ -74,11 +74,11 @@ alter table orders add (constraint uk unique (customer) using index (create uniq
 alter table orders enable novalidate constraint positive
 --> unchanged
 
--- a constraint's state
+-- the state of a constraint
 alter table orders modify constraint positive enable validate
 --> unchanged
 
--- a constraint's name
+-- a constraint renamed
 alter table orders rename constraint positive to amount_positive
 --> unchanged
 

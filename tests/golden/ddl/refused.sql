@@ -1,6 +1,6 @@
 -- truncate
 TRUNCATE TABLE shop.orders DROP STORAGE
---> refused: TRUNCATE removes rows without redo of them and is not followed
+--> refused: TRUNCATE removes rows without redo of them and is not supported
 
 -- drop
 drop table shop.orders cascade constraints purge
@@ -8,104 +8,104 @@ drop table shop.orders cascade constraints purge
 
 -- rename
 rename orders to orders_old
---> refused: the table was renamed, which is not followed
+--> refused: the table was renamed, which is not supported
 
--- rename by ALTER
+-- rename by ALTER TABLE
 alter table shop.orders rename to orders_old
---> refused: the table was renamed, which is not followed
+--> refused: the table was renamed, which is not supported
 
 -- a table of the same name
 create table shop.orders (id number) tablespace users
---> refused: a table of this name was created anew
+--> refused: a table of this name was created again
 
--- back from the recycle bin
+-- flashback from the recycle bin
 flashback table shop.orders to before drop
---> refused: FLASHBACK TABLE changes rows and is not followed
+--> refused: FLASHBACK TABLE changes rows and is not supported
 
--- another type
+-- modify of a type
 alter table orders modify (amount number(14,2))
---> refused: MODIFY of a column is not followed
+--> refused: MODIFY of a column is not supported
 
--- NOT NULL
+-- modify to NOT NULL
 alter table orders modify customer not null
---> refused: MODIFY of a column is not followed
+--> refused: MODIFY of a column is not supported
 
--- another name for a column
+-- rename of a column
 alter table orders rename column customer to client
---> refused: RENAME COLUMN is not followed
+--> refused: RENAME COLUMN is not supported
 
--- a primary key
+-- a primary key added
 alter table orders add constraint orders_pk primary key (id) using index
---> refused: DDL that changes the primary key is not followed
+--> refused: DDL that changes the primary key is not supported
 
--- a primary key in parentheses
+-- a primary key added, in parentheses
 alter table orders add (primary key (id))
---> refused: DDL that changes the primary key is not followed
+--> refused: DDL that changes the primary key is not supported
 
 -- the primary key dropped
 alter table orders drop primary key cascade
---> refused: DDL that changes the primary key is not followed
+--> refused: DDL that changes the primary key is not supported
 
 -- a constraint dropped by name
 alter table orders drop constraint orders_pk
 --> refused: a constraint that may be the primary key was dropped
 
--- a constraint disabled by name
+-- a constraint disabled by MODIFY CONSTRAINT
 alter table orders modify constraint orders_pk disable
 --> refused: a constraint that may be the primary key was changed
 
--- the same in the other spelling
+-- a constraint disabled by DISABLE CONSTRAINT
 alter table orders disable constraint orders_pk
 --> refused: a constraint that may be the primary key, or another property, was disabled
 
--- supplemental logging and a column at once
+-- supplemental logging and a column in one statement
 alter table orders add supplemental log data (all) columns add (x number)
 --> refused: ALTER TABLE that is not understood
 
 -- move
 alter table orders move tablespace users online
---> refused: MOVE gives the rows new places and the segment a new id, and is not followed
+--> refused: MOVE gives the rows new ROWIDs and the segment a new id, and is not supported
 
 -- shrink
 alter table orders shrink space cascade
---> refused: SHRINK gives rows new places and is not followed
+--> refused: SHRINK gives rows new ROWIDs and is not supported
 
--- without redo
+-- nologging
 alter table orders nologging
---> refused: NOLOGGING lets rows be written without redo
+--> refused: NOLOGGING allows rows to be written without redo
 
--- partitions
+-- a partition exchanged
 alter table orders exchange partition p1 with table other including indexes
---> refused: partition operations are not followed
+--> refused: partition operations are not supported
 
--- a partition emptied
+-- a partition truncated
 alter table orders truncate partition p1 update global indexes
---> refused: partition operations are not followed
+--> refused: partition operations are not supported
 
 -- a partition added
 alter table orders add partition p2 values less than (10)
---> refused: partition operations are not followed
+--> refused: partition operations are not supported
 
 -- a partition dropped
 alter table orders drop partition p1
---> refused: partition operations are not followed
+--> refused: partition operations are not supported
 
 -- a partition moved
 alter table orders move partition p1 compress
---> refused: partition operations are not followed
+--> refused: partition operations are not supported
 
--- an alteration nobody has heard of
+-- an unknown alteration
 alter table orders fold twice
 --> refused: ALTER TABLE that is not understood
 
--- a statement nobody has heard of
+-- an unknown statement
 frobnicate orders
 --> refused: DDL that is not understood
 
--- nothing at all
+-- an empty text
 ;
 --> refused: DDL that is not understood
 
--- a view that replaced it
+-- a view of the same name
 create or replace view orders as select 1 x from dual
 --> refused: CREATE that is not understood

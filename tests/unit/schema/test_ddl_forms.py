@@ -39,7 +39,7 @@ def test_a_refusal_names_the_statement_its_place_and_the_way_on():
 
 
 def test_logging_taken_from_a_table_that_goes_by_another_key_is_refused():
-    with pytest.raises(SchemaConflict, match="supplemental logging was taken away"):
+    with pytest.raises(SchemaConflict, match="supplemental logging was dropped"):
         effect_of(
             row("alter table orders drop supplemental log data (all) columns"), replace(ORDERS, key=(), key_kind="append")
         )

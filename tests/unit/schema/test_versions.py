@@ -161,7 +161,7 @@ def test_the_key_of_a_version_is_what_was_declared():
 
 
 LOST = {
-    "the index is gone": (replace(KEYLESS, unique=()), "no valid unique index on (DAY, CODE)"),
+    "the index is gone": (replace(KEYLESS, unique=()), "no longer has a valid unique index on (DAY, CODE)"),
     "a column may be NULL": (replace(KEYLESS, columns=(column("N", 1), replace(CODE, nullable=True), DAY)), "all NOT NULL"),
     "only a wider index is left": (
         replace(
@@ -169,9 +169,9 @@ LOST = {
             columns=(column("N", 1, nullable=False), CODE, DAY),
             unique=(replace(UNIQUE, columns=("N", "DAY", "CODE")),),
         ),
-        "no valid unique index on (DAY, CODE)",
+        "no longer has a valid unique index on (DAY, CODE)",
     ),
-    "the index was made anew": (replace(KEYLESS, unique=(replace(UNIQUE, object_id=56),)), "made anew"),
+    "the index was created again": (replace(KEYLESS, unique=(replace(UNIQUE, object_id=56),)), "created again"),
     "another one is there too": (replace(KEYLESS, unique=(UniqueIndex("ANEW", 56, ("DAY", "CODE")), UNIQUE)), None),
     "the index cannot be told from its successor": (replace(KEYLESS, unique=(replace(UNIQUE, object_id=None),)), None),
     "nothing changed but a primary key came": (replace(KEYLESS, key=("N",)), None),
