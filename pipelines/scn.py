@@ -28,10 +28,16 @@ class ChainPosition:
         """Fixed width, so that names sort as positions do."""
         return f"{self.resetlogs_id:010d}-{self.scn:020d}"
 
+    def plus(self, scns: int) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, self.scn + scns)
+
     @classmethod
     def parse(cls, name: str) -> ChainPosition:
         resetlogs_id, _, scn = name.partition("-")
         return cls(int(resetlogs_id), int(scn))
+
+
+BEFORE_ALL = ChainPosition(0, 0)
 
 
 @dataclass(frozen=True, slots=True, order=True)

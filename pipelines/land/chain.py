@@ -91,7 +91,7 @@ def check_break(found: DeclaredGap, end: Position | None) -> None:
     if end is not None and end != found.start:
         what = f"the break begins at SCN {found.start.scn}, but the chain ends at {end.scn}"
         raise LandingConflict(what, cure="look again with `redolake recover`: the chain has gone on meanwhile")
-    if (found.end.resetlogs_id, found.end.scn) <= (found.start.resetlogs_id, found.start.scn):
+    if found.end.chain <= found.start.chain:
         what = f"the break leads back, from SCN {found.start.scn} to {found.end.scn}"
         raise LandingConflict(what, cure="choose a position behind what is landed")
 

@@ -28,7 +28,7 @@ from pipelines.records.snapshot_manifest import SnapshotManifest
 from pipelines.records.split_transactions import SplitTransactions
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position, Window
-from pipelines.scn import ChainPosition, Scn
+from pipelines.scn import BEFORE_ALL, ChainPosition, Scn
 from pipelines.table import TableId
 
 T = TypeVar("T")
@@ -114,9 +114,9 @@ class Landing:
     def _place_of(self, window: Window) -> str:
         """Exactly at a RESETLOGS a place has two names: its own is that of the incarnation that has led there, which a break
         from there would take."""
-        start, end = (window.resetlogs_id, int(window.scns.start)), self.chain_end()
-        leads_there = end is not None and end.scn == start[1] and end.resetlogs_id < start[0]
-        return ChainPosition(end.resetlogs_id if leads_there and end is not None else start[0], start[1]).name
+        start, end = window.start_position, self.chain_end()
+        leads_there = end is not None and end.scn == start.scn and end.chain < start
+        return end.chain.name if leads_there and end is not None else start.name
 
     def _mend(self, place: str) -> None:
         """Give the window or break that has this place in the chain its own file, if its writer died before that."""
@@ -137,20 +137,20 @@ class Landing:
         """Lead the chain over what is not read. Raises LandingConflict when the chain does not end at the break's start, or
         leads on by another way already."""
         self._mend(found.name)
-        there = self.read_break(found.start.resetlogs_id, int(found.start.scn))
+        there = self.read_break(found.start.chain)
         if there is None:
             check_break(found, self.chain_end())
             self._files.create_record(layout.chain_file(found.name), found)
             self._mend(found.name)
-            there = self.read_break(found.start.resetlogs_id, int(found.start.scn))
+            there = self.read_break(found.start.chain)
         if there is None or (there.kind, there.end) != (found.kind, found.end):
             by = "a window" if there is None else f"a break ({there.kind} to SCN {there.end.scn})"
             raise LandingConflict(f"the chain leads on by {by}", cure="look at `redolake status`", scn=found.start.scn)
         return there
 
-    def read_break(self, resetlogs_id: int, scn: int) -> DeclaredGap | None:
-        """The break that leads on from there, or None."""
-        return self._files.read_record(DeclaredGap, layout.break_file(ChainPosition(resetlogs_id, scn).name))
+    def read_break(self, start: ChainPosition) -> DeclaredGap | None:
+        """Return the declared gap that begins there, or None."""
+        return self._files.read_record(DeclaredGap, layout.break_file(start.name))
 
     def breaks(self) -> list[DeclaredGap]:
         """In the order of the chain."""
@@ -175,22 +175,22 @@ class Landing:
 
     def _stretch_behind(self, found: DeclaredGap) -> list[WindowManifest]:
         """The windows from the break's end to the next break or RESETLOGS, which no transaction outlives."""
-        start = (found.end.resetlogs_id, int(found.end.scn))
-        ends = [(b.start.resetlogs_id, int(b.start.scn)) for b in self.breaks() if b.name > found.name]
-        end = min(ends, default=(start[0] + 1, 0))
+        start = found.end.chain
+        ends = [b.start.chain for b in self.breaks() if b.name > found.name]
+        end = min(ends, default=ChainPosition(start.resetlogs_id + 1, 0))
         behind = self.windows(start)
-        return [m for m in behind if m.resetlogs_id == start[0] and start <= (m.resetlogs_id, m.start) < end]
+        return [m for m in behind if m.resetlogs_id == start.resetlogs_id and start <= m.start_position < end]
 
     def chain_end(self) -> Position | None:
         """Where the chain goes on: behind its last window, or where its last break leads. None when nothing is landed."""
         ends = [Position(last.dbid, last.resetlogs_id, Scn(last.end)) for last in self.last_windows(1)]
         ends += [found.end for found in self.breaks()[-1:]]
-        return max(ends, key=lambda end: (end.resetlogs_id, end.scn), default=None)
+        return max(ends, key=lambda end: end.chain, default=None)
 
-    def windows(self, behind: Place = (0, 0)) -> list[WindowManifest]:
-        """The landed windows that end behind a place (incarnation, SCN), in the order of the chain."""
+    def windows(self, after: ChainPosition = BEFORE_ALL) -> list[WindowManifest]:
+        """Return the landed windows that end after a position, in the order of the chain."""
         self._mend_last()
-        names = (name for name in self._files.names(layout.WINDOWS) if layout.ends_behind(name, *behind))
+        names = (name for name in self._files.names(layout.WINDOWS) if layout.ends_after(name, after))
         return [manifest for manifest in map(self.read_manifest, names) if manifest is not None]
 
     def windows_unknown_to(self, names: Container[str]) -> list[WindowManifest]:
@@ -295,4 +295,3 @@ class Landing:
 
 
 SnapshotChunk = dict[str, Any]
-Place = tuple[int, int]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from pipelines.redo import Window
+from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
 WINDOWS, CHAIN, BREAKS, TORN, SNAPSHOTS = "windows", "chain", "breaks", "torn", "snapshots"
@@ -43,10 +44,10 @@ def torn_file(place: str, window_name: str) -> str:
     return f"{torn_folder(place)}/{window_name}.json"
 
 
-def ends_behind(window_name: str, resetlogs_id: int, scn: int) -> bool:
-    """Whether a window ends behind a place of the chain; fixed width lets the names be compared as text."""
-    incarnation, _, end = window_name.rpartition("-")
-    return (incarnation[:10], end) > (f"{resetlogs_id:010d}", f"{scn:020d}")
+def ends_after(window_name: str, position: ChainPosition) -> bool:
+    """Return whether a window ends after a position."""
+    resetlogs_id, _, end = window_name.split("-")
+    return ChainPosition(int(resetlogs_id), int(end)) > position
 
 
 def redo_file(token: str, number: int) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.ledger.states import BatchState, TableState, WindowState
-from pipelines.scn import Scn, ScnRange
+from pipelines.scn import ChainPosition, Scn, ScnRange
 from pipelines.table import TableId
 
 Json = Mapping[str, Any]
@@ -52,10 +52,9 @@ class TableEntry:
     resetlogs_id: int | None = None
 
     @property
-    def place(self) -> tuple[int, int]:
-        """The applied SCN with its incarnation, so that places compare in the order of the chain even where a RESETLOGS has set
-        SCNs back; below every place for a table without contents."""
-        return (self.resetlogs_id or 0, -1 if self.complete_to_scn is None else self.complete_to_scn)
+    def position(self) -> ChainPosition:
+        """Return the applied SCN with its incarnation; for a table without contents a position below all others."""
+        return ChainPosition(self.resetlogs_id or 0, -1 if self.complete_to_scn is None else self.complete_to_scn)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from pipelines.records.batch_result import BatchResult
 from pipelines.records.codec import decode
 from pipelines.records.job_spec import decode_spec
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
 LOADS, BATCHES = "snapshots/loads", "batches"
 ANEW = "-anew"
 
-Place = tuple[int, int]  # incarnation and SCN
 Void = Mapping[TableId, set[str]]
 
 
@@ -49,21 +49,20 @@ def is_of_the_chain(batch: str) -> bool:
     return batch.count("-") == 2
 
 
-def end_of(batch: str) -> Place:
+def end_of(batch: str) -> ChainPosition:
     resetlogs_id, _, end = batch.split("-")[:3]
-    return int(resetlogs_id), int(end)
+    return ChainPosition(int(resetlogs_id), int(end))
 
 
-def beyond(work: Workplace, place: Place) -> dict[TableId, tuple[str, ...]]:
-    """The batches and loads that have brought a table beyond that place."""
-    resetlogs_id, scn = place
-    batches = [name for name in work.landing.names(BATCHES) if end_of(name) > (resetlogs_id, scn + 1)]
-    loads = [name for name in work.landing.names(LOADS) if scn_of(name) > scn]
+def beyond(work: Workplace, position: ChainPosition) -> dict[TableId, tuple[str, ...]]:
+    """Return the batches and loads that brought a table beyond that position."""
+    batches = [name for name in work.landing.names(BATCHES) if end_of(name) > position.plus(1)]
+    loads = [name for name in work.landing.names(LOADS) if scn_of(name) > position.scn]
     brought = [(name, applied_as(work, name)) for name in batches] + [(name, loaded_as(work, name)) for name in loads]
     found: dict[TableId, tuple[str, ...]] = defaultdict(tuple)
     for name, places in brought:
         for table, reached in places.items():
-            if reached > place:
+            if reached > position:
                 found[table] += (name,)
     return found
 
@@ -71,10 +70,10 @@ def beyond(work: Workplace, place: Place) -> dict[TableId, tuple[str, ...]]:
 def check_names_all(work: Workplace, spec: SnapshotSpec) -> None:
     """Raises Terminal for a load that would set a table back behind a batch its order does not name: it came since, and what is
     rebuilt from what lies written would count it. A lease tells that too, unless an older copy of the ledger was put back."""
-    places = {(incarnation_of(task.app_id), spec.scn) for task in spec.tables}
-    passed = {place: beyond(work, place) for place in places}
+    positions = {task.table: ChainPosition(incarnation_of(task.app_id), spec.scn) for task in spec.tables}
+    passed = {position: beyond(work, position) for position in set(positions.values())}
     for task in spec.tables:
-        since = set(passed[incarnation_of(task.app_id), spec.scn].get(task.table, ())) - set(task.supersedes)
+        since = set(passed[positions[task.table]].get(task.table, ())) - set(task.supersedes)
         if since:
             raise Terminal(
                 f"{', '.join(sorted(since))} brought the table beyond SCN {spec.scn} after this load was prepared",
@@ -83,21 +82,25 @@ def check_names_all(work: Workplace, spec: SnapshotSpec) -> None:
             )
 
 
-def applied_as(work: Workplace, name: str) -> dict[TableId, Place]:
+def applied_as(work: Workplace, name: str) -> dict[TableId, ChainPosition]:
     """The places that a batch has brought tables to; none for a batch that has not ended."""
     result = batch_result(work, name)
     if result is None:
         return {}
-    return {done.table: (result.resetlogs_id, done.complete_to) for done in result.tables if done.complete_to is not None}
+    return {
+        done.table: ChainPosition(result.resetlogs_id, done.complete_to)
+        for done in result.tables
+        if done.complete_to is not None
+    }
 
 
-def loaded_as(work: Workplace, name: str) -> dict[TableId, Place]:
+def loaded_as(work: Workplace, name: str) -> dict[TableId, ChainPosition]:
     """The tables that a load has given contents, and of which place."""
     return {task.table: loaded_at(task, name) for task in loaded_tasks(work, name) or ()}
 
 
-def loaded_at(task: SnapshotTask, load: str) -> Place:
-    return incarnation_of(task.app_id), scn_of(load)
+def loaded_at(task: SnapshotTask, load: str) -> ChainPosition:
+    return ChainPosition(incarnation_of(task.app_id), scn_of(load))
 
 
 def superseded(work: Workplace) -> Void:

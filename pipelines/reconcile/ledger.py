@@ -8,7 +8,7 @@ from datetime import datetime
 from pipelines.context import HANDOVER, Workplace
 from pipelines.errors import RedoLost
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import BATCHES, Place, Void, batch_result, end_of, is_of_the_chain, superseded
+from pipelines.reconcile.batches import BATCHES, Void, batch_result, end_of, is_of_the_chain, superseded
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.codec import to_body
@@ -16,7 +16,7 @@ from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.handover import FirstPosition
 from pipelines.redo import Position
-from pipelines.scn import Scn, ScnRange
+from pipelines.scn import ChainPosition, Scn, ScnRange
 from pipelines.table import TableId
 
 DROP, DROPS = "drop transaction", "drops"
@@ -63,8 +63,8 @@ def correct_breaks(work: Workplace) -> None:
 
 def is_from_before(entry: TableEntry, found: DeclaredGap) -> bool:
     """Whether what the break skips is not in the table's contents. The break names the snapshot they were to come from, and one
-    that was under way may never have been loaded: then their place tells it."""
-    lies_before = entry.state != "snapshotting" and entry.place < (found.end.resetlogs_id, found.end.scn - 1)
+    that was under way may never have been loaded: then their position tells it."""
+    lies_before = entry.state != "snapshotting" and entry.position < found.end.chain.plus(-1)
     return lies_before or found.concerns(entry.table, entry.snapshot_scn)
 
 
@@ -103,12 +103,12 @@ def correct_batches(work: Workplace) -> int:
     if unknown:
         void = superseded(work)
         with work.ledger.at_once():
-            for result, name in sorted(unknown, key=lambda u: (u[0].resetlogs_id, u[0].start, u[0].end)):
+            for result, name in sorted(unknown, key=lambda u: (u[0].start_position, u[0].end)):
                 write_down(work, result, name, void)
     return len(unknown)
 
 
-def last_batch(work: Workplace, until: Place | None = None) -> BatchResult | None:
+def last_batch(work: Workplace, until: ChainPosition | None = None) -> BatchResult | None:
     """The newest of the chain (catch-ups of single tables stand beside it), or the newest that ends by a place in it:
     incarnation and SCN."""
     for name in reversed(work.landing.names(BATCHES)):
@@ -133,7 +133,7 @@ def catch_up_of(result: BatchResult) -> TableId | None:
 def is_made_good(done: TableResult, entry: TableEntry, result: BatchResult) -> bool:
     """A batch written down late: the table had no contents then, or has passed the batch's end since, by a newer snapshot."""
     no_contents = (done.error or {}).get("code") == NOT_LOADED["code"]
-    return no_contents or entry.place >= (result.resetlogs_id, result.end - 1)
+    return no_contents or entry.position >= result.end_position.plus(-1)
 
 
 def is_held_since(work: Workplace, entry: TableEntry, batch: str) -> bool:
@@ -149,7 +149,11 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
         if entry is None or name in void.get(done.table, ()):
             continue
         stands = entry.state == "new" or (done.state == "held" and entry.state == "held")
-        if done.complete_to is not None and not stands and (result.resetlogs_id, done.complete_to) >= entry.place:
+        if (
+            done.complete_to is not None
+            and not stands
+            and ChainPosition(result.resetlogs_id, done.complete_to) >= entry.position
+        ):
             work.ledger.record_complete_to(done.table, Scn(done.complete_to), result.resetlogs_id)
         if done.state == "applied" and entry.state == "held" and not is_held_since(work, entry, name):
             work.ledger.release(done.table)  # resumed before the batch: seen when a lost ledger is rebuilt

@@ -11,31 +11,31 @@ from collections.abc import Sequence
 from pipelines.context import Workplace
 from pipelines.errors import RedoLost
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import BATCHES, Place, batch_result, end_of, is_of_the_chain
+from pipelines.reconcile.batches import BATCHES, batch_result, end_of, is_of_the_chain
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import HoldAt
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import ChainPosition
+from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
 
 SINCE = "since-"
 
 
-def since_file(work: Workplace, table: TableId, scn: int, since: Place) -> str:
+def since_file(work: Workplace, table: TableId, scn: int, since: ChainPosition) -> str:
     """Says by its name where the oldest transaction began that was open at the snapshot."""
-    return f"{work.landing.snapshot_folder(table, scn)}/{SINCE}{ChainPosition(*since).name}.json"
+    return f"{work.landing.snapshot_folder(table, scn)}/{SINCE}{since.name}.json"
 
 
-def since_of(work: Workplace, entry: TableEntry) -> Place | None:
+def since_of(work: Workplace, entry: TableEntry) -> ChainPosition | None:
     """From where on the table's rows are needed behind its snapshot; None for one that an older Redolake has begun."""
     if entry.snapshot_scn is None:
         return None
     names = work.landing.names(work.landing.snapshot_folder(entry.table, entry.snapshot_scn))
-    told = [name.removeprefix(SINCE).removesuffix(".json").split("-") for name in names if name.startswith(SINCE)]
-    return min(((int(resetlogs_id), int(scn)) for resetlogs_id, scn in told), default=None)
+    since = (name.removeprefix(SINCE).removesuffix(".json") for name in names if name.startswith(SINCE))
+    return min(map(ChainPosition.parse, since), default=None)
 
 
-def batches_between(work: Workplace, since: Place, until: Place) -> list[BatchResult]:
+def batches_between(work: Workplace, since: ChainPosition, until: ChainPosition) -> list[BatchResult]:
     """Those of the chain that end behind `since`, by `until`."""
     names = [name for name in work.landing.names(BATCHES) if is_of_the_chain(name) and since < end_of(name) <= until]
     return [result for name in names if (result := batch_result(work, name)) is not None]
@@ -52,9 +52,9 @@ def left_out(
     since its snapshot that batch alone is asked: it could not have come past an older one."""
     if entry.state != "live" or (carried is None and entry.snapshot_scn is None):
         return None
-    end, start = (0, 0) if carried is None else (carried.resetlogs_id, carried.end), windows[0].start
+    end, start = BEFORE_ALL if carried is None else carried.end_position, windows[0].start
     if entry.complete_to_scn != entry.snapshot_scn:
-        if carried is not None and is_without(carried, entry.table) and end > (since_of(work, entry) or (0, 0)):
+        if carried is not None and is_without(carried, entry.table) and end > (since_of(work, entry) or BEFORE_ALL):
             return lacking(entry.table, start, f"the batch up to SCN {carried.end} was applied")
         return None
     since = since_of(work, entry)
@@ -64,7 +64,7 @@ def left_out(
         if is_without(batch, entry.table):
             return lacking(entry.table, start, f"the batch up to SCN {batch.end} was applied")
     for window in work.landing.windows(since):
-        if (window.resetlogs_id, window.end - 1) <= entry.place and str(entry.table) not in window.tables:
+        if window.end_position.plus(-1) <= entry.position and str(entry.table) not in window.tables:
             return lacking(entry.table, start, f"the window up to SCN {window.end} was landed")
     return None
 

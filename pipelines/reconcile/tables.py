@@ -46,7 +46,7 @@ def captured_from(work: Workplace, table: TableId) -> Scn | None:
         end = last_break.end
         if end == work.landing.chain_end():
             return end.scn
-        windows = [w for w in windows if (w.resetlogs_id, w.start) >= (end.resetlogs_id, end.scn)]
+        windows = [w for w in windows if w.start_position >= end.chain]
     if not windows:
         start = work.landing.read(FirstPosition, HANDOVER)
         return None if start is None else Scn(start.scn)
@@ -58,11 +58,11 @@ def unknown_loads(work: Workplace) -> list[str]:
     """Loads of an SCN that some table is not complete to, and those that set tables back: by their names, oldest first."""
     known = heard_of(work)
     loads = [name for name in work.landing.names(LOADS) if name not in known]
-    places, position = [entry.place for entry in work.ledger.tables()], work.ledger.position()
-    incarnations = {resetlogs_id for resetlogs_id, _ in places} | ({position.resetlogs_id} if position else set())
+    reached, position = [entry.position for entry in work.ledger.tables()], work.ledger.position()
+    incarnations = {p.resetlogs_id for p in reached} | ({position.resetlogs_id} if position else set())
     if len(incarnations) > 1:  # SCNs of several incarnations do not compare
         return loads
-    return [name for name in loads if places and (name.endswith(ANEW) or scn_of(name) > min(places)[1])]
+    return [name for name in loads if reached and (name.endswith(ANEW) or scn_of(name) > min(reached).scn)]
 
 
 def heard_of(work: Workplace) -> set[str]:
@@ -76,15 +76,15 @@ def take_up(work: Workplace, name: str, void: Void) -> None:
         return
     for task in tasks:
         entry = work.ledger.table(task.table)
-        resetlogs_id, scn = place = loaded_at(task, name)
-        if entry is None or name in void.get(task.table, ()) or (entry.place >= place and not task.supersedes):
+        position = loaded_at(task, name)
+        if entry is None or name in void.get(task.table, ()) or (entry.position >= position and not task.supersedes):
             continue
         record_ddl(work, task.table, work.landing.windows(), below=task.version.from_scn)
         begin_anew(work, task.version)
         if entry.state != "snapshotting":
             work.ledger.move_table(task.table, (entry.state,), "snapshotting")
-        work.ledger.move_table(task.table, ("snapshotting",), "live", snapshot_scn=Scn(scn))
-        work.ledger.record_complete_to(task.table, Scn(scn), resetlogs_id)
+        work.ledger.move_table(task.table, ("snapshotting",), "live", snapshot_scn=Scn(position.scn))
+        work.ledger.record_complete_to(task.table, Scn(position.scn), position.resetlogs_id)
     record_load(work, name)
 
 
@@ -113,7 +113,7 @@ def rebuild_versions(work: Workplace) -> None:
 def telling(windows: Sequence[WindowManifest], breaks: Sequence[DeclaredGap], entry: TableEntry) -> list[WindowManifest]:
     """Those whose DDL can be in the table's contents: none from before SCNs were set back, once the table is read anew."""
     passed = [b.end for b in breaks if b.end.scn < b.start.scn and not b.concerns(entry.table, entry.snapshot_scn)]
-    return [m for m in windows if not passed or (m.resetlogs_id, m.start) >= (passed[-1].resetlogs_id, passed[-1].scn)]
+    return [m for m in windows if not passed or m.start_position >= passed[-1].chain]
 
 
 def record_ddl(work: Workplace, table: TableId, windows: Sequence[WindowManifest], below: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pipelines.records.batch_spec import BatchSpec
 from pipelines.records.open_transaction import OpenTransaction
+from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
 CARRIED_IN = "carried in"  # the account of rows that come from before the batch's windows
@@ -77,6 +78,14 @@ class BatchResult:
     dropped: tuple[DroppedRows, ...] = ()
     accounts: Mapping[str, RowAccount] = field(default_factory=dict)  # by window name, and CARRIED_IN
     read_to: str | None = None  # the time of the newest redo row, by the database host's clock
+
+    @property
+    def start_position(self) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, self.start)
+
+    @property
+    def end_position(self) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, self.end)
 
     def is_of(self, spec: BatchSpec) -> bool:
         """Return whether this is the result of that specification, whichever attempt ran it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.records.codec import to_body
-from pipelines.scn import Scn, ScnRange
+from pipelines.scn import ChainPosition, Scn, ScnRange
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,6 +55,14 @@ class WindowManifest:
     @property
     def scns(self) -> ScnRange:
         return ScnRange(Scn(self.start), Scn(self.end))
+
+    @property
+    def start_position(self) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, self.start)
+
+    @property
+    def end_position(self) -> ChainPosition:
+        return ChainPosition(self.resetlogs_id, self.end)
 
     @property
     def name(self) -> str:

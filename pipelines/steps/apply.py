@@ -21,6 +21,7 @@ from pipelines.records.codec import decode, encode
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.window_manifest import WindowManifest
+from pipelines.scn import ChainPosition
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.transactions import in_force
 from pipelines.table import TableId
@@ -46,20 +47,16 @@ def prepare_batch(pipeline: Pipeline) -> dict[str, Any]:
 
 def next_batch(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
     """All landed windows behind the last batch, up to the next break or RESETLOGS."""
-    ahead = of_one_stretch(work.landing.windows() if last is None else work.landing.windows(place_of(last)))
+    ahead = of_one_stretch(work.landing.windows() if last is None else work.landing.windows(last.end_position))
     tables = [entry for entry in work.ledger.tables() if is_configured(work, entry.table)]
     return batch_of(work, ahead, last, tables, None) if ahead else None
-
-
-def place_of(batch: BatchResult) -> tuple[int, int]:
-    return batch.resetlogs_id, batch.end
 
 
 def of_one_stretch(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
     """The first ones, as far as they are of one incarnation and adjoin."""
     found = list(windows[:1])
     for window in windows[1:]:
-        if (window.resetlogs_id, window.start) != (found[-1].resetlogs_id, found[-1].end):
+        if window.start_position != found[-1].end_position:
             break
         found.append(window)
     return found
@@ -76,9 +73,9 @@ def catch_up(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
     for entry in work.ledger.tables("live"):
         if not is_configured(work, entry.table) or entry.complete_to_scn is None or reaches(entry, last):
             continue
-        before = last_batch(work, (entry.place[0], entry.complete_to_scn + 1))
-        windows = work.landing.windows() if before is None else work.landing.windows(place_of(before))
-        ahead = of_one_stretch([m for m in windows if (m.resetlogs_id, m.end) <= place_of(last)])
+        before = last_batch(work, entry.position.plus(1))
+        windows = work.landing.windows() if before is None else work.landing.windows(before.end_position)
+        ahead = of_one_stretch([m for m in windows if m.end_position <= last.end_position])
         if ahead:
             return batch_of(work, ahead, before, [entry], entry.table)
     return None
@@ -131,7 +128,7 @@ def batch_of(
         manifest=f"{folder}/manifest.json",
         carry_in=carried.carry_files if carried else (),
         open_in=carried.open_transactions if carried else (),
-        dropped=in_force(drops(work), work.landing.breaks(), before, (resetlogs_id, start), end),
+        dropped=in_force(drops(work), work.landing.breaks(), before, windows[0].start_position, end),
         container=work.pipeline.source.container,
         character_set=character_set(work),
         spark=dict(work.pipeline.spark.conf),
@@ -145,7 +142,7 @@ def first_of(*holds: HoldAt | None) -> HoldAt | None:
 
 def contents_at(entry: TableEntry, resetlogs_id: int, left: int | None) -> int | None:
     """The position that its contents must have in the Delta log: the last batch left it there, or a load since."""
-    loaded = entry.snapshot_scn if entry.place == (resetlogs_id, entry.snapshot_scn) else None
+    loaded = entry.snapshot_scn if (entry.resetlogs_id, entry.complete_to_scn) == (resetlogs_id, entry.snapshot_scn) else None
     return max((scn for scn in (left, loaded) if scn is not None), default=None)
 
 
@@ -153,7 +150,7 @@ def left_at(work: Workplace, before: BatchResult) -> dict[TableId, int]:
     """The positions in the Delta logs as they were left where that batch ends, by it and by the catch-ups to its end."""
     void, found = superseded(work), dict[TableId, int]()
     for name in work.landing.names(BATCHES):
-        result = batch_result(work, name) if end_of(name) == place_of(before) else None
+        result = batch_result(work, name) if end_of(name) == before.end_position else None
         for done in result.tables if result is not None else ():
             if done.position is not None and name not in void.get(done.table, ()):
                 found[done.table] = max(done.position, found.get(done.table, done.position))
@@ -176,7 +173,7 @@ def hold_of(entry: TableEntry, start: int) -> HoldAt | None:
 def without_it(entry: TableEntry, windows: Sequence[WindowManifest]) -> HoldAt | None:
     """A window mined while the table was not in pipelines.yml has no rows of it: nothing may be applied past it."""
     for window in windows:
-        if (window.resetlogs_id, window.end - 1) > entry.place and str(entry.table) not in window.tables:
+        if window.end_position.plus(-1) > entry.position and str(entry.table) not in window.tables:
             cure = f"`redolake snapshot {entry.table} --replace` reads the table anew"
             return HoldAt(
                 window.start, SchemaConflict("a window was landed without the table", cure=cure, window=window.name).as_dict()
@@ -185,7 +182,7 @@ def without_it(entry: TableEntry, windows: Sequence[WindowManifest]) -> HoldAt |
 
 
 def reaches(entry: TableEntry, batch: BatchResult) -> bool:
-    return entry.place >= (batch.resetlogs_id, batch.end - 1)
+    return entry.position >= batch.end_position.plus(-1)
 
 
 def of_later_incarnation(entry: TableEntry, resetlogs_id: int, start: int) -> HoldAt | None:
@@ -196,9 +193,9 @@ def of_later_incarnation(entry: TableEntry, resetlogs_id: int, start: int) -> Ho
     return HoldAt(start, {**NOT_LOADED, "what": "the table's contents are of a later incarnation", "cure": "nothing"})
 
 
-def behind(entry: TableEntry, chain: tuple[int, int], start: int) -> HoldAt | None:
+def behind(entry: TableEntry, chain: ChainPosition, start: int) -> HoldAt | None:
     """A live table never lacks what came before the batch, which goes on at `chain`; if it does, a catch-up is missing."""
-    if entry.complete_to_scn is None or entry.place >= (chain[0], chain[1] - 1):
+    if entry.complete_to_scn is None or entry.position >= chain.plus(-1):
         return None
     error = InvariantBroken(
         f"the table is complete to SCN {entry.complete_to_scn}, the batch begins at {start}",
@@ -208,15 +205,15 @@ def behind(entry: TableEntry, chain: tuple[int, int], start: int) -> HoldAt | No
     return HoldAt(start, error.as_dict())
 
 
-def beyond(entry: TableEntry, first: WindowManifest, broken_at: tuple[int, int] | None) -> HoldAt | None:
+def beyond(entry: TableEntry, first: WindowManifest, broken_at: ChainPosition | None) -> HoldAt | None:
     """A snapshot may be of a later SCN than what is landed. Where a RESETLOGS lies between, and capture has followed it, the
     table has contents that the database has forgotten. If it lies in a break, nothing here tells its SCN: then what was read
     behind the break's start may be forgotten."""
     if (entry.resetlogs_id or 0) >= first.resetlogs_id or entry.complete_to_scn is None:
         return None
-    if entry.complete_to_scn < first.start if broken_at is None else entry.place < broken_at:
+    if entry.complete_to_scn < first.start if broken_at is None else entry.position < broken_at:
         return None
-    since = f"has set the database back to {first.start}" if broken_at is None else f"came behind SCN {broken_at[1]}"
+    since = f"has set the database back to {first.start}" if broken_at is None else f"came behind SCN {broken_at.scn}"
     error = RedoLost(
         f"the table was read AS OF SCN {entry.complete_to_scn}, and a RESETLOGS {since}",
         cure=f"`redolake snapshot {entry.table} --replace` reads the table anew",
@@ -229,10 +226,10 @@ def breaks_behind(work: Workplace, before: BatchResult | None) -> list[DeclaredG
     """The breaks that lead on from a batch's end, or from where the first window should have begun. What the batch carried out
     must be what the first of them has dropped."""
     found: list[DeclaredGap] = []
-    place = goes_on_at(work, before)
-    while (next_one := work.landing.read_break(*place)) is not None:
+    position = goes_on_at(work, before)
+    while (next_one := work.landing.read_break(position)) is not None:
         found.append(next_one)
-        place = (next_one.end.resetlogs_id, int(next_one.end.scn))
+        position = next_one.end.chain
     carried = 0 if before is None else sum(transaction.rows for transaction in before.open_transactions)
     if found and found[0].dropped_rows != carried:
         raise InvariantBroken(
@@ -242,13 +239,13 @@ def breaks_behind(work: Workplace, before: BatchResult | None) -> list[DeclaredG
     return found
 
 
-def goes_on_at(work: Workplace, before: BatchResult | None) -> tuple[int, int]:
+def goes_on_at(work: Workplace, before: BatchResult | None) -> ChainPosition:
     """Where the chain goes on behind a batch; before the first one, where it begins."""
     if before is not None:
-        return place_of(before)
+        return before.end_position
     start = work.landing.read(FirstPosition, HANDOVER)
     assert start is not None, "the first snapshot has left it"
-    return start.resetlogs_id, start.scn
+    return start.chain
 
 
 def check_chain(windows: Sequence[WindowManifest], before: BatchResult | None, crossed: Sequence[DeclaredGap]) -> None:
@@ -275,7 +272,7 @@ def record_batch(pipeline: Pipeline, batch: str) -> dict[str, Any]:
             lease = renewed(work, spec)
             write_down(work, result, name, superseded(work))
             work.ledger.release_lease(lease)
-        newly = newly_held(result, last_batch(work, (result.resetlogs_id, result.start)))
+        newly = newly_held(result, last_batch(work, result.start_position))
         tables = {str(t.table): {"state": t.state, "complete_to": t.complete_to, **changes(t)} for t in result.tables}
         held = [name for name, t in tables.items() if t["state"] == "held"]
         outcome = {"tables": tables, "held": held, "start": result.start, "end": result.end}

@@ -108,7 +108,7 @@ def unbroken(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
     """The last of them that follow each other without a hole, in one incarnation."""
     run: list[WindowManifest] = []
     for window in reversed(windows):
-        if run and (window.resetlogs_id, window.end) != (run[-1].resetlogs_id, run[-1].start):
+        if run and window.end_position != run[-1].start_position:
             break
         run.append(window)
     return run[::-1]

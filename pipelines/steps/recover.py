@@ -20,8 +20,8 @@ from pipelines.reconcile.ledger import correct_ledger, last_batch
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position, RedoFacts
+from pipelines.scn import BEFORE_ALL
 from pipelines.source import ConnectParams, Source, read_handover, read_redo_facts
-from pipelines.steps.apply import place_of
 from pipelines.steps.leases import take_apply_lease
 from pipelines.steps.redo_loss import identity_of, keep_loss, missing_to_json, position_to_json
 from pipelines.steps.snapshot import first_position
@@ -166,7 +166,7 @@ def end_of_break(work: Workplace, oracle: Source, case: Case, kind: GapKind, scn
     check_leads_on(case.position, case.facts)
     if kind == "snapshot":
         end = first_position(work.pipeline, case.facts, read_handover(oracle))
-        if case.gap is not None and (end.resetlogs_id, end.scn) < (case.gap.resetlogs_id, case.gap.scn):
+        if case.gap is not None and end.chain < case.gap.chain:
             raise SnapshotTooEarly(
                 f"a snapshot taken now needs redo from SCN {end.scn} on, and what cannot be read ends at SCN {case.gap.scn}",
                 cure="switch the logs (ALTER SYSTEM ARCHIVE LOG CURRENT), let open transactions end, and choose it again",
@@ -188,12 +188,12 @@ def open_transactions(work: Workplace, position: Position) -> tuple[OpenTransact
     """Those whose rows are carried at the position. Raises Terminal while landed windows are not applied: not before that is
     it known which these are."""
     last = last_batch(work)
-    if work.landing.windows((0, 0) if last is None else place_of(last)):
+    if work.landing.windows(BEFORE_ALL if last is None else last.end_position):
         raise Terminal(
             "what is landed before the lost redo is not applied yet",
             cure=f"let {work.name}_apply run, or `redolake run {work.name}`; then recover again",
         )
-    if last is None or place_of(last) != (position.resetlogs_id, int(position.scn)):
+    if last is None or last.end_position != position.chain:
         return ()  # nothing was landed since the last break, which dropped what was open there
     return last.open_transactions
 

@@ -16,7 +16,7 @@ from pipelines.context import (
     workplace,
 )
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
-from pipelines.reconcile.batches import LOADS, Place, beyond, load_name
+from pipelines.reconcile.batches import LOADS, beyond, load_name
 from pipelines.reconcile.ledger import correct_ledger, proven_position
 from pipelines.reconcile.omitted_tables import batches_between, is_without, since_file
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
@@ -27,7 +27,7 @@ from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, Snapsh
 from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun
 from pipelines.redo import Position, RedoFacts
 from pipelines.schema import baseline
-from pipelines.scn import Scn
+from pipelines.scn import ChainPosition, Scn
 from pipelines.source import (
     ConnectParams,
     Handover,
@@ -69,7 +69,7 @@ def begin_snapshot(
         scn = int(handover.snapshot_scn)
         for table, found in dictionary.items():
             check_unread(work, table, scn, stretch)
-            work.landing.write_once(since_file(work, table, scn, since), RedoNeededFrom(since[1]))
+            work.landing.write_once(since_file(work, table, scn, since), RedoNeededFrom(since.scn))
             work.landing.write_once(begun_file(work, table, scn, stretch), SnapshotBegun())
             work.landing.write_once(f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", found)
         return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
@@ -168,13 +168,13 @@ def check_followed(work: Workplace, facts: RedoFacts) -> None:
         )
 
 
-def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> Place:
+def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> ChainPosition:
     """A transaction open at the snapshot must have begun after the table's redo began to be landed, or its changes are lost;
     where the oldest of them began."""
     position = proven_position(work)
     assert position is not None, "the first snapshot has set it"
-    oldest = position.resetlogs_id, int(handover.start_scn)
-    behind_oldest = batches_between(work, oldest, (position.resetlogs_id, int(position.scn)))
+    oldest = ChainPosition(position.resetlogs_id, int(handover.start_scn))
+    behind_oldest = batches_between(work, oldest, position.chain)
     for table in chosen:
         since = captured_from(work, table)
         if since is None:
@@ -241,7 +241,7 @@ def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *
         assert position is not None, "snapshot_begin has set it"
         for table in tables:
             check_stretch(work, TableId.parse(table), scn)
-        passed = beyond(work, (position.resetlogs_id, scn))
+        passed = beyond(work, ChainPosition(position.resetlogs_id, scn))
         chosen = [TableId.parse(table) for table in tables]
         tasks = [load_task(work, table, scn, position.resetlogs_id, passed.get(table, ())) for table in chosen]
         token = uuid.uuid4().hex

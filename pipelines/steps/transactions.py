@@ -18,7 +18,7 @@ from pipelines.context import Workplace, now, workplace
 from pipelines.errors import InvariantBroken, Terminal
 from pipelines.land.carried import CarriedRows, read_carried
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import Place, is_of_the_chain
+from pipelines.reconcile.batches import is_of_the_chain
 from pipelines.reconcile.ledger import correct_ledger, drop_file, drops, last_batch
 from pipelines.reconcile.table_versions import app_id, known_versions
 from pipelines.records.batch_result import BatchResult, DroppedRows
@@ -26,6 +26,7 @@ from pipelines.records.batch_spec import DroppedXid
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
+from pipelines.scn import ChainPosition
 from pipelines.steps.leases import take_apply_lease
 
 Key = tuple[int, str, int]  # container, xid, start SCN
@@ -35,30 +36,26 @@ Key = tuple[int, str, int]  # container, xid, start SCN
 
 
 def in_force(
-    found: Sequence[DroppedTransaction], breaks: Sequence[DeclaredGap], before: BatchResult | None, start: Place, end: int
+    found: Sequence[DroppedTransaction],
+    breaks: Sequence[DeclaredGap],
+    before: BatchResult | None,
+    start: ChainPosition,
+    end: int,
 ) -> tuple[DroppedXid, ...]:
     """Of a batch from `start` on, behind the batch `before`: the drops of transactions that have not ended there yet."""
     return tuple(drop.dropped_xid for drop in found if is_in_force(drop, breaks, before, start, end))
 
 
 def is_in_force(
-    drop: DroppedTransaction, breaks: Sequence[DeclaredGap], before: BatchResult | None, start: Place, end: int
+    drop: DroppedTransaction, breaks: Sequence[DeclaredGap], before: BatchResult | None, start: ChainPosition, end: int
 ) -> bool:
-    if drop.resetlogs_id == start[0] and drop.transaction.start_scn >= end:
+    if drop.resetlogs_id == start.resetlogs_id and drop.transaction.start_scn >= end:
         return False
-    if any((drop.resetlogs_id, drop.scn) <= start_of(b) and end_of(b) <= start and is_rewind(b) for b in breaks):
+    if any(drop.position <= b.start.chain and b.end.chain <= start and is_rewind(b) for b in breaks):
         return False  # no transaction outlives a RESETLOGS, and behind it SCNs may come again
-    if (start if before is None else (before.resetlogs_id, before.end)) <= (drop.resetlogs_id, drop.scn):
+    if (start if before is None else before.end_position) <= drop.position:
         return True  # it was open when it was dropped, so it is open there already, or begins later
     return before is not None and any(key_of(met) == drop.key and met.end_scn is None for met in before.dropped)
-
-
-def start_of(found: DeclaredGap) -> Place:
-    return found.start.resetlogs_id, int(found.start.scn)
-
-
-def end_of(found: DeclaredGap) -> Place:
-    return found.end.resetlogs_id, int(found.end.scn)
 
 
 def is_rewind(found: DeclaredGap) -> bool:
@@ -96,7 +93,7 @@ def fate_of(drop: DroppedTransaction, met: Sequence[DroppedRows], breaks: Sequen
     for told in met:
         if told.end_scn is not None:
             return Fate("committed" if told.committed else "rolled back", told.end_scn, counted)
-    passed = [found for found in breaks if start_of(found) >= (drop.resetlogs_id, drop.scn)]
+    passed = [found for found in breaks if found.start.chain >= drop.position]
     if passed:
         return Fate("unknown", int(passed[-1].end.scn), counted)
     return Fate("open", None, counted)
@@ -120,7 +117,7 @@ def told_drops(work: Workplace) -> list[dict[str, Any]]:
         return []
     met, breaks, entries = met_by_batches(work), work.landing.breaks(), work.ledger.tables()
     told = []
-    for drop in sorted(found, key=lambda d: (d.resetlogs_id, d.scn, d.key)):
+    for drop in sorted(found, key=lambda d: (d.position, d.key)):
         fate = fate_of(drop, met.get(drop.key, []), breaks)
         told.append(
             {
@@ -259,13 +256,13 @@ def rows_by_table(work: Workplace, carried: CarriedRows) -> dict[str, int]:
 
 def check_settled(work: Workplace, last: BatchResult) -> None:
     """Raises Terminal where a table is further than the ledger knows: a job was killed, or its outcome is not recorded."""
-    ahead = work.landing.windows((last.resetlogs_id, last.end))[:1]
+    ahead = work.landing.windows(last.end_position)[:1]
     for entry in work.ledger.tables():
         if all(table.id != entry.table for table in work.pipeline.tables):
             continue
         for resetlogs_id in {last.resetlogs_id, *(window.resetlogs_id for window in ahead)}:
             scn = last_txn(work.pipeline.target(entry.table), app_id(work, entry.table, resetlogs_id))
-            if scn is not None and (resetlogs_id, scn) > entry.place:
+            if scn is not None and ChainPosition(resetlogs_id, scn) > entry.position:
                 raise Terminal(
                     "a batch or a snapshot was applied in part: what is dropped must be dropped from all tables or none",
                     cure=f"let {work.name}_apply run to its end, or `redolake run {work.name}`, then see `redolake tx list`",

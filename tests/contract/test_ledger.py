@@ -28,7 +28,7 @@ from pipelines.ledger.entries import Lease
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position
-from pipelines.scn import Scn, ScnRange
+from pipelines.scn import ChainPosition, Scn, ScnRange
 from pipelines.table import TableId
 
 pytest_plugins = ("tests.fix_postgres",)
@@ -566,11 +566,11 @@ def test_declared_gaps_are_written_once_and_listed_in_the_order_of_the_chain(led
 
 def test_a_table_is_complete_in_an_incarnation(ledger):
     ledger.add_table(ORDERS, Scn(1))
-    assert ledger.table(ORDERS).place == (0, -1)
+    assert ledger.table(ORDERS).position == ChainPosition(0, -1)
 
     ledger.record_complete_to(ORDERS, Scn(500), resetlogs_id=1)
-    before = ledger.table(ORDERS).place
+    before = ledger.table(ORDERS).position
     ledger.record_complete_to(ORDERS, Scn(90), resetlogs_id=2)
 
-    assert ledger.table(ORDERS).place == (2, 90)
-    assert ledger.table(ORDERS).place > before == (1, 500)
+    assert ledger.table(ORDERS).position == ChainPosition(2, 90)
+    assert ledger.table(ORDERS).position > before == ChainPosition(1, 500)

@@ -13,7 +13,7 @@ from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position
-from pipelines.scn import Scn
+from pipelines.scn import ChainPosition, Scn
 from tests.unit.land.landing_world import ORDERS, THREE, frame, row, window, write
 
 OPEN = OpenTransaction(3, "1.2.3", 1, 250, None, 4, 400, "SHOP")
@@ -102,7 +102,7 @@ def test_two_breaks_may_follow_each_other(landing):
     landing.publish_break(gap(350, 380))
 
     assert landing.chain_end() == at(380)
-    assert landing.read_break(11, 350) == gap(350, 380)
+    assert landing.read_break(ChainPosition(11, 350)) == gap(350, 380)
 
 
 def test_a_break_survives_its_way_through_json():

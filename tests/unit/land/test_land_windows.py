@@ -19,6 +19,7 @@ from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.snapshot_manifest import RedoNeededFrom
 from pipelines.records.window_manifest import WindowManifest
+from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 from tests.unit.land.landing_world import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
@@ -209,9 +210,9 @@ def test_windows_behind_a_place_are_those_that_end_behind_it(landing):
     first = land(landing, window())
     second = land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
 
-    assert landing.windows(behind=(11, 299)) == [first, second]
-    assert landing.windows(behind=(11, 300)) == [second]
-    assert landing.windows(behind=(12, 0)) == []
+    assert landing.windows(after=ChainPosition(11, 299)) == [first, second]
+    assert landing.windows(after=ChainPosition(11, 300)) == [second]
+    assert landing.windows(after=ChainPosition(12, 0)) == []
     assert landing.windows_unknown_to({first.name}) == [second]
 
 

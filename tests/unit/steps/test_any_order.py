@@ -400,7 +400,7 @@ class History:
     def check(self) -> None:
         entries = self.entries()
         for table in TABLES:
-            found = (entries[table].state, entries[table].error, entries[table].place[1], self.lake[table].holds)
+            found = (entries[table].state, entries[table].error, entries[table].position.scn, self.lake[table].holds)
             expected = ("live", None, max(self.scn - 2, self.lake[table].position), self.committed(table, self.scn))
             assert found == expected, "\n".join([str(table), *self.told])
 

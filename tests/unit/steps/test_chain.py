@@ -31,7 +31,7 @@ from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, Snap
 from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.redo import Incarnation, Position, RedoFacts
-from pipelines.scn import Scn
+from pipelines.scn import ChainPosition, Scn
 from pipelines.source import Handover
 from pipelines.steps import snapshot as snapshot_steps
 from pipelines.steps.apply import catch_up, next_batch, resume_tables
@@ -165,7 +165,7 @@ def table(work: Workplace) -> Any:
 def test_a_lost_ledger_knows_the_table_again(work: Workplace) -> None:
     entry = table(work)
 
-    assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 120, (FIRST, 199))
+    assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 120, ChainPosition(FIRST, 199))
     assert [v.source for v in work.ledger.versions(ORDERS)] == ["baseline"]
     assert work.ledger.position() == Position(DBID, FIRST, Scn(200))
 
@@ -175,7 +175,7 @@ def test_an_older_ledger_hears_of_a_newer_snapshot(beside: Beside, work: Workpla
     beside.load(250)
     entry = table(work)
 
-    assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 250, (FIRST, 250))
+    assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 250, ChainPosition(FIRST, 250))
     assert [int(v.from_scn) for v in work.ledger.versions(ORDERS)] == [120, 250]
 
 
@@ -183,16 +183,16 @@ def test_a_table_that_a_load_has_set_back_is_caught_up_from_there(beside: Beside
     """It was read AS OF 250 to be replaced, and applied on to 299 before it was loaded."""
     window = beside.window(200, 300)
     passed = beside.batch(window)
-    assert table(work).place == (FIRST, 299)
+    assert table(work).position == ChainPosition(FIRST, 299)
 
     beside.load(250, supersedes=(passed,))
 
-    assert (table(work).state, table(work).place) == ("live", (FIRST, 250))
+    assert (table(work).state, table(work).position) == ("live", ChainPosition(FIRST, 250))
     ahead = catch_up(work, last_batch(work))
     assert ahead is not None
     assert (ahead.start, ahead.end, ahead.tables[0].hold, ahead.tables[0].at_least) == (200, 300, None, 250)
     beside.batch(window, catch_up="1", position=250)
-    assert [table(work).place for _ in range(2)] == [(FIRST, 299)] * 2
+    assert [table(work).position for _ in range(2)] == [ChainPosition(FIRST, 299)] * 2
     beside.window(300, 400)
     ahead = next_batch(work, last_batch(work))
     assert ahead is not None
@@ -202,9 +202,9 @@ def test_a_table_that_a_load_has_set_back_is_caught_up_from_there(beside: Beside
 def test_a_lost_ledger_knows_which_batches_a_load_has_made_void(beside: Beside, work: Workplace) -> None:
     beside.load(250, supersedes=(beside.batch(beside.window(200, 300)),))
 
-    assert (table(work).state, table(work).place) == ("live", (FIRST, 250))
+    assert (table(work).state, table(work).position) == ("live", ChainPosition(FIRST, 250))
     beside.batch(beside.window(300, 400), catch_up="1")
-    assert table(work).place == (FIRST, 399)
+    assert table(work).position == ChainPosition(FIRST, 399)
 
 
 def test_a_load_that_was_set_back_by_another_counts_no_more(beside: Beside, work: Workplace) -> None:
@@ -212,17 +212,17 @@ def test_a_load_that_was_set_back_by_another_counts_no_more(beside: Beside, work
     beside.load(250)
     beside.load(220, supersedes=(passed, f"{250:020d}-token{FIRST}"))
 
-    assert table(work).place == (FIRST, 220)
+    assert table(work).position == ChainPosition(FIRST, 220)
 
 
 def test_an_order_to_load_names_what_has_passed_its_scn(beside: Beside, work: Workplace) -> None:
     beside.load(250)
     passed = beside.batch(beside.window(200, 300))
 
-    assert beyond(work, (FIRST, 220)).get(ORDERS, ()) == (passed, f"{250:020d}-token{FIRST}")
-    assert beyond(work, (FIRST, 250)).get(ORDERS, ()) == (passed,)
-    assert beyond(work, (FIRST, 299)).get(ORDERS, ()) == ()
-    assert beyond(work, (SECOND, 10)).get(ORDERS, ()) == ()
+    assert beyond(work, ChainPosition(FIRST, 220)).get(ORDERS, ()) == (passed, f"{250:020d}-token{FIRST}")
+    assert beyond(work, ChainPosition(FIRST, 250)).get(ORDERS, ()) == (passed,)
+    assert beyond(work, ChainPosition(FIRST, 299)).get(ORDERS, ()) == ()
+    assert beyond(work, ChainPosition(SECOND, 10)).get(ORDERS, ()) == ()
 
 
 def test_a_gap_moves_the_position_and_lets_the_table_live(beside: Beside, work: Workplace) -> None:
@@ -230,7 +230,7 @@ def test_a_gap_moves_the_position_and_lets_the_table_live(beside: Beside, work: 
     entry = table(work)
 
     assert work.ledger.position() == Position(DBID, FIRST, Scn(300))
-    assert (entry.state, entry.place) == ("live", (FIRST, 199))
+    assert (entry.state, entry.position) == ("live", ChainPosition(FIRST, 199))
     (told,) = read_status(beside.pipeline)["breaks"]
     assert (told["from_scn"], told["to_scn"], told["tables"], told["dropped_rows"]) == (200, 300, ["SHOP.ORDERS"], 4)
 
@@ -250,12 +250,12 @@ def test_a_table_to_be_read_anew_is_held_also_in_a_rebuilt_ledger_and_cannot_be_
     beside.batch(beside.window(300, 400), state="held")
     entry = table(work)
 
-    assert (entry.state, entry.place) == ("held", (FIRST, 199))
+    assert (entry.state, entry.position) == ("held", ChainPosition(FIRST, 199))
     with pytest.raises(RedoLost, match="from SCN 200 to 300 were never read"):
         resume_tables(beside.pipeline, ["SHOP.ORDERS"])
     beside.load(410)
     entry = table(work)
-    assert (entry.state, entry.place) == ("live", (FIRST, 410))
+    assert (entry.state, entry.position) == ("live", ChainPosition(FIRST, 410))
 
 
 def test_the_ledger_keeps_what_became_of_the_rows_of_each_window(beside: Beside, work: Workplace) -> None:
@@ -293,7 +293,7 @@ def test_scns_that_were_set_back_count_in_their_incarnation(beside: Beside, work
     beside.batch(beside.window(130, 160, SECOND))
     entry = table(work)
 
-    assert entry.place == (SECOND, 159)
+    assert entry.position == ChainPosition(SECOND, 159)
     assert work.ledger.position() == Position(DBID, SECOND, Scn(160))
     last = last_batch(work)
     assert last is not None
@@ -345,7 +345,7 @@ def test_a_resumed_table_catches_up_to_the_break_and_then_behind_it(beside: Besi
     beside.break_(250, 300, of=120)
     beside.batch(beside.window(300, 400), state="held")
     entry = table(work)
-    assert (entry.state, entry.place) == ("held", (FIRST, 199))
+    assert (entry.state, entry.position) == ("held", ChainPosition(FIRST, 199))
     work.ledger.release(ORDERS)
 
     before = catch_up(work, last_batch(work))
@@ -404,7 +404,7 @@ def test_an_older_incarnations_windows_do_not_touch_a_table_read_in_a_later_one(
     beside.window(200, 300)
     beside.window(300, 400, SECOND)
     beside.load(350, SECOND)
-    assert table(work).place == (SECOND, 350)
+    assert table(work).position == ChainPosition(SECOND, 350)
     spec = next_batch(work, last_batch(work))
 
     assert spec is not None
@@ -424,7 +424,7 @@ def test_a_break_before_the_first_window_lets_the_tables_go_on(tmp_path: Path) -
         entry = table(work)
         spec = next_batch(work, last_batch(work))
 
-    assert (entry.state, entry.place) == ("live", (FIRST, 120))
+    assert (entry.state, entry.position) == ("live", ChainPosition(FIRST, 120))
     assert spec is not None
     assert [task.hold for task in spec.tables] == [None]
 
@@ -458,7 +458,7 @@ def test_an_older_ledger_hears_of_a_snapshot_at_an_scn_that_was_set_back(beside:
     beside.load(140, SECOND)
     entry = table(work)
 
-    assert (entry.state, entry.snapshot_scn, entry.place) == ("live", 140, (SECOND, 140))
+    assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 140, ChainPosition(SECOND, 140))
 
 
 def test_redo_is_captured_from_a_break_on_also_where_it_only_changes_the_incarnation(beside: Beside, work: Workplace) -> None:
@@ -470,7 +470,7 @@ def test_redo_is_captured_from_a_break_on_also_where_it_only_changes_the_incarna
 
 def begun(work: Workplace, scn: int, since: int = 100) -> None:
     """As a snapshot's begin and read leave it; `since` is where the oldest transaction began that was open at it."""
-    work.landing.write_once(since_file(work, ORDERS, scn, (FIRST, since)), RedoNeededFrom(since))
+    work.landing.write_once(since_file(work, ORDERS, scn, ChainPosition(FIRST, since)), RedoNeededFrom(since))
     work.landing.write_once(begun_file(work, ORDERS, scn, stretch_of(work)), SnapshotBegun())
 
 
@@ -521,7 +521,7 @@ def test_a_lost_ledger_learns_no_ddl_of_a_future_that_was_taken_back(tmp_path: P
     for file in tmp_path.glob("redolake-ledger.db*"):
         file.unlink()
     with workplace(beside.pipeline) as work:
-        assert table(work).place == (SECOND, 249)
+        assert table(work).position == ChainPosition(SECOND, 249)
         assert [version.from_scn for version in known_versions(work, ORDERS)] == [140]
 
 
@@ -548,7 +548,7 @@ def test_the_name_of_a_batch_fits_the_ledger_and_every_path() -> None:
 
     assert len(name) <= batches_table.c.name.type.length
     assert not is_of_the_chain(name)
-    assert end_of(name) == (2**31, 2**63)
+    assert end_of(name) == ChainPosition(2**31, 2**63)
 
 
 # --- Holds, and what a batch may count on ----------------------------------------------------------------------------
@@ -565,7 +565,7 @@ def test_a_hold_that_came_while_a_batch_was_under_way_outlives_the_batch(beside:
 
     entry = table(work)
 
-    assert (entry.state, entry.place) == ("held", (FIRST, 299))
+    assert (entry.state, entry.position) == ("held", ChainPosition(FIRST, 299))
 
 
 def test_a_table_stops_at_the_first_of_what_holds_it(beside: Beside, work: Workplace) -> None:
@@ -617,12 +617,12 @@ def test_rows_that_a_batch_without_the_table_did_not_carry_hold_it(beside: Besid
     over without its rows, so its commit in [300, 400) would bring the second half of it only."""
     table(work)
     beside.batch(beside.window(200, 300), left_out=True)
-    assert table(work).place == (FIRST, 199)
+    assert table(work).position == ChainPosition(FIRST, 199)
     ahead = catch_up(work, last_batch(work))
     assert ahead is not None
     assert (ahead.start, ahead.end, ahead.tables[0].hold) == (200, 300, None)
-    beside.batch(*work.landing.windows((FIRST, 200)), catch_up="1")
-    assert table(work).place == (FIRST, 299)
+    beside.batch(*work.landing.windows(ChainPosition(FIRST, 200)), catch_up="1")
+    assert table(work).position == ChainPosition(FIRST, 299)
     beside.window(300, 400)
     correct_ledger(work)
 
@@ -719,7 +719,7 @@ def test_what_killed_writers_have_left_of_their_files_is_not_read(beside: Beside
 
     assert list(readings(work, FIRST, 0)) == []
     assert (work.landing.breaks(), drops(work)) == ([], [])
-    assert table(work).place == (FIRST, 199)
+    assert table(work).position == ChainPosition(FIRST, 199)
     ahead = next_batch(work, last_batch(work))
     assert ahead is not None
     assert (ahead.start, ahead.end) == (200, 300)

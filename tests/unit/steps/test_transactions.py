@@ -18,7 +18,7 @@ from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position
-from pipelines.scn import Scn
+from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.transactions import age, fate_of, in_force, the_open_one
 from pipelines.table import TableId
 
@@ -60,15 +60,17 @@ def a_break(start: int, end: int, to_resetlogs_id: int = 1) -> DeclaredGap:
 def test_a_batch_is_told_of_a_drop_until_the_transaction_has_ended(
     before: BatchResult | None, start: int, end: int, told: bool
 ) -> None:
-    assert in_force([DROP], [], before, (1, start), end) == ((ORDERED,) if told else ())
+    assert in_force([DROP], [], before, ChainPosition(1, start), end) == ((ORDERED,) if told else ())
 
 
 def test_a_dropped_transaction_lives_on_behind_a_gap_and_not_behind_a_resetlogs() -> None:
     before = batch(100, 200)
 
-    assert in_force([DROP], [a_break(200, 300)], before, (1, 300), 400) == (ORDERED,)
-    assert in_force([DROP], [a_break(200, 120, to_resetlogs_id=2)], before, (2, 120), 400) == ()
-    assert in_force([DROP], [a_break(50, 60, to_resetlogs_id=2)], before, (1, 200), 400) == (ORDERED,), "one from before it"
+    assert in_force([DROP], [a_break(200, 300)], before, ChainPosition(1, 300), 400) == (ORDERED,)
+    assert in_force([DROP], [a_break(200, 120, to_resetlogs_id=2)], before, ChainPosition(2, 120), 400) == ()
+    assert in_force([DROP], [a_break(50, 60, to_resetlogs_id=2)], before, ChainPosition(1, 200), 400) == (ORDERED,), (
+        "one from before it"
+    )
 
 
 def test_an_xid_that_comes_again_is_another_transaction() -> None:
