@@ -1,4 +1,4 @@
-"""The wire protocol by itself: the driver on a listener with no database behind it, which answers as a test tells it."""
+"""Fixtures for the wire protocol alone: the driver, and a listener with a fake database that a test prepares."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""LogMiner through the real driver, as a client uses it."""
+"""LogMiner calls through the real driver."""
 
 from __future__ import annotations
 
 import oracledb
 
-PIN = (
+SET_NLS = (
     "ALTER SESSION SET NLS_DATE_FORMAT = 'YYYY-MM-DD HH24:MI:SS' NLS_TIMESTAMP_FORMAT = 'YYYY-MM-DD HH24:MI:SS.FF9' "
     "NLS_NUMERIC_CHARACTERS = '.,'"
 )
@@ -37,15 +37,15 @@ def start(connection, first=0, last=0):
 
 
 def archived(connection, *, dest_id=1):
-    """Names of the archived logs by thread and sequence."""
+    """Return the names of the archived logs, ordered by thread and sequence."""
     sql = "SELECT name FROM v$archived_log WHERE dest_id = :dest_id AND name IS NOT NULL ORDER BY thread#, sequence#"
     return [name for (name,) in query(connection, sql, dest_id=dest_id)]
 
 
 def failure(call, *arguments, **named):
-    """The error a call ends with."""
+    """Return the Oracle error of a call that must fail."""
     try:
         call(*arguments, **named)
     except oracledb.Error as error:
         return error.args[0]
-    raise AssertionError("it did not fail")
+    raise AssertionError("the call did not fail")

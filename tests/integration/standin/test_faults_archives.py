@@ -1,4 +1,4 @@
-"""The archiver, archived logs and redo threads go wrong: what a client of the unmodified driver sees."""
+"""Faults of the archiver, archived logs and redo threads, seen through the unmodified driver."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def mined(connection, name):
 
 
 class TestArchiver:
-    def test_one_thread_lags_and_the_other_goes_on(self, oracle, dba, miner):
+    def test_a_lagging_thread_does_not_delay_the_other(self, oracle, dba, miner):
         oracle.faults.lag_archiver(2)
-        for _ in range(5):  # more often than there are groups
+        for _ in range(5):  # more switches than log groups
             run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
         waiting = query(miner, "SELECT sequence# FROM v$log WHERE thread# = 2 AND status = 'ACTIVE' AND archived = 'NO'")
 
@@ -73,10 +73,10 @@ class TestArchiver:
         oracle.faults.catch_up_archiver(2)
         assert sequences(miner, 2) == [1, 2, 3, 4, 5]
 
-    def test_full_destinations_stop_writers_and_logons_but_no_readers(self, oracle, shop, dba, miner):
+    def test_full_destinations_stop_writers_and_logons_but_not_readers(self, oracle, shop, dba, miner):
         oracle.faults.stick_archiver()
         with ThreadPoolExecutor() as pool:
-            writing = pool.submit(fill, shop, 60)
+            writing = pool.submit(insert_rows, shop, 60)
             wait_until(lambda: query(dba, "SELECT log_switch_wait FROM v$instance") == [("ARCHIVE LOG",)])
 
             assert not writing.done()
@@ -92,7 +92,7 @@ class TestArchiver:
         assert query(dba, "SELECT archiver FROM v$instance") == [("STARTED",)]
         oracle.connect("SHOP").close()
 
-    def test_who_waits_for_the_archiver_can_be_timed_out(self, oracle, shop):
+    def test_a_call_that_waits_for_the_archiver_can_time_out(self, oracle, shop):
         oracle.faults.stick_archiver()
         shop.call_timeout = 500
 
@@ -116,7 +116,7 @@ class TestArchiver:
         assert query(miner, "SELECT sequence#, dest_id FROM v$archived_log ORDER BY 1, 2") == [(1, 1), (2, 1), (2, 2)]
 
 
-def fill(connection, count):
+def insert_rows(connection, count):
     for key in range(count):
         run(connection, f"INSERT INTO t VALUES ({key}, '{'x' * 900}')")
         connection.commit()
@@ -124,7 +124,7 @@ def fill(connection, count):
 
 @pytest.fixture
 def logs(dba):
-    """Logs 1, 2 and 3 of both threads, archived to both destinations."""
+    """Archive logs 1, 2 and 3 of both threads to both destinations."""
     for _ in range(3):
         run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
 
@@ -160,7 +160,7 @@ class TestArchivedLogs:
         add(miner, name)
 
     def test_a_truncated_file_fails_the_fetch(self, oracle, shop, dba, miner):
-        fill(shop, 5)
+        insert_rows(shop, 5)
         run(dba, "ALTER SYSTEM SWITCH LOGFILE")
         name = name_of(miner, 4)
         oracle.faults.truncate_files(thread=1, from_sequence=4, dest_id=1)
@@ -177,13 +177,13 @@ class TestArchivedLogs:
         add(miner, name)
         assert query(miner, "SELECT thread_sqn FROM v$logmnr_logs") == [(3,)]
 
-    def test_garbage_is_no_log_file(self, oracle, miner):
+    def test_garbage_is_not_accepted_as_a_log(self, oracle, miner):
         oracle.faults.garble_files(thread=1, to_sequence=1, dest_id=1)
 
         assert failure(add, miner, name_of(miner, 1)).code == 1285
 
     @pytest.mark.parametrize("fault", ["purge_logs", "remove_files", "age_out_records", "truncate_files", "garble_files"])
-    def test_restored_logs_are_back_with_what_they_held(self, oracle, miner, fault):
+    def test_restored_logs_have_their_content_again(self, oracle, miner, fault):
         name = name_of(miner, 1)
         held = mined(miner, name)
         getattr(oracle.faults, fault)(thread=1, to_sequence=1)
@@ -209,7 +209,7 @@ class TestArchivedLogs:
         add(miner, name)
         assert query(miner, "SELECT COUNT(*) FROM v$archived_log WHERE thread# = 1 AND sequence# = 5") == [(2,)]
 
-    def test_a_log_that_can_be_written_nowhere_waits_for_a_destination(self, oracle, dba, miner):
+    def test_a_log_waits_until_a_destination_is_writable(self, oracle, dba, miner):
         oracle.faults.hide_destination(1)
         oracle.faults.hide_destination(2)
         run(dba, "ALTER SYSTEM SWITCH LOGFILE")
@@ -238,7 +238,7 @@ class TestThreads:
         assert ended <= checkpoint < began
         assert second == 2
 
-    def test_sessions_of_an_instance_that_closes_are_ended(self, oracle):
+    def test_closing_an_instance_ends_its_sessions(self, oracle):
         with oracle.connect("SHOP", instance_name="FREE2") as other:
             oracle.faults.close_thread(2)
 
@@ -258,7 +258,7 @@ class TestThreads:
 
         oracle.faults.open_thread(3)
         with oracle.connect("SHOP", instance_name="FREE3") as shop:
-            fill(shop, 1)
+            insert_rows(shop, 1)
         run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
         ((sequence, first),) = query(
             miner, "SELECT sequence#, first_change# FROM v$archived_log WHERE thread# = 3 AND dest_id = 1"
@@ -266,7 +266,7 @@ class TestThreads:
         assert (sequence, first >= enabled_at) == (1, True)
         assert query(miner, state) == [("OPEN", "PUBLIC")]
 
-    def test_a_thread_disabled_tells_where_and_dropped_leaves_its_archives(self, oracle, dba, miner):
+    def test_a_disabled_thread_shows_its_scn_and_a_dropped_one_keeps_its_archived_logs(self, oracle, dba, miner):
         oracle.faults.close_thread(2)
         run(dba, "ALTER DATABASE DISABLE THREAD 2")
         ((enabled, disabled_at),) = query(miner, "SELECT enabled, disable_change# FROM v$thread WHERE thread# = 2")
@@ -279,7 +279,7 @@ class TestThreads:
         assert query(miner, "SELECT thread# FROM v$thread") == [(1,)]
         assert sequences(miner, 2) == [1]
 
-    def test_a_private_thread(self, oracle, miner):
+    def test_a_thread_can_be_enabled_privately(self, oracle, miner):
         oracle.faults.add_thread(3, public=False)
 
         assert query(miner, "SELECT status, enabled FROM v$thread WHERE thread# = 3") == [("OPEN", "PRIVATE")]

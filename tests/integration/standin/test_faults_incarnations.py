@@ -1,4 +1,4 @@
-"""RESETLOGS, flashback and failover: what a client of the unmodified driver sees."""
+"""RESETLOGS, flashback and failover, seen through the unmodified driver."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from standin.interface import OraError
 from standin.serve import standin
-from tests.integration.standin.mining_client import PIN, add, failure, query, run, start
+from tests.integration.standin.mining_client import SET_NLS, add, failure, query, run, start
 
 INCARNATIONS = "SELECT status, resetlogs_change#, prior_resetlogs_change#, resetlogs_id FROM v$database_incarnation ORDER BY 2"
 LOGS = """SELECT thread#, sequence#, first_change#, next_change# FROM v$archived_log
@@ -19,7 +19,7 @@ SCN = "SELECT current_scn FROM v$database"
 
 
 class Client:
-    """Connections of the moment: a RESETLOGS ends them all."""
+    """Opens a connection per call, since a RESETLOGS ends all connections."""
 
     def __init__(self, oracle):
         self.oracle = oracle
@@ -28,7 +28,7 @@ class Client:
         with self.oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA, instance_name="FREE1") as connection:
             run(connection, *statements)
 
-    def ask(self, sql, **binds):
+    def query(self, sql, **binds):
         with self.oracle.connect(self.oracle.capture_user) as connection:
             return query(connection, sql, **binds)
 
@@ -42,15 +42,15 @@ class Client:
             return query(connection, ROWS)
 
     def scn(self):
-        return self.ask(SCN)[0][0]
+        return self.query(SCN)[0][0]
 
     def mined(self, resetlogs_id):
-        """Thread 1's rows of t, as LogMiner tells them."""
+        """Return the LogMiner rows of thread 1."""
         names = [
-            n for (n,) in self.ask("SELECT name FROM v$archived_log WHERE resetlogs_id = :i AND thread# = 1", i=resetlogs_id)
+            n for (n,) in self.query("SELECT name FROM v$archived_log WHERE resetlogs_id = :i AND thread# = 1", i=resetlogs_id)
         ]
         with self.oracle.connect(self.oracle.capture_user) as miner:
-            run(miner, PIN)
+            run(miner, SET_NLS)
             add(miner, *names)
             start(miner)
             sql = "SELECT xid, operation, rollback, sql_redo FROM v$logmnr_contents WHERE src_con_name = 'FREEPDB1'"
@@ -72,13 +72,13 @@ def client(oracle):
 
 
 class TestResetlogs:
-    def test_without_rewinding_the_old_logs_end_where_the_new_begin(self, oracle, client):
+    def test_without_flashback_the_old_logs_end_where_the_new_begin(self, oracle, client):
         client.shop("INSERT INTO t VALUES (2, 'two')")
         born = oracle.faults.reset_logs()
         client.shop("INSERT INTO t VALUES (3, 'three')")
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
-        old, new = client.ask(INCARNATIONS)
-        before, after = client.ask(LOGS, id=old[3]), client.ask(LOGS, id=new[3])
+        old, new = client.query(INCARNATIONS)
+        before, after = client.query(LOGS, id=old[3]), client.query(LOGS, id=new[3])
 
         assert (old[0], new[:3]) == ("PARENT", ("CURRENT", born.resetlogs_scn, old[1]))
         assert {end for _, sequence, _, end in before if sequence == 2} == {born.resetlogs_scn}
@@ -96,17 +96,17 @@ class TestResetlogs:
             assert failure(query, shop, ROWS).full_code == "DPY-4011"
         assert client.rows() == [(1, "one")]
 
-    def test_rewinding_takes_data_and_scn_back_and_leaves_the_logs_beyond(self, oracle, client):
+    def test_flashback_restores_data_and_scn_and_keeps_the_later_logs(self, oracle, client):
         scn = client.scn()
         client.shop("UPDATE t SET name = 'uno'", "INSERT INTO t VALUES (2, 'two')", "CREATE TABLE later (id NUMBER)")
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
         beyond = client.scn()
         born = oracle.faults.reset_logs(to_scn=scn)
-        old = client.ask(INCARNATIONS)[0][3]
+        old = client.query(INCARNATIONS)[0][3]
 
         assert client.rows() == [(1, "one")]
         assert born.resetlogs_scn == scn + 1 <= client.scn() < beyond
-        assert max(end for *_, end in client.ask(LOGS, id=old)) >= beyond
+        assert max(end for *_, end in client.query(LOGS, id=old)) >= beyond
         with oracle.connect("SHOP") as shop:
             assert failure(query, shop, "SELECT * FROM later").code == 942
             run(shop, "INSERT INTO t VALUES (2, 'zwei')")  # the key is free again
@@ -118,14 +118,14 @@ class TestResetlogs:
             shop.commit()
         oracle.faults.reset_logs(to_scn=scn)
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
-        old, new = (row[3] for row in client.ask(INCARNATIONS))
+        old, new = (row[3] for row in client.query(INCARNATIONS))
         open_xid = next(xid for xid, operation, _, text in client.mined(old) if operation == "INSERT" and "'two'" in text)
         ended = [(operation, rollback) for xid, operation, rollback, _ in client.mined(new) if xid == open_xid]
 
         assert client.rows() == [(1, "one")]
         assert ended == [("DELETE", 1), ("UPDATE", 1), ("ROLLBACK", 0)]
 
-    def test_what_row_versions_do_not_remember_cannot_be_rewound(self, oracle, client):
+    def test_flashback_across_ddl_is_refused(self, oracle, client):
         scn = client.scn()
         client.shop("TRUNCATE TABLE t")
 
@@ -135,12 +135,12 @@ class TestResetlogs:
     def test_logs_of_two_incarnations_do_not_mix(self, oracle, client):
         oracle.faults.reset_logs()
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
-        names = [n for (n,) in client.ask("SELECT name FROM v$archived_log WHERE thread# = 1 ORDER BY first_change#")]
+        names = [n for (n,) in client.query("SELECT name FROM v$archived_log WHERE thread# = 1 ORDER BY first_change#")]
 
         with oracle.connect(oracle.capture_user) as miner:
             assert failure(add, miner, names[0], names[-1]).code == 1287
 
-    def test_the_statements_of_an_operator(self, oracle, client):
+    def test_flashback_and_resetlogs_by_statement(self, oracle, client):
         scn = client.scn()
         client.shop("INSERT INTO t VALUES (2, 'two')")
         with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
@@ -157,16 +157,16 @@ class TestResetlogs:
             run(dba, "ALTER DATABASE OPEN RESETLOGS")
 
         assert client.rows() == [(1, "one")]
-        assert [row[1] for row in client.ask(INCARNATIONS)][1:] == [scn + 1]
+        assert [row[1] for row in client.query(INCARNATIONS)][1:] == [scn + 1]
 
     def test_recovery_until_cancel_by_statement(self, oracle, client):
         with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
             run(dba, "ALTER DATABASE CLOSE", "ALTER DATABASE RECOVER DATABASE UNTIL CANCEL", "ALTER DATABASE OPEN RESETLOGS")
 
         assert client.rows() == [(1, "one")]
-        assert len(client.ask(INCARNATIONS)) == 2
+        assert len(client.query(INCARNATIONS)) == 2
 
-    def test_a_fetch_that_runs_ends(self, oracle, client):
+    def test_a_running_fetch_ends(self, oracle, client):
         with oracle.connect("SHOP") as shop, shop.cursor() as cursor:
             with shop.cursor() as filling:
                 filling.executemany("INSERT INTO t VALUES (:1, 'x')", [(n,) for n in range(10, 1_000)])
@@ -178,7 +178,7 @@ class TestResetlogs:
 
             assert failure(cursor.fetchmany, 100).full_code == "DPY-4011"
 
-    def test_a_second_rewinding_follows_the_first(self, oracle, client):
+    def test_a_second_flashback_follows_the_first(self, oracle, client):
         scn = client.scn()
         client.shop("INSERT INTO t VALUES (2, 'two')", "CREATE TABLE later (id NUMBER)")
         oracle.faults.reset_logs(to_scn=scn)
@@ -186,7 +186,7 @@ class TestResetlogs:
         again = client.scn()
         client.shop("INSERT INTO t VALUES (4, 'four')")
         oracle.faults.reset_logs(to_scn=again)
-        chain = client.ask(INCARNATIONS)
+        chain = client.query(INCARNATIONS)
 
         assert client.rows() == [(1, "one"), (3, "three")]
         assert [row[0] for row in chain] == ["PARENT", "PARENT", "CURRENT"]
@@ -196,19 +196,19 @@ class TestResetlogs:
 
 
 class TestFailover:
-    def test_what_was_not_archived_is_lost(self, oracle, client):
+    def test_changes_that_were_not_archived_are_lost(self, oracle, client):
         client.shop("INSERT INTO t VALUES (2, 'two')")
-        old = client.ask("SELECT db_unique_name, dbid FROM v$database")
+        old = client.query("SELECT db_unique_name, dbid FROM v$database")
         born = oracle.faults.fail_over()
-        new = client.ask("SELECT db_unique_name, dbid FROM v$database")
-        ends = client.ask("SELECT thread#, MAX(next_change#) FROM v$archived_log GROUP BY thread#")
+        new = client.query("SELECT db_unique_name, dbid FROM v$database")
+        ends = client.query("SELECT thread#, MAX(next_change#) FROM v$archived_log GROUP BY thread#")
 
         assert client.rows() == [(1, "one")]
         assert (new[0][0] != old[0][0], new[0][1]) == (True, old[0][1])
         assert min(end for _, end in ends) == born.resetlogs_scn
-        assert client.ask("SELECT COUNT(*) FROM v$archived_log WHERE sequence# > 1") == [(0,)]
+        assert client.query("SELECT COUNT(*) FROM v$archived_log WHERE sequence# > 1") == [(0,)]
 
-    def test_archived_logs_that_had_not_arrived_are_rewound_and_unknown(self, oracle, client):
+    def test_archived_logs_that_had_not_arrived_are_undone_and_unlisted(self, oracle, client):
         client.shop("INSERT INTO t VALUES (2, 'two')")
         client.dba("ALTER SYSTEM ARCHIVE LOG CURRENT")
         read_to = client.scn()
@@ -216,17 +216,17 @@ class TestFailover:
 
         assert client.rows() == [(1, "one")]
         assert born.resetlogs_scn < read_to
-        assert client.ask("SELECT MAX(sequence#) FROM v$archived_log") == [(1,)]
-        assert client.ask("SELECT MAX(sequence#) FROM v$log_history") == [(1,)]
+        assert client.query("SELECT MAX(sequence#) FROM v$archived_log") == [(1,)]
+        assert client.query("SELECT MAX(sequence#) FROM v$log_history") == [(1,)]
 
     def test_the_logs_that_arrived_can_be_mined_under_their_new_names(self, oracle, client):
-        old = client.ask(INCARNATIONS)[0][3]
+        old = client.query(INCARNATIONS)[0][3]
         before = client.mined(old)
         oracle.faults.fail_over()
 
         assert client.mined(old) == before
 
-    def test_clients_are_cut_off(self, oracle, client):
+    def test_clients_are_disconnected(self, oracle, client):
         with oracle.connect("SHOP") as shop:
             oracle.faults.fail_over()
 

@@ -42,7 +42,7 @@ def miner(oracle):
         yield connection
 
 
-def answers(oracle):
+def accepts_clients(oracle):
     try:
         oracle.connect("SHOP").close()
     except oracledb.Error:
@@ -51,7 +51,7 @@ def answers(oracle):
 
 
 def mined(connection):
-    """How many redo rows there are, and the error that ended the fetch."""
+    """Return the number of redo rows, and the error that ended the fetch."""
     add(connection, *archived(connection))
     start(connection)
     count = 0
@@ -66,7 +66,7 @@ def mined(connection):
 
 
 class TestNetwork:
-    def test_the_network_is_cut_in_the_middle_of_a_fetch_so_many_times(self, oracle, miner):
+    def test_the_network_is_cut_during_a_fetch_the_given_number_of_times(self, oracle, miner):
         whole, _ = mined(miner)
         oracle.faults.cut_network(after_rows=500, times=2)
         with oracle.connect(oracle.capture_user) as second, oracle.connect(oracle.capture_user) as third:
@@ -93,7 +93,7 @@ class TestNetwork:
 
         assert mined(miner) == (100, "DPY-4011")
 
-    def test_a_stalled_call_is_ended_by_its_timeout_or_goes_on(self, oracle, miner):
+    def test_a_stalled_call_times_out_or_continues(self, oracle, miner):
         with oracle.connect(oracle.capture_user) as patient, ThreadPoolExecutor() as pool:
             miner.call_timeout = 300
             oracle.faults.stall_network()
@@ -106,7 +106,7 @@ class TestNetwork:
             assert waiting.result(timeout=DEADLINE) == [(1,)]
             assert query(miner, "SELECT 1 FROM dual") == [(1,)]
 
-    def test_the_listener_turns_clients_away_and_keeps_its_sessions(self, oracle, miner):
+    def test_the_listener_refuses_clients_and_keeps_its_sessions(self, oracle, miner):
         oracle.faults.refuse_clients()
         unknown = failure(oracle.connect, "SHOP")
         oracle.faults.refuse_clients(12528)
@@ -120,7 +120,7 @@ class TestNetwork:
         assert query(miner, "SELECT 1 FROM dual") == [(1,)]
         oracle.connect("SHOP").close()
 
-    def test_nobody_listens_for_a_while(self, oracle, miner):
+    def test_a_stopped_listener_refuses_clients_until_it_starts(self, oracle, miner):
         port = oracle.port
         oracle.faults.stop_listener()
         gone = failure(oracle.connect, "SHOP")
@@ -135,11 +135,11 @@ class TestNetwork:
     def test_a_fault_injected_for_some_seconds_ends_by_itself(self, oracle):
         oracle.faults.inject("stop-listener", seconds=0.3)
         refused = failure(oracle.connect, "SHOP").full_code
-        wait_until(lambda: answers(oracle))
+        wait_until(lambda: accepts_clients(oracle))
 
         assert refused == "DPY-6005"
 
-    def test_killed_sessions_learn_of_it_at_their_next_call(self, oracle, miner):
+    def test_a_killed_session_fails_at_its_next_call(self, oracle, miner):
         with oracle.connect("SHOP") as shop:
             assert oracle.faults.kill_sessions("shop") == 1
             error = failure(query, shop, "SELECT 1 FROM dual")
@@ -149,7 +149,7 @@ class TestNetwork:
 
 
 class TestByName:
-    def test_options_may_be_texts(self, oracle):
+    def test_options_can_be_strings(self, oracle):
         oracle.faults.inject("refuse-clients", {"code": "12528"})
         try:
             assert "12528" in failure(oracle.connect, "SHOP").message

@@ -1,4 +1,4 @@
-"""What is mined equals what was done, through the unmodified driver."""
+"""LogMiner shows exactly the changes that were made, through the unmodified driver."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from standin.serve import standin
-from tests.integration.standin.mining_client import ADD, END, PIN, add, archived, failure, query, run, start
+from tests.integration.standin.mining_client import ADD, END, SET_NLS, add, archived, failure, query, run, start
 
 CHANGES = """SELECT operation, rollback, sql_redo FROM v$logmnr_contents
     WHERE seg_owner = 'SHOP' AND table_name = '{}' AND operation <> 'DDL'"""
@@ -37,7 +37,7 @@ def dba(oracle):
 @pytest.fixture
 def miner(oracle):
     with oracle.connect(oracle.capture_user) as connection:
-        run(connection, PIN)
+        run(connection, SET_NLS)
         yield connection
 
 
@@ -46,13 +46,13 @@ def logged_table(shop, name, columns="id NUMBER(9) PRIMARY KEY, name VARCHAR2(40
 
 
 def archive_from(dba, miner):
-    """The logs since the last call, archived: everything done before is in them."""
+    """Archive the current logs; return those archived since the last call, which contain all earlier changes."""
     before = set(archived(miner))
     run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
     return [name for name in archived(miner) if name not in before]
 
 
-def test_what_is_mined_is_what_was_done(shop, dba, miner):
+def test_logminer_shows_exactly_the_changes(shop, dba, miner):
     archive_from(dba, miner)
     logged_table(shop, "done")
     with shop.cursor() as cursor:
@@ -85,7 +85,7 @@ def test_what_is_mined_is_what_was_done(shop, dba, miner):
     assert [(operation, rollback) for operation, rollback, _ in undone] == [("DELETE", 1)]
 
 
-def test_a_transaction_is_framed_by_start_and_commit(shop, dba, miner):
+def test_a_transaction_begins_with_start_and_ends_with_commit(shop, dba, miner):
     archive_from(dba, miner)
     logged_table(shop, "framed")
     run(shop, "INSERT INTO framed (id) VALUES (1)", "COMMIT", "INSERT INTO framed (id) VALUES (2)", "ROLLBACK")
@@ -99,15 +99,15 @@ def test_a_transaction_is_framed_by_start_and_commit(shop, dba, miner):
     rows = [row for row in everything if row[0] in framed]
 
     xids = list(dict.fromkeys(xid for xid, *_ in rows))
-    told = [[(operation, rollback) for x, operation, rollback, *_ in rows if x == xid] for xid in xids]
-    assert told == [
+    operations = [[(operation, rollback) for x, operation, rollback, *_ in rows if x == xid] for xid in xids]
+    assert operations == [
         [("START", 0), ("INSERT", 0), ("COMMIT", 0)],
         [("START", 0), ("INSERT", 0), ("DELETE", 1), ("ROLLBACK", 0)],
     ]
     assert {(container, user) for *_, container, user in rows} == {("FREEPDB1", "SHOP")}
 
 
-def test_dates_lose_their_time_where_the_session_is_not_pinned(oracle, shop, dba, miner):
+def test_dates_lose_their_time_without_nls_settings(oracle, shop, dba, miner):
     archive_from(dba, miner)
     logged_table(shop, "dated")
     run(shop, "INSERT INTO dated (id, at) VALUES (1, TO_DATE('2026-02-28 13:45:59', 'YYYY-MM-DD HH24:MI:SS'))", "COMMIT")
@@ -161,7 +161,7 @@ def test_a_dropped_table_has_no_name(shop, dba, miner):
     assert rows == [("UNKNOWN", f"OBJ# {object_id}", 2)]
 
 
-def test_long_text_comes_in_pieces(shop, dba, miner):
+def test_long_text_has_continuation_rows(shop, dba, miner):
     archive_from(dba, miner)
     logged_table(shop, "long_text")
     text = "ü'" * 1300
@@ -194,7 +194,7 @@ def test_both_threads_are_mined_in_scn_order(oracle, shop, dba, miner):
     assert len(rows) == 6
 
 
-def test_a_hole_between_the_logs_is_told(dba, miner):
+def test_missing_logs_are_reported(dba, miner):
     names = [archive_from(dba, miner)[0] for _ in range(3)]
 
     add(miner, names[0], names[2])
@@ -217,7 +217,7 @@ def test_a_file_deleted_after_it_was_added_fails_the_fetch(dba, miner):
     assert failure(add, miner, names[0]).code == 1284
 
 
-def test_errors_come_as_oracle_numbers_them(dba, miner):
+def test_errors_have_oracles_numbers(dba, miner):
     name = archive_from(dba, miner)[0]
 
     assert failure(run, miner, END).code == 1307

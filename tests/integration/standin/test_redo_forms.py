@@ -1,4 +1,4 @@
-"""Forms that redo may take on some releases: parallel DML, undo rows first, rows that surface late, XIDs half known."""
+"""Redo forms of some releases: parallel DML, undo rows first, late rows, incomplete XIDs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARALLEL = "ALTER SESSION ENABLE PARALLEL DML"
 
 
 class Redo:
-    """What LogMiner shows of one transaction and its servers."""
+    """The LogMiner rows of one transaction and its parallel servers."""
 
     def __init__(self, oracle, since):
         with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
@@ -56,7 +56,7 @@ def logs_of(oracle):
         return set(archived(miner))
 
 
-def test_servers_write_under_transactions_of_their_own(oracle):
+def test_parallel_servers_write_in_their_own_transactions(oracle):
     since = logs_of(oracle)
     with oracle.connect("SHOP", instance_name="FREE1") as shop:
         run(shop, PARALLEL, "INSERT /*+ PARALLEL(t 3) */ INTO t SELECT id, 0 FROM source")
@@ -71,8 +71,8 @@ def test_servers_write_under_transactions_of_their_own(oracle):
     assert len(redo.servers()) == 3
     assert {thread for thread, *_ in changes} == {1, 2}
     assert len({scn for *_, scn, _, _, _ in commits}) == 1
-    told = {redo.parent} | (redo.servers() if oracle.database.options.commits_of_servers else set())
-    assert {xid for _, xid, *_ in commits} == told
+    expected = {redo.parent} | (redo.servers() if oracle.database.options.commits_of_servers else set())
+    assert {xid for _, xid, *_ in commits} == expected
     assert {xid for _, xid, _, operation, *_ in redo.rows if operation == "START"} == {redo.parent} | redo.servers()
 
 
@@ -89,7 +89,7 @@ def test_a_rolled_back_parallel_statement_is_undone_by_its_servers(oracle):
     assert sorted(undone) == sorted((row[1], row[6]) for row in redo.rows if row[3] == "INSERT")
 
 
-def test_a_parallel_statement_that_fails_leaves_the_transaction_as_it_was(oracle):
+def test_a_failed_parallel_statement_leaves_the_transaction_unchanged(oracle):
     with oracle.connect("SHOP") as shop:
         run(shop, "INSERT INTO t VALUES (5, 5)")
         shop.commit()
@@ -100,7 +100,7 @@ def test_a_parallel_statement_that_fails_leaves_the_transaction_as_it_was(oracle
         assert query(shop, "SELECT id FROM t") == [(5,)]
 
 
-def test_a_table_changed_in_parallel_is_left_alone_until_the_end(oracle):
+def test_a_table_changed_in_parallel_cannot_be_changed_again_before_the_end(oracle):
     with oracle.connect("SHOP") as shop:
         run(shop, PARALLEL, "INSERT /*+ PARALLEL */ INTO t SELECT id, 0 FROM source")
         assert failure(run, shop, "UPDATE t SET n = 1").code == 12838
@@ -110,7 +110,7 @@ def test_a_table_changed_in_parallel_is_left_alone_until_the_end(oracle):
         assert failure(run, shop, "UPDATE /*+ PARALLEL(4) */ t SET n = 2").code == 12839
 
 
-def test_open_servers_show_as_transactions(oracle):
+def test_open_servers_are_listed_as_transactions(oracle):
     with oracle.connect("SHOP") as shop, oracle.connect(oracle.capture_user) as miner:
         run(shop, PARALLEL, "INSERT /*+ PARALLEL(3) */ INTO t SELECT id, 0 FROM source")
         assert query(miner, "SELECT ptx, COUNT(*) FROM gv$transaction GROUP BY ptx") == [("YES", 4)]
@@ -118,7 +118,7 @@ def test_open_servers_show_as_transactions(oracle):
         assert query(miner, "SELECT COUNT(*) FROM gv$transaction") == [(0,)]
 
 
-def test_without_the_setting_a_hint_does_nothing(oracle):
+def test_a_hint_has_no_effect_without_the_setting(oracle):
     since = logs_of(oracle)
     with oracle.connect("SHOP") as shop:
         run(shop, "INSERT /*+ PARALLEL(3) */ INTO t SELECT id, 0 FROM source")
@@ -162,7 +162,7 @@ def undo_first(request):
         yield running
 
 
-def test_undo_rows_may_come_before_what_they_undo(undo_first):
+def test_undo_rows_can_precede_the_rows_they_undo(undo_first):
     since = logs_of(undo_first)
     with undo_first.connect("SHOP") as shop:
         run(shop, "UPDATE t SET n = 1", "SAVEPOINT s", "UPDATE t SET n = 2", "INSERT INTO t VALUES (2, 0)")
@@ -182,7 +182,7 @@ def test_undo_rows_may_come_before_what_they_undo(undo_first):
     assert rows[3][5:] == rows[4][5:]
 
 
-def test_a_rowid_may_be_used_again_before_its_transaction_ends():
+def test_a_rowid_can_be_reused_before_its_transaction_ends():
     with standin(reuses_rowids=True) as oracle, oracle.connect("SHOP") as shop, oracle.connect("SHOP") as other:
         run(
             shop,
@@ -229,14 +229,14 @@ def private_strands():
 
 
 def inserted(miner, *names):
-    """What LogMiner shows of t in these logs, in its own order: SCN and key."""
+    """Return SCN and key of the inserts into t in these logs, in LogMiner's order."""
     add(miner, *names)
     start(miner)
     sql = "SELECT scn, sql_redo FROM v$logmnr_contents WHERE table_name = 'T' AND operation = 'INSERT'"
     return [(scn, text.split("('")[1][0]) for scn, text in query(miner, sql)]
 
 
-def test_redo_of_an_open_transaction_surfaces_late_in_the_online_log(private_strands):
+def test_redo_of_an_open_transaction_reaches_the_online_log_late(private_strands):
     connect, miner_name = private_strands.connect, private_strands.capture_user
     with connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
         ((online,),) = query(
@@ -255,7 +255,7 @@ def test_redo_of_an_open_transaction_surfaces_late_in_the_online_log(private_str
     assert late[1][0] < late[0][0]
 
 
-def test_a_switched_log_holds_all_redo_of_its_range(private_strands):
+def test_a_switched_log_contains_all_redo_of_its_range(private_strands):
     with private_strands.connect("SHOP") as one, private_strands.connect("SHOP") as two:
         run(one, "INSERT INTO t VALUES (1, 0)")
         run(two, "INSERT INTO t VALUES (2, 0)")
@@ -269,7 +269,7 @@ def test_a_switched_log_holds_all_redo_of_its_range(private_strands):
     assert all(first <= scn < end for scn, _ in rows)
 
 
-def test_of_a_transaction_whose_start_was_not_read_the_sequence_may_be_unknown():
+def test_the_xid_sequence_can_be_unknown_if_the_start_was_not_read():
     with standin(forgets_sequences=True) as oracle, oracle.connect("SHOP") as shop:
         run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY, n NUMBER)", "INSERT INTO t VALUES (1, 0)", "SAVEPOINT s")
         since = logs_of(oracle)
@@ -298,7 +298,7 @@ def test_of_a_transaction_whose_start_was_not_read_the_sequence_may_be_unknown()
     assert unknown not in {sqn for _, _, sqn, _ in whole}
 
 
-def ends(oracle, since):
+def commits(oracle, since):
     with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
         run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
     with oracle.connect(oracle.capture_user) as miner:
@@ -307,8 +307,8 @@ def ends(oracle, since):
         return query(miner, "SELECT src_con_id, xidusn, xidslt, xidsqn, scn FROM v$logmnr_contents WHERE operation = 'COMMIT'")
 
 
-@pytest.mark.parametrize("looks", [False, True], ids=["nobody has read in between", "somebody has read in between"])
-def test_commits_on_two_threads_may_have_one_scn(looks):
+@pytest.mark.parametrize("read_between", [False, True], ids=["no read in between", "a read in between"])
+def test_commits_on_two_threads_can_have_one_scn(read_between):
     with standin(threads=2, shares_commit_scns=True, background=False) as oracle:
         first, second, third = (oracle.connect("SHOP", instance_name=name) for name in ("FREE1", "FREE2", "FREE1"))
         run(first, "CREATE TABLE t (id NUMBER PRIMARY KEY)")
@@ -316,27 +316,27 @@ def test_commits_on_two_threads_may_have_one_scn(looks):
         for number, session in enumerate((first, second, third)):
             run(session, f"INSERT INTO t VALUES ({number})")
         first.commit()
-        if looks:
+        if read_between:
             query(third, "SELECT current_scn FROM v$database")
         second.commit()
         third.commit()
-        scns = [scn for *_, scn in ends(oracle, since)]
+        scns = [scn for *_, scn in commits(oracle, since)]
 
-    assert (scns[0] == scns[1]) is not looks
+    assert (scns[0] == scns[1]) is not read_between
     assert scns[2] > scns[0]  # a thread writes one COMMIT at an SCN
 
 
-def test_a_slot_is_used_again_under_a_higher_sequence_and_another_container_has_the_same():
+def test_a_slot_is_reused_with_a_higher_sequence_and_containers_can_share_an_xid():
     with standin(undo_slots=2) as oracle:
         shop, root = oracle.connect("SHOP"), oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA)
         run(shop, "CREATE TABLE t (id NUMBER)")
         run(root, "CREATE TABLE t (id NUMBER)")
         since = logs_of(oracle)
-        for session, count in ((root, 1), (shop, 30)):  # the root has had some before, for users and grants
+        for session, count in ((root, 1), (shop, 30)):  # the root has had transactions before, for users and grants
             for number in range(count):
                 run(session, f"INSERT INTO t VALUES ({number})")
                 session.commit()
-        found = ends(oracle, since)
+        found = commits(oracle, since)
     ours, roots = ([row[1:4] for row in found if row[0] == con_id] for con_id in (3, 1))
 
     assert len(ours) == len(set(ours)) == 30

@@ -1,4 +1,4 @@
-"""V$ and dictionary views through the unmodified driver: what a user sees depends on grants and containers."""
+"""V$ and dictionary views through the unmodified driver, with different grants and containers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dba(oracle):
         yield connection
 
 
-def test_the_capture_user_reads_what_it_was_granted_and_no_more(miner):
+def test_the_capture_user_reads_only_the_granted_views(miner):
     for view in (
         "v$database",
         "v$log",
@@ -50,7 +50,7 @@ def test_the_capture_user_reads_what_it_was_granted_and_no_more(miner):
         assert failure(query, miner, f"SELECT * FROM {view}").code == 942
 
 
-def test_the_open_end_of_a_current_log_survives_the_wire(miner):
+def test_the_open_end_of_a_current_log_is_sent_exactly(miner):
     ((end,),) = query(miner, "SELECT next_change# FROM v$log WHERE status = 'CURRENT'")
 
     assert end == 2**64 - 1
@@ -83,7 +83,7 @@ def test_a_join_of_dictionary_views_names_the_key(miner):
     assert rows == [("ID",)]
 
 
-def test_columns_tell_type_and_segment(miner):
+def test_columns_show_type_and_segment(miner):
     run(miner, "ALTER SESSION SET CONTAINER = FREEPDB1")
 
     rows = query(
@@ -99,7 +99,7 @@ def test_columns_tell_type_and_segment(miner):
     ]
 
 
-def test_a_switch_shows_in_the_log_history(dba, miner):
+def test_a_log_switch_is_in_the_log_history(dba, miner):
     sql = "SELECT COUNT(*) FROM v$log_history"
     ((before,),) = query(miner, sql)
 
@@ -108,7 +108,7 @@ def test_a_switch_shows_in_the_log_history(dba, miner):
     assert query(miner, sql) == [(before + 1,)]
 
 
-def test_an_open_transaction_shows_until_it_ends(oracle, miner):
+def test_an_open_transaction_is_listed_until_it_ends(oracle, miner):
     sql = "SELECT COUNT(*) FROM gv$transaction WHERE con_id > 2"
     with oracle.connect("SHOP") as shop:
         run(shop, "INSERT INTO orders VALUES (1, 'a', NULL)")

@@ -1,4 +1,4 @@
-"""Codecs: what is encoded one by one and by columns is the same, and decodes to what it was."""
+"""Codecs: encoding by value and by column gives the same bytes, which decode to the same value."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_number_out_of_range_is_refused_and_a_tiny_one_is_zero():
     assert encode_number(Decimal("1e-131")) == encode_number(0) == b"\x80"
 
 
-# From the protocol's description: what Oracle itself stores.
+# Bytes that Oracle stores, from the description of the format.
 ORACLE_BYTES = {1: "c102", 100: "c202", Decimal("0.01"): "c002", -1: "3e6466", 5_000_000_000: "c533", -123: "3d644e66"}
 
 
@@ -96,7 +96,7 @@ def test_columns_of_moments_are_encoded_as_single_moments_are(values):
 
 @given(st.integers(-(2**63), 2**63 - 1), st.binary(max_size=70_000), st.integers(1, 9000))
 @settings(deadline=None, max_examples=60)
-def test_fields_are_read_back_however_the_packets_cut_them(number, value, size):
+def test_fields_are_read_back_across_packet_boundaries(number, value, size):
     message = sb(number) + clr(value) + dalc(value) + b"\x2a"
     pieces = iter([message[i : i + size] for i in range(0, len(message), size)])
     reader = Reader(next(pieces), lambda: next(pieces))
@@ -108,7 +108,7 @@ def test_fields_are_read_back_however_the_packets_cut_them(number, value, size):
     reader.finish()
 
 
-def test_bytes_left_over_after_a_request_are_not_understood():
+def test_extra_bytes_after_a_request_are_an_error():
     reader = Reader(b"\x00\x07")
     reader.ub()
 

@@ -1,4 +1,4 @@
-"""Results: each type, describe, fetch sizes and data frames, compared cell by cell with what the database had."""
+"""Results: types, describe, fetch sizes and data frames, compared cell by cell with the database's values."""
 
 from __future__ import annotations
 
@@ -86,14 +86,14 @@ COLUMNS = {
 
 
 @pytest.mark.parametrize(("column", "array", "expected"), COLUMNS.values(), ids=COLUMNS)
-def test_a_column_arrives_as_the_database_had_it(connection, instance, column, array, expected):
+def test_a_column_arrives_unchanged(connection, instance, column, array, expected):
     shows(instance, [column, number("AFTER")], array, pa.array(range(len(array))))
     cursor = connection.cursor()
     if column.type == "NUMBER":
         cursor.outputtypehandler = lambda c, m: c.var(Decimal, arraysize=c.arraysize) if m.name == "N" else None
     got = cursor.execute(SQL).fetchall()
 
-    if column.type == "TIMESTAMP WITH TIME ZONE":  # the driver leaves the zone away
+    if column.type == "TIMESTAMP WITH TIME ZONE":  # the driver drops the zone
         got = [(value and value.replace(tzinfo=UTC), after) for value, after in got]
     assert [value for value, _ in got] == expected
     assert [after for _, after in got] == list(range(len(array)))
@@ -108,7 +108,7 @@ def test_a_slice_of_an_arrow_batch_is_sent_without_its_neighbours(cursor, instan
     assert cursor.execute(SQL).fetchall() == [(3, 0.75, "d"), (4, 1, "e"), (9, 2.25, "j")]
 
 
-def test_describe_tells_names_types_precision_and_sizes(cursor, instance):
+def test_describe_returns_names_types_precision_and_sizes(cursor, instance):
     columns = [
         number("ID", 10, 0),
         number("AMOUNT", 12, 2),
@@ -136,7 +136,7 @@ SIZES = [(1, 0), (100, 2), (7, 7), (1000, 5000), (4999, 1), (5000, 0), (10_000, 
 
 
 @pytest.mark.parametrize(("arraysize", "prefetch"), SIZES)
-def test_every_row_arrives_once_whatever_the_fetch_size(cursor, instance, arraysize, prefetch):
+def test_every_row_arrives_once_with_any_fetch_size(cursor, instance, arraysize, prefetch):
     total = 5000 if arraysize > 1 else 200
     batches = [batch(pa.array(range(i, i + 50)), pa.array([f"row {n}" for n in range(i, i + 50)])) for i in range(0, total, 50)]
     instance.answers[SQL] = lambda *_: rows([number(), text()], batches[0].slice(0, 0), *batches)
@@ -146,14 +146,14 @@ def test_every_row_arrives_once_whatever_the_fetch_size(cursor, instance, arrays
         assert cursor.rowcount == total
 
 
-def test_a_result_need_not_be_read_to_its_end(cursor, instance):
+def test_a_result_can_be_closed_before_its_end(cursor, instance):
     shows(instance, [number()], pa.array(range(10_000)))
     for _ in range(3):
         cursor.execute(SQL)
         assert cursor.fetchmany(150) == [(n,) for n in range(150)]
 
 
-def test_two_results_are_read_in_turns(connection, instance):
+def test_two_results_are_read_alternately(connection, instance):
     for name in ("a", "b"):
         instance.answers[f"select {name}"] = lambda *_, name=name: rows(
             [text()], batch(pa.array([f"{name}{i}" for i in range(900)]))
@@ -166,7 +166,7 @@ def test_two_results_are_read_in_turns(connection, instance):
     assert pairs == [(f"a{i}", f"b{i}") for i in range(900)]
 
 
-def test_an_error_in_mid_stream_reaches_the_fetch_that_needs_the_rows(cursor, instance):
+def test_an_error_during_a_result_fails_the_fetch_that_needs_the_rows(cursor, instance):
     def failing():
         yield batch(pa.array(range(300)))
         raise OraError(1555, "snapshot too old")
@@ -187,7 +187,7 @@ def test_an_error_in_mid_stream_reaches_the_fetch_that_needs_the_rows(cursor, in
     assert cursor.execute("select 1 from dual").fetchone() == (1,)
 
 
-def test_a_table_that_got_a_column_is_described_again(cursor, instance):
+def test_a_table_with_a_new_column_is_described_again(cursor, instance):
     shows(instance, [number("A")], pa.array([1]))
     before = cursor.execute(SQL).fetchall()
     shows(instance, [number("A"), text("B")], pa.array([1]), pa.array(["new"]))
@@ -197,7 +197,7 @@ def test_a_table_that_got_a_column_is_described_again(cursor, instance):
     assert [d[0] for d in cursor.description] == ["A", "B"]
 
 
-def test_an_arrow_column_that_does_not_fit_its_type_is_an_error_that_names_it(cursor, instance):
+def test_an_arrow_column_of_a_wrong_type_is_named_in_the_error(cursor, instance):
     shows(instance, [text("T")], pa.array([1.5]))
     with pytest.raises(oracledb.DatabaseError, match=r"ORA-00604.*c0"):
         cursor.execute(SQL)

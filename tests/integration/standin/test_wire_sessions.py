@@ -1,4 +1,4 @@
-"""Logon, sessions, transactions, time-outs and misbehaviour, as the unmodified driver sees them over TCP."""
+"""Logon, sessions, transactions, time-outs and faults, seen through the unmodified driver over TCP."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def failure(call, *args, **kwargs):
     return caught.value.args[0]
 
 
-def test_the_driver_logs_on_and_learns_version_and_service(listener, instance):
+def test_the_driver_logs_on_and_receives_version_and_service(listener, instance):
     connection = connect(listener, program="redolake", machine="worker-1")
 
     assert connection.thin
@@ -62,7 +62,7 @@ def test_a_quoted_user_name_keeps_its_case(listener, instance):
     assert instance.logons[0]["user"] == "Mixed"
 
 
-def test_a_user_who_may_not_log_on_reads_why(listener):
+def test_a_refused_logon_states_the_reason(listener):
     assert failure(connect, listener, "locked").full_code == "ORA-01045"
 
 
@@ -72,7 +72,7 @@ def test_an_unknown_service_is_refused_by_the_listener(listener):
     assert "DPY-6001" in error.message or error.full_code == "DPY-6001"
 
 
-def test_a_long_connect_string_comes_in_a_packet_of_its_own(listener, instance):
+def test_a_long_connect_string_is_read_from_a_separate_packet(listener, instance):
     address = f"(ADDRESS=(PROTOCOL=tcp)(HOST=127.0.0.1)(PORT={listener.port}))"
     data = f"(CONNECT_DATA=(SERVICE_NAME={SERVICE})(INSTANCE_NAME=FREE2)(SERVER=DEDICATED))"
 
@@ -82,7 +82,7 @@ def test_a_long_connect_string_comes_in_a_packet_of_its_own(listener, instance):
     assert instance.logons[0]["program"] == "p" * 200
 
 
-def test_commit_and_rollback_show_in_the_transaction_flag(listener, instance):
+def test_commit_and_rollback_clear_the_transaction_flag(listener, instance):
     def insert(session, rows):
         session.in_transaction = True
         return Done([1])
@@ -138,7 +138,7 @@ def test_closing_a_connection_closes_its_session_before_close_returns(listener, 
     assert instance.sessions[0].events[-1] == "close"
 
 
-def test_a_client_that_dies_leaves_no_session_behind(listener, instance):
+def test_a_killed_client_leaves_no_session(listener, instance):
     connection = connect(listener)
     del connection
 
@@ -192,7 +192,7 @@ def test_a_call_that_times_out_is_cancelled_and_the_connection_stays_usable(list
         assert cursor.execute("select 1 from dual").fetchone() == (1,)
 
 
-def test_a_client_that_hangs_up_cancels_its_running_call(listener, instance):
+def test_a_disconnected_client_cancels_its_running_call(listener, instance):
     entered, cancelled = threading.Event(), threading.Event()
 
     def slow(session, _):
@@ -237,7 +237,7 @@ def test_closing_the_listener_kills_its_sessions(instance):
     assert failure(connect, listener).full_code.startswith("DPY-")
 
 
-def test_a_listener_told_to_refuse_turns_clients_away_until_told_otherwise(listener):
+def test_a_listener_refuses_clients_while_the_fault_lasts(listener):
     listener.network_faults.refuse = 12528
     refused = failure(connect, listener)
     listener.network_faults.refuse = None
@@ -246,7 +246,7 @@ def test_a_listener_told_to_refuse_turns_clients_away_until_told_otherwise(liste
     connect(listener).close()
 
 
-def test_a_listener_told_to_drop_hangs_up_in_the_middle_of_a_fetch(listener, instance):
+def test_a_listener_cuts_the_connection_during_a_fetch(listener, instance):
     instance.answers["select n from t"] = lambda *_: rows([number()], batch(pa.array(range(1000))))
     listener.network_faults.cut_fetches(500)
     cursor = connect(listener).cursor()
@@ -257,7 +257,7 @@ def test_a_listener_told_to_drop_hangs_up_in_the_middle_of_a_fetch(listener, ins
     assert failure(cursor.fetchmany, 100).full_code == "DPY-4011"
 
 
-def test_a_bug_in_the_database_is_an_error_of_the_call_only(listener, instance):
+def test_a_bug_in_the_database_fails_only_the_call(listener, instance):
     def bug(*_):
         raise KeyError("a bug")
 
@@ -270,7 +270,7 @@ def test_a_bug_in_the_database_is_an_error_of_the_call_only(listener, instance):
     assert cursor.execute("select 1 from dual").fetchone() == (1,)
 
 
-def test_an_error_brings_code_offset_and_nested_lines(listener, instance):
+def test_an_error_has_code_offset_and_nested_lines(listener, instance):
     def nested(*_):
         raise OraError(6550, "line 1, column 7:", 7, ("PLS-00201: identifier 'X' must be declared",))
 
@@ -284,7 +284,7 @@ def test_an_error_brings_code_offset_and_nested_lines(listener, instance):
     assert "PLS-00201" in block.message
 
 
-def test_bytes_that_are_no_tns_end_only_their_own_connection(listener):
+def test_bytes_that_are_not_tns_end_only_their_own_connection(listener):
     with socket.create_connection((listener.host, listener.port)) as stranger:
         stranger.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
         stranger.settimeout(10)

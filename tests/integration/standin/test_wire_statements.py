@@ -1,4 +1,4 @@
-"""Statements, binds, row counts and PL/SQL, as the unmodified driver sends and reads them."""
+"""Statements, binds, row counts and PL/SQL through the unmodified driver."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def failure(call, *args, **kwargs):
 
 
 def received(instance):
-    """The binds of the last statement of the newest session."""
+    """Return the binds of the last statement of the newest session."""
     return [event for event in instance.sessions[-1].events if isinstance(event, tuple)][-1][1]
 
 
@@ -64,7 +64,7 @@ def test_a_bind_arrives_as_it_was_sent(cursor, instance, value, type_, arrives):
     assert received(instance) == [[arrives, 7]]
 
 
-def test_a_bind_that_is_repeated_is_sent_per_occurrence_in_sql_and_once_in_plsql(cursor, instance):
+def test_a_repeated_bind_is_sent_per_occurrence_in_sql_and_once_in_plsql(cursor, instance):
     instance.answers["select :a, :b, :a from dual"] = lambda _, given: rows([number()], batch(pa.array([1])))
     instance.answers["begin x(:a, :b, :a); end;"] = lambda *_: Called(["IN", "IN"], [None, None])
     cursor.execute("select :a, :b, :a from dual", a=1, b=2)
@@ -75,7 +75,7 @@ def test_a_bind_that_is_repeated_is_sent_per_occurrence_in_sql_and_once_in_plsql
     assert received(instance) == [[1, 2]]
 
 
-def test_a_long_value_is_sent_behind_the_others_and_put_back_in_its_place(cursor, instance):
+def test_a_long_value_is_sent_after_the_others_and_restored_to_its_position(cursor, instance):
     instance.answers["insert into t values (:1, :2, :3)"] = lambda *_: Done([1])
     cursor.execute("insert into t values (:1, :2, :3)", ["x" * 40_000, 2, "three"])
 
@@ -118,7 +118,7 @@ def test_ten_thousand_rows_of_binds_arrive_in_one_call(cursor, instance):
     assert received(instance) == [list(row) for row in data]
 
 
-def test_batch_errors_tell_row_code_and_text(cursor, instance):
+def test_batch_errors_contain_row_code_and_text(cursor, instance):
     failures = [(1, OraError(1, "unique constraint violated")), (300, OraError(1400, "cannot insert NULL"))]
     instance.answers["insert into u values (:1)"] = lambda _, given: Done([1] * (len(given) - 2), failures)
     cursor.executemany("insert into u values (:1)", [[i] for i in range(400)], batcherrors=True)
@@ -128,7 +128,7 @@ def test_batch_errors_tell_row_code_and_text(cursor, instance):
     assert "ORA-01400" in cursor.getbatcherrors()[1].message
 
 
-def test_an_array_that_fails_tells_the_row(cursor, instance):
+def test_a_failed_array_reports_the_row(cursor, instance):
     def fail(*_):
         raise OraError(1, "unique constraint violated", position=2)
 
@@ -140,7 +140,7 @@ def test_an_array_that_fails_tells_the_row(cursor, instance):
     assert cursor.rowcount == 2
 
 
-def test_returning_brings_values_per_row_and_runs_again(cursor, instance):
+def test_returning_yields_values_per_row_and_can_run_again(cursor, instance):
     sql = "delete from t where id < :k returning id, name into :x, :y"
     instance.answers[sql] = lambda _, given: Done([2], [], [[[given[0][0], 6], ["a", None]]])
     x, y = cursor.var(int), cursor.var(str)
@@ -216,7 +216,7 @@ def test_plsql_runs_over_an_array_of_binds(cursor, instance):
     assert [row for call in sent for row in call] == [[1], [2], [3]]
 
 
-def test_a_failed_statement_can_be_tried_again(cursor, instance):
+def test_a_failed_statement_can_be_repeated(cursor, instance):
     sql = "select * from later"
     first = failure(cursor.execute, sql)
     instance.answers[sql] = lambda *_: rows([number()], batch(pa.array([5])))
@@ -251,7 +251,7 @@ def test_ddl_is_sent_whole_each_time(cursor, instance):
     assert cursor.rowcount == 0
 
 
-def test_parsing_alone_describes_and_runs_nothing(cursor, instance):
+def test_parsing_describes_without_execution(cursor, instance):
     instance.answers["select id from t"] = lambda *_: rows([number("ID", 10, 0)])
     instance.answers["delete from t"] = lambda *_: Done([9])
     cursor.parse("select id from t")
@@ -260,7 +260,7 @@ def test_parsing_alone_describes_and_runs_nothing(cursor, instance):
     assert "delete from t" not in [e[0] for e in instance.sessions[-1].events if isinstance(e, tuple)]
 
 
-def test_what_the_server_does_not_know_is_refused_and_not_dropped(connection, cursor):
+def test_an_unknown_request_is_refused_and_not_ignored(connection, cursor):
     scrollable = connection.cursor(scrollable=True)
 
     assert failure(scrollable.execute, "select 1 from dual").code == 3001
@@ -283,7 +283,7 @@ def test_binds_are_found_where_the_driver_finds_them(cursor, pieces, start):
     assert list(scan_binds(sql).distinct) == cursor.bindnames()
 
 
-def test_binds_are_numbered_by_occurrence_and_returning_is_told_apart():
+def test_binds_are_numbered_by_occurrence_and_returning_is_separate():
     bound = scan_binds('insert into t (a) values (:v || :"v") returning a into :r, :v -- :c\n')
 
     assert bound.text == "insert into t (a) values (:b0 || :b1) returning a into :b2, :b3 -- :c\n"
@@ -309,5 +309,5 @@ KINDS = {
 
 
 @pytest.mark.parametrize(("sql", "kind"), KINDS.items(), ids=KINDS.values())
-def test_the_first_word_tells_the_kind(sql, kind):
+def test_the_first_word_decides_the_kind(sql, kind):
     assert statement_kind(sql) == kind

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from standin.__main__ import app
 from standin.serve import standin
 from standin.workload import Workload, run_workload
-from tests.integration.standin.mining_client import PIN, add, archived, query, run, start
+from tests.integration.standin.mining_client import SET_NLS, add, archived, query, run, start
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_the_redo_contains_each_change_and_each_undo(finished_run):
     with oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as dba:
         run(dba, "ALTER SYSTEM ARCHIVE LOG CURRENT")
     with oracle.connect(oracle.capture_user) as miner:
-        run(miner, PIN)
+        run(miner, SET_NLS)
         add(miner, *archived(miner))
         start(miner)
         rows = query(

@@ -1,4 +1,4 @@
-"""A database that answers by statement text, to test the wire alone: nothing here knows SQL."""
+"""A fake database that looks up its answer by statement text, to test the wire layer alone."""
 
 from __future__ import annotations
 

@@ -24,12 +24,12 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize(("raw", "text"), NUMBERS.items(), ids=NUMBERS.values())
-def test_number_is_written_as_oracle_writes_it(raw, text):
+def test_a_number_is_written_as_by_oracle(raw, text):
     assert number_text(bytes.fromhex(raw)) == text
 
 
 def internal(value: Decimal) -> bytes:
-    """An encoder of its own, digit by digit, to compare with."""
+    """Encode a NUMBER digit by digit, independently of the code under test."""
     if value == 0:
         return b"\x80"
     sign, digits, exponent = value.as_tuple()
@@ -96,7 +96,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize(("kind", "nls", "raw", "text"), VALUES.values(), ids=VALUES)
-def test_value_is_written_by_type_and_session(kind, nls, raw, text):
+def test_a_value_is_written_by_type_and_nls_settings(kind, nls, raw, text):
     assert literal_of(SqlType(kind, scale=None), nls)(bytes.fromhex(raw)) == text
 
 

@@ -9,7 +9,7 @@ THREADS = st.lists(st.lists(st.lists(st.integers(0, 30), max_size=5), max_size=4
 
 @settings(deadline=None)
 @given(THREADS)
-def test_merging_loses_nothing_and_keeps_each_threads_order(threads):
+def test_merging_keeps_all_records_and_each_threads_order(threads):
     streams = [
         iter([to_batch([RedoRecord(scn, Op.COMMIT, (0, 0, 0), thread=number) for scn in batch]) for batch in batches])
         for number, batches in enumerate(threads)
@@ -25,7 +25,7 @@ def test_merging_loses_nothing_and_keeps_each_threads_order(threads):
 
 @settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 30)).map(sorted), min_size=2, max_size=3))
-def test_threads_in_order_merge_to_one_in_order(threads):
+def test_ordered_threads_merge_to_one_ordered_stream(threads):
     streams = [iter([to_batch([RedoRecord(scn, Op.COMMIT, (0, 0, 0)) for scn in scns])]) for scns in threads]
 
     scns = [scn for batch in merged(streams) for scn in batch.column("scn").to_pylist()]

@@ -1,4 +1,4 @@
-"""Texts as facts/LOGMINER.md 5.2 and 2.5 show them."""
+"""SQL_REDO and SQL_UNDO, compared with the text that LogMiner shows."""
 
 import pytest
 
@@ -51,22 +51,22 @@ UNDO = {
 
 
 @pytest.mark.parametrize(("op", "before", "after", "rollback", "text"), REDO.values(), ids=REDO)
-def test_redo_is_written_as_oracle_writes_it(op, before, after, rollback, text):
+def test_sql_redo_is_written_as_by_oracle(op, before, after, rollback, text):
     assert TableText(T, BARE).redo(op, before, after, ROW, rollback=rollback) == text
 
 
 @pytest.mark.parametrize(("op", "before", "after", "rollback", "text"), UNDO.values(), ids=UNDO)
-def test_undo_takes_the_change_back(op, before, after, rollback, text):
+def test_sql_undo_reverses_the_change(op, before, after, rollback, text):
     assert TableText(T, BARE).undo(op, before, after, ROW, rollback=rollback) == text
 
 
-def test_rowid_and_delimiter_are_there_unless_refused():
+def test_rowid_and_delimiter_are_written_by_default():
     text = TableText(T, Layout(NLS)).redo(Op.DELETE, {1: ONE}, {}, ROW, rollback=False)
 
     assert text == f"""delete from "S"."T" where "ID" = '1' and ROWID = '{ROW}';"""
 
 
-def test_row_of_a_dropped_table_is_generic():
+def test_a_row_of_a_dropped_table_is_generic():
     text = TableText(unresolved(45522), Layout(NLS)).redo(
         Op.INSERT, {}, {1: b"EF_GH", 2: b"Technical Writer", 3: b"\xc2\x29", 4: None}, ROW, rollback=False
     )
@@ -77,7 +77,7 @@ def test_row_of_a_dropped_table_is_generic():
     )
 
 
-def test_lobs_are_in_no_where_clause():
+def test_where_clauses_contain_no_lobs():
     table = ResolvedTable("S", "T", {1: ("ID", SqlType("NUMBER")), 2: ("DOC", SqlType("CLOB"))}, 0, None)
     text = TableText(table, BARE)
 
@@ -91,7 +91,7 @@ def table(name: str, object_id: int, version: int) -> TableDef:
     return TableDef("S", name, 3, object_id, object_id, version, [TableColumn("ID", SqlType("NUMBER"), 1)])
 
 
-def test_catalog_knows_only_the_present():
+def test_the_catalog_contains_only_current_definitions():
     state = DatabaseState(tables={(3, "S", "T"): table("T", 7, 2)}, dropped={8: table("GONE", 8, 1)})
     catalog = OnlineCatalog(state)
 

@@ -90,7 +90,7 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
 
 
 @pytest.mark.parametrize("view", sorted(name for name in VIEWS if not name.startswith(("V$LOGMNR", "V$SESSION", "GV$SESSION"))))
-def test_every_row_is_as_wide_as_its_view(view):
+def test_every_row_has_a_value_for_each_column(view):
     for user, container in (("C##ALL", 1), ("SHOP", PDB)):
         select(view, user=user, container=container)
 
@@ -106,19 +106,19 @@ def test_each_destination_of_an_archived_log_is_a_row():
     ]
 
 
-def test_a_thread_that_was_never_disabled_says_zero():
+def test_a_thread_never_disabled_shows_zero():
     assert select("V$THREAD", "STATUS", "DISABLE_CHANGE#", "CHECKPOINT_CHANGE#") == [("OPEN", 0, 100)]
 
 
 MINIMAL = {"off": (set(), "NO"), "on": ({"MIN"}, "YES"), "by keys": ({"PK"}, "IMPLICIT")}
 
 
-@pytest.mark.parametrize(("logged", "told"), MINIMAL.values(), ids=MINIMAL)
-def test_minimal_logging_may_be_implicit(logged, told):
-    assert select("V$DATABASE", "SUPPLEMENTAL_LOG_DATA_MIN", state=database_state(supplemental=logged)) == [(told,)]
+@pytest.mark.parametrize(("logged", "shown"), MINIMAL.values(), ids=MINIMAL)
+def test_minimal_logging_can_be_implicit(logged, shown):
+    assert select("V$DATABASE", "SUPPLEMENTAL_LOG_DATA_MIN", state=database_state(supplemental=logged)) == [(shown,)]
 
 
-def test_logging_of_the_pdb_is_told_in_the_pdb_alone():
+def test_logging_of_the_pdb_is_shown_only_in_the_pdb():
     state, columns = database_state(supplemental={"MIN", "ALL"}, pdb_supplemental={"PK"}), ("PRIMARY_KEY", "ALL_COLUMN")
 
     assert select("DBA_SUPPLEMENTAL_LOGGING", *columns, state=state, user="SHOP", container=PDB) == [("YES", "NO")]
@@ -126,17 +126,17 @@ def test_logging_of_the_pdb_is_told_in_the_pdb_alone():
     assert select("V$DATABASE", "SUPPLEMENTAL_LOG_DATA_PK", state=state) == [("NO",)]
 
 
-def test_without_container_data_other_containers_are_silently_missing():
+def test_without_container_data_other_containers_are_missing():
     for view in ("GV$TRANSACTION", "CDB_TABLES", "V$PDBS"):
         assert [row for row in select(view, "CON_ID") if row[0] == PDB]
         assert not [row for row in select(view, "CON_ID", user="C##BLIND") if row[0] == PDB]
 
 
-def test_the_control_file_shows_in_every_container():
+def test_control_file_views_are_visible_in_every_container():
     assert len(select("V$ARCHIVED_LOG", "NAME", user="SHOP", container=PDB)) == 2
 
 
-def test_dba_views_are_those_of_the_container():
+def test_dba_views_show_the_current_container():
     assert select("DBA_TABLES", "TABLE_NAME", container=1) == []
     assert select("DBA_TABLES", "TABLE_NAME", container=PDB) == [("ORDERS",)]
 
@@ -145,7 +145,7 @@ READERS = {"owner": ("SHOP", 1), "granted": ("OTHER", 1), "stranger": ("NOBODY",
 
 
 @pytest.mark.parametrize(("user", "count"), READERS.values(), ids=READERS)
-def test_all_views_show_what_may_be_read(user, count):
+def test_all_views_show_the_readable_tables(user, count):
     assert len(select("ALL_TABLES", "TABLE_NAME", user=user, container=PDB)) == count
 
 
@@ -155,7 +155,7 @@ def test_user_views_have_no_owner():
     assert select("USER_TABLES", "TABLE_NAME", user="OTHER", container=PDB) == []
 
 
-def test_columns_are_described_as_oracle_does():
+def test_columns_are_described_as_by_oracle():
     columns = (
         "COLUMN_NAME",
         "DATA_TYPE",
@@ -176,26 +176,26 @@ def test_columns_are_described_as_oracle_does():
     assert len(select("ALL_TAB_COLUMNS", "COLUMN_NAME", user="SHOP", container=PDB)) == 3
 
 
-def test_not_null_is_a_check_unless_the_key_says_it():
+def test_not_null_is_a_check_constraint_except_for_the_key():
     found = select("ALL_CONSTRAINTS", "CONSTRAINT_NAME", "CONSTRAINT_TYPE", "SEARCH_CONDITION", user="SHOP", container=PDB)
 
     assert found[0] == ("ORDERS_PK", "P", None)
     assert [(kind, text) for _, kind, text in found[1:]] == [("C", '"NAME" IS NOT NULL')]
 
 
-def test_log_groups_tell_the_kind():
+def test_log_groups_show_their_kind():
     assert select("ALL_LOG_GROUPS", "LOG_GROUP_TYPE", "ALWAYS", user="SHOP", container=PDB) == [
         ("ALL COLUMN LOGGING", "ALWAYS")
     ]
 
 
-def test_an_open_transaction_tells_when_it_began():
+def test_an_open_transaction_shows_its_start():
     assert select("V$TRANSACTION", "XID", "START_SCN", "START_TIME") == [
         (bytes.fromhex("0100020003000000"), 95, "02/28/26 13:45:59")
     ]
 
 
-def test_privileges_and_roles_are_apart():
+def test_privileges_and_roles_are_listed_separately():
     assert select("SESSION_PRIVS", "PRIVILEGE", user="SHOP", container=PDB) == [("CREATE SESSION",)]
     assert select("SESSION_ROLES", "ROLE", user="SHOP", container=PDB) == [("SELECT_CATALOG_ROLE",)]
 
@@ -207,12 +207,12 @@ def test_a_database_without_containers_has_no_pdb():
     assert select("V$DATABASE", "CDB", state=state) == [("NO",)]
 
 
-def test_a_column_list_that_cannot_be_read_is_a_mistake():
+def test_an_invalid_column_list_is_an_error():
     with pytest.raises(ValueError, match="not a column list"):
         columns_of("A NUMBER, B !!")
 
 
-def test_indexes_are_those_of_keys_and_those_made_by_hand():
+def test_indexes_of_keys_and_of_create_index_are_listed():
     assert select("ALL_INDEXES", "INDEX_NAME", "UNIQUENESS", user="SHOP", container=PDB) == [
         ("ORDERS_PK", "UNIQUE"),
         ("ORDERS_AT", "NONUNIQUE"),

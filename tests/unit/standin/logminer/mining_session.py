@@ -1,4 +1,4 @@
-"""A database of plain state and log files of its own making, for LogMiner without the engine."""
+"""A LogMiner session on a plain database state and hand-made log files, without the engine."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -25,8 +25,8 @@ def database_state() -> DatabaseState:
 
 
 @dataclass
-class World:
-    """One session on one database; `log` writes a file and gives its name."""
+class MiningSession:
+    """A database session that mines; `log` writes a log file and returns its name."""
 
     folder: Path
     state: DatabaseState = field(default_factory=database_state)
@@ -66,7 +66,7 @@ class World:
         package.start_logmnr(self.session, start, end, None, None, "", options)
 
     def select(self, *columns) -> list:
-        """Rows as tuples, or plain values for one column."""
+        """Return rows of V$LOGMNR_CONTENTS as tuples, or plain values for one column."""
         rows = []
         for batch in package.contents_rows(self.session, frozenset(columns)):
             lists = [batch.column(name).to_pylist() for name in columns]
@@ -92,5 +92,5 @@ def insert(scn: int, key: int, name: str = "a", **fields) -> RedoRecord:
     )
 
 
-def frame(scn: int, op: Op, start_scn: int = 0) -> RedoRecord:
+def boundary(scn: int, op: Op, start_scn: int = 0) -> RedoRecord:
     return RedoRecord(scn, op, (1, 2, 3), con_id=PDB, at=AT, user="SHOP", start_scn=start_scn)
