@@ -1,8 +1,8 @@
-"""What must be true of mined rows before they may be landed; anything else stops the window with its reason.
+"""Check mined rows before they are landed; a failed check stops the window.
 
-Only what concerns the stream stops: holes, corrupt blocks, foreign logs, ends of transactions that contradict themselves. A
-row that LogMiner cannot show (UNSUPPORTED, a large object, an operation nobody knows) is landed as it is: it may be rolled
-back, and if it commits, apply holds its table and no other (assemble/transactions.py).
+Only faults of the whole stream stop it: holes, corrupt blocks, foreign logs, contradictory ends of transactions. A row that
+LogMiner cannot show (UNSUPPORTED, a large object, an unknown operation) is landed as it is: it may be rolled back, and if it
+commits, apply holds its table alone (assemble/transactions.py).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pipelines.scn import Scn
 from pipelines.table import TableId
 
 NO_SUPPLEMENTAL = "no supplemental log data found"
-HOLE, CORRUPT = 1291, 1343  # ORA codes, and what STATUS says
-# STATUS -> what it means, and the ORA code of the same trouble, by which another copy of the log is tried.
+HOLE, CORRUPT = 1291, 1343  # ORA codes that are also values of STATUS
+# STATUS: its meaning, and the ORA code of the same fault, which decides whether another copy of the log is tried.
 STATUSES = {
     3: ("LogMiner does not guarantee the row", None),
     4: ("a block of the log is corrupt", CORRUPT),
@@ -30,24 +30,24 @@ STATUSES = {
     CORRUPT: ("a block of the log is corrupt", CORRUPT),
 }
 ASSEMBLY_REQUIRED = 5
-UNKNOWN_STATUS = ("a status that is not understood", None)
+UNKNOWN_STATUS = ("the row has an unknown STATUS", None)
 
-WAYS_ON = "`redolake recover` tells the other ways on"
-RESTORE = f"restore the archived log from a backup or another destination, and run again; {WAYS_ON}"
-REPORT = f"keep the archived log, and report the row; {WAYS_ON}"
+RECOVER = "or run `redolake recover`, which lists the other choices"
+RESTORE = f"restore the archived log from a backup or another destination and run again, {RECOVER}"
+REPORT = f"keep the archived log and report the row, {RECOVER}"
 SUPPLEMENTAL = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA; then take new snapshots of the tables"
 
 
 def is_captured(rows: pa.RecordBatch, tables: Sequence[TableId], object_ids: frozenset[int]) -> pa.Array:
-    """By name or by object id."""
-    full_name = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], "\0")  # which no name may hold
+    """Return which rows belong to a captured table, by name or by object id."""
+    full_name = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], "\0")  # no name can contain NUL
     names = pa.array([f"{t.owner}\0{t.name}" for t in tables], pa.string())
     ids = pa.array(sorted(object_ids), pa.int64())
     return pc.or_(pc.is_in(full_name, value_set=names), pc.is_in(rows["object_id"], value_set=ids))
 
 
 def check_stream(batch: pa.RecordBatch) -> None:
-    """Before rows are formed: holes and corruption, whose rows have no address, name or transaction to speak of."""
+    """Raise for holes and corruption, before rows are assembled: such rows have no address, name or transaction."""
     what, code = STATUSES[HOLE]
     _stop(batch, pc.equal(as_integers(batch, "operation_code"), Operation.MISSING_SCN), RedoLost, what, RESTORE, code)
     status = as_integers(batch, "status")
@@ -65,17 +65,17 @@ def check_rows(
     object_ids: frozenset[int],
     container: str | None,
 ) -> None:
-    """Raise for the first row that cannot be trusted. `end` is the window's."""
+    """Raise for the first row that cannot be trusted. `end` is the end of the window."""
     known = pa.array([g.sequence for g in logs.logs], pa.int64())
     at = pc.index_in(rows["sequence"], value_set=known)
     foreign = pc.or_(pc.not_equal(rows["thread"], logs.thread), pc.is_null(at))
-    _stop(rows, foreign, RedoNotUnderstood, "a row of a log that was not added", REPORT)
+    _stop(rows, foreign, RedoNotUnderstood, "a row from a log that was not added", REPORT)
     first_scns = pa.array([int(g.first_scn) for g in logs.logs], pa.int64()).take(at)
-    # An archived log is final: late redo in it may go back to its own beginning, never further (LOGMINER.md 6.7).
-    what = "a row whose SCN lies below FIRST_CHANGE# of its own log: windows may already have passed it"
+    # Late redo in a log may have SCNs back to the start of that log, never earlier (LOGMINER.md 6.7).
+    what = "a row whose SCN is below FIRST_CHANGE# of its log: an earlier window may have ended past it"
     _stop(rows, pc.less(rows["scn"], first_scns), RedoNotUnderstood, what, REPORT)
     next_scns = pa.array([g.next_scn for g in logs.logs], pa.int64()).take(at)
-    what = "a row whose SCN lies at or above NEXT_CHANGE# of its own log: no later window would read that log"
+    what = "a row whose SCN is at or above NEXT_CHANGE# of its log: no later window would read that log"
     beyond = pc.and_(pc.greater_equal(rows["scn"], int(end)), pc.greater_equal(rows["scn"], next_scns))
     _stop(rows, beyond, RedoNotUnderstood, what, REPORT)
 
@@ -83,8 +83,8 @@ def check_rows(
     code = rows["operation_code"]
     _stop(rows, _both(captured, pc.equal(rows["info"], NO_SUPPLEMENTAL)), RedoLost, NO_SUPPLEMENTAL, SUPPLEMENTAL)
     if container is not None:
-        placeless = pc.or_(pc.is_null(rows["con_name"]), pc.is_null(rows["con_id"]))
-        _stop(rows, _both(captured, placeless), RedoNotUnderstood, "a change that does not tell its container", REPORT)
+        without_container = pc.or_(pc.is_null(rows["con_name"]), pc.is_null(rows["con_id"]))
+        _stop(rows, _both(captured, without_container), RedoNotUnderstood, "a change without a container", REPORT)
     # Transactions and table versions depend on control rows, so code and text must both say that it is one.
     control = pc.is_in(code, value_set=pa.array(CONTROL, pa.int32()))
     control = pc.or_(control, pc.is_in(rows["operation"], value_set=pa.array([c.name for c in CONTROL])))
@@ -101,6 +101,7 @@ def _both(one: pa.Array, other: pa.Array) -> pa.Array:
 def _stop(
     rows: pa.RecordBatch, wrong: pa.Array, kind: type[RedolakeError], what: str, cure: str, ora_code: int | None = None
 ) -> None:
+    """Raise for the first row that is `wrong`."""
     if not pc.any(wrong).as_py():
         return
     row = rows.slice(pc.index(wrong.fill_null(False), True).as_py(), 1).to_pylist()[0]

@@ -1,6 +1,6 @@
-"""Mines one slice of a window: whole redo rows in LogMiner's order, checked, and cut to the window by each row's SCN.
+"""Mine one slice of a window: complete redo rows in LogMiner's order, checked, and cut to the window by each row's SCN.
 
-A failure while fetching leaves batches that are worth nothing: the caller throws the attempt away, never a part of it.
+After a failure the caller must discard every batch of the attempt.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pipelines.table import TableId
 
 @dataclass(slots=True)
 class MiningFacts:
-    """What one attempt met; complete when its batches are read to the end. It may differ between attempts."""
+    """Facts about one attempt, complete after its last batch. They may differ between attempts."""
 
-    row_count: int = 0  # rows of LogMiner's answer, pieces joined
-    outside_count: int = 0  # of these, left out because the window does not answer for their SCN
-    dictionary_scn: int | None = None  # the online catalogue is not older than this
-    destinations: dict[str, int] = field(default_factory=dict)  # "thread/sequence" -> DEST_ID of the copy that was read
-    refused: tuple[str, ...] = ()  # copies that earlier attempts found bad
-    neighbours: tuple[int, ...] = ()  # sequences mined beside the slice's own, to complete a row at its edge
+    row_count: int = 0  # rows returned by LogMiner, pieces joined
+    outside_count: int = 0  # of these, rows whose SCN is outside the window
+    dictionary_scn: int | None = None  # the online catalogue is at least this recent
+    destinations: dict[str, int] = field(default_factory=dict)  # DEST_ID of the copy that was read, by "thread/sequence"
+    refused: tuple[str, ...] = ()  # copies that failed in earlier attempts
+    neighbours: tuple[int, ...] = ()  # sequences mined only to complete a row at the edge of the slice
     settings: dict[str, str] = field(default_factory=dict)
     complete: bool = False
 
@@ -49,12 +49,12 @@ class MiningFacts:
 
 
 class SliceMining:
-    """Iterate it once for batches of LANDED_SCHEMA; `facts` is whole after the last one."""
+    """Iterate once for batches of LANDED_SCHEMA; `facts` is complete after the last one."""
 
     def __init__(
         self,
         session: Session,
-        reading: LogSet,
+        log_set: LogSet,
         window: Window,
         *,
         tables: Sequence[TableId],
@@ -62,17 +62,17 @@ class SliceMining:
         container: str | None,
         fetch_rows: int,
     ) -> None:
-        self._session, self._reading, self._logs, self._window = session, reading, reading.own, window
+        self._session, self._log_set, self._logs, self._window = session, log_set, log_set.own, window
         self._tables, self._object_ids, self._container = tuple(tables), object_ids, container
         self._fetch_rows = fetch_rows
-        self.facts = MiningFacts(refused=reading.refused, neighbours=tuple(sorted(reading.neighbours)))
+        self.facts = MiningFacts(refused=log_set.refused, neighbours=tuple(sorted(log_set.neighbours)))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         session, facts = self._session, self.facts
         session.use_container(None)
         facts.settings = dict(session.pin_session())
         facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
-        with logminer(session, self._reading, self._window) as opened:
+        with logminer(session, self._log_set, self._window) as opened:
             facts.destinations = {f"{log.thread}/{log.sequence}": copy.dest_id for log, copy in opened.items()}
             yield from self._rows()
         facts.complete = True
@@ -89,11 +89,11 @@ class SliceMining:
         joiner.close()
 
     def _own_part(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Without the rows that begin in a neighbour: they are its slice's. A row that tells no log is kept."""
-        if not self._reading.neighbours:
+        """Drop the rows that begin in a neighbouring log: another slice lands them. A row without a log is kept."""
+        if not self._log_set.neighbours:
             return batch
-        beside = pc.is_in(log_of(batch, self._reading.added), value_set=pa.array(sorted(self._reading.neighbours), pa.int64()))
-        return batch.filter(pc.invert(beside))
+        foreign = pc.is_in(log_of(batch, self._log_set.added), value_set=pa.array(sorted(self._log_set.neighbours), pa.int64()))
+        return batch.filter(pc.invert(foreign))
 
     def _landed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         rows = landed_rows(batch, self._logs, self.facts.row_count, self._container)
@@ -107,7 +107,7 @@ class SliceMining:
 
 
 def lower_case(answer: Any) -> list[pa.RecordBatch]:
-    """The driver's data frame as batches, columns named as the statement's aliases."""
+    """Return the driver's data frame as batches, with column names in lower case."""
     table = pa.table(answer)
     batches: list[pa.RecordBatch] = table.rename_columns([name.lower() for name in table.column_names]).to_batches()
     return batches
@@ -123,11 +123,11 @@ def mine_slice(
     container: str | None,
     fetch_rows: int,
 ) -> SliceMining:
-    """One attempt at the rows of `logs` that `window` answers for; `mine_from_any_copy` makes the next one where that may help.
+    """Return one attempt at the rows of `logs` whose SCN lies in `window`; `mine_from_any_copy` makes further attempts.
 
-    Nothing is asked of the database before the first batch is taken.
+    The database is not used before the first batch is taken.
     """
-    reading = logs if isinstance(logs, LogSet) else LogSet(logs, logs)
+    log_set = logs if isinstance(logs, LogSet) else LogSet(logs, logs)
     return SliceMining(
-        session, reading, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows
+        session, log_set, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows
     )

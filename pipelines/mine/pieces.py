@@ -1,7 +1,7 @@
-"""Joins the pieces of a long statement (CSF) before anything looks at its text, also across the borders of batches.
+"""Join the pieces of a long statement (CSF = 1), also across batches, before its text is read.
 
-LogMiner cuts SQL_REDO into pieces of at most 4000 bytes, even inside a doubled quote. Pieces follow one another, so their
-bytes already lie side by side in the Arrow buffer, and joining is a matter of leaving out offsets.
+LogMiner cuts SQL_REDO into pieces of at most 4000 bytes, even inside a doubled quote. Pieces are consecutive rows, so their
+bytes are adjacent in the Arrow buffer, and joining them only removes offsets.
 """
 
 from __future__ import annotations
@@ -13,39 +13,40 @@ import pyarrow.compute as pc
 from pipelines.errors import MiningIncomplete
 from pipelines.mine.copies import EdgeCut
 
-# A statement's pieces are one row of redo: all of these must be equal.
+# The pieces of a statement are one redo row, so these columns must be equal.
 ADDRESS = ("thread", "rs_id", "ssn", "xidusn", "xidslt", "xidsqn")
 LARGEST_TEXT_BYTES = 2**30
 
 
 class PieceJoiner:
-    """Feed it batches in LogMiner's order; it hands back whole rows and keeps an unfinished last one for the next batch."""
+    """Joins pieces batch by batch, in LogMiner's order. An unfinished last row waits for the next batch."""
 
     def __init__(self) -> None:
         self._held: pa.RecordBatch | None = None
 
     def feed(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the complete rows so far."""
         if self._held is not None:
             batch = pa.concat_batches([self._held, batch])
             self._held = None
         if batch.num_rows == 0:
             return batch
-        goes_on = _goes_on(batch)
-        if not goes_on.any():
+        continues = _continues(batch)
+        if not continues.any():
             return batch
         whole = batch.num_rows
-        while whole and goes_on[whole - 1]:
+        while whole and continues[whole - 1]:
             whole -= 1
         if whole < batch.num_rows:
             self._held = batch.slice(whole)
-        return join(batch.slice(0, whole), goes_on[:whole])
+        return join(batch.slice(0, whole), continues[:whole])
 
     def close(self) -> None:
-        """Raises EdgeCut when the last statement of the slice has no end."""
+        """Raise EdgeCut if the last statement of the slice is unfinished."""
         if self._held is not None:
             row = self._held.slice(0, 1).to_pylist()[0]
             raise EdgeCut(
-                "the statement of a redo row goes on behind the last log of the slice",
+                "the statement of a redo row continues after the last log of the slice",
                 cure="run again when the next log of this redo thread is archived (ALTER SYSTEM ARCHIVE LOG CURRENT)",
                 thread=row["thread"],
                 rs_id=row["rs_id"].strip(),
@@ -53,23 +54,23 @@ class PieceJoiner:
             )
 
 
-def _goes_on(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _continues(batch: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     flags: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
         pc.equal(batch.column("csf").cast(pa.int64()), 1).fill_null(False).to_numpy(zero_copy_only=False)
     )
     return flags
 
 
-def join(batch: pa.RecordBatch, goes_on: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.RecordBatch:
-    """One row per statement: the first piece's columns and the text of all."""
+def join(batch: pa.RecordBatch, continues: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> pa.RecordBatch:
+    """Return one row per statement, with the columns of its first piece and the text of all pieces."""
     if batch.num_rows == 0:
         return batch
-    is_head = np.concatenate(([True], ~goes_on[:-1]))
+    is_head = np.concatenate(([True], ~continues[:-1]))
     heads = np.flatnonzero(is_head)
     owner = heads[np.cumsum(is_head) - 1]
     _check_addresses(batch, owner)
     text = batch.column("sql_redo").cast(pa.large_string())
-    # Slicing keeps the offsets of the whole buffer, so they may not begin at 0.
+    # A slice keeps the offsets of its buffer, so they may not start at 0.
     offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset : text.offset + len(text) + 1]
     starts = np.concatenate((offsets[heads], offsets[-1:]))
     whole = pa.LargeStringArray.from_buffers(len(heads), pa.py_buffer(starts.tobytes()), text.buffers()[2])
@@ -87,15 +88,15 @@ def _check_addresses(batch: pa.RecordBatch, owner: np.ndarray[tuple[int], np.dty
         if not pc.all(same).as_py():
             row = batch.slice(pc.index(same, False).as_py(), 1).to_pylist()[0]
             raise MiningIncomplete(
-                f"the second piece of a statement has another {name} than its first",
-                cure="run again; if it stays, keep the archived log and report it",
+                f"the second piece of a statement differs from its first in {name}",
+                cure="run again; if it fails again, keep the archived log and report it",
                 rs_id=str(row["rs_id"]).strip(),
                 scn=row["scn"],
             )
 
 
 def bounded(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-    """Parts whose text fits Arrow's 32-bit offsets."""
+    """Split the batch into parts whose text fits Arrow's 32-bit offsets."""
     if batch.num_rows < 2 or batch.column("sql_redo").nbytes <= LARGEST_TEXT_BYTES:
         return [batch]
     half = batch.num_rows // 2

@@ -1,7 +1,7 @@
-"""Which rows LogMiner is asked for: a predicate with binds for any number of tables and object ids.
+"""Build the WHERE clause for V$LOGMNR_CONTENTS, with binds, for any number of tables and object ids.
 
-It only saves transfer: LogMiner reads the whole redo either way. A row is kept by name or id, or when LogMiner could not
-resolve it, never by id alone: an interval partition born a moment ago has an id that nobody knows.
+It only saves transfer: LogMiner reads all redo either way. A row is selected by name, by id, or because LogMiner could not
+resolve it. The id alone would not do: a new interval partition has an unknown id.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import groupby, islice
 from pipelines.redo import CONTROL, Operation
 from pipelines.table import TableId
 
-LIST_LIMIT = 500  # an IN list takes 1000 (ORA-01795)
+LIST_LIMIT = 500  # Oracle allows 1000 per IN list (ORA-01795)
 NOT_CHANGES = (Operation.INTERNAL, Operation.SELECT_FOR_UPDATE)
 UNRESOLVED = (
     "seg_owner IS NULL",
@@ -34,7 +34,7 @@ def chunks(values: Iterable[object]) -> Iterable[list[object]]:
 
 
 class Binds:
-    """Names the values as they are put into the text."""
+    """Collects values and returns their bind names for the text."""
 
     def __init__(self) -> None:
         self.values: dict[str, object] = {}
@@ -46,10 +46,10 @@ class Binds:
 
 
 def predicate(tables: Sequence[TableId], object_ids: frozenset[int], container: str | None) -> tuple[str, dict[str, object]]:
-    """The text behind WHERE, and its binds.
+    """Return the text after WHERE, and its binds.
 
-    A hole or a corrupt block concerns everybody, so those rows pass whatever container or name they carry. Starts and
-    ends of transactions pass with the container unknown as well, and so does DDL: that of one table may be about another.
+    Holes and corrupt blocks concern every table, so their rows pass whatever container or name they have. Starts and ends of
+    transactions pass also without a container, and so does DDL: DDL of one table may change another.
     """
     bind = Binds()
     captured = list(UNRESOLVED)
@@ -58,9 +58,9 @@ def predicate(tables: Sequence[TableId], object_ids: frozenset[int], container: 
             captured.append(f"seg_owner = {bind(owner)} AND table_name IN ({', '.join(map(bind, names))})")
     for ids in chunks(sorted(object_ids)):
         captured.append(f"data_obj# IN ({', '.join(map(bind, ids))})")
-    ours = "\n       OR ".join(f"({c})" for c in captured)
-    frame = f"operation_code IN ({listed(CONTROL)})"
-    kept = f"{frame}\n   OR operation_code NOT IN ({listed(NOT_CHANGES)}) AND (\n          {ours})"
+    of_tables = "\n       OR ".join(f"({c})" for c in captured)
+    control = f"operation_code IN ({listed(CONTROL)})"
+    kept = f"{control}\n   OR operation_code NOT IN ({listed(NOT_CHANGES)}) AND (\n          {of_tables})"
     if container is not None:
         kept = f"(src_con_name = {bind(container)} OR src_con_name IS NULL) AND ({kept})"
     return f"operation_code = {Operation.MISSING_SCN} OR status NOT IN (0, 2, 3, 5)\n   OR {kept}", bind.values

@@ -1,4 +1,4 @@
-"""One LogMiner session: logs added, proved to be those that were asked for, started, ended whatever happens."""
+"""Run one LogMiner session: add logs, prove that they are the planned ones, start, and always end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ IDENTITY = ("thread_id", "thread_sqn", "low_scn", "next_scn", "db_id", "reset_sc
 
 
 class Session(Protocol):
-    """What mining needs of source.oracle.Source."""
+    """The part of source.oracle.Source that mining uses."""
 
     def query(self, name: str, /, **binds: object) -> list[Any]: ...
     def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str) -> Iterator[Any]: ...
@@ -28,25 +28,25 @@ class Session(Protocol):
 
 
 @contextmanager
-def logminer(session: Session, reading: LogSet, window: Window) -> Iterator[dict[LogFile, LogCopy]]:
-    """A started LogMiner session over the logs; yields the copy that was opened of each.
+def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict[LogFile, LogCopy]]:
+    """Start LogMiner on the logs and yield the copy that was opened of each.
 
-    The range is that of the logs, never the window's: a late row lies in a log that the window's edge cuts (D3). Whatever
-    fails in here or in the block, BadCopy is raised in its place while a copy is left that was not tried.
+    The SCN range is that of the logs, not of the window: late rows may lie in a log that the window ends in. Any failure, in
+    here or in the block, becomes BadCopy while an untried copy is left.
     """
-    logs = reading.added
+    logs = log_set.added
     opened: dict[LogFile, LogCopy] = {}
     try:
         for log in logs.logs:
-            opened[log] = _add(session, log, reading.refused, is_first=not opened)
+            opened[log] = _add(session, log, log_set.refused, is_first=not opened)
         _prove_identity(session, window, opened)
         # LogMiner's end is inclusive.
         session.call("start_logmnr", start_scn=int(logs.first_scn), end_scn=int(logs.next_scn) - 1)
-        _prove_whole(session, logs)
+        _prove_all_read(session, logs)
         yield opened
     except RedolakeError as error:
         _end(session, error)
-        outcome = after_failure(error, reading, opened)
+        outcome = after_failure(error, log_set, opened)
         if outcome is error:
             raise
         raise outcome from error
@@ -72,23 +72,23 @@ def _add(session: Session, log: LogFile, refused_before: tuple[str, ...], *, is_
 
 
 def _prove_identity(session: Session, window: Window, opened: Mapping[LogFile, LogCopy]) -> None:
-    """Each file is the log that the plan means, and no other that was written over it: its header says so."""
+    """Raise WrongLog unless the header of each file names the planned log. A file may have been overwritten by another log."""
     incarnations = session.query("incarnations")
     began = {int(row.resetlogs_id): int(row.resetlogs_scn) for row in incarnations}
     rows = session.query("mined_logs")
     by_name = {row.filename: row for row in rows}
-    by_place = {(row.thread_id, row.thread_sqn): row for row in rows}
+    by_sequence = {(row.thread_id, row.thread_sqn): row for row in rows}
     for log, copy in opened.items():
-        row = by_name.get(copy.name) or by_place.get((log.thread, log.sequence))
+        row = by_name.get(copy.name) or by_sequence.get((log.thread, log.sequence))
         wanted = (log.thread, log.sequence, log.first_scn, log.next_scn, window.dbid, began.get(log.resetlogs_id))
         found = None if row is None else tuple(getattr(row, name) for name in IDENTITY)
-        # The last log before a RESETLOGS may never have got an end of its own.
+        # Oracle may leave the end of the last log before a RESETLOGS open.
         if found is not None and known_end(found[3]) is None and log.next_scn in began.values():
             found = (*found[:3], log.next_scn, *found[4:])
         if found != wanted:
             raise WrongLog(
-                f"the file {copy.name} is another log than V$ARCHIVED_LOG says: {_differences(found, wanted)}",
-                cure="restore the log that belongs there, and run again",
+                f"the file {copy.name} contains another log than V$ARCHIVED_LOG lists: {_differences(found, wanted)}",
+                cure="restore the right log to that path, and run again",
                 thread=log.thread,
                 sequence=log.sequence,
                 scn=log.first_scn,
@@ -102,8 +102,8 @@ def _differences(found: tuple[Any, ...] | None, wanted: tuple[Any, ...]) -> str:
     return ", ".join(f"{name} {have} instead of {want}" for name, have, want in pairs if have != want)
 
 
-def _prove_whole(session: Session, logs: Slice) -> None:
-    """LogMiner reports a hole in the list here, and starts all the same."""
+def _prove_all_read(session: Session, logs: Slice) -> None:
+    """Raise unless LogMiner reads exactly these logs. It starts even with a hole in its list, and reports it here."""
     rows = session.query("mined_logs")
     own = [row for row in rows if row.thread_id == logs.thread]
     missing = [row for row in own if row.status == MISSING_STATUS]
@@ -113,7 +113,7 @@ def _prove_whole(session: Session, logs: Slice) -> None:
     if missing or read != wanted or codes != [0]:
         raise MiningIncomplete(
             "LogMiner does not read the logs it was given",
-            cure="run again; if it stays, compare V$LOGMNR_LOGS with V$ARCHIVED_LOG for this range",
+            cure="run again; if it fails again, compare V$LOGMNR_LOGS with V$ARCHIVED_LOG for this range",
             thread=logs.thread,
             missing="; ".join(row.filename for row in missing) or None,
             unread=_shown(wanted - read),
@@ -127,7 +127,7 @@ def _shown(logs: set[tuple[int, int]]) -> str | None:
 
 
 def _end(session: Session, failure: BaseException | None) -> None:
-    """Free the miner's memory. A lost or hanging session is left to its disconnect; after a failure that is what counts."""
+    """Free LogMiner's memory. A lost or hanging session ends with its connection. After a failure only that is raised."""
     if isinstance(failure, SourceUnavailable | SourceBusy):
         return
     try:

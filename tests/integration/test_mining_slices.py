@@ -1,4 +1,4 @@
-"""Mining and landing over the unmodified driver: what a slice holds, what stops it, and that it comes out the same again."""
+"""Mining and landing with the unmodified driver: rows of a slice, faults that stop it, identical results of a second run."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PDB = "FREEPDB1"
 ITEMS, NOTES = TableId("SHOP", "ITEMS"), TableId("SHOP", "NOTES")
 
 
-class World:
-    """A stand-in with two redo threads and two destinations, and the stages that read it."""
+class MiningSource:
+    """A stand-in with two redo threads and two destinations, with the stages that mine and land its redo."""
 
     def __init__(self, oracle):
         self.oracle = oracle
@@ -57,7 +57,7 @@ class World:
         self.run("ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
 
     def window(self, start, slice_bytes=2**30):
-        """The window from `start` to the newest archived log."""
+        """Return the window from `start` to the newest archived log."""
         with self.open() as source:
             facts = read_redo_facts(source)
         current = next(i for i in facts.incarnations if i.status == "CURRENT")
@@ -86,16 +86,16 @@ class World:
         return rows
 
     def land(self, landing, window, *, meddle=lambda source: None, **how):
-        """As the steps do it; `meddle` gets each attempt's source before it mines."""
+        """Land the window as the steps do; `meddle` gets each attempt's source before it mines."""
         ids = self.ids()
         landing.begin(window)
 
-        def attempt(reading):
+        def attempt(log_set):
             with self.open() as source:
                 meddle(source)
-                work = self.mining(source, window, reading, **how)
+                work = self.mining(source, window, log_set, **how)
                 record = landing.write_slice(
-                    window, reading.own.number, work, uuid4().hex, schema=LANDED_SCHEMA, tables=ids, names=[ITEMS]
+                    window, log_set.own.number, work, uuid4().hex, schema=LANDED_SCHEMA, tables=ids, names=[ITEMS]
                 )
             return replace(record, circumstance={**record.circumstance, **work.facts.as_json()})
 
@@ -108,10 +108,10 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def shop(tmp_path_factory):
     destinations = tuple(tmp_path_factory.mktemp(name) for name in ("one", "two"))
     with standin(threads=2, destinations=destinations) as oracle:
-        made = World(oracle)
+        made = MiningSource(oracle)
         made.run(
             "CREATE TABLE items (id NUMBER(10) PRIMARY KEY, name VARCHAR2(4000))",
             "CREATE TABLE other (id NUMBER(10) PRIMARY KEY)",
@@ -124,11 +124,11 @@ def world(tmp_path_factory):
 
 
 @pytest.fixture
-def start(world):
-    """The end of what is archived; the table is empty."""
-    world.run("DELETE FROM items")
-    world.seal()
-    with world.open() as source:
+def start(shop):
+    """Return the end of the archived redo; the table is empty."""
+    shop.run("DELETE FROM items")
+    shop.seal()
+    with shop.open() as source:
         return max(log.next_scn for log in read_redo_facts(source).archived)
 
 
@@ -136,18 +136,18 @@ def changes(rows):
     return [(r["operation"], r["rollback"], r["sql_redo"]) for r in rows if r["table_name"] is not None]
 
 
-def test_changes_come_in_the_order_and_words_of_the_redo(world, start):
-    world.run(
+def test_changes_keep_the_order_and_text_of_the_redo(shop, start):
+    shop.run(
         "INSERT INTO items VALUES (1, 'it''s')",
         "INSERT INTO other VALUES (1)",
         "UPDATE items SET name = NULL WHERE id = 1",
         "DELETE FROM items WHERE id = 1",
     )
-    world.run("INSERT INTO items VALUES (2, 'undone')", commit=False)
-    world.run("DELETE FROM other")
-    world.seal()
+    shop.run("INSERT INTO items VALUES (2, 'undone')", commit=False)
+    shop.run("DELETE FROM other")
+    shop.seal()
 
-    rows = world.mine(world.window(start))
+    rows = shop.mine(shop.window(start))
 
     assert changes(rows)[:4] == [
         ("INSERT", False, """insert into "SHOP"."ITEMS"("ID","NAME") values ('1','it''s')"""),
@@ -162,29 +162,29 @@ def test_changes_come_in_the_order_and_words_of_the_redo(world, start):
     assert {r["con_name"] for r in rows} == {PDB}
 
 
-def test_long_statements_come_whole_wherever_the_fetch_ends(world, start):
+def test_long_statements_are_complete_for_every_fetch_size(shop, start):
     text = "é''" * 1000
-    world.run(*(f"INSERT INTO items VALUES ({n}, '{text}')" for n in range(4)))
-    world.seal()
-    window = world.window(start)
+    shop.run(*(f"INSERT INTO items VALUES ({n}, '{text}')" for n in range(4)))
+    shop.seal()
+    window = shop.window(start)
 
     for fetch_rows in (1, 2, 100):
-        found = [sql for _, _, sql in changes(world.mine(window, fetch_rows=fetch_rows))]
+        found = [sql for _, _, sql in changes(shop.mine(window, fetch_rows=fetch_rows))]
         assert found == [f"""insert into "SHOP"."ITEMS"("ID","NAME") values ('{n}','{text}')""" for n in range(4)]
 
 
-def test_the_same_redo_lands_with_the_same_identity_however_it_is_cut(world, start, tmp_path):
-    instances = [thread.instance for thread in world.oracle.database.state.threads.values()]
+def test_the_landed_identity_does_not_depend_on_slices_and_fetch_size(shop, start, tmp_path):
+    instances = [thread.instance for thread in shop.oracle.database.state.threads.values()]
     for n in range(2):
         for instance in instances:
-            world.run(*(f"INSERT INTO items VALUES ({i}, '{instance}')" for i in range(3)), instance_name=instance)
-            world.run("DELETE FROM items", instance_name=instance)
+            shop.run(*(f"INSERT INTO items VALUES ({i}, '{instance}')" for i in range(3)), instance_name=instance)
+            shop.run("DELETE FROM items", instance_name=instance)
         if n < 1:
-            world.seal()
-    world.seal()
+            shop.seal()
+    shop.seal()
 
     identities = [
-        world.land(Landing(str(tmp_path), f"p{n}"), world.window(start, slice_bytes), fetch_rows=fetch_rows).identity()
+        shop.land(Landing(str(tmp_path), f"p{n}"), shop.window(start, slice_bytes), fetch_rows=fetch_rows).identity()
         for n, (slice_bytes, fetch_rows) in enumerate(((2**30, 1000), (1, 2)))
     ]
 
@@ -193,66 +193,66 @@ def test_the_same_redo_lands_with_the_same_identity_however_it_is_cut(world, sta
     assert {log["thread"] for log in identities[0]["logs"]} == {1, 2}
 
 
-def test_a_window_answers_only_for_the_scns_in_it(world, start):
-    world.run("INSERT INTO items VALUES (1, 'before')")
-    middle = world.scn() + 1
-    world.run("INSERT INTO items VALUES (2, 'after')")
-    world.seal()
-    whole = world.window(start)
+def test_a_window_contains_only_rows_with_its_scns(shop, start):
+    shop.run("INSERT INTO items VALUES (1, 'before')")
+    middle = shop.scn() + 1
+    shop.run("INSERT INTO items VALUES (2, 'after')")
+    shop.seal()
+    whole = shop.window(start)
 
     first = replace(whole, scns=replace(whole.scns, end=Scn(middle)))
     second = replace(whole, scns=replace(whole.scns, start=Scn(middle)))
 
-    assert [sql[-9:] for _, _, sql in changes(world.mine(first))] == ["'before')"]
-    assert [sql[-8:] for _, _, sql in changes(world.mine(second))] == ["'after')"]
-    assert sorted(r["rs_id"] for r in world.mine(first) + world.mine(second)) == sorted(r["rs_id"] for r in world.mine(whole))
+    assert [sql[-9:] for _, _, sql in changes(shop.mine(first))] == ["'before')"]
+    assert [sql[-8:] for _, _, sql in changes(shop.mine(second))] == ["'after')"]
+    assert sorted(r["rs_id"] for r in shop.mine(first) + shop.mine(second)) == sorted(r["rs_id"] for r in shop.mine(whole))
 
 
 def files_of(window):
     return [[Path(c.name) for c in log.copies] for logs in window.slices for log in logs.logs]
 
 
-def test_a_file_removed_behind_oracles_back_is_replaced_by_the_other_destinations(world, start):
-    world.run("INSERT INTO items VALUES (1, 'x')")
-    world.seal()
-    window = world.window(start)
-    expected = world.mine(window)
+def test_a_removed_file_is_replaced_by_the_other_destinations_copy(shop, start):
+    shop.run("INSERT INTO items VALUES (1, 'x')")
+    shop.seal()
+    window = shop.window(start)
+    expected = shop.mine(window)
     for first, _ in files_of(window):
         first.unlink()
 
-    with world.open() as source:
-        work = world.mining(source, window, window.slices[0])
+    with shop.open() as source:
+        work = shop.mining(source, window, window.slices[0])
         list(work)
 
     assert set(work.facts.destinations.values()) == {2}
-    assert world.mine(window) == expected
+    assert shop.mine(window) == expected
 
 
-def test_a_log_that_is_nowhere_is_lost_and_the_session_can_go_on(world, start):
-    world.run("INSERT INTO items VALUES (1, 'x')")
-    world.seal()
-    window = world.window(start)
+def test_a_log_without_any_copy_is_lost_and_the_session_remains_usable(shop, start):
+    shop.run("INSERT INTO items VALUES (1, 'x')")
+    shop.seal()
+    window = shop.window(start)
     gone = window.slices[0].logs[-1]
     kept = {copy.name: Path(copy.name).read_bytes() for copy in gone.copies}
     for name in kept:
         Path(name).unlink()
 
-    with world.open() as source:
+    with shop.open() as source:
         with pytest.raises(RedoLost, match=f"sequence {gone.sequence} is not available") as caught:
-            list(world.mining(source, window, window.slices[0]))
+            list(shop.mining(source, window, window.slices[0]))
         assert all(name in str(caught.value.where["tried"]) for name in kept)
 
         for name, body in kept.items():
             Path(name).write_bytes(body)
-        assert list(world.mining(source, window, window.slices[0]))
+        assert list(shop.mining(source, window, window.slices[0]))
 
 
-def filled(world, start, logs=1):
-    """A window of `logs` logs of thread 1 with a row in each, and what it lands as."""
+def filled(shop, start, logs=1):
+    """Return a window with rows in `logs` logs of thread 1, and the slice of that thread."""
     for n in range(logs):
-        world.run(*(f"INSERT INTO items VALUES ({n * 1000 + i}, '{'x' * 500}')" for i in range(20)))
-        world.seal()
-    window = world.window(start)
+        shop.run(*(f"INSERT INTO items VALUES ({n * 1000 + i}, '{'x' * 500}')" for i in range(20)))
+        shop.seal()
+    window = shop.window(start)
     return window, next(s for s in window.slices if s.thread == 1)
 
 
@@ -260,9 +260,9 @@ def nothing_landed(landing, tmp_path, window):
     return landing.read_manifest(window.name) is None and list(tmp_path.rglob("*.parquet*")) == []
 
 
-def other_log(world, log):
-    """The file of an older log of the same thread."""
-    older = [g for g in world.archived() if g.thread == log.thread and g.sequence < log.sequence]
+def other_log(shop, log):
+    """Return the content of an older log of the same thread."""
+    older = [g for g in shop.archived() if g.thread == log.thread and g.sequence < log.sequence]
     return Path(older[-1].copies[0].name).read_bytes()
 
 
@@ -277,32 +277,32 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_copy_damaged_between_plan_and_mining_is_replaced_and_without_another_nothing_lands(world, start, tmp_path, damage):
-    window, slice_ = filled(world, start)
-    whole = world.land(Landing(str(tmp_path / "whole"), "p"), window).identity()
+def test_a_copy_damaged_before_mining_is_replaced_and_nothing_lands_without_another(shop, start, tmp_path, damage):
+    window, slice_ = filled(shop, start)
+    whole = shop.land(Landing(str(tmp_path / "whole"), "p"), window).identity()
     log = slice_.logs[-1]
-    other = other_log(world, log)
+    other = other_log(shop, log)
     first, second = (Path(copy.name) for copy in log.copies)
 
     damage(first, other)
-    damaged = world.land(Landing(str(tmp_path / "one"), "p"), window)
+    damaged = shop.land(Landing(str(tmp_path / "one"), "p"), window)
 
     assert damaged.identity() == whole
     damage(second, other)
     landing = Landing(str(tmp_path / "none"), "p")
     with pytest.raises(RedoLost, match=f"Redo Thread 1 is inconsistent; an archive log with sequence {log.sequence}") as caught:
-        world.land(landing, window)
+        shop.land(landing, window)
     assert all(str(file) in caught.value.where["tried"] for file in (first, second))
     assert nothing_landed(landing, tmp_path / "none", window)
 
 
 @pytest.mark.parametrize("damage", ["deleted", "cut short", "overwritten by another sequence"])
 @pytest.mark.parametrize("moment", ["add_logfile", "start_logmnr"])
-def test_a_copy_damaged_while_the_session_goes_on_is_noticed_and_replaced(world, start, tmp_path, damage, moment):
-    window, slice_ = filled(world, start, logs=2)
-    whole = world.land(Landing(str(tmp_path / "whole"), "p"), window).identity()
+def test_a_copy_damaged_during_the_session_is_detected_and_replaced(shop, start, tmp_path, damage, moment):
+    window, slice_ = filled(shop, start, logs=2)
+    whole = shop.land(Landing(str(tmp_path / "whole"), "p"), window).identity()
     log = slice_.logs[0]
-    other, left = other_log(world, log), [Path(log.copies[0].name)]
+    other, left = other_log(shop, log), [Path(log.copies[0].name)]
 
     def meddle(source):
         call = source.call
@@ -314,23 +314,23 @@ def test_a_copy_damaged_while_the_session_goes_on_is_noticed_and_replaced(world,
 
         source.call = damaging
 
-    landed = world.land(Landing(str(tmp_path / "p"), "p"), window, meddle=meddle)
+    landed = shop.land(Landing(str(tmp_path / "p"), "p"), window, meddle=meddle)
 
     assert landed.identity() == whole
     assert left == []
 
 
-def test_a_hole_in_the_list_of_logs_is_not_read_over(world, start):
-    window, slice_ = filled(world, start, logs=3)
+def test_a_gap_in_the_list_of_logs_is_an_error(shop, start):
+    window, slice_ = filled(shop, start, logs=3)
     holed = replace(slice_, logs=(slice_.logs[0], slice_.logs[-1]))
 
-    with world.open() as source, pytest.raises(MiningIncomplete) as caught:
-        list(world.mining(source, window, holed))
+    with shop.open() as source, pytest.raises(MiningIncomplete) as caught:
+        list(shop.mining(source, window, holed))
     assert f"sequence number(s) {slice_.logs[1].sequence}" in caught.value.where["missing"]
 
 
 def cutting(monkeypatch, sequence):
-    """LogMiner that cannot complete the rows of a log without the one behind it."""
+    """Let LogMiner complete the rows of a log only with the next log."""
     whole = contents.read_contents
 
     def read(mined, *rest):
@@ -345,78 +345,78 @@ def cutting(monkeypatch, sequence):
     monkeypatch.setattr(contents, "read_contents", read)
 
 
-def test_a_row_that_the_edge_of_a_slice_cuts_is_landed_whole_with_its_own_slice(world, start, tmp_path, monkeypatch):
-    filled(world, start, logs=3)
-    window = world.window(start, slice_bytes=1)
-    whole = world.land(Landing(str(tmp_path / "whole"), "p"), window, fetch_rows=5).identity()
+def test_a_row_cut_at_the_edge_of_a_slice_is_landed_complete_with_its_slice(shop, start, tmp_path, monkeypatch):
+    filled(shop, start, logs=3)
+    window = shop.window(start, slice_bytes=1)
+    whole = shop.land(Landing(str(tmp_path / "whole"), "p"), window, fetch_rows=5).identity()
     edge = next(s for s in window.slices if s.thread == 1 and s.logs[0].first_scn >= start).logs[-1]
 
     cutting(monkeypatch, edge.sequence)
-    landed = world.land(Landing(str(tmp_path / "cut"), "p"), window, fetch_rows=5)
+    landed = shop.land(Landing(str(tmp_path / "cut"), "p"), window, fetch_rows=5)
 
     assert landed.identity() == whole
 
 
-def test_a_row_cut_at_the_end_of_all_archived_redo_lands_nothing_until_the_next_log(world, start, tmp_path, monkeypatch):
-    window, slice_ = filled(world, start)
+def test_a_row_cut_at_the_end_of_the_archived_redo_lands_only_with_the_next_log(shop, start, tmp_path, monkeypatch):
+    window, slice_ = filled(shop, start)
     cutting(monkeypatch, slice_.logs[-1].sequence)
     landing = Landing(str(tmp_path), "p")
 
     with pytest.raises(MiningIncomplete, match="assembly") as caught:
-        world.land(landing, window)
+        shop.land(landing, window)
     assert caught.value.where["sequence"] == slice_.logs[-1].sequence
     assert nothing_landed(landing, tmp_path, window)
 
-    world.seal()
-    assert world.land(landing, window).counts["SHOP.ITEMS insert"] == 20
+    shop.seal()
+    assert shop.land(landing, window).counts["SHOP.ITEMS insert"] == 20
 
 
-def test_a_row_that_logminer_cannot_show_is_landed_as_what_it_is(world, start):
-    world.run("INSERT INTO notes (id) VALUES (1)")
-    world.seal()
-    note = world.oracle.database.state.tables[3, "SHOP", "NOTES"].columns[1]
+def test_an_unsupported_row_is_landed_as_unsupported(shop, start):
+    shop.run("INSERT INTO notes (id) VALUES (1)")
+    shop.seal()
+    note = shop.oracle.database.state.tables[3, "SHOP", "NOTES"].columns[1]
     note.type = replace(note.type, name="JSON")  # one of the types that make whole rows unsupported
 
-    rows = [r for r in world.mine(world.window(start), tables=(NOTES,)) if r["table_name"] == "NOTES"]
+    rows = [r for r in shop.mine(shop.window(start), tables=(NOTES,)) if r["table_name"] == "NOTES"]
 
     assert [(r["operation_code"], r["operation"], r["status"]) for r in rows] == [(255, "UNSUPPORTED", 2)]
 
 
-def test_a_dropped_tables_rows_are_kept_although_their_name_is_gone(world, start):
-    world.run("CREATE TABLE brief (id NUMBER(10) PRIMARY KEY)", "INSERT INTO brief VALUES (1)")
-    brief = next(iter(world.ids(TableId("SHOP", "BRIEF"))))
-    world.run("DROP TABLE brief PURGE")
-    world.seal()
+def test_rows_of_a_dropped_table_are_landed_without_their_name(shop, start):
+    shop.run("CREATE TABLE brief (id NUMBER(10) PRIMARY KEY)", "INSERT INTO brief VALUES (1)")
+    brief = next(iter(shop.ids(TableId("SHOP", "BRIEF"))))
+    shop.run("DROP TABLE brief PURGE")
+    shop.seal()
 
-    rows = [r for r in world.mine(world.window(start)) if r["object_id"] == brief and r["operation"] == "INSERT"]
+    rows = [r for r in shop.mine(shop.window(start)) if r["object_id"] == brief and r["operation"] == "INSERT"]
 
     assert [(r["seg_owner"], r["table_name"], r["status"]) for r in rows] == [("UNKNOWN", f"OBJ# {brief}", 2)]
 
 
-def test_a_session_killed_while_it_mines_lands_nothing(world, start, tmp_path):
-    world.run(*(f"INSERT INTO items VALUES ({n}, '{'x' * 2000}')" for n in range(200)))
-    world.seal()
-    window, landing = world.window(start), Landing(str(tmp_path), "p")
+def test_a_session_killed_while_it_mines_lands_nothing(shop, start, tmp_path):
+    shop.run(*(f"INSERT INTO items VALUES ({n}, '{'x' * 2000}')" for n in range(200)))
+    shop.seal()
+    window, landing = shop.window(start), Landing(str(tmp_path), "p")
     logs = next(s for s in window.slices if s.thread == 1)
 
     def killed(batches):
         for number, rows in enumerate(batches):
             if number == 2:
-                world.oracle.listener.close()
+                shop.oracle.listener.close()
             yield rows
 
     landing.begin(window)
-    with world.open() as source:
-        work = world.mining(source, window, logs)
+    with shop.open() as source:
+        work = shop.mining(source, window, logs)
         with pytest.raises(SourceUnavailable):
             landing.write_slice(window, logs.number, killed(work), "t", schema=LANDED_SCHEMA, tables={})
     assert not work.facts.complete
     assert list(tmp_path.rglob("*.parquet*")) == []
 
 
-def test_a_database_without_containers_is_mined_as_well():
+def test_a_database_without_containers_is_mined():
     with standin(is_cdb=False) as oracle:
-        plain = World(oracle)
+        plain = MiningSource(oracle)
         plain.run("CREATE TABLE items (id NUMBER(10) PRIMARY KEY)", "INSERT INTO items VALUES (1)")
         plain.seal()
         window = plain.window(oracle.database.state.incarnation.resetlogs_scn)

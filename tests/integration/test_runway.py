@@ -1,6 +1,6 @@
-"""How much time is left, asked of a stand-in whose logs are purged, and one of whose redo threads is idle.
+"""The runway of a stand-in whose logs are purged, or of which one redo thread is idle.
 
-The stand-in's clock is the machine's own, so the times at which logs began are set in its control file.
+The stand-in uses the machine's clock, so the tests set the start times of logs in its control file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ pipelines:
     runway: {{warn_below_hours: 12}}
     tables: [SHOP.ORDERS]
 """
-EVERY_TEN_HOURS = (50, 40, 30, 20, 10)  # logs 1 to 5 of each thread began so long ago; the last has just been switched
+EVERY_TEN_HOURS = (50, 40, 30, 20, 10)  # ages of logs 1 to 5 of each thread; the last has just been switched
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def pipeline(shop):
 
 
 def switch(shop, *hours_ago, threads=(1, 2)):
-    """One log per number, which tells when it began; what is current then has just begun."""
+    """Write one log per number, which began that many hours ago; the current log has just begun."""
     database = shop.oracle.database
     for hours in hours_ago:
         for thread in threads:
@@ -60,7 +60,7 @@ def stand_at(shop, pipeline, scn):
         work.landing.write_once(HANDOVER, start)
 
 
-def told(shop, pipeline):
+def measured(shop, pipeline):
     return steps.measure_runway(pipeline, shop.params)
 
 
@@ -68,37 +68,37 @@ def severities(answer):
     return [(finding["subject"], finding["severity"]) for finding in answer["findings"]]
 
 
-def test_before_the_first_snapshot_redo_is_needed_from_the_oldest_open_transaction_on(shop, pipeline):
+def test_before_the_first_snapshot_redo_is_needed_from_the_oldest_open_transaction(shop, pipeline):
     switch(shop, 50, 40)
     with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         cursor.execute("CREATE TABLE idle (x NUMBER)")
         cursor.execute("INSERT INTO idle VALUES (1)")
         switch(shop, 30, 20, 10)
-        with_it = told(shop, pipeline)
+        with_it = measured(shop, pipeline)
         connection.commit()
-    without = told(shop, pipeline)
+    without = measured(shop, pipeline)
 
     assert (with_it["needed_by"], with_it["threads"][0]["needed"]["sequence"]) == ("snapshot", 2)
     assert without["threads"][0]["needed"]["sequence"] == 5
 
 
-def test_as_long_as_nothing_was_purged_there_is_no_limit_and_no_warning(shop, pipeline):
+def test_without_a_purge_there_is_no_limit_and_no_warning(shop, pipeline):
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 3))
 
-    answer = told(shop, pipeline)
+    answer = measured(shop, pipeline)
 
     assert (answer["state"], answer["at_least"], answer["findings"]) == ("enough", True, [])
 
 
-def test_a_purge_behind_the_reader_leaves_less_and_less_time_until_it_is_lost(shop, pipeline):
+def test_the_time_left_shrinks_with_every_purged_log_until_redo_is_lost(shop, pipeline):
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 5) + 1)
 
     left = []
     for sequence in range(1, 6):
         shop.oracle.faults.purge_logs(from_sequence=sequence, to_sequence=sequence)
-        answer = told(shop, pipeline)
+        answer = measured(shop, pipeline)
         left.append((answer["state"], round(answer["hours_left"])))
 
     assert left == [("enough", 20), ("low", 10), ("low", 0), ("low", 0), ("lost", 0)]
@@ -106,19 +106,19 @@ def test_a_purge_behind_the_reader_leaves_less_and_less_time_until_it_is_lost(sh
     assert "RESTORE ARCHIVELOG" in answer["findings"][0]["cure"]
 
 
-def test_of_two_threads_the_one_with_less_left_is_named(shop, pipeline):
+def test_the_thread_with_the_least_time_left_is_named(shop, pipeline):
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 5, thread=2))
     shop.oracle.faults.purge_logs(thread=1, from_sequence=1, to_sequence=1)
     shop.oracle.faults.purge_logs(thread=2, from_sequence=1, to_sequence=3)
 
-    answer = told(shop, pipeline)
+    answer = measured(shop, pipeline)
 
     assert [round(thread["hours_left"]) for thread in answer["threads"]] == [20, 0]
     assert [f["subject"] for f in answer["findings"]] == ["redo thread 2"]
 
 
-def test_a_log_that_is_deleted_in_one_destination_only_is_still_there(shop, pipeline, tmp_path):
+def test_a_log_deleted_in_one_destination_is_still_available(shop, pipeline, tmp_path):
     (tmp_path / "second").mkdir()
     shop.oracle.database.state.destinations.append(ArchiveDestination(2, str(tmp_path / "second")))
     switch(shop, *EVERY_TEN_HOURS)
@@ -126,20 +126,20 @@ def test_a_log_that_is_deleted_in_one_destination_only_is_still_there(shop, pipe
     shop.oracle.faults.purge_logs(dest_id=1)
     shop.oracle.faults.purge_logs(dest_id=2, to_sequence=1)
 
-    answer = told(shop, pipeline)
+    answer = measured(shop, pipeline)
 
     assert (answer["state"], round(answer["hours_left"])) == ("enough", 20)
 
 
-def test_an_idle_thread_is_told_to_hold_the_window_back_unless_archive_lag_target_ends_it(shop, pipeline):
+def test_an_idle_thread_that_holds_the_window_back_is_a_warning_unless_archive_lag_target_switches_it(shop, pipeline):
     switch(shop, 50, 40)
     stand_at(shop, pipeline, first_scn(shop, 2) + 1)
     switch(shop, 30, 20, 10, threads=[1])
     shop.oracle.database.state.threads[2].current.first_at -= timedelta(hours=30)
 
-    idle = told(shop, pipeline)
+    idle = measured(shop, pipeline)
     shop.run_sql("ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 1800 SCOPE = BOTH", user="SYS")
-    bounded = told(shop, pipeline)
+    bounded = measured(shop, pipeline)
 
     (held,) = idle["held_back_by"]
     assert (held["thread"], held["sequence"], held["reason"], held["waiting_logs"]) == (2, 3, "open", 2)
@@ -148,27 +148,27 @@ def test_an_idle_thread_is_told_to_hold_the_window_back_unless_archive_lag_targe
     assert severities(bounded) == [("redo thread 2", "note")]
 
 
-def test_a_lagging_archiver_holds_the_window_back_as_well(shop, pipeline):
+def test_a_lagging_archiver_holds_the_window_back(shop, pipeline):
     switch(shop, 50, 40)
     stand_at(shop, pipeline, first_scn(shop, 2) + 1)
     shop.oracle.faults.lag_archiver(2)
     switch(shop, 30, 20, 10)
 
-    (held,) = told(shop, pipeline)["held_back_by"]
+    (held,) = measured(shop, pipeline)["held_back_by"]
 
     assert (held["thread"], held["sequence"], held["reason"]) == (2, 3, "not archived")
 
 
-def test_the_recovery_area_is_told_when_it_may_be_read_and_else_which_grant_is_missing(shop, pipeline):
+def test_the_recovery_area_is_reported_or_else_the_missing_grant(shop, pipeline):
     switch(shop, 5, 4, 3)
     state = shop.oracle.database.state
-    without = told(shop, pipeline)
+    without = measured(shop, pipeline)
     state.parameters["db_recovery_file_dest"] = str(Path(state.destinations[0].path))
     state.parameters["db_recovery_file_dest_size"] = str(2**20)
-    readable = told(shop, pipeline)
+    readable = measured(shop, pipeline)
     user = shop.oracle.capture_user
     shop.run_sql(f"REVOKE SELECT ON SYS.V_$RECOVERY_FILE_DEST FROM {user} CONTAINER = ALL", user="SYS")
-    refused = told(shop, pipeline)
+    refused = measured(shop, pipeline)
 
     assert without["recovery_area"] is None
     area = readable["recovery_area"]
@@ -196,7 +196,7 @@ def terminal(shop, tmp_path, monkeypatch):
     return run
 
 
-def test_the_exit_code_tells_a_monitor_whether_it_is_enough(shop, pipeline, terminal, monkeypatch):
+def test_the_exit_code_shows_whether_enough_time_is_left(shop, pipeline, terminal, monkeypatch):
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 5) + 1)
     shop.oracle.faults.purge_logs(to_sequence=1)
@@ -212,7 +212,7 @@ def test_the_exit_code_tells_a_monitor_whether_it_is_enough(shop, pipeline, term
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_nothing_is_cut_off_in_a_narrow_terminal(shop, pipeline, terminal, monkeypatch, width):
+def test_nothing_is_truncated_in_a_narrow_terminal(shop, pipeline, terminal, monkeypatch, width):
     from rich.console import Console
 
     monkeypatch.setattr(cli, "console", Console(width=width))

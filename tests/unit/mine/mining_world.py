@@ -1,4 +1,4 @@
-"""A LogMiner session in memory: it answers with the batches a test gives it, and remembers what it was told."""
+"""A LogMiner session in memory: it returns the batches that a test provides, and records its calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMES = {
 
 
 def redo(scn, code=1, sql="insert", *, ssn=0, sequence=1, **other):
-    """One row of LogMiner's answer."""
+    """Return one row of V$LOGMNR_CONTENTS."""
     row = dict.fromkeys(ANSWER.names)
     row |= {
         "THREAD": 1, "SEQUENCE_NO": sequence, "SSN": ssn, "CSF": 0, "SCN": scn, "XIDUSN": 5, "XIDSLT": 1, "XIDSQN": 99,
@@ -45,8 +45,8 @@ def redo(scn, code=1, sql="insert", *, ssn=0, sequence=1, **other):
     return row | {name.upper(): value for name, value in other.items()}
 
 
-def frame(scn, code, **other):
-    """A START, COMMIT or ROLLBACK: of no table."""
+def control(scn, code, **other):
+    """Return a START, COMMIT or ROLLBACK, which belongs to no table."""
     return redo(scn, code, None, seg_owner=None, table_name=None, object_id=0, **other)
 
 

@@ -1,4 +1,4 @@
-"""What follows a failed attempt at a slice: the next copy, the neighbouring logs, or the finding."""
+"""After a failed attempt at a slice comes the next copy, the neighbouring logs, or the error."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def two_copies(sequence, first, end):
 
 
 SLICE = Slice(0, 1, (two_copies(1, 100, 200), two_copies(2, 200, 300)))
-READING = LogSet(SLICE, SLICE)
+LOG_SET = LogSet(SLICE, SLICE)
 
 
 class Sessions:
-    """One session for each attempt, as the steps open them."""
+    """One session per attempt, as the steps open them."""
 
     def __init__(self, *sessions, archived=()):
         self.sessions, self.archived, self.left, self.facts = sessions, archived, list(sessions), None
 
     def mine(self, own=SLICE):
-        def attempt(reading):
+        def attempt(log_set):
             work = mine_slice(
-                self.left.pop(0), reading, window(logs=own), tables=(ORDERS,), object_ids=frozenset({ORDERS_ID}),
+                self.left.pop(0), log_set, window(logs=own), tables=(ORDERS,), object_ids=frozenset({ORDERS_ID}),
                 container="FREEPDB1", fetch_rows=100,
             )  # fmt: skip
             rows = pa.Table.from_batches(list(work), LANDED_SCHEMA).to_pylist()
@@ -49,9 +49,9 @@ def broken(text, code, *answers):
 
 
 BAD_WHILE_READ = {
-    "a torn block": ("ORA-00353: log corruption near block 3; ORA-00334: archived log: '/a/2'", 353),
+    "a corrupt block": ("ORA-00353: log corruption near block 3; ORA-00334: archived log: '/a/2'", 353),
     "a checksum": ("ORA-00368: checksum error; ORA-00334: archived log: '/a/2'", 368),
-    "overwritten meanwhile": ("ORA-00310: archived log contains sequence 9; ORA-00334: archived log: '/a/2'", 310),
+    "overwritten while mining": ("ORA-00310: archived log contains sequence 9; ORA-00334: archived log: '/a/2'", 310),
     "another header than when it was added": ("ORA-01368: redo log file header of /a/2 differs", 1368),
     "vanished": ("ORA-00308: cannot open archived log '/a/2'", 308),
     "an I/O error": ("ORA-01285: error reading file /a/2", 1285),
@@ -59,7 +59,7 @@ BAD_WHILE_READ = {
 
 
 @pytest.mark.parametrize(("text", "code"), BAD_WHILE_READ.values(), ids=BAD_WHILE_READ)
-def test_a_copy_found_bad_while_it_is_read_gives_way_to_the_next_in_an_attempt_of_its_own(text, code):
+def test_a_copy_that_fails_while_it_is_read_is_replaced_in_a_new_attempt(text, code):
     sessions = Sessions(broken(text, code, batch(redo(110), redo(210))), FakeSession(batch(redo(110), redo(210))))
 
     rows = sessions.mine()
@@ -70,7 +70,7 @@ def test_a_copy_found_bad_while_it_is_read_gives_way_to_the_next_in_an_attempt_o
     assert sessions.facts.refused == (f"destination 1: /a/2: {text}",)
 
 
-def test_an_error_that_names_no_file_turns_every_log_to_its_next_copy():
+def test_an_error_without_a_file_name_switches_every_log_to_its_next_copy():
     sessions = Sessions(broken("ORA-01291: missing log file", 1291), FakeSession(batch(redo(110))))
 
     sessions.mine()
@@ -78,7 +78,7 @@ def test_an_error_that_names_no_file_turns_every_log_to_its_next_copy():
     assert sessions.files == [["/a/1", "/a/2"], ["/b/1", "/b/2"]]
 
 
-def test_when_all_copies_are_bad_the_log_is_lost_and_each_copy_is_told():
+def test_a_log_with_only_bad_copies_is_lost_and_each_copy_is_listed():
     text = "ORA-00353: log corruption near block 3; ORA-00334: archived log: '{}'"
     sessions = Sessions(broken(text.format("/a/2"), 353), broken(text.format("/b/2"), 353))
 
@@ -88,7 +88,7 @@ def test_when_all_copies_are_bad_the_log_is_lost_and_each_copy_is_told():
     assert "recover" in caught.value.cure
 
 
-def test_when_no_copy_is_left_and_no_file_is_named_the_answer_is_not_whole():
+def test_an_error_without_a_file_name_is_incomplete_mining_when_no_copy_is_left():
     sessions = Sessions(*(broken("ORA-01291: missing log file", 1291) for _ in range(2)))
 
     with pytest.raises(MiningIncomplete, match="ORA-01291") as caught:
@@ -103,7 +103,7 @@ ROWS_OF_BAD_COPIES = {
 
 
 @pytest.mark.parametrize("row", ROWS_OF_BAD_COPIES.values(), ids=ROWS_OF_BAD_COPIES)
-def test_rows_that_tell_of_a_bad_log_are_a_finding_only_when_every_copy_tells_it(row):
+def test_a_row_that_reports_corruption_is_an_error_only_if_every_copy_has_it(row):
     sessions = Sessions(FakeSession(batch(row)), FakeSession(batch(redo(210))))
 
     assert len(sessions.mine()) == 1
@@ -126,7 +126,7 @@ HEADERS = {
 
 
 @pytest.mark.parametrize("header", HEADERS.values(), ids=HEADERS)
-def test_a_file_that_holds_another_log_is_never_read(header):
+def test_a_file_with_another_log_is_never_read(header):
     first = FakeSession(batch(redo(210)), listed=[(1, 1, 1, "/a/1", None), header])
     sessions = Sessions(first, FakeSession(batch(redo(210))))
 
@@ -138,14 +138,14 @@ def test_a_file_that_holds_another_log_is_never_read(header):
     assert "instead of" in sessions.facts.refused[0]
 
 
-def test_the_last_log_before_a_resetlogs_may_have_no_end_of_its_own():
+def test_the_last_log_before_a_resetlogs_may_have_an_open_end():
     last = Slice(0, 1, (log(1, 10, 90),))
     session = FakeSession(batch(), listed=[(1, 1, 1, "/arch/1", None, 10, 2**64 - 1, 7, 90)])
 
     assert Sessions(session).mine(last) == []
 
 
-def test_a_passing_failure_is_not_taken_for_a_bad_copy():
+def test_a_transient_error_is_not_a_bad_copy():
     with pytest.raises(SourceUnavailable):
         Sessions(FakeSession(error=SourceUnavailable("DPY-4011", ora_code=3113))).mine()
 
@@ -160,7 +160,7 @@ CUT = {
 
 
 @pytest.mark.parametrize("cut", CUT.values(), ids=CUT)
-def test_what_the_edge_of_a_slice_cuts_is_mined_once_more_with_the_neighbours(cut):
+def test_a_row_cut_at_the_edge_of_a_slice_is_mined_again_with_the_neighbouring_logs(cut):
     whole = batch(redo(190, sequence=1), redo(290, sql="insert whole", sequence=2), redo(310, sequence=3))
     sessions = Sessions(FakeSession(batch(*cut)), FakeSession(whole), archived=ARCHIVED)
 
@@ -171,14 +171,14 @@ def test_what_the_edge_of_a_slice_cuts_is_mined_once_more_with_the_neighbours(cu
     assert (sessions.facts.neighbours, sessions.facts.row_count) == ((1, 3), 1)
 
 
-def test_a_row_that_the_neighbours_do_not_complete_is_a_finding():
+def test_a_row_that_the_neighbouring_logs_do_not_complete_is_an_error():
     sessions = Sessions(*(FakeSession(batch(redo(290, status=5, sequence=2))) for _ in range(2)), archived=ARCHIVED)
 
     with pytest.raises(MiningIncomplete, match="assembly"):
         sessions.mine(OWN)
 
 
-def test_what_the_neighbours_own_edges_cut_is_not_this_slices_concern():
+def test_rows_cut_at_the_edges_of_the_neighbouring_logs_are_ignored():
     cut = redo(390, sql="insert ", csf=1, sequence=3)
     whole = batch(redo(110, status=5, sequence=1), redo(290, sequence=2), cut)
     sessions = Sessions(FakeSession(batch(redo(290, status=5, sequence=2))), FakeSession(whole), archived=ARCHIVED)
@@ -186,13 +186,13 @@ def test_what_the_neighbours_own_edges_cut_is_not_this_slices_concern():
     assert [row["scn"] for row in sessions.mine(OWN)] == [290]
 
 
-def test_without_an_archived_neighbour_the_cut_row_is_told_at_once():
+def test_without_an_archived_neighbour_a_cut_row_is_an_error_at_once():
     with pytest.raises(EdgeCut) as caught:
         Sessions(FakeSession(batch(*CUT["a statement without its end"])), archived=(ARCHIVED[1],)).mine(OWN)
     assert "next log" in caught.value.cure
 
 
-def test_neighbours_are_of_the_same_thread_and_incarnation_and_archived():
+def test_neighbours_are_archived_logs_of_the_same_thread_and_incarnation():
     from dataclasses import replace
 
     odd = (replace(ARCHIVED[0], thread=2), replace(ARCHIVED[2], resetlogs_id=12), replace(ARCHIVED[2], next_scn=None))
@@ -202,9 +202,9 @@ def test_neighbours_are_of_the_same_thread_and_incarnation_and_archived():
         assert with_neighbours(LogSet(OWN, OWN), archived).neighbours == frozenset()
 
 
-def test_a_reader_without_mine_whole_is_told_that_the_same_step_may_work():
+def test_a_single_attempt_raises_a_transient_error_for_a_bad_copy():
     session = broken("ORA-00353: log corruption; ORA-00334: archived log: '/a/2'", 353)
     settings = {"tables": (ORDERS,), "object_ids": frozenset(), "container": None, "fetch_rows": 10}
 
     with pytest.raises(BadCopy, match="log corruption"):
-        list(mine_slice(session, READING, window(logs=SLICE), **settings))
+        list(mine_slice(session, LOG_SET, window(logs=SLICE), **settings))

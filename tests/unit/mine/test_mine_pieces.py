@@ -1,4 +1,4 @@
-"""A statement comes out whole wherever LogMiner and the driver cut it."""
+"""Statements are complete wherever LogMiner or the driver cuts them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = st.lists(st.one_of(st.none(), st.lists(st.text(max_size=5), min_size=1, 
 
 
 def rows_of(texts):
-    """Each text as its pieces; one address per text."""
+    """Yield each text as its pieces, with one address per text."""
     for number, pieces in enumerate(texts):
         cut = pieces or [None]
         for at, piece in enumerate(cut):
@@ -29,7 +29,7 @@ def rows_of(texts):
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS, st.lists(st.integers(min_value=1, max_value=7), min_size=1, max_size=8))
-def test_pieces_join_to_their_statement_wherever_the_batches_end(texts, sizes):
+def test_pieces_are_joined_wherever_batches_end(texts, sizes):
     rest, joiner, out = list(rows_of(texts)), PieceJoiner(), []
     turn = 0
     while rest:
@@ -43,7 +43,7 @@ def test_pieces_join_to_their_statement_wherever_the_batches_end(texts, sizes):
     assert [(r["ssn"], r["sql_redo"], r["row_id"]) for r in out] == expected
 
 
-def test_a_text_cut_inside_a_doubled_apostrophe_is_the_statement_it_was():
+def test_a_statement_cut_inside_a_doubled_apostrophe_is_unchanged():
     text = """insert into "S"."T"("ID","NAME","DAY") values ('1','it''s ''''quoted''''',NULL)"""
     texts = [[text[:at], text[at:]] for at in range(1, len(text))]
     joiner = PieceJoiner()
@@ -64,7 +64,7 @@ def test_a_statement_without_its_end_is_incomplete():
     joiner = PieceJoiner()
     joiner.feed(one(redo(150, sql="inse", csf=1)))
 
-    with pytest.raises(MiningIncomplete, match="goes on behind the last log"):
+    with pytest.raises(MiningIncomplete, match="continues after the last log"):
         joiner.close()
 
 
@@ -74,13 +74,13 @@ def test_pieces_of_different_rows_are_never_joined(other):
         PieceJoiner().feed(one(redo(150, sql="inse", csf=1), redo(150, sql="rt", **other)))
 
 
-def test_pieces_out_of_a_slice_of_a_larger_batch_are_joined_right():
+def test_pieces_in_an_arrow_slice_are_joined():
     whole = one(redo(1, sql="zz"), redo(2, sql="in", csf=1), redo(2, sql="sert"), redo(3, sql="x"))
 
     assert PieceJoiner().feed(whole.slice(1)).column("sql_redo").to_pylist() == ["insert", "x"]
 
 
-def test_a_batch_with_too_much_text_is_taken_in_parts(monkeypatch):
+def test_a_batch_with_too_much_text_is_split(monkeypatch):
     monkeypatch.setattr("pipelines.mine.pieces.LARGEST_TEXT_BYTES", 40)
     whole = one(*(redo(n, sql="x" * 30) for n in range(5)))
 

@@ -1,4 +1,4 @@
-"""Which rows LogMiner is asked for: the predicate, run as SQL over drawn rows."""
+"""The rows that the WHERE clause selects, tested by running it as SQL."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipelines.table import TableId
 PDB = "FREEPDB1"
 ORDERS = (TableId("SHOP", "ORDERS"),)
 ROWS = {
-    # name: (container, operation code, status, owner, table, id) and whether it is kept
+    # name: (container, operation code, status, owner, table, id) and whether it is selected
     "a captured name": ((PDB, 1, 0, "SHOP", "ORDERS", 5), True),
     "a captured id under another name": ((PDB, 1, 0, "SHOP", "OLD_ORDERS", 71), True),
     "the same name of another owner": ((PDB, 1, 0, "TEST", "ORDERS", 5), False),
@@ -27,7 +27,7 @@ ROWS = {
     "DDL of another container": (("OTHER", 5, 0, "SHOP", "ORDERS", 71), False),
     "internal bookkeeping": ((PDB, 0, 0, "SHOP", "ORDERS", 71), False),
     "a row lock": ((PDB, 25, 0, "SHOP", "ORDERS", 71), False),
-    "a hole, whatever it is said to be of": (("OTHER", 34, 1291, None, None, None), True),
+    "a hole, whatever its container": (("OTHER", 34, 1291, None, None, None), True),
     "corruption anywhere": (("OTHER", 0, 1343, None, None, None), True),
     "an unguaranteed row of another container": (("OTHER", 1, 3, "A", "B", 1), False),
 }
@@ -44,15 +44,15 @@ def kept(row, container=PDB, tables=ORDERS, ids=frozenset({71})):
 
 
 @pytest.mark.parametrize(("row", "expected"), ROWS.values(), ids=ROWS)
-def test_the_predicate_keeps_what_may_matter(row, expected):
+def test_the_predicate_selects_every_row_that_may_matter(row, expected):
     assert kept(row) is expected
 
 
-def test_a_database_without_containers_is_not_asked_for_one():
+def test_without_containers_the_predicate_names_none():
     assert kept((None, 1, 0, "SHOP", "ORDERS", 5), container=None)
 
 
-def test_any_number_of_tables_and_ids_fits_oracles_lists():
+def test_any_number_of_tables_and_ids_fits_oracles_in_lists():
     tables = [TableId("SHOP", f"T{n}") for n in range(1201)]
 
     text, binds = predicate(tables, frozenset(range(2400)), PDB)
