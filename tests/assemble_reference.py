@@ -1,7 +1,6 @@
-"""What assembling means, in plain Python over lists of rows: the definition the Spark side is tested against.
+"""Assembling in plain Python over lists of rows: the reference for the tests of the Spark implementation.
 
-Rows are mappings with the landed columns and `window_start`, of one captured table and its control rows. Memory grows with
-the input; nothing but tests may use it.
+Rows are mappings with the landed columns and `window_start`, of one captured table and its control rows.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ Transaction = tuple[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """Of a transaction: `commit` is (SCN, thread, RS_ID), None for a rollback."""
+class ReferenceEnd:
+    """The end of a transaction: `commit` is (SCN, thread, RS_ID), None for a rollback."""
 
     commit: tuple[int, int, str] | None
     scn: int
@@ -34,59 +33,63 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class DisposedRow:
-    """A change row and what became of it: one of the invariant's terms."""
+    """A change row with its disposition, one term of the row account."""
 
     row: Row
     disposition: str
     commit: tuple[int, int, str] | None = None
     problem: bool = False
-    settled_scn: int | None = None  # where it is not the commit's
+    settled_scn: int | None = None  # if it is not the commit SCN
 
 
-def place(row: Row) -> tuple[int, int, int]:
+def row_key(row: Row) -> tuple[int, int, int]:
     return row["window_start"], row["slice"], row["ordinal"]
 
 
 def deciding_xid(row: Row) -> str:
-    """A parallel server's rows are decided by its coordinator."""
+    """Return the xid whose end decides the row: for a parallel server, its coordinator's."""
     pxid = row.get("pxid")
     parallel = pxid is not None and pxid != NO_XID and not pxid.endswith(UNKNOWN_SQN)
     return str(pxid if parallel else row["xid"])
 
 
 def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) -> list[DisposedRow]:
-    """The change of every change row, in the order of truth for those that are applied."""
+    """Return every change row with its disposition, in the order of commits."""
     resolved = fill_coordinators(resolve_unknown(list(rows)))
-    ends: dict[Transaction, End] = {}
-    unplaced: dict[str, int] = {}  # SCNs of ends that do not tell their container
+    ends: dict[Transaction, ReferenceEnd] = {}
+    no_container: dict[str, int] = {}  # SCNs of ends without a container
     for row in resolved:
         if row["operation_code"] in TRANSACTION_ENDS:
             committed = row["operation_code"] == Operation.COMMIT
             if row["con_id"] is None:
-                unplaced[row["xid"]] = min(row["scn"], unplaced.get(row["xid"], row["scn"]))
-            ends[row["con_id"], row["xid"]] = End((row["scn"], row["thread"], row["rs_id"]) if committed else None, row["scn"])
-    changes = sorted((r for r in resolved if r["operation_code"] not in CONTROL), key=place)
+                no_container[row["xid"]] = min(row["scn"], no_container.get(row["xid"], row["scn"]))
+            ends[row["con_id"], row["xid"]] = ReferenceEnd(
+                (row["scn"], row["thread"], row["rs_id"]) if committed else None, row["scn"]
+            )
+    changes = sorted((r for r in resolved if r["operation_code"] not in CONTROL), key=row_key)
     by_transaction: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
     for row in changes:
         by_transaction[row["con_id"], row["xid"], deciding_xid(row)].append(row)
     disposed: list[DisposedRow] = []
     for (con_id, xid, decider), mine in by_transaction.items():
         own = ends.get((con_id, xid)) if decider != xid else None
-        if (con_id, decider) not in ends and own is None and decider in unplaced:
-            disposed += [DisposedRow(row, "applied", (unplaced[decider], 0, ""), problem=True) for row in mine]
+        if (con_id, decider) not in ends and own is None and decider in no_container:
+            disposed += [DisposedRow(row, "applied", (no_container[decider], 0, ""), problem=True) for row in mine]
         else:
             end = ends.get((con_id, decider))
-            late = [row for row in mine if end is not None and row["scn"] > end.scn]  # of another one, its xid used again
+            late = [row for row in mine if end is not None and row["scn"] > end.scn]  # of a later transaction with the same xid
             disposed += [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True) for row in late]
             disposed += dispose_transaction([row for row in mine if row not in late], decider, end, own)
     spread = rows_on_several_threads(change.row for change in disposed if change.disposition == "applied")
-    told = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in disposed]
-    placed = [within_bounds(change, position, until) for change in told]
-    return sorted(placed, key=lambda change: (change.commit or (0, 0, ""), place(change.row)))
+    checked = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in disposed]
+    bounded = [within_bounds(change, position, until) for change in checked]
+    return sorted(bounded, key=lambda change: (change.commit or (0, 0, ""), row_key(change.row)))
 
 
-def dispose_transaction(changes: Sequence[Row], decider: str, end: End | None, own: End | None) -> list[DisposedRow]:
-    """`own` is the end that a parallel server itself wrote; it must not contradict the coordinator's."""
+def dispose_transaction(
+    changes: Sequence[Row], decider: str, end: ReferenceEnd | None, own: ReferenceEnd | None
+) -> list[DisposedRow]:
+    """Dispose the rows of one transaction. `own` is the end of a parallel server itself, which must match the coordinator's."""
     if decider == NO_XID or decider.endswith(UNKNOWN_SQN):
         return [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True) for row in changes]
     if own is not None and own.commit is None:
@@ -123,13 +126,13 @@ def within_bounds(change: DisposedRow, position: int, until: int | None) -> Disp
 
 
 def fill_coordinators(rows: Sequence[Row]) -> list[Row]:
-    """PXID on all rows of a parallel server, once one of them has told it."""
+    """Set PXID on all rows of a parallel server if one of them has it."""
     coordinators = {(row["con_id"], row["xid"]): row["pxid"] for row in rows if deciding_xid(row) != row["xid"]}
     return [{**row, "pxid": coordinators.get((row["con_id"], row["xid"]), row.get("pxid"))} for row in rows]
 
 
 def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
-    """Give rows of XIDSQN 4294967295 the transaction that held their undo slot at their SCN."""
+    """Set the xid of rows with XIDSQN 4294967295 to the transaction that held their undo slot at their SCN."""
     first: dict[Transaction, int] = {}
     ended: dict[Transaction, int] = {}
     for row in rows:
@@ -159,14 +162,14 @@ def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
 
 
 def dispose_committed(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[DisposedRow]:
-    """Within a committed transaction each undo row cancels the newest surviving change of the same row."""
-    surviving: dict[Hashable, list[int]] = defaultdict(list)
+    """Dispose the rows of a committed transaction: each undo row cancels the newest remaining change of the same row."""
+    remaining: dict[Hashable, list[int]] = defaultdict(list)
     inverted = inverted_pairs(changes)
     undone, problems = set(inverted), set[int]()
     for number, row in enumerate(changes):
         if number in inverted:
             continue
-        same_row = surviving[row["object_id"], row["row_id"]]
+        same_row = remaining[row["object_id"], row["row_id"]]
         if not row["rollback"]:
             same_row.append(number)
             continue
@@ -178,7 +181,7 @@ def dispose_committed(changes: Sequence[Row], commit: tuple[int, int, str]) -> l
         undone.add(partner)
         if INVERSE.get(changes[partner]["operation_code"]) != row["operation_code"]:
             problems.add(number)
-    problems |= {number for number, row in enumerate(changes) if row["operation_code"] not in INVERSE}  # nobody can read it
+    problems |= {number for number, row in enumerate(changes) if row["operation_code"] not in INVERSE}  # unreadable
     return [
         DisposedRow(row, "undone" if number in undone else "applied", commit, number in problems)
         for number, row in enumerate(changes)
@@ -186,7 +189,7 @@ def dispose_committed(changes: Sequence[Row], commit: tuple[int, int, str]) -> l
 
 
 def inverted_pairs(changes: Sequence[Row]) -> set[int]:
-    """19.13 shows an undo row before its change, under one address (thread, RS_ID, SSN)."""
+    """Return the pairs in which an undo row precedes its change, with one address (thread, RS_ID, SSN), as in 19.13."""
     by_address: dict[Hashable, list[int]] = defaultdict(list)
     for number, row in enumerate(changes):
         by_address[row["object_id"], row["row_id"], row["thread"], row["rs_id"], row["ssn"]].append(number)
@@ -202,9 +205,9 @@ def inverted_pairs(changes: Sequence[Row]) -> set[int]:
 
 
 def fold(applied: Iterable[tuple[Row, Hashable, Hashable, Any]]) -> dict[Hashable, Any]:
-    """The net change of (row, key before, key after, values after) in order: values per key, None where the row is gone.
+    """Fold (row, key before, key after, values after), in order, to the values per key; None for a row that was deleted.
 
-    Replays what happens in Oracle's blocks: a row lives at its ROW_ID, and its key is only one of its values.
+    It replays the changes in Oracle's blocks: ROW_ID identifies a row, and the key is one of its values.
     """
     rows: dict[str, tuple[Hashable, Any]] = {}
     touched: set[Hashable] = set()

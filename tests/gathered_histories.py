@@ -18,7 +18,7 @@ from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
-from tests.assemble_reference import NO_XID, UNKNOWN_SQN, Row, assemble, place
+from tests.assemble_reference import NO_XID, UNKNOWN_SQN, Row, assemble, row_key
 from tests.histories import TABLES
 from tests.integration.spark.landing import land
 
@@ -69,7 +69,7 @@ def damaged(played: Played, seed: int) -> Played:
 def rearranged(played: Played, seed: int) -> Played:
     """Undo rows that follow each other come in another order, but for those of one row: that is all their order promises."""
     chance = random.Random(seed)
-    rows = sorted(played.rows, key=place)
+    rows = sorted(played.rows, key=row_key)
     runs = itertools.groupby(
         rows, key=lambda row: (row["rollback"] and row["operation_code"] in CHANGES, row["xid"], row["slice"])
     )

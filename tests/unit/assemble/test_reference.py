@@ -1,4 +1,4 @@
-"""The definition itself, against a model of the database that wrote the redo."""
+"""The reference itself, against a model of the database that wrote the redo."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def images(change: DisposedRow) -> tuple[Any, Any, Any, Any]:
     return (change.row, before and int(before["1"]), after and int(after["1"]), after and after["2"])
 
 
-def test_the_histories_hold_what_they_promise() -> None:
+def test_the_histories_contain_every_situation() -> None:
     histories = [History(seed).rows for seed in range(60)]
     rows = [row for history in histories for row in history]
     undo = [(row["rs_id"], row["number"]) for row in rows if row["rollback"]]
@@ -50,7 +50,7 @@ def test_any_cut_into_windows_and_batches_gives_the_table_as_of_their_end(seed: 
     sizes = [data.draw(st.integers(1, 3)) for _ in windows]
     table: dict[Any, Any] = {}
     carried: list[Any] = []
-    told: dict[int, str] = {}
+    dispositions: dict[int, str] = {}
     at = 0
     for size in sizes:
         batch, at = windows[at : at + size], at + size
@@ -61,22 +61,22 @@ def test_any_cut_into_windows_and_batches_gives_the_table_as_of_their_end(seed: 
         end = batch[-1][1] - 1
         net = fold(images(change) for change in disposed if change.disposition == "applied")
         table = {key: value for key, value in {**table, **net}.items() if value is not None}
-        told |= {change.row["number"]: change.disposition for change in disposed}
+        dispositions |= {change.row["number"]: change.disposition for change in disposed}
         carried = [change.row for change in disposed if change.disposition == "carried_out"]
 
         assert not [change for change in disposed if change.problem]
         assert table == history.truth(end)
-        assert told == history.dispositions(end)
+        assert dispositions == history.dispositions(end)
         assert len(disposed) == sum(row["operation_code"] in (1, 2, 3) for row in rows)
-        again = assemble(rows, position=end)  # the same batch once more, when its table is complete already
+        again = assemble(rows, position=end)  # the same batch again, when its table is already complete
         assert {change.disposition for change in again} <= {"before_position", "rolled_back", "carried_out"}
         assert [change.row for change in again if change.disposition == "carried_out"] == carried
 
 
 @settings(max_examples=150, deadline=None)
 @given(seed=st.integers(0, 10**9), data=st.data())
-def test_a_snapshot_at_any_moment_hands_over_without_loss(seed: int, data: st.DataObject) -> None:
-    """Also while transactions, and coordinators of parallel servers, are open: only commits above it are applied."""
+def test_a_snapshot_at_any_scn_loses_no_change(seed: int, data: st.DataObject) -> None:
+    """Transactions and coordinators of parallel servers may be open: only commits above the snapshot are applied."""
     history = History(seed)
     at = data.draw(st.integers(1000, history.end - 1))
     cut = data.draw(st.integers(1001, max(1001, history.end - 1)))
@@ -121,18 +121,18 @@ def undoable(address: int, code: int, undo: bool) -> dict[str, Any]:
     return {"operation_code": code, "rollback": undo, **where}
 
 
-def test_an_undo_row_before_its_change_is_told_by_their_address() -> None:
-    """19.13: without the address the undo would be taken for that of the update before, which stands."""
-    stands, undo, undone = undoable(1, 3, False), undoable(2, 3, True), undoable(2, 3, False)
+def test_an_undo_row_before_its_change_is_found_by_its_address() -> None:
+    """19.13: without the address, the undo row would cancel the update before it, which must stay."""
+    stays, undo, undone = undoable(1, 3, False), undoable(2, 3, True), undoable(2, 3, False)
 
-    disposed = dispose_committed([stands, undo, undone], (10, 1, "x"))
+    disposed = dispose_committed([stays, undo, undone], (10, 1, "x"))
 
     assert [change.disposition for change in disposed] == ["applied", "undone", "undone"]
     assert not any(change.problem for change in disposed)
 
 
 @pytest.mark.parametrize("end", [7, 36])
-def test_a_change_behind_the_end_of_its_transaction_is_not_taken_for_its_own(end: int) -> None:
+def test_a_change_after_the_end_of_its_transaction_is_a_problem(end: int) -> None:
     """The undo slot has wrapped, and the next transaction of that xid is open."""
     row = {"con_id": 3, "xid": "1.0.7", "object_id": 1, "thread": 1, "rs_id": "x", "ssn": 0, "window_start": 1, "slice": 0}
     change = {**row, "operation_code": 1, "rollback": False, "row_id": "AAA"}

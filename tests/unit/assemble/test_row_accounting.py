@@ -1,4 +1,4 @@
-"""The account of each window adds up, also when a table was held on the way."""
+"""The account of each window adds up, also if a table was held during the batch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INPUT = InputCounts(
     landed={0: 9, 1: 2}, carried={0: 3}, per_window={10: 6, 20: 5}, foreign=0, ends=1, ends_without_container=0, undo_rows=0,
     unknown_xids=0, parallel_rows=0, read_to=None,
 )  # fmt: skip
-# DDL cuts table 0 into three pieces; the second has no changes. By table, piece, disposition and window of landing.
+# DDL cuts table 0 into three commit ranges; the second has no changes. By table, piece, disposition and window of landing.
 ACCOUNTING = RowAccounting(
     {
         (0, 0, "applied", 10): 4,
@@ -37,9 +37,9 @@ ACCOUNTING = RowAccounting(
         ({0: 0, 1: 2}, [(0, 4), (2, 3), (0, 3)]),
         ({0: 10, 1: 0}, [(4, 0), (3, 2), (3, 0)]),
     ],
-    ids=["before anything is merged", "all merged", "held behind its first piece", "held at once", "the other table held"],
+    ids=["before anything is merged", "all merged", "held after its first range", "held at once", "the other table held"],
 )
-def test_what_a_held_table_did_not_get_is_held_in_each_window(applied, expected) -> None:
+def test_rows_that_a_held_table_lacks_are_held_in_each_window(applied, expected) -> None:
     accounts = ACCOUNTING.accounts(WINDOWS, INPUT, applied)
 
     assert [(accounts[name].applied, accounts[name].held) for name in ("first", "second", CARRIED_IN)] == expected
@@ -47,7 +47,7 @@ def test_what_a_held_table_did_not_get_is_held_in_each_window(applied, expected)
     assert accounts["first"].undone == 2
 
 
-def test_a_row_that_vanished_shows_in_its_window() -> None:
+def test_a_lost_row_unbalances_its_window() -> None:
     lost = RowAccounting({**ACCOUNTING.rows, (0, 0, "applied", 10): 3}, {})
 
     accounts = lost.accounts(WINDOWS, INPUT)

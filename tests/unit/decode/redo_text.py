@@ -1,4 +1,4 @@
-"""Redo SQL and internal bytes as LogMiner writes them, from values; written apart from the decoder it is used against."""
+"""Write values as redo SQL and as internal bytes, as LogMiner does. It shares no code with the decoder under test."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -20,7 +20,7 @@ TYPES = {
 
 
 def table(**columns):
-    """A table S.T with columns by name and type; ids begin at 11 to differ from the segment ids, which begin at 1."""
+    """Return a table S.T with columns by name and type. Ids begin at 11, to differ from segment ids, which begin at 1."""
     made = [Column(11 + i, name, TYPES[kind], 1 + i) for i, (name, kind) in enumerate(columns.items())]
     return version(made)
 
@@ -30,7 +30,7 @@ def version(columns):
 
 
 def redo_batch(*rows, **more):
-    """Rows are (operation code, text) or (operation code, text, status, rollback)."""
+    """Return a batch of rows (operation code, text) or (operation code, text, status, rollback)."""
     full = [(*row, *(0, 0)[len(row) - 2 :]) for row in rows]
     return pa.RecordBatch.from_pydict(
         {
@@ -62,7 +62,7 @@ def timestamp(value):
 
 
 def number(value):
-    """No zero before the point, no zeros at the end."""
+    """Write a number without a zero before the point or at the end."""
     text = f"{value:f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -90,7 +90,7 @@ def delete(where, head='"S"."T"', end=";"):
 
 
 def number_bytes(value):
-    """Base 100 with an exponent of 0xC1; negative ones complemented and ended by 102 when shorter than 20 digits."""
+    """Encode in base 100 with an exponent of 0xC1; negative numbers are complemented, and end in 102 below 20 digits."""
     if value == 0:
         return b"\x80"
     sign, digits, exponent = value.as_tuple()
@@ -114,7 +114,7 @@ def datetime_bytes(value):
 
 
 def internal(value):
-    """The bytes of a value, as generic rows show them."""
+    """Return the bytes of a value, as generic rows contain them."""
     if value is None:
         return "NULL"
     if isinstance(value, Decimal):

@@ -59,7 +59,7 @@ def test_a_delete_has_only_values_before():
     assert row["missing"] is None
 
 
-def test_an_update_keeps_what_set_leaves_alone():
+def test_an_update_keeps_the_columns_that_set_does_not_contain():
     (row,) = decode((3, f'update "S"."T" set "NAME" = \'b\' where "ID" = \'1\' and "NAME" = \'a\' and "DAY" = {DAY_TEXT}'))
 
     assert images(row) == ([Decimal(1), "a", DAY], [Decimal(1), "b", DAY])
@@ -83,8 +83,8 @@ def test_an_absent_column_is_missing_and_not_null():
     assert [row["missing"] for row in rows] == [[12, 13], [11, 12], [11, 12, 13]]
 
 
-def test_an_insert_may_leave_out_nulls_at_the_end_and_no_column_before_one_that_it_tells():
-    """Half of a chained row would show so."""
+def test_an_insert_may_lack_trailing_columns_only():
+    """The first half of a chained row would look like that."""
     whole, half = decode(
         (1, 'insert into "S"."T"("ID","NAME") values (\'1\',\'x\')'),
         (1, 'insert into "S"."T"("ID","DAY") values (\'1\',NULL)'),
@@ -100,7 +100,7 @@ def test_an_empty_text_is_null_as_in_oracle():
     assert images(row) == (NONE, [Decimal(1), None, None])
 
 
-def test_a_name_that_the_version_does_not_have_is_told():
+def test_a_name_that_the_version_does_not_have_is_reported():
     rows = decode(
         (2, 'delete from "S"."T" where "ID" = \'1\' and "NAME" IS NULL and "DAY" IS NULL'),
         (3, 'update "S"."T" set "X" = \'1\', "Y" = EMPTY_CLOB() where "X" IS NULL and "ID" = \'1\''),
@@ -110,7 +110,7 @@ def test_a_name_that_the_version_does_not_have_is_told():
     assert [row["error"] for row in rows] == [None, None]
 
 
-def test_names_of_a_later_dictionary_are_followed_when_given():
+def test_names_of_a_later_dictionary_are_mapped_to_columns():
     (row,) = decode(
         (1, 'insert into "S"."T"("ID","TITLE") values (\'1\',\'x\')'), names={"ID": 11, "TITLE": 12, "DAY": 13, "NEW": 14}
     )
@@ -164,7 +164,7 @@ ROW_ERRORS = {
 
 
 @pytest.mark.parametrize(("bad", "error"), ROW_ERRORS.values(), ids=ROW_ERRORS)
-def test_a_row_that_is_not_understood_does_not_touch_the_others(bad, error):
+def test_a_row_that_cannot_be_decoded_does_not_affect_other_rows(bad, error):
     good = (2, 'delete from "S"."T" where "ID" = \'1\' and "NAME" = \'x\' and "DAY" IS NULL')
 
     rows = decode(good, bad, good)
@@ -206,7 +206,7 @@ def test_a_batch_without_rows_has_the_same_columns():
     assert decode() == []
 
 
-def test_a_rule_or_a_type_says_what_a_column_becomes():
+def test_a_rule_or_a_type_decides_the_target_type():
     number = table(A="NUMBER", B="NUMBER", C="NUMBER", D="NUMBER")
     (row,) = decode(
         (1, 'insert into "S"."T"("A","B","C","D") values (\'.1\',\'.1\',\'.1\',\'.1\')'),
@@ -217,15 +217,15 @@ def test_a_rule_or_a_type_says_what_a_column_becomes():
     assert [str(row[f"n{i}"]) for i in (11, 12, 13, 14)] == ["0.1", "0.10", "0.1", "0.1000000000"]
 
 
-def test_a_column_of_a_type_that_is_not_followed_stops():
+def test_a_column_of_an_unsupported_type_raises():
     lob = version([Column(11, "A", OracleType("CLOB"), 1)])
 
     with pytest.raises(SchemaConflict, match="CLOB"):
         decode((1, 'insert into "S"."T"("A") values (NULL)'), table=lob)
 
 
-def test_rows_that_logminer_cannot_name_are_read_by_segment_id():
-    """The example of Oracle's Utilities guide, LOGMINER.md 2.5; column 2 was dropped, so that names went on after it."""
+def test_unresolved_rows_are_read_by_segment_id():
+    """The example of Oracle's Utilities guide, LOGMINER.md 2.5; column 2 was dropped, so names continue after it."""
     employees = version(
         [
             Column(5, "NAME", TYPES["VARCHAR2"], 1),
@@ -253,7 +253,7 @@ def test_rows_that_logminer_cannot_name_are_read_by_segment_id():
     assert images(rows[2], (5, 8, 9)) == (["EF_GH", Decimal(1), None], ["EF_GH", Decimal(7), None])
 
 
-def test_a_column_really_called_col_1_is_a_name_while_logminer_knows_the_table():
+def test_col_1_is_a_column_name_if_logminer_resolved_the_table():
     odd = version([Column(11, "COL 2", TYPES["VARCHAR2"], 1), Column(12, "COL 1", TYPES["VARCHAR2"], 2)])
 
     rows = decode(
@@ -286,7 +286,7 @@ def written(kind, value):
 
 @st.composite
 def histories(draw):
-    """A table, and rows of it as (redo row, values before, values after), by named and by internal text."""
+    """Draw a table and rows of it: (redo row, values before, values after), with names or with internal bytes."""
     columns = draw(st.dictionaries(names, st.sampled_from(sorted(VALUES)), min_size=1, max_size=5))
     owner, end = draw(names), draw(st.sampled_from(["", ";"]))
     head = f'"{owner}"."{draw(names)}"'
@@ -319,7 +319,7 @@ def histories(draw):
 
 @settings(max_examples=150, deadline=None)
 @given(histories(), st.integers(0, 6))
-def test_what_is_written_is_read_back_and_batches_may_be_cut_anywhere(case, cut):
+def test_written_values_are_read_back_from_any_batch(case, cut):
     made, history = case
     ids, none = [c.id for c in made.columns], [None] * len(made.columns)
     rows = [row for row, _, _ in history]

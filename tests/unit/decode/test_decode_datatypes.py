@@ -1,4 +1,4 @@
-"""Types: what they become, how their literals and their internal bytes are read, and what is refused."""
+"""Types: their target types, the cast of literals and internal bytes, and the values that are refused."""
 
 from datetime import datetime
 from decimal import Context, Decimal
@@ -129,7 +129,7 @@ NUMBERS_REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "reason"), NUMBERS_REFUSED.values(), ids=NUMBERS_REFUSED)
-def test_a_number_that_does_not_fit_is_told_and_not_rounded(text, reason):
+def test_a_number_that_does_not_fit_is_reported_and_not_rounded(text, reason):
     values, refused = cast("NUMBER(10,2)", ["12345678.91", text, None, "-.01", "1.500", "0E+125"])
 
     assert values == [Decimal("12345678.91"), None, None, Decimal("-0.01"), Decimal("1.50"), Decimal(0)]
@@ -149,7 +149,7 @@ def test_every_number_that_fits_survives_as_literal_and_as_internal_bytes(values
 
 
 @pytest.mark.parametrize(("text", "scale"), [("9" * 39, 0), ("7" * 29, 10), ("4" * 30, 10)])
-def test_a_number_beyond_128_bits_is_told_and_not_taken_for_another(text, scale):
+def test_a_number_beyond_128_bits_is_reported_and_does_not_overflow(text, scale):
     assert cast("NUMBER", ["1", text, f"-{text}"], scale)[0] == [Decimal(1), None, None]
 
 
@@ -179,7 +179,7 @@ NUMBER_BYTES = {
 
 
 @pytest.mark.parametrize(("octets", "value"), NUMBER_BYTES.items())
-def test_oracles_own_number_bytes(octets, value):
+def test_number_bytes_from_oracle(octets, value):
     assert Decimal(number_text(bytes.fromhex(octets))) == Decimal(value)
     assert number_bytes(Decimal(value)).hex() == octets
 
@@ -226,7 +226,7 @@ DATES_REFUSED = {
 
 @pytest.mark.parametrize(("text", "reason"), DATES_REFUSED.values(), ids=DATES_REFUSED)
 @pytest.mark.parametrize("kind", ["DATE", "TIMESTAMP"])
-def test_a_date_that_does_not_fit_is_told(kind, text, reason):
+def test_a_date_that_does_not_fit_is_reported(kind, text, reason):
     values, refused = cast(kind, ["2026-02-28 13:45:59", text, None])
 
     assert values == [datetime(2026, 2, 28, 13, 45, 59), None, None]
@@ -244,7 +244,7 @@ DATE_BYTES = {
 
 
 @pytest.mark.parametrize(("octets", "text"), DATE_BYTES.items())
-def test_oracles_own_date_bytes(octets, text):
+def test_date_bytes_from_oracle(octets, text):
     assert datetime_text(bytes.fromhex(octets)) == text
 
 
@@ -299,19 +299,19 @@ def test_internal_text_is_in_the_character_set_of_the_database(charset, octets, 
     assert made.values.to_pylist() == [text, None]
 
 
-def test_internal_text_that_is_none_is_told():
+def test_bytes_that_are_not_text_are_reported():
     made = family_of(TYPES["VARCHAR2"]).internal(pa.array([b"ok", b"\xff\xfe"], pa.binary()), pa.string(), "AL32UTF8")
 
     assert made.values.to_pylist() == ["ok", None]
     assert "not text in utf-8" in made.refused[1]
 
 
-def test_a_character_set_without_decoder_stops():
+def test_a_character_set_without_a_decoder_raises():
     with pytest.raises(SchemaConflict, match="ZHT32EUC"):
         family_of(TYPES["CHAR"]).internal(pa.array([b"x"], pa.binary()), pa.string(), "ZHT32EUC")
 
 
-def test_no_type_is_claimed_by_two_families():
+def test_no_type_is_in_two_families():
     names = [name for family in FAMILIES for name in family.names]
 
     assert len(set(names)) == len(names)

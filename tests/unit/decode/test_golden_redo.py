@@ -24,7 +24,7 @@ def cases():
 
 
 def shown(row):
-    """What a decoded row says, a line each: columns that are null are left out."""
+    """Return a decoded row as lines, without the columns that are null."""
     if row["error"]:
         return f"error: {row['error']}"
     lines = []
@@ -43,7 +43,7 @@ def shown(row):
 
 
 @pytest.mark.parametrize(("title", "sql", "said"), list(cases()))
-def test_redo_says_what_the_golden_file_says(title, sql, said):
+def test_redo_decodes_to_the_golden_outcome(title, sql, said):
     status = re.search(r"\[status (\d+)\]", title)
     batch = redo_batch((CODES.get(sql[:6], 0), sql, int(status[1]) if status else 0))
 

@@ -1,4 +1,4 @@
-"""parse_redo_sql: what a statement says, and that a bad one does not touch its neighbours."""
+"""parse_redo_sql: statements become assignments, and a malformed one does not affect other rows."""
 
 import pyarrow as pa
 import pytest
@@ -9,7 +9,7 @@ from pipelines.table import TableId
 
 
 def said(parsed, row):
-    """The assignments of one row, as {(clause, name): (form, value)}."""
+    """Return the assignments of one row as {(clause, name): (form, value)}."""
     a = parsed.assignments
     return {
         (Clause(a.clause[i]).name, parsed.names[a.name[i]]): (
@@ -55,7 +55,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize(("written", "value"), HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_text_comes_back_as_it_was_in_every_clause(written, value):
+def test_a_hostile_text_is_read_unchanged_in_every_clause(written, value):
     v = f"'{written}'"
     parsed = parse_redo_sql(
         pa.array(
@@ -113,7 +113,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("written", "expected"), FORMS.values(), ids=FORMS)
-def test_a_value_of_every_form_is_understood_first_last_and_alone(written, expected):
+def test_a_value_of_every_form_is_read_first_last_and_alone(written, expected):
     x = ("TEXT", "x")
 
     assert parse_one(f'insert into "S"."T"("A","B","C") values ({written},\'x\',{written});') == {
@@ -187,7 +187,7 @@ UNESCAPED = {
 
 
 @pytest.mark.parametrize(("written", "value"), UNESCAPED.values(), ids=UNESCAPED)
-def test_a_quote_within_a_word_that_logminer_has_not_doubled_is_read(written, value):
+def test_a_single_quote_within_a_word_is_read(written, value):
     v, text = f"'{written}'", ("TEXT", value)
 
     assert parse_one(f'insert into "S"."T"("A","B") values ({v},{v});') == {("VALUES", "A"): text, ("VALUES", "B"): text}
@@ -254,8 +254,8 @@ MALFORMED = {
     "text closed as a call": ('update "S"."T" set "A" = \'1\'), "B" = \'1\';', "not understood"),
     "second argument of HEXTORAW": ('update "S"."T" set "A" = HEXTORAW(\'00\', \'x\');', "not understood"),
     "third argument": ("update \"S\".\"T\" set \"A\" = TO_DATE('2020-01-01 00:00:00', 'YYYY', 'x');", "not understood"),
-    "text goes on as UNISTR": ('update "S"."T" set "A" = \'a\') || UNISTR(\'b\');', "not understood"),
-    "begins as it could go on": ("') || UNISTR('b');'", "not understood"),
+    "text continues as UNISTR": ('update "S"."T" set "A" = \'a\') || UNISTR(\'b\');', "not understood"),
+    "begins with a continuation": ("') || UNISTR('b');'", "not understood"),
     "default mask": ('update "S"."T" set "A" = TO_DATE(\'28-FEB-26\', \'DD-MON-RR\');', "DD-MON-RR"),
     "mask of another order": (
         'update "S"."T" set "A" = TO_DATE(\'2026-01-02 00:00:00\', \'YYYY-DD-MM HH24:MI:SS\');',
@@ -276,7 +276,7 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize(("sql", "reason"), MALFORMED.values(), ids=MALFORMED)
-def test_a_malformed_statement_is_refused_and_its_neighbours_are_not(sql, reason):
+def test_a_malformed_statement_is_refused_and_other_rows_are_not(sql, reason):
     good = 'update "S"."T" set "A" = UNISTR(\'\\0416\') where "A" = \'it\'\'s\' and "B" IS NULL'
     alone = parse_one(good)
 
@@ -332,7 +332,7 @@ def test_a_thousand_columns_are_read():
 
 
 @pytest.mark.parametrize("sql", [pa.array([], pa.string()), pa.array([None, None], pa.string())])
-def test_a_batch_may_hold_nothing(sql):
+def test_a_batch_may_be_empty(sql):
     parsed = parse_redo_sql(sql)
 
     assert len(parsed.kind) == len(sql)
@@ -341,7 +341,7 @@ def test_a_batch_may_hold_nothing(sql):
 
 
 @pytest.mark.parametrize("type_", [pa.string(), pa.large_string()])
-def test_slices_and_chunks_read_as_the_whole_does(type_):
+def test_slices_and_chunks_are_read_like_one_array(type_):
     statements = [f'delete from "S"."T" where "A" = \'{i}\'' for i in range(9)]
     whole = pa.array(statements, type_)
 
@@ -350,7 +350,7 @@ def test_slices_and_chunks_read_as_the_whole_does(type_):
         assert [said(parsed, i) for i in range(4)] == [{("WHERE", "A"): ("TEXT", str(i))} for i in range(3, 7)]
 
 
-def test_bare_numbers_without_end_do_not_fill_the_memory(monkeypatch):
+def test_many_different_numbers_do_not_fill_the_memory(monkeypatch):
     monkeypatch.setattr("pipelines.decode.redo_sql._MAX_SEPARATORS", 20)
 
     for start in range(0, 200, 10):

@@ -1,4 +1,4 @@
-"""What the stand-in writes, cut into LogMiner's pieces and joined again, is read as the values that were there."""
+"""Redo SQL of the stand-in, cut into LogMiner's pieces and joined, is read as the original values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.unit.decode.redo_text import redo_batch
 from tests.unit.mine.mining_world import batch, redo
 
 NLS = Nls(PINNED["NLS_DATE_FORMAT"], PINNED["NLS_TIMESTAMP_FORMAT"])
-# Our type, and the one the stand-in writes it by: national text comes as UNISTR, which may stand for any text.
+# Our type, and the type by which the stand-in writes it: national text becomes UNISTR, which may contain any text.
 TYPES = {
     "number": (OracleType("NUMBER", precision=12, scale=2), SqlType("NUMBER", precision=12, scale=2)),
     "text": (OracleType("VARCHAR2", length=4000), SqlType("VARCHAR2")),
@@ -37,7 +37,7 @@ TYPES = {
     "raw": (OracleType("RAW", length=200), SqlType("RAW")),
 }
 
-# Words of redo SQL, which a text may hold as well as any other; a bare one of them at either end is the worst.
+# Words of redo SQL, which a text may contain like any other; the hardest case is one at either end of the text.
 WORDS = (
     "'", "''", '"', "','", "', '", '","', "' and \"X\" = '", "' where \"A\" = '", "x\" = '", "' || '", "||", "');", "')", "(",
     ")", "UNISTR('", "') || UNISTR('", "TO_DATE('", "', 'YYYY-MM-DD HH24:MI:SS')", "HEXTORAW('", "NULL", " IS NULL",
@@ -61,7 +61,7 @@ VALUES = {
 
 @st.composite
 def changes(draw):
-    """A table of any names, and rows changed in it: (operation, values before, values after), by place."""
+    """Draw a table with any names, and changes of its rows: (operation, values before, values after), by index."""
     kinds = draw(st.lists(st.sampled_from(["text", "text", *TYPES]), min_size=1, max_size=6))
     names = draw(st.lists(NAMES, min_size=len(kinds), max_size=len(kinds), unique=True))
     owner, name = draw(NAMES), draw(NAMES)
@@ -70,9 +70,9 @@ def changes(draw):
     changed = []
     for _ in range(draw(st.integers(1, 4))):
         op, before, after = draw(st.sampled_from([Op.INSERT, Op.UPDATE, Op.DELETE])), draw(row), draw(row)
-        told = draw(some) if op is Op.UPDATE else range(len(kinds))
+        present = draw(some) if op is Op.UPDATE else range(len(kinds))
         assigned = draw(some) if op is Op.UPDATE else range(len(kinds))
-        old = {} if op is Op.INSERT else {place: before[place] for place in told}
+        old = {} if op is Op.INSERT else {index: before[index] for index in present}
         new = {} if op is Op.DELETE else {place: after[place] for place in assigned}
         changed.append((op, old, new))
     return owner, name, kinds, names, changed
@@ -91,7 +91,7 @@ def statements(owner, name, kinds, names, changed, delimiter, rowid):
 
 
 def through_logminer(texts, piece_bytes, batch_rows):
-    """Cut into continuation rows and fetched in batches of some rows, as the driver hands them on."""
+    """Cut texts into continuation rows, and return them in batches of some rows, as the driver does."""
     rows = []
     for number, text in enumerate(texts):
         pieces = cut(text, piece_bytes)
@@ -114,8 +114,10 @@ def expected(kind, value):
 
 @settings(deadline=None, max_examples=60)
 @given(changes(), st.sampled_from(["", ";"]), st.booleans(), st.integers(4, 60), st.integers(1, 5), HOSTILE)
-def test_any_values_of_any_names_come_back_however_they_are_cut(drawn, delimiter, rowid, piece_bytes, batch_rows, unreadable):
-    """Beside rows that cannot be read, which touch no other."""
+def test_any_values_under_any_names_are_read_back_however_they_are_cut(
+    drawn, delimiter, rowid, piece_bytes, batch_rows, unreadable
+):
+    """Rows that cannot be read are between them, and affect no other row."""
     owner, name, kinds, names, changed = drawn
     columns = tuple(Column(place_id(n), names[n], TYPES[kind][0], n + 1) for n, kind in enumerate(kinds))
     version = TableVersion(TableId(owner, name), Scn(1), 1, 1, columns, (place_id(0),), 100)
@@ -139,7 +141,7 @@ def test_any_values_of_any_names_come_back_however_they_are_cut(drawn, delimiter
 
 
 @pytest.mark.parametrize("kind", ["date", "timestamp"])
-def test_a_year_before_christ_is_told_and_not_taken_for_one_after(kind):
+def test_a_year_before_christ_is_reported_and_keeps_its_sign(kind):
     ours, theirs = TYPES[kind]
     resolved = ResolvedTable("S", "T", {1: ("AT", theirs)}, 0, None)
     ides_of_march = bytes([100, 100 - 44, 3, 15, 1, 1, 1])  # of 44 BC
@@ -152,7 +154,7 @@ def test_a_year_before_christ_is_told_and_not_taken_for_one_after(kind):
     assert "is before year 1" in row["error"]
 
 
-def test_pieces_that_end_inside_a_doubled_quote_or_before_a_character_of_four_bytes_are_joined_to_the_text():
+def test_pieces_may_end_inside_a_doubled_quote_or_before_a_character_of_four_bytes():
     version = TableVersion(TableId("S", "T"), Scn(1), 1, 1, (Column(11, "A", TYPES["text"][0], 1),), (11,), 12)
     values = ["x" * shift + "😀'" * 1500 for shift in range(6)]
     written = statements("S", "T", ["text"], ["A"], [(Op.INSERT, {}, {0: value}) for value in values], ";", False)
@@ -171,7 +173,7 @@ SPOKEN = st.lists(st.text("aé日_7", min_size=1, max_size=3), min_size=1, max_s
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(SPOKEN, SPOKEN), min_size=1, max_size=3), st.sampled_from(["", ";"]), st.booleans())
-def test_quotes_within_words_are_read_though_they_are_not_doubled(rows, delimiter, rowid):
+def test_single_quotes_within_words_are_read(rows, delimiter, rowid):
     columns = (Column(11, "A", TYPES["text"][0], 1), Column(12, "B", TYPES["text"][0], 2))
     version = TableVersion(TableId("S", "T"), Scn(1), 1, 1, columns, (11,), 13)
     changed = [(Op.UPDATE, {0: a, 1: b}, {1: a}) for a, b in rows]

@@ -1,6 +1,6 @@
-"""Golden pairs of DDL: `-- title`, the statement, and what comes of it on lines that begin with `--> `.
+"""Golden pairs of DDL: `-- title`, the statement, and its outcome on lines that begin with `--> `.
 
-Written anew by `python tests/unit/schema/ddl_golden.py`; read the difference before you commit it.
+`python tests/unit/schema/ddl_golden.py` writes the outcomes; read the difference before you commit it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def read_cases(file: Path) -> list[Case]:
 
 
 def outcome_of(sql: str) -> str:
-    """Steps, then the columns afterwards as segment id, name and our id."""
+    """Return the steps, then the columns afterwards as segment id, name and our id."""
     try:
         effect = effect_of(row(sql), ORDERS)
     except SchemaConflict as error:
@@ -72,7 +72,7 @@ def outcome_of(sql: str) -> str:
     return "\n".join([*lines, f"columns {columns}; next id {effect.version.next_column_id}"])
 
 
-def write_anew() -> None:
+def write_outcomes() -> None:
     for file in sorted(FOLDER.glob("*.sql")):
         blocks = []
         for case in read_cases(file):
@@ -82,4 +82,4 @@ def write_anew() -> None:
 
 
 if __name__ == "__main__":
-    write_anew()
+    write_outcomes()

@@ -28,7 +28,7 @@ def test_a_default_becomes_a_cast_of_its_text(default, spark_type, expected):
 
 
 @given(st.text())
-def test_no_text_can_leave_its_literal(text):
+def test_no_text_can_end_its_literal(text):
     literal = spark_literal(text, "STRING")
 
     body = re.fullmatch(r"CAST\('((?:[^'\\]|\\['\\])*)' AS STRING\)", literal)
@@ -37,7 +37,7 @@ def test_no_text_can_leave_its_literal(text):
 
 
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
-def test_a_text_default_comes_through_as_it_was_written(text):
+def test_a_text_default_is_kept_unchanged(text):
     quoted = text.replace("'", "''")
     effect = effect_of(row(f"ALTER TABLE orders ADD (note VARCHAR2(4000) DEFAULT '{quoted}' NOT NULL)"), ORDERS)
 

@@ -1,4 +1,4 @@
-"""Each statement of tests/golden/ddl does to the table what is written under it."""
+"""Each statement of tests/golden/ddl has the outcome written under it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CASES = [(file.stem, case) for file in sorted(FOLDER.glob("*.sql")) for case in 
 
 
 @pytest.mark.parametrize("case", [case for _, case in CASES], ids=[f"{stem}: {case.title}" for stem, case in CASES])
-def test_the_statement_does_what_is_written_under_it(case):
+def test_the_statement_has_its_golden_outcome(case):
     assert outcome_of(case.sql) == case.outcome
 
 
@@ -23,11 +23,11 @@ def test_every_file_has_cases_with_outcomes():
     assert all(case.outcome and case.sql for _, case in CASES)
 
 
-def test_a_refusal_names_the_statement_its_place_and_the_way_on():
+def test_a_refusal_names_the_statement_its_scn_and_the_cure():
     with pytest.raises(SchemaConflict) as caught:
         effect_of(row("alter table orders\n modify (amount   number)", scn=4711), ORDERS)
 
-    told = str(caught.value)
+    text = str(caught.value)
     for part in (
         "alter table orders modify (amount number)",
         "table SHOP.ORDERS",
@@ -35,17 +35,17 @@ def test_a_refusal_names_the_statement_its_place_and_the_way_on():
         "`redolake snapshot SHOP.ORDERS --replace`",
         "`redolake resume` would stop at the same statement",
     ):
-        assert part in told
+        assert part in text
 
 
-def test_logging_taken_from_a_table_that_goes_by_another_key_is_refused():
+def test_dropping_supplemental_logging_without_a_primary_key_is_refused():
     with pytest.raises(SchemaConflict, match="supplemental logging was dropped"):
         effect_of(
             row("alter table orders drop supplemental log data (all) columns"), replace(ORDERS, key=(), key_kind="append")
         )
 
 
-def test_a_very_long_statement_is_told_short():
+def test_a_very_long_statement_is_shortened_in_the_message():
     with pytest.raises(SchemaConflict) as caught:
         effect_of(row("alter table orders modify (" + "x" * 100_000 + " number)"), ORDERS)
 
@@ -55,7 +55,7 @@ def test_a_very_long_statement_is_told_short():
 @pytest.mark.parametrize(
     "literal", ["u'null'", "x'ff'", "1e500", "1e-400", "9e125000", "1_000", "0x1F", "5d", '"NULL"', "(null", "- -1"]
 )
-def test_what_only_looks_like_a_constant_is_refused(literal):
+def test_a_text_that_only_resembles_a_constant_is_refused(literal):
     for type_ in ("varchar2(10)", "number", "number(10,2)", "date"):
         with pytest.raises(SchemaConflict):
             effect_of(row(f"alter table orders add (note {type_} default {literal})"), ORDERS)

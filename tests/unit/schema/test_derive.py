@@ -44,7 +44,7 @@ def test_the_order_of_the_rows_does_not_matter():
     assert derive([ORDERS], rows[::-1]) == derive([ORDERS], rows)
 
 
-def test_a_statement_that_the_version_has_already_is_not_followed_twice():
+def test_a_statement_that_is_already_in_the_version_is_not_followed_twice():
     rows = [row("alter table orders add a number", 100), row("alter table orders add b number", 101)]
 
     assert [step.column.name for step in derive([ORDERS], rows).steps] == ["B"]
@@ -70,7 +70,7 @@ def test_two_statements_at_one_scn_make_one_version():
     assert len(derived.steps) == 2
 
 
-def test_a_column_that_comes_back_is_a_new_one():
+def test_a_column_that_is_added_again_is_a_new_column():
     rows = [row("alter table orders drop column customer", 200), row("alter table orders add customer varchar2(40)", 300)]
     last = derive([ORDERS], rows).versions[-1]
 
@@ -79,7 +79,7 @@ def test_a_column_that_comes_back_is_a_new_one():
     assert (customer.id, customer.segment_id) == (5, 4)
 
 
-def test_what_is_not_followed_holds_the_table_there_and_keeps_what_came_before():
+def test_an_unsupported_statement_holds_the_table_and_keeps_the_versions_before():
     rows = [
         row("alter table orders add a number", 200),
         row("truncate table orders", 300),
@@ -101,7 +101,7 @@ def test_statements_that_change_nothing_make_no_version():
 
 @dataclass
 class ModelTable:
-    """A table as Oracle's dictionary keeps it: columns in the order of their segment, numbered without gaps."""
+    """A table as Oracle's dictionary describes it: columns in the order of their segment, numbered from 1."""
 
     columns: list[tuple[str, OracleType]] = field(default_factory=lambda: [("ID", NUMBER), ("C0", OracleType("DATE"))])
 
@@ -128,7 +128,7 @@ NEW_NAMES = ["C0", "C1", "C2", "C3", "c3", "Spaced Out", "NUMBER_", "Ümlaut", "
 
 @st.composite
 def alterations(draw: st.DrawFn) -> list[tuple[str, ModelTable]]:
-    """A random life of the table: each statement with what the dictionary says after it."""
+    """Draw a history of the table: each statement with the dictionary after it."""
     model, life = ModelTable(), []
     for _ in range(draw(st.integers(1, 8))):
         taken = [name for name, _ in model.columns]
@@ -163,7 +163,7 @@ def tail(draw: st.DrawFn) -> str:
 
 @given(alterations())
 @settings(max_examples=100, deadline=None)
-def test_whatever_is_added_and_dropped_the_derived_version_is_the_dictionarys(life):
+def test_after_any_adds_and_drops_the_derived_version_matches_the_dictionary(life):
     start = baseline(ModelTable().dictionary(100), Scn(100))
     derived = derive([start], [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(life)])
 
@@ -198,7 +198,7 @@ def test_the_cut_into_windows_does_not_matter(life):
 
 
 @pytest.mark.parametrize(("kind", "named"), [("primary", "of the primary key"), ("columns", "of the key")])
-def test_a_column_that_tells_rows_apart_cannot_go(kind, named):
+def test_a_key_column_cannot_be_dropped(kind, named):
     derived = derive([replace(ORDERS, key=(3,), key_kind=kind)], [row("alter table orders drop column amount")])
 
     assert derived.hold is not None
@@ -208,7 +208,7 @@ def test_a_column_that_tells_rows_apart_cannot_go(kind, named):
 @pytest.mark.parametrize(
     ("kind", "key_index", "held"), [("columns", None, True), ("columns", 55, False), ("primary", None, False)]
 )
-def test_a_dropped_index_holds_where_the_dictionary_could_not_tell_it_from_the_next(kind, key_index, held):
+def test_a_dropped_index_holds_the_table_if_indexes_have_no_object_id(kind, key_index, held):
     version = replace(ORDERS, key=(3,), key_kind=kind, key_index=key_index)
 
     assert (derive([version], [row("drop index shop.by_amount")]).hold is not None) is held

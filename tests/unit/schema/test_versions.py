@@ -1,4 +1,4 @@
-"""Baselines from the dictionary, and whether they agree with what the redo told."""
+"""Baselines from the dictionary, and their comparison with versions derived from the redo."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def table(*columns: DictionaryColumn, key: tuple[str, ...] = ("ID",), **more: ob
 PLAIN = table(column("ID", 1, nullable=False), column("NAME", 2, TEXT))
 
 
-def test_the_first_version_numbers_the_columns_as_they_lie_in_the_segment():
+def test_the_first_version_numbers_the_columns_in_segment_order():
     version = baseline(table(column("B", 2), column("ID", 1), column("A", 3), key=("A", "ID")), Scn(500))
 
     assert [(c.id, c.name, c.segment_id) for c in version.columns] == [(1, "ID", 1), (2, "B", 2), (3, "A", 3)]
     assert (version.key, version.next_column_id, version.from_scn) == ((3, 1), 4, 500)
 
 
-def test_virtual_columns_are_left_out_and_invisible_ones_are_not():
+def test_virtual_columns_are_left_out_and_invisible_ones_are_kept():
     version = baseline(
         table(
             column("ID", 1),
@@ -71,7 +71,7 @@ def test_virtual_columns_are_left_out_and_invisible_ones_are_not():
 @pytest.mark.parametrize(
     "hidden", ["SYS_C00005_19021211:12:13$", "SYS_NC00009$", "ORA_ARCHIVE_STATE", "M_ROW$$", "SYS_NC_ROWINFO$"]
 )
-def test_a_hidden_column_of_oracles_own_stops_the_table(hidden):
+def test_a_hidden_column_that_oracle_generated_stops_the_table(hidden):
     dictionary = table(column("ID", 1), column(hidden, 2, column_id=None, hidden=True))
 
     with pytest.raises(SchemaConflict, match="hidden column"):
@@ -86,7 +86,7 @@ def test_a_key_of_a_virtual_column_is_refused():
         baseline(table(column("ID", 1), column("V", None, virtual=True), key=("V",)), Scn(500))
 
 
-def test_a_table_taken_anew_keeps_the_ids_of_what_it_still_has():
+def test_a_new_snapshot_keeps_the_ids_of_unchanged_columns():
     before = baseline(table(column("ID", 1), column("NAME", 2, TEXT), column("QTY", 3)), Scn(100))
     after = baseline(table(column("ID", 1), column("QTY", 2, TEXT), column("NAME", 3, TEXT)), Scn(500), before)
 
@@ -124,7 +124,7 @@ def test_the_redo_and_the_dictionary_agree_when_nothing_differs():
 
 
 @pytest.mark.parametrize(
-    ("told", "dictionary"),
+    ("expected", "dictionary"),
     [
         ("the dictionary has column QTY", table(column("ID", 1), column("NAME", 2, TEXT), column("QTY", 3))),
         ("column NAME is not in the dictionary", table(column("ID", 1))),
@@ -136,11 +136,11 @@ def test_the_redo_and_the_dictionary_agree_when_nothing_differs():
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_the_first_difference_is_told_with_its_cure(told, dictionary):
+def test_the_first_difference_is_reported_with_its_cure(expected, dictionary):
     error = conflict_with_dictionary(baseline(PLAIN, Scn(400)), dictionary)
 
     assert error is not None
-    assert error.what.endswith(told) or told in error.what
+    assert error.what.endswith(expected) or expected in error.what
     assert "redolake snapshot SHOP.ORDERS" in error.cure
 
 
@@ -172,21 +172,21 @@ LOST = {
         "no longer has a valid unique index on (DAY, CODE)",
     ),
     "the index was created again": (replace(KEYLESS, unique=(replace(UNIQUE, object_id=56),)), "created again"),
-    "another one is there too": (replace(KEYLESS, unique=(UniqueIndex("ANEW", 56, ("DAY", "CODE")), UNIQUE)), None),
-    "the index cannot be told from its successor": (replace(KEYLESS, unique=(replace(UNIQUE, object_id=None),)), None),
-    "nothing changed but a primary key came": (replace(KEYLESS, key=("N",)), None),
+    "there is another one too": (replace(KEYLESS, unique=(UniqueIndex("AGAIN", 56, ("DAY", "CODE")), UNIQUE)), None),
+    "the index has no OBJECT_ID": (replace(KEYLESS, unique=(replace(UNIQUE, object_id=None),)), None),
+    "a primary key was added": (replace(KEYLESS, key=("N",)), None),
 }
 
 
-@pytest.mark.parametrize(("dictionary", "told"), LOST.values(), ids=LOST)
-def test_declared_columns_are_a_key_while_their_index_stands(dictionary, told):
+@pytest.mark.parametrize(("dictionary", "expected"), LOST.values(), ids=LOST)
+def test_declared_columns_are_a_key_as_long_as_their_index_exists(dictionary, expected):
     error = conflict_with_dictionary(baseline(KEYLESS, Scn(400), None, BY_COLUMNS), dictionary)
 
-    assert told is None if error is None else told in error.what
+    assert expected is None if error is None else expected in error.what
 
 
 @pytest.mark.parametrize("kind", ["rowid", "append"])
-def test_rows_that_have_new_places_are_a_disagreement(kind):
+def test_rows_with_new_rowids_are_a_difference(kind):
     version = baseline(KEYLESS, Scn(400), None, KeyPolicy(kind))
 
     assert conflict_with_dictionary(version, KEYLESS) is None
@@ -208,5 +208,5 @@ def test_rows_that_have_new_places_are_a_disagreement(kind):
         (OracleType("CHAR", 3), OracleType("VARCHAR2", 3), False),
     ],
 )
-def test_types_are_the_same_where_their_values_are(a, b, same):
+def test_types_are_the_same_if_their_values_are(a, b, same):
     assert same_type(a, b) is same
