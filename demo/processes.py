@@ -24,7 +24,7 @@ LAST_LINES = 20
 
 
 class ChildDied(Terminal):
-    """A process of the demo ended although nobody stopped it."""
+    """A process of the demo ended unexpectedly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,10 @@ class DemoProcesses:
                 message = f"{child.name} ended with code {code}. Its last lines:\n{child.last_lines()}"
                 raise ChildDied(message, cure=f"read {child.log}")
 
-    def finish(self, child: Child, number: int = signal.SIGTERM) -> str:
+    def finish(self, child: Child, signal_number: int = signal.SIGTERM) -> str:
         """Stop one process and return its output."""
         self.children.remove(child)
-        stop_trees([child.process.pid], number)
+        stop_trees([child.process.pid], signal_number)
         child.process.wait()
         self._write_record()
         return child.log.read_text(errors="replace")
@@ -123,7 +123,7 @@ def stop_leftovers(record: Path) -> list[str]:
     return [row["name"] for row in ours]
 
 
-def stop_trees(pids: Sequence[int], number: int = signal.SIGTERM) -> None:
+def stop_trees(pids: Sequence[int], signal_number: int = signal.SIGTERM) -> None:
     """Signal the process groups, wait, then kill the processes that are left, descendants included."""
     members: list[psutil.Process] = []
     for pid in pids:
@@ -132,7 +132,7 @@ def stop_trees(pids: Sequence[int], number: int = signal.SIGTERM) -> None:
             members += [leader, *leader.children(recursive=True)]
     for pid in pids:
         with suppress(ProcessLookupError):
-            os.killpg(pid, number)
+            os.killpg(pid, signal_number)
     deadline = time.monotonic() + STOP_SECONDS
     _, alive = psutil.wait_procs(members, timeout=max(0.0, deadline - time.monotonic()))
     for process in alive:

@@ -57,7 +57,7 @@ def archiver_stuck(testbed: Testbed) -> None:
 
 
 @scenario
-def purged_behind_the_reader(testbed: Testbed) -> None:
+def log_purged(testbed: Testbed) -> None:
     """RMAN deleted a log that is still needed: capture stops and names the log, and continues after a restore."""
     testbed.start_pipeline()
     testbed.change_rows()
@@ -69,7 +69,7 @@ def purged_behind_the_reader(testbed: Testbed) -> None:
 
 
 @scenario
-def aged_out_of_the_control_file(testbed: Testbed) -> None:
+def log_record_aged_out(testbed: Testbed) -> None:
     """The control file has no record of a log whose file exists: capture stops, and continues after CATALOG."""
     testbed.start_pipeline()
     sequence = testbed.last_archived(2) + 1
@@ -83,7 +83,7 @@ def aged_out_of_the_control_file(testbed: Testbed) -> None:
 
 
 @scenario
-def deleted_but_listed(testbed: Testbed) -> None:
+def log_file_deleted(testbed: Testbed) -> None:
     """A file was deleted by hand but V$ARCHIVED_LOG lists it: no window lands without it; capture continues after a restore."""
     testbed.start_pipeline()
     testbed.change_rows()
@@ -95,7 +95,7 @@ def deleted_but_listed(testbed: Testbed) -> None:
 
 
 @scenario
-def truncated(testbed: Testbed) -> None:
+def log_truncated(testbed: Testbed) -> None:
     """Every copy of a log is truncated: rows already read from it are discarded; capture continues after a restore."""
     testbed.start_pipeline()
     testbed.change_rows()
@@ -107,7 +107,7 @@ def truncated(testbed: Testbed) -> None:
 
 
 @scenario
-def overwritten(testbed: Testbed) -> None:
+def log_overwritten(testbed: Testbed) -> None:
     """Another log has the name of a needed one: its header shows the difference; capture continues after a restore."""
     testbed.start_pipeline()
     testbed.change_rows()
@@ -131,7 +131,7 @@ def destination_unreadable(testbed: Testbed) -> None:
 
 
 @scenario
-def gone_for_good(testbed: Testbed) -> None:
+def log_without_backup(testbed: Testbed) -> None:
     """A needed log was deleted and has no backup: an operator re-snapshots the tables, and capture continues from there."""
     testbed.start_pipeline()
     testbed.change_rows()
@@ -180,7 +180,7 @@ def resetlogs(testbed: Testbed) -> None:
 
 
 @scenario
-def rewound(testbed: Testbed) -> None:
+def flashback(testbed: Testbed) -> None:
     """Flashback and RESETLOGS to an SCN before the landed one: capture stops; the tables are re-snapshotted."""
     testbed.start_pipeline()
     back_to = testbed.landed_scn()
@@ -195,7 +195,7 @@ def rewound(testbed: Testbed) -> None:
 
 
 @scenario
-def failover_with_a_lost_tail(testbed: Testbed) -> None:
+def failover_with_loss(testbed: Testbed) -> None:
     """A standby takes over without redo that is landed here already: capture stops; the tables are re-snapshotted."""
     testbed.start_pipeline()
     testbed.change_rows()

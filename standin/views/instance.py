@@ -90,14 +90,14 @@ def active_instances(session: EngineSession) -> Iterator[Row]:
 
 def parameters(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
-    told = {
+    values = {
         **_PARAMETER_DEFAULTS,
         "db_name": state.name,
         "db_unique_name": state.unique_name,
         **{f"log_archive_dest_{d.dest_id}": f"LOCATION={d.path}" for d in state.destinations},
         **{name.lower(): value for name, value in state.parameters.items()},
     }
-    for number, (name, value) in enumerate(sorted(told.items()), 1):
+    for number, (name, value) in enumerate(sorted(values.items()), 1):
         kind = 3 if value.isdigit() else 1 if value in ("TRUE", "FALSE") else 2
         default = "TRUE" if _PARAMETER_DEFAULTS.get(name) == value else "FALSE"
         yield (number, name, kind, value, value, default, "TRUE", "IMMEDIATE", None, 0)

@@ -14,14 +14,14 @@ pytestmark = pytest.mark.spark
 # name -> the errors that stop the pipeline, each with the redo thread it names; the other scenarios raise none
 STOPS: dict[str, list[tuple[str, int | None]]] = {
     "archiver-stuck": [("SourceUnavailable", None)],
-    "purged-behind-the-reader": [("RedoLost", 1)],
-    "aged-out-of-the-control-file": [("RedoLost", 2)],
-    "deleted-but-listed": [("RedoLost", 2)],
-    "truncated": [("RedoLost", 1)],
-    "overwritten": [("RedoLost", 1)],
-    "gone-for-good": [("RedoLost", 1)],
-    "rewound": [("RedoLost", None)],
-    "failover-with-a-lost-tail": [("RedoLost", None)],
+    "log-purged": [("RedoLost", 1)],
+    "log-record-aged-out": [("RedoLost", 2)],
+    "log-file-deleted": [("RedoLost", 2)],
+    "log-truncated": [("RedoLost", 1)],
+    "log-overwritten": [("RedoLost", 1)],
+    "log-without-backup": [("RedoLost", 1)],
+    "flashback": [("RedoLost", None)],
+    "failover-with-loss": [("RedoLost", None)],
 }
 
 

@@ -285,8 +285,8 @@ def test_an_error_has_code_offset_and_nested_lines(listener, instance):
 
 
 def test_bytes_that_are_not_tns_end_only_their_own_connection(listener):
-    with socket.create_connection((listener.host, listener.port)) as stranger:
-        stranger.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-        stranger.settimeout(10)
-        assert stranger.recv(100) == b""
+    with socket.create_connection((listener.host, listener.port)) as raw_client:
+        raw_client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        raw_client.settimeout(10)
+        assert raw_client.recv(100) == b""
     connect(listener).close()

@@ -141,7 +141,7 @@ def test_dba_views_show_the_current_container():
     assert select("DBA_TABLES", "TABLE_NAME", container=PDB) == [("ORDERS",)]
 
 
-READERS = {"owner": ("SHOP", 1), "granted": ("OTHER", 1), "stranger": ("NOBODY", 0)}
+READERS = {"owner": ("SHOP", 1), "granted": ("OTHER", 1), "without grants": ("NOBODY", 0)}
 
 
 @pytest.mark.parametrize(("user", "count"), READERS.values(), ids=READERS)
