@@ -1,4 +1,4 @@
-"""Spark's assembling and folding against the plain definition, over many random histories at once."""
+"""Assembling and folding in Spark, compared with the plain-Python reference over many random histories at once."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tests.redo_history import History
 pytestmark = pytest.mark.spark
 
 HISTORIES = 20
-KEY = (9, 1)  # the history's con_id stands in the key, so that all histories fold in one go
+KEY = (9, 1)  # the key contains the history's con_id, so that all histories fold at once
 
 
 @dataclass(frozen=True)
 class Landed:
-    """Many histories in one landing: each has a container, a table and two slices of its own, all have the same windows."""
+    """Many histories in one landing, with the same windows. Each has its own container, table and two slices."""
 
     windows: list[LandedWindow]
     rows: list[list[dict[str, Any]]]  # per window
@@ -67,10 +67,10 @@ def land_histories(folder: Path, seed: int, edges: list[int]) -> Landed:
     cut=st.integers(1, 3),
     position=st.integers(1000, 1060),
 )
-def test_spark_assembles_and_folds_as_the_definition_says(
+def test_spark_assembles_and_folds_like_the_reference(
     spark, tmp_path_factory: pytest.TempPathFactory, seed: int, edges: list[int], cut: int, position: int
 ) -> None:
-    """Two batches, cut where it falls; every second table was snapshotted at `position`, three are cut by a DDL at 1065."""
+    """Two batches with a random cut. Every second table was snapshotted at `position`; three have a DDL at 1065."""
     folder = tmp_path_factory.mktemp("histories")
     landed = land_histories(folder, seed, edges)
     carried: list[dict[str, Any]] = []
@@ -126,7 +126,7 @@ def identity(row: Any) -> tuple[int, int, int]:
 
 
 def net_of(found: Any) -> tuple[dict[tuple[int, int], str | None], int, object]:
-    """The net change by (con_id, key), how many changes it stands for, and what is found wrong."""
+    """Return the net change by (con_id, key), the number of changes in it, and the first finding."""
     images = (
         found.changes.filter("disposition = 'applied'")
         .withColumn("image", F.from_json("sql_redo", "o struct<`1`: string, `2`: string>, n struct<`1`: string, `2`: string>"))
@@ -184,12 +184,12 @@ def carried_rows(files: list[str]) -> list[dict[str, Any]]:
 
 
 def dispositions(found: Any) -> dict[tuple[str, int], str]:
-    """Disposition by xid and ordinal."""
+    """Return the disposition of each row by xid and ordinal."""
     return {(row["xid"], row["ordinal"]): row["disposition"] for row in found.changes.collect()}
 
 
-def test_open_transactions_are_told_as_they_began_over_windows(spark, tmp_path: Path) -> None:
-    """Two of one xid in two containers; the START of one was read, with the user that later rows do not tell."""
+def test_open_transactions_are_listed_with_their_start_over_windows(spark, tmp_path: Path) -> None:
+    """Two transactions have one xid in two containers. For one, the START was read; later rows lack its user."""
     one, other = {"xid": "1.2.3", "thread": 2}, {"xid": "1.2.3", "con_id": 4, "username": "UNKNOWN"}
     hour = AT.replace(minute=0)
     first = [
@@ -220,7 +220,7 @@ def server_row(ordinal: int, scn: int, code: int, xid: str, **more: Any) -> dict
 
 
 def test_parallel_servers_commit_with_their_coordinator_over_windows(spark, tmp_path: Path) -> None:
-    """Two servers and the coordinator; the coordinator's commit comes a window later, one server's own with it."""
+    """There are two servers and a coordinator. Its commit, and that of one server, come a window later."""
     first = [server_row(0, 20, 1, "5.1.1"), server_row(1, 21, 1, "6.1.1"), a_row(2, 22, 1, xid=COORDINATOR, row_id="C")]
     second = [
         server_row(0, 110, 3, "5.1.1", thread=2, rs_id="x", row_id="other"),
@@ -229,7 +229,7 @@ def test_parallel_servers_commit_with_their_coordinator_over_windows(spark, tmp_
     ]
 
     opened = assembled_rows(spark, tmp_path, first)
-    # The table is taken anew meanwhile, AS OF an SCN above the rows and below their commit.
+    # Between the batches the table is snapshotted again, AS OF an SCN above the rows and below their commit.
     closed = assembled_rows(spark, tmp_path, second, 100, 200, carried_over(opened, tmp_path / "carry"), position=105)
 
     assert set(dispositions(opened).values()) == {"carried_out"}
@@ -256,8 +256,8 @@ def test_parallel_servers_commit_with_their_coordinator_over_windows(spark, tmp_
     ],
     ids=["coordinator rolls back", "server rolls back", "server rolls back, coordinator commits", "commit", "open"],
 )
-def test_what_a_parallel_server_undoes_is_undone(spark, tmp_path: Path, ends: list, expected: set) -> None:
-    """The undo row tells no coordinator: rows that a rollback writes lack what others have."""
+def test_undo_rows_of_a_parallel_server_undo_its_changes(spark, tmp_path: Path, ends: list, expected: set) -> None:
+    """The undo row has no PXID: LogMiner returns fewer columns for rows that a rollback writes."""
     rows = [server_row(0, 20, 1, "5.1.1"), server_row(1, 21, 2, "5.1.1", rollback=True, pxid=None), *ends]
 
     found = assembled_rows(spark, tmp_path, rows)
@@ -289,8 +289,8 @@ def test_parallel_dml_that_contradicts_itself_stops_its_table(spark, tmp_path: P
 
 
 @pytest.mark.parametrize("ends", [[], [36]], ids=["undone", "undone, and the servers roll back"])
-def test_what_servers_on_two_threads_undid_says_nothing_of_the_rows_order(spark, tmp_path: Path, ends: list[int]) -> None:
-    """Two statements over servers on two threads fail; then the session changes the row by itself."""
+def test_undone_changes_on_two_threads_need_no_order(spark, tmp_path: Path, ends: list[int]) -> None:
+    """Two statements with servers on two threads fail; then the session itself changes the row."""
     failed = [
         row
         for n, xid in enumerate(("5.1.1", "6.1.1"))
@@ -300,9 +300,9 @@ def test_what_servers_on_two_threads_undid_says_nothing_of_the_rows_order(spark,
             *(server_row(3 * n + 2, 22 + 3 * n, code, xid, thread=1 + n) for code in ends),
         )
     ]
-    stands = [a_row(8, 40, 3, xid=COORDINATOR, row_id="R"), a_row(9, 41, 7, xid=COORDINATOR)]
+    stays = [a_row(8, 40, 3, xid=COORDINATOR, row_id="R"), a_row(9, 41, 7, xid=COORDINATOR)]
 
-    found = assembled_rows(spark, tmp_path, [*failed, *stands])
+    found = assembled_rows(spark, tmp_path, [*failed, *stays])
 
     what = "rolled_back" if ends else "undone"
     assert dispositions(found) == {(row["xid"], row["ordinal"]): what for row in failed if row["operation_code"] == 3} | {
@@ -312,7 +312,7 @@ def test_what_servers_on_two_threads_undid_says_nothing_of_the_rows_order(spark,
     assert found.accounting.balance(0, found.input_counts).difference == 0
 
 
-def test_a_snapshot_lets_go_of_a_contradiction_only_above_every_end(spark, tmp_path: Path) -> None:
+def test_a_snapshot_above_every_end_resolves_a_contradiction(spark, tmp_path: Path) -> None:
     rows = [server_row(0, 20, 1, "5.1.1"), server_row(1, 30, 7, "5.1.1"), a_row(2, 32, 7, xid=COORDINATOR)]
 
     between, above = (assembled_rows(spark, tmp_path / str(p), rows, position=p) for p in (30, 32))
@@ -322,7 +322,7 @@ def test_a_snapshot_lets_go_of_a_contradiction_only_above_every_end(spark, tmp_p
     assert not above.accounting.problems
 
 
-def test_a_server_that_commits_before_its_coordinator_is_carried_with_its_commit(spark, tmp_path: Path) -> None:
+def test_a_server_that_commits_before_its_coordinator_is_carried_over_with_its_commit(spark, tmp_path: Path) -> None:
     first = [server_row(0, 20, 1, "5.1.1"), server_row(1, 30, 7, "5.1.1")]
     opened = assembled_rows(spark, tmp_path, first, position=50)
 
@@ -335,7 +335,7 @@ def test_a_server_that_commits_before_its_coordinator_is_carried_with_its_commit
     assert closed.accounting.balance(0, closed.input_counts).difference == 0
 
 
-def test_a_coordinator_known_by_its_servers_alone_is_rolled_back_without_its_sequence(spark, tmp_path: Path) -> None:
+def test_a_rollback_without_sequence_ends_a_coordinator_known_from_its_servers(spark, tmp_path: Path) -> None:
     opened = assembled_rows(spark, tmp_path, [a_row(0, 19, 6, xid=COORDINATOR), server_row(1, 20, 1, "5.1.1")])
     second = [
         server_row(0, 110, 2, "5.1.4294967295", row_id="5.1.1", rollback=True, pxid=None),
@@ -348,8 +348,8 @@ def test_a_coordinator_known_by_its_servers_alone_is_rolled_back_without_its_seq
     assert closed.accounting.balance(0, closed.input_counts).difference == 0
 
 
-def test_a_row_that_is_not_understood_waits_for_its_transaction(spark, tmp_path: Path) -> None:
-    """It must not be taken for settled by a snapshot that is older than its commit."""
+def test_an_unsupported_row_stops_its_table_at_the_commit_only(spark, tmp_path: Path) -> None:
+    """A snapshot that is older than its commit does not settle it."""
     unsupported = of_t(0, 20, 255)
     opened = assembled_rows(spark, tmp_path, [unsupported])
 
@@ -365,10 +365,10 @@ def test_a_row_that_is_not_understood_waits_for_its_transaction(spark, tmp_path:
     assert closed[7].accounting.problems[0, 0].scn == 120
 
 
-def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> None:
-    """Transactions on rows of their own: each line is one situation, with what becomes of its rows."""
+def test_undo_rows_and_reused_xids_get_the_right_dispositions(spark, tmp_path: Path) -> None:
+    """Each situation is a transaction on a row of its own, with the expected dispositions."""
     situations: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
-        "undo before its change, over an update that stands (19.13)": (
+        "undo before its change, after an update that stays (19.13)": (
             [a_row(0, 20, 3), a_row(1, 21, 3, rollback=True, rs_id="same"), a_row(2, 21, 3, rs_id="same"), a_row(3, 22, 7)],
             ["applied", "undone", "undone"],
         ),
@@ -376,11 +376,11 @@ def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> 
             [a_row(0, 20, 2, rollback=True, rs_id="same"), a_row(1, 20, 1, rs_id="same"), a_row(2, 22, 7)],
             ["undone", "undone"],
         ),
-        "the ROWID used again after its insert was undone": (
+        "the ROWID reused after its insert was undone": (
             [a_row(0, 20, 1), a_row(1, 21, 2, rollback=True), a_row(2, 22, 1), a_row(3, 23, 7)],
             ["undone", "undone", "applied"],
         ),
-        "a storm of violated constraints, then one that fits": (
+        "many constraint violations, then a valid insert": (
             [
                 *(a_row(n, 20 + n, 2 if n % 2 else 1, rollback=n % 2 == 1) for n in range(40)),
                 a_row(40, 70, 1),
@@ -416,7 +416,7 @@ def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> 
         xids = {"1.2.3": f"1.{n}.3", "unknown": f"1.{n}.4294967295", "0.0.0": "0.0.0"}
         rows += [{**row, "slice": n, "xid": xids[row["xid"]], "row_id": f"R{n}"} for row in mine]
         expected |= {(n, row["ordinal"]): w for row, w in zip((r for r in mine if r["operation_code"] < 5), what, strict=True)}
-    # One undo slot, used again and again: the same xid in another container, the next sequences in this one.
+    # One undo slot, reused several times: the same xid in another container, the next sequences in this one.
     slot = [
         a_row(0, 20, 1, xid="5.5.1"), a_row(1, 21, 1, xid="5.5.1", con_id=4), a_row(2, 22, 36, xid="5.5.1", con_id=4),
         a_row(3, 23, 7, xid="5.5.1"), a_row(4, 24, 1, xid="5.5.2"), a_row(5, 25, 2, xid="5.5.4294967295", rollback=True),
@@ -433,15 +433,17 @@ def test_undo_and_xids_are_told_apart_as_the_rows_say(spark, tmp_path: Path) -> 
 
 
 def write(ordinal: int, xid: str, row_id: str, before: tuple[int, str] | None, after: tuple[int, str] | None) -> dict[str, Any]:
-    """A change at SCN 20 + ordinal, its images as `net_of` reads them."""
+    """Return a change at SCN 20 + ordinal, with its images as `net_of` reads them."""
     body = {side: {"1": str(v[0]), "2": v[1]} for side, v in (("o", before), ("n", after)) if v}
     code = 1 if before is None else 2 if after is None else 3
     return a_row(ordinal, 20 + ordinal, code, xid=xid, row_id=row_id, sql_redo=json.dumps(body))
 
 
-def test_the_order_of_commits_and_the_ways_of_a_row_give_the_net_change(spark, tmp_path: Path) -> None:
-    """Two transactions commit at one SCN on two threads; a third changed a row before them and commits after them. One takes a
-    row through all it can, one moves a row (its partition key changed)."""
+def test_commit_order_and_all_changes_of_a_row_give_the_net_change(spark, tmp_path: Path) -> None:
+    """Two transactions commit at one SCN on two threads; a third changed a row before them and commits after them.
+
+    One inserts, updates, deletes and inserts a row; one moves a row, as its partition key changed.
+    """
     rows = [
         write(0, "3.3.3", "C", (7, "c"), (7, "late")),
         write(1, "1.1.1", "A", None, (1, "a")),
@@ -494,15 +496,15 @@ def test_the_order_of_commits_and_the_ways_of_a_row_give_the_net_change(spark, t
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_cannot_be_assembled_is_a_problem_of_its_table(spark, tmp_path: Path, rows: list, message: str) -> None:
+def test_a_change_that_cannot_be_assembled_is_a_problem_of_its_table(spark, tmp_path: Path, rows: list, message: str) -> None:
     accounting, input_counts = assemble_rows(spark, tmp_path, rows)
 
     assert message in accounting.problems[0, 0].what
     assert accounting.balance(0, input_counts).difference == 0
 
 
-def test_tables_that_have_changed_names_keep_their_changes(spark, tmp_path: Path) -> None:
-    """Redo from before the RENAMEs, mined behind them: the dictionary has each table under the other's name."""
+def test_tables_that_swapped_names_keep_their_changes(spark, tmp_path: Path) -> None:
+    """Redo from before the RENAMEs is mined after them: the dictionary has each table under the other's name."""
     swapped = [a_row(0, 20, 1, table_name="U"), a_row(1, 20, 1, object_id=8, row_id="B"), a_row(2, 21, 7)]
     window, other = (
         land(tmp_path / "w", 10, 100, swapped),
@@ -515,7 +517,7 @@ def test_tables_that_have_changed_names_keep_their_changes(spark, tmp_path: Path
     assert not found.accounting.problems
 
 
-def test_an_unresolved_name_is_ours_by_its_object_id_and_foreign_without(spark, tmp_path: Path) -> None:
+def test_an_unresolved_row_belongs_to_the_table_with_its_object_id(spark, tmp_path: Path) -> None:
     unresolved = {"seg_owner": "UNKNOWN", "table_name": "OBJ# 7"}
     rows = [
         a_row(0, 20, 1, **unresolved),
@@ -530,12 +532,12 @@ def test_an_unresolved_name_is_ours_by_its_object_id_and_foreign_without(spark, 
     assert input_counts.foreign == 2
 
 
-def test_a_row_that_is_there_twice_stops_the_batch(spark, tmp_path: Path) -> None:
+def test_a_row_that_occurs_twice_stops_the_batch(spark, tmp_path: Path) -> None:
     with pytest.raises(InvariantBroken, match="1 of 3 redo rows occur twice"):
         assemble_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(0, 20, 1), a_row(1, 21, 7)])
 
 
-def test_a_transaction_that_ends_twice_does_not_add_up(spark, tmp_path: Path) -> None:
+def test_a_transaction_that_ends_twice_unbalances_the_account(spark, tmp_path: Path) -> None:
     accounting, input_counts = assemble_rows(spark, tmp_path, [a_row(0, 20, 1), a_row(1, 21, 7), a_row(2, 22, 7)])
 
     assert accounting.balance(0, input_counts).difference == -1

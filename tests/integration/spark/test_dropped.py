@@ -1,4 +1,4 @@
-"""Rows of dropped transactions are told apart where they do not bear its xid."""
+"""Rows of dropped transactions are found, also without the transaction's own xid."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ def batch(spark: Any, folder: Path, dropped: DroppedXid, *rows: dict[str, Any]) 
     return found, {row["ordinal"]: row["disposition"] for row in found.changes.collect()}
 
 
-def test_undo_without_its_sequence_is_the_dropped_transactions_although_none_of_its_rows_is_left(
-    spark: Any, tmp_path: Path
-) -> None:
+def test_undo_without_sequence_belongs_to_a_dropped_transaction_that_has_no_rows_left(spark: Any, tmp_path: Path) -> None:
     unknown = "1.2.4294967295"
     found, dispositions = batch(
         spark, tmp_path, DroppedXid(3, "1.2.3", 50),
@@ -44,7 +42,7 @@ def test_undo_without_its_sequence_is_the_dropped_transactions_although_none_of_
     assert [(met.rows, met.end_scn, met.committed) for met in found.dropped] == [({"SHOP.T": 1}, 111, False)]
 
 
-def test_a_parallel_server_is_dropped_with_its_coordinator_even_where_it_does_not_name_it(spark: Any, tmp_path: Path) -> None:
+def test_a_parallel_server_is_dropped_with_its_coordinator_also_without_pxid(spark: Any, tmp_path: Path) -> None:
     found, dispositions = batch(
         spark, tmp_path, DroppedXid(3, "9.9.9", 50, servers=("5.5.5",)),
         a_row(0, 110, 1, xid="5.5.5"), a_row(1, 111, 1, xid="6.6.6", pxid="9.9.9"), a_row(2, 112, 1, xid="9.9.9", pxid="9.9.9"),
@@ -56,7 +54,7 @@ def test_a_parallel_server_is_dropped_with_its_coordinator_even_where_it_does_no
     assert [(met.rows, met.end_scn, met.committed) for met in found.dropped] == [({"SHOP.T": 3}, 120, True)]
 
 
-def test_what_had_the_xid_before_is_applied(spark: Any, tmp_path: Path) -> None:
+def test_an_earlier_transaction_with_the_same_xid_is_applied(spark: Any, tmp_path: Path) -> None:
     found, dispositions = batch(
         spark, tmp_path, DroppedXid(3, "1.2.3", 150), a_row(0, 110, 1, xid="1.2.3"), a_row(1, 120, 7, xid="1.2.3"),
         a_row(2, 160, 1, xid="1.2.3", con_id=4, con_name="OTHER"),
