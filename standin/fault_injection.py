@@ -8,32 +8,18 @@ option selects all. Only `resetlogs_id` selects logs of an incarnation before th
 
 from __future__ import annotations
 
-import inspect
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from standin.engine.archived_logs import Damage, LogChoice
-from standin.interface import OraError
+from standin.fault import Fault, fault, faults_of
 from standin.model import ArchivedCopy, DatabaseIncarnation
 
 if TYPE_CHECKING:
     from standin.engine.instance import Instance
     from standin.wire.server import Listener
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-_ENDED_BY = "_fault_ended_by"
-
-
-def fault(ended_by: str | None = None) -> Callable[[Method], Method]:
-    """Mark a method as a fault; `ended_by` names the method that ends it."""
-
-    def mark(method: Method) -> Method:
-        setattr(method, _ENDED_BY, ended_by or "")
-        return method
-
-    return mark
 
 
 class FaultInjector:
@@ -77,8 +63,8 @@ class FaultInjector:
         dest_id: int | None = None,
         resetlogs_id: int | None = None,
     ) -> list[ArchivedCopy]:
-        """RMAN DELETE ARCHIVELOG: delete the files; the rows show DELETED = YES, STATUS = D and no NAME. Return the copies as
-        they were."""
+        """Delete archived logs as RMAN DELETE ARCHIVELOG does: the rows show DELETED = YES, STATUS = D and no NAME. Return the
+        copies as they were."""
         return self._damage(Damage.PURGED, thread, from_sequence, to_sequence, dest_id, resetlogs_id)
 
     @fault(ended_by="restore_logs")
@@ -90,7 +76,7 @@ class FaultInjector:
         dest_id: int | None = None,
         resetlogs_id: int | None = None,
     ) -> list[ArchivedCopy]:
-        """`rm`: delete the files; V$ARCHIVED_LOG still lists them as available."""
+        """Delete files as `rm` does: V$ARCHIVED_LOG still lists them as available."""
         return self._damage(Damage.REMOVED, thread, from_sequence, to_sequence, dest_id, resetlogs_id)
 
     @fault(ended_by="restore_logs")
@@ -102,7 +88,7 @@ class FaultInjector:
         dest_id: int | None = None,
         resetlogs_id: int | None = None,
     ) -> list[ArchivedCopy]:
-        """CONTROL_FILE_RECORD_KEEP_TIME: remove the rows from V$ARCHIVED_LOG; the files and V$LOG_HISTORY stay."""
+        """Remove rows from V$ARCHIVED_LOG, as CONTROL_FILE_RECORD_KEEP_TIME does; the files and V$LOG_HISTORY stay."""
         return self._damage(Damage.AGED_OUT, thread, from_sequence, to_sequence, dest_id, resetlogs_id)
 
     @fault(ended_by="restore_logs")
@@ -151,7 +137,7 @@ class FaultInjector:
         dest_id: int | None = None,
         resetlogs_id: int | None = None,
     ) -> list[ArchivedCopy]:
-        """RMAN RESTORE (or CATALOG) ARCHIVELOG: restore the name and content of every selected log that a fault took; a log
+        """Restore name and content of the selected logs that a fault took, as RMAN RESTORE (or CATALOG) ARCHIVELOG does. A log
         that is marked deleted or has no row gets a new row. Return the restored copies."""
         choice = LogChoice(thread, from_sequence, to_sequence, dest_id, resetlogs_id)
         with self._database.lock:
@@ -194,7 +180,7 @@ class FaultInjector:
 
     @fault()
     def disable_thread(self, thread: int) -> None:
-        """ALTER DATABASE DISABLE THREAD for a closed thread."""
+        """Disable a closed thread (ALTER DATABASE DISABLE THREAD)."""
         self._database.redo_threads.disable(thread)
 
     @fault()
@@ -206,7 +192,7 @@ class FaultInjector:
 
     @fault()
     def reset_logs(self, to_scn: int | None = None) -> DatabaseIncarnation:
-        """ALTER DATABASE OPEN RESETLOGS: end every session and begin a new incarnation with sequences from 1.
+        """Open the database with RESETLOGS: end every session and begin a new incarnation with sequences from 1.
 
         Without `to_scn` nothing is lost: the old incarnation's archived logs end at RESETLOGS_CHANGE#. With `to_scn` the
         database is flashed back first: data and CURRENT_SCN are those of that SCN, RESETLOGS_CHANGE# is the next SCN, and
@@ -286,7 +272,7 @@ class FaultInjector:
 
     @fault()
     def kill_sessions(self, user: str) -> int:
-        """ALTER SYSTEM KILL SESSION for all sessions of a user (ORA-00028, DPY-4011 in the driver). Return their number."""
+        """Kill all sessions of a user (ORA-00028, DPY-4011 in the driver). Return their number."""
         with self._database.lock:
             numbers = [s.number for s in self._database.sessions.values() if s.user == user.upper()]
             for number in numbers:
@@ -338,51 +324,6 @@ class FaultInjector:
             return self._database.archived_logs.damage(damage, choice)
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A fault as the command line shows it; `method` is its method of FaultInjector, `does` its description."""
-
-    name: str
-    method: str
-    options: Mapping[str, inspect.Parameter]
-    does: str
-    ended_by: str | None
-
-    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options converted to the types of the method's annotations. Raises ValueError."""
-        unknown = given.keys() - self.options.keys()
-        if unknown:
-            raise ValueError(
-                f"{self.name} has no option {', '.join(sorted(unknown))}; it has {', '.join(self.options) or 'none'}"
-            )
-        missing = [n for n, p in self.options.items() if p.default is inspect.Parameter.empty and n not in given]
-        if missing:
-            raise ValueError(f"{self.name} needs {', '.join(missing)}")
-        return {name: _converted(name, value, str(self.options[name].annotation)) for name, value in given.items()}
-
-
-def _converted(name: str, value: Any, annotation: str) -> Any:
-    if not isinstance(value, str) or annotation.startswith("str"):
-        return value
-    if annotation.startswith("bool"):
-        if value.lower() not in ("true", "false", "yes", "no"):
-            raise ValueError(f"{name} is true or false, not {value}")
-        return value.lower() in ("true", "yes")
-    if not value.isdigit():
-        raise ValueError(f"{name} is a whole number, not {value}")
-    return int(value)
-
-
 def faults() -> dict[str, Fault]:
     """Return all faults by name, in declaration order."""
-    found = {}
-    for method, function in vars(FaultInjector).items():
-        ended_by = getattr(function, _ENDED_BY, None)
-        if ended_by is not None:
-            options = dict(list(inspect.signature(function).parameters.items())[1:])
-            name, end = method.replace("_", "-"), ended_by.replace("_", "-") or None
-            found[name] = Fault(name, method, options, " ".join((function.__doc__ or "").split()), end)
-    return found
-
-
-__all__ = ["Fault", "FaultInjector", "OraError", "fault", "faults"]
+    return faults_of(FaultInjector)
