@@ -1,1 +1,1 @@
-"""Redolake's DAGs: tasks are named and arrows drawn here, the work is in `pipelines.steps`. No other folder imports airflow."""
+"""Redolake's DAGs: tasks and their order. The work is in `pipelines.steps`; only this room imports airflow."""

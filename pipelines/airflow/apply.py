@@ -1,4 +1,4 @@
-"""`<name>_apply`: everything landed and not yet applied, in one Spark job."""
+"""`<name>_apply`: apply all landed windows that are not applied yet, in one Spark job."""
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
 
@@ -10,8 +10,8 @@ from typing import Any
 from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.assets import announce, landing_asset, tables_alias
-from pipelines.airflow.connections import working
+from pipelines.airflow.assets import landing_asset, publish_table_events, tables_alias
+from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.schedule import apply_schedule
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
@@ -27,22 +27,22 @@ def apply_dag(pipeline: Pipeline) -> DAG:
     def prepare() -> dict[str, Any]:
         from pipelines import steps
 
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             prepared = dict(steps.prepare_batch(resolved))
         if not prepared["batch"]:
-            log.info("nothing landed that is not applied")
+            log.info("every landed window is applied")
             return {}
         log.info("commits of SCN [%s, %s), %s: %s", prepared["start"], prepared["end"], prepared["reason"], prepared["batch"])
         return prepared
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str) -> dict[str, Any]:
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             recorded, message = recorded_apply(resolved, batch)
-        for name, told in recorded["tables"].items():
-            log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in told.items()))
-        advanced = {name: told["complete_to"] for name, told in recorded["tables"].items() if told["state"] == "applied"}
-        announce(get_current_context()["outlet_events"], pipeline, advanced)
+        for name, result in recorded["tables"].items():
+            log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in result.items()))
+        advanced = {name: result["complete_to"] for name, result in recorded["tables"].items() if result["state"] == "applied"}
+        publish_table_events(get_current_context()["outlet_events"], pipeline, advanced)
         return {**recorded, "message": message}
 
     @task(doc_md=TASKS["check"])
@@ -63,10 +63,10 @@ def apply_dag(pipeline: Pipeline) -> DAG:
 
 
 def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[dict[str, Any], str]:
-    """What was recorded, and the message about tables this batch has held: a failed task would announce no table at all."""
+    """Return what was recorded, and a message about tables this batch held: a failed task would publish no event at all."""
     from pipelines import steps
 
     try:
         return dict(steps.record_batch(pipeline, batch)), ""
-    except TableHeld as error:  # raised after all is written down
+    except TableHeld as error:  # raised after everything is recorded
         return error.outcome, str(error)

@@ -1,4 +1,4 @@
-"""The assets that join the DAGs: one for a pipeline's landing, one for each Delta table that users' own DAGs may wait for."""
+"""The assets that connect the DAGs: one for a pipeline's landing, and one per Delta table, for users' own DAGs."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def landing_asset(pipeline: Pipeline) -> Asset:
 
 
 def table_asset(pipeline: Pipeline, table: TableId) -> Asset:
-    """Named `<pipeline>.OWNER.NAME`; what an asset's name cannot carry is percent-encoded."""
+    """Return the asset `<pipeline>.OWNER.NAME`; characters that asset names cannot have are percent-encoded."""
     name = quote(str(table), safe=".$#_")
     uri = f"redolake://{pipeline.name}/{quote(str(table), safe='.$_')}"
     return Asset(name=f"{pipeline.name}.{name}", uri=uri, extra={"target": pipeline.target(table)})
 
 
 def tables_alias(pipeline: Pipeline) -> AssetAlias:
-    """An alias emits only the assets added to it; plain outlets would announce held tables too."""
+    """Return the alias to which events are added: plain outlets would publish an event for held tables too."""
     return AssetAlias(name=f"{pipeline.name}.tables")
 
 
-def announce(events: Any, pipeline: Pipeline, complete_to: Mapping[str, object]) -> None:
-    """One event per table that advanced, with the SCN it is complete to. The keys are `OWNER.NAME` as the steps spell it."""
+def publish_table_events(events: Any, pipeline: Pipeline, complete_to: Mapping[str, object]) -> None:
+    """Publish one event per table that advanced, with the SCN it is complete to. Keys of `complete_to` are `OWNER.NAME`."""
     for table in pipeline.tables:
         if str(table.id) in complete_to:
             scn = complete_to[str(table.id)]

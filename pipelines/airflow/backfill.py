@@ -1,4 +1,4 @@
-"""`<name>_backfill`: an old SCN range into shadow tables, by a form. Started by hand."""
+"""`<name>_backfill`: apply an old SCN range to shadow tables. Started by hand, with a form."""
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
 
-from pipelines.airflow.connections import working
+from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.snapshot import tables_param
 from pipelines.airflow.spark import spark_task
@@ -26,7 +26,7 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
     return {
         "from_scn": scn("From SCN", "Changes that committed at this SCN or later."),
         "to_scn": scn("To SCN", "Changes that committed before this SCN."),
-        "tables": tables_param(pipeline, [str(t.id) for t in pipeline.tables], "Which tables to fold.", fewest=1),
+        "tables": tables_param(pipeline, [str(t.id) for t in pipeline.tables], "Which tables to backfill.", fewest=1),
         "dry_run": Param(True, type="boolean", title="Dry run", description="Only show the plan."),
     }
 
@@ -37,7 +37,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         chosen = get_current_context()["params"]
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             prepared = steps.prepare_backfill(
                 resolved, chosen["from_scn"], chosen["to_scn"], list(chosen["tables"]), bool(chosen["dry_run"])
             )
@@ -51,7 +51,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
     def record(batch: str) -> dict[str, Any]:
         from pipelines import steps
 
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             return dict(steps.record_backfill(resolved, batch))
 
     params = backfill_params(pipeline)

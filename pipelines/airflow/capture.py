@@ -1,4 +1,4 @@
-"""`<name>_capture`: plan a window, mine its slices side by side, land it."""
+"""`<name>_capture`: plan a window, mine its slices in parallel, land it."""
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
 
@@ -11,7 +11,7 @@ from typing import Any
 from airflow.sdk import DAG, get_current_context, task
 
 from pipelines.airflow.assets import landing_asset
-from pipelines.airflow.connections import source_of, working
+from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.runway import runway_task
 from pipelines.airflow.schedule import capture_schedule
 from pipelines.airflow.settings import dag_settings
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def slice_label(record: Mapping[str, Any]) -> str:
-    """What a mapped task is called in Airflow's lists: the logs it has read."""
+    """Return the name of a mapped task in Airflow's lists: the logs it read."""
     logs = [tally["log"] for tally in record.get("logs", ())]
     if not logs:
         return f"slice {record.get('number', record.get('slice'))}"
@@ -44,7 +44,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         context["slice_label"] = f"slice {slice_number}"  # type: ignore[typeddict-unknown-key]
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             record = dict(steps.mine_window_slice(resolved, source_of(pipeline), window, slice_number))
         context["slice_label"] = label = slice_label(record)  # type: ignore[typeddict-unknown-key]
         log.info("%s: %s rows", label, sum(tally["row_count"] for tally in record.get("logs", ())))
@@ -54,10 +54,10 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     def land(planned: list[dict[str, Any]], mined: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             landed = dict(steps.land_window(resolved, planned[0]["window"], list(mined)))
         if landed.get("overtaken"):
-            log.info("window %s: the chain has gone on past its start, there is nothing to land", landed["window"])
+            log.info("window %s: the chain already continues past its start, there is nothing to land", landed["window"])
         else:
             log.info("window %s: %s rows in %s", landed["window"], landed["rows"], landed["manifest"])
         get_current_context()["outlet_events"][landing].extra = {k: landed[k] for k in ("window", "start", "end")}

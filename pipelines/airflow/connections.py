@@ -1,4 +1,4 @@
-"""Airflow connections (database, environment or secrets backend) as what the steps take. Read inside tasks only."""
+"""Turn Airflow connections (database, environment or secrets backend) into arguments of the steps. Used inside tasks only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.failures import airflow_failures
 from pipelines.config import Ledger, Pipeline
 from pipelines.errors import ConfigurationError, Finding
 
@@ -19,19 +19,19 @@ def connection_json(conn_id: str) -> str:
         return str(Connection.get(conn_id).as_json())
     except AirflowNotFoundException as error:
         cure = f"add it under Admin > Connections, or set AIRFLOW_CONN_{conn_id.upper()}"
-        raise ConfigurationError([Finding(f"connection {conn_id}", "is not known to Airflow", cure)]) from error
+        raise ConfigurationError([Finding(f"connection {conn_id}", "does not exist in Airflow", cure)]) from error
 
 
 def source_of(pipeline: Pipeline) -> Any:
-    """The pipeline's source as ConnectParams, whose password no repr and no XCom shows."""
+    """Return the pipeline's source as ConnectParams, which shows its password in no repr and no XCom."""
     from pipelines.source.connection import connection_from_json
 
     conn_id = pipeline.source.connection
     return connection_from_json(connection_json(conn_id), f"connection {conn_id}")
 
 
-def resolved(pipeline: Pipeline) -> Pipeline:
-    """With the URL of the ledger that its connection names. It holds a password: for steps, never for XCom or logs."""
+def with_ledger_url(pipeline: Pipeline) -> Pipeline:
+    """Return the pipeline with the URL of its ledger connection. The URL holds a password: never put it in XCom or logs."""
     conn_id = pipeline.ledger.connection
     if conn_id is None:
         return pipeline
@@ -42,7 +42,7 @@ def resolved(pipeline: Pipeline) -> Pipeline:
 
 
 @contextmanager
-def working(pipeline: Pipeline) -> Iterator[Pipeline]:
-    """Around the steps of a task: the pipeline as they take it, and their errors as Airflow's."""
-    with failing_as_airflow():
-        yield resolved(pipeline)
+def resolved_pipeline(pipeline: Pipeline) -> Iterator[Pipeline]:
+    """Yield the pipeline that steps take, and turn their errors into Airflow's."""
+    with airflow_failures():
+        yield with_ledger_url(pipeline)

@@ -1,4 +1,4 @@
-"""From pipelines.yml to DAGs: five for each pipeline. A wrong file is one import error that lists all findings."""
+"""Build five DAGs for each pipeline of pipelines.yml. A wrong file is one import error that lists all findings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, recover_dag)
 
 
 def configuration_file(dag_file: Path) -> Path:
-    """REDOLAKE_CONFIG, else pipelines.yml beside the DAG file or in the folder above: Airflow's processes have no one cwd."""
+    """Return REDOLAKE_CONFIG, else pipelines.yml beside the DAG file or one folder above: the working folders of Airflow's
+    processes differ."""
     if named := os.environ.get(CONFIG_VARIABLE):
         return Path(named)
     beside = dag_file.resolve().parent
@@ -26,7 +27,7 @@ def configuration_file(dag_file: Path) -> Path:
 
 
 def build_dags(dag_file: Path) -> dict[str, DAG]:
-    """DAGs by their id, for the DAG file's globals."""
+    """Return DAGs by id, for the globals of the DAG file."""
     configuration = load_configuration(configuration_file(dag_file))
     dags = [build(pipeline) for pipeline in configuration.pipelines.values() for build in BUILDERS]
     return {dag.dag_id: dag for dag in dags}

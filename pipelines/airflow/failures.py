@@ -1,4 +1,4 @@
-"""How a task fails: errors for a person end it at once, all others are tried again. What the error says stays whole."""
+"""How a task fails: terminal errors fail it at once, transient ones are retried. The whole error text is kept."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pipelines.errors import RedolakeError, Terminal
 
 
 @contextmanager
-def failing_as_airflow() -> Iterator[None]:
-    """Terminal errors fail the task without a retry; a transient one goes the way of Airflow's retries."""
+def airflow_failures() -> Iterator[None]:
+    """Fail the task without a retry on a terminal error; let Airflow retry any other."""
     try:
         yield
     except Terminal as error:

@@ -1,4 +1,4 @@
-"""`<name>_recover`: what a person chooses when redo is lost, by a form. Started by hand; nothing is chosen for anybody."""
+"""`<name>_recover`: carry out what a person chooses when redo is lost. Started by hand, with a form."""
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
 
@@ -10,7 +10,7 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.connections import source_of, working
+from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.snapshot import tables_param
 from pipelines.airflow.texts import RECOVER, TASKS, dag_text
@@ -19,17 +19,17 @@ from pipelines.config import Pipeline
 log = logging.getLogger(__name__)
 
 CHOICES = {
-    "look": "look: tell what is lost and what each way costs; changes nothing",
-    "restored": "restored: the logs were restored, look again",
-    "snapshot": "snapshot: go on from now and read the tables anew",
-    "gap": "gap: go on without what is lost; it stays visible until the tables are read anew",
-    "position": "position: go on from the SCN below, which is checked",
+    "look": "look: show what is lost and what each option costs; changes nothing",
+    "restored": "restored: the logs were restored, check again",
+    "snapshot": "snapshot: continue from now and read the tables again",
+    "gap": "gap: continue without the lost redo; it stays visible until the tables are read again",
+    "position": "position: continue from the SCN below, which is checked",
 }
 KINDS = ("snapshot", "gap", "position")
 
 
 def recover_params(pipeline: Pipeline) -> dict[str, Param]:
-    confirm = f"Only for snapshot, gap and position, which cannot be taken back: write {pipeline.name} here."
+    confirm = f"Only for snapshot, gap and position, which cannot be undone: write {pipeline.name} here."
     return {
         "choice": Param("look", type="string", enum=list(CHOICES), values_display=CHOICES, title="Choice"),
         "scn": Param(
@@ -37,10 +37,10 @@ def recover_params(pipeline: Pipeline) -> dict[str, Param]:
             type=["null", "integer"],
             minimum=1,
             title="SCN",
-            description="The position, or the end of the gap when given.",
+            description="The position, or the end of the gap (optional).",
         ),
-        "reason": Param("", type="string", title="Reason", description="Kept with the decision; wanted for gap and position."),
-        "tables": tables_param(pipeline, [], "With snapshot: none chosen means all; those left out are held until read anew."),
+        "reason": Param("", type="string", title="Reason", description="Stored with the decision; gap and position need it."),
+        "tables": tables_param(pipeline, [], "With snapshot: none chosen means all; others are held until read again."),
         "confirm": Param("", type="string", title="Confirm", description=confirm),
     }
 
@@ -48,15 +48,15 @@ def recover_params(pipeline: Pipeline) -> dict[str, Param]:
 def recover_dag(pipeline: Pipeline) -> DAG:
     @task.short_circuit(doc_md=TASKS["recover"])
     def decide() -> list[str]:
-        """The tables to read anew; none ends the run."""
+        """Return the tables to read again; with none the run ends."""
         from pipelines import steps
 
         context = get_current_context()
         chosen = context["params"]
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             if chosen["choice"] not in KINDS:
-                look = steps.recheck_redo_loss if chosen["choice"] == "restored" else steps.inspect_redo_loss
-                found = look(resolved, source_of(pipeline))
+                inspect = steps.recheck_redo_loss if chosen["choice"] == "restored" else steps.inspect_redo_loss
+                found = inspect(resolved, source_of(pipeline))
                 log.info("%s", steps.recovery_text(found))
                 if found["lost"]:
                     raise AirflowFailException(steps.recovery_text(found))
@@ -66,7 +66,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
             made = steps.declare_gap(
                 resolved, chosen["choice"], source_of(pipeline), scn=chosen["scn"], reason=chosen["reason"], by=by
             )
-        log.info("SCN %s to %s is not read; the next run goes on behind it", made["from_scn"], made["to_scn"])
+        log.info("SCN %s to %s is not read; the next run continues after it", made["from_scn"], made["to_scn"])
         for dropped in made["dropped"]:
             log.warning("transaction %s: %s row(s) dropped", dropped["xid"], dropped["rows"])
         if chosen["choice"] != "snapshot":
@@ -86,5 +86,6 @@ def recover_dag(pipeline: Pipeline) -> DAG:
 
 def check_confirmed(pipeline: Pipeline, written: str) -> None:
     if written.strip() != pipeline.name:
-        what = f"not confirmed: {pipeline.name} is wanted in the field Confirm"
-        raise AirflowFailException(f"{what}\n  do this: trigger it again, and write {pipeline.name} there")
+        raise AirflowFailException(
+            f"not confirmed: the field Confirm must contain {pipeline.name}\n  do this: trigger it again and fill it in"
+        )

@@ -1,7 +1,7 @@
-"""`runway`, beside every capture run: how much time is left before redo that is still needed may be deleted.
+"""The task `runway` of every capture run: measure how long redo that is still needed will be kept.
 
-It fails below the threshold, so that it is red in the grid and calls the callbacks of failed tasks. The run goes by landing: a
-teardown task does not count for its state, and nothing waits for it.
+It fails below the threshold, so that it is red in the grid and failure callbacks run. As a teardown task it does not change
+the state of the run, and no task waits for it.
 """
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
@@ -15,22 +15,22 @@ from typing import Any
 from airflow.sdk import task
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.connections import source_of, working
+from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.texts import TASKS
 from pipelines.config import Pipeline
 from pipelines.errors import Finding
 
 log = logging.getLogger(__name__)
-# The next run asks again; a source that hangs must not hold this run, and with it the next window, for long.
-MOST = timedelta(minutes=2)
+# The next run measures again; a source that hangs must not delay this run, and so the next window.
+TIMEOUT = timedelta(minutes=2)
 
 
 def runway_task(pipeline: Pipeline) -> Any:
-    @task(doc_md=TASKS["runway"], retries=0, execution_timeout=MOST)
+    @task(doc_md=TASKS["runway"], retries=0, execution_timeout=TIMEOUT)
     def runway() -> None:
         from pipelines import steps
 
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             found = steps.measure_runway(resolved, source_of(pipeline))
         log.info("%s; %s", found["summary"], found["standing"])
         findings = [Finding(**finding) for finding in found["findings"]]

@@ -1,4 +1,4 @@
-"""When DAGs run: a pipeline's `schedule` as Airflow takes it, and what wakes apply when no event does."""
+"""When DAGs run: a pipeline's `schedule` in Airflow's terms, and the timetable that starts apply without an event."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from croniter import croniter  # type: ignore[import-untyped]
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding
 
-# Runs stand for no span of time, so the date only has to lie in the past (@continuous starts no run without one).
+# Runs do not represent a span of time, so any past date will do (@continuous starts no run without one).
 START = datetime(2024, 1, 1, tzinfo=UTC)
 CONTINUOUS = "@continuous"
 PRESETS = frozenset({CONTINUOUS, "@hourly", "@daily", "@weekly", "@monthly"})
@@ -21,7 +21,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours"}
 
 
 def interval_of(schedule: str) -> timedelta | None:
-    """`every 10s`, `every 2 minutes`: the time between two starts."""
+    """Return the time between two starts of `every 10s` or `every 2 minutes`; None for any other text."""
     match = re.fullmatch(r"every\s+(\d+)\s*(s|m|h|seconds?|minutes?|hours?)", schedule.strip(), re.IGNORECASE)
     if match is None or int(match[1]) == 0:
         return None
@@ -29,7 +29,7 @@ def interval_of(schedule: str) -> timedelta | None:
 
 
 def capture_schedule(pipeline: Pipeline) -> Any:
-    """Cron text and presets as they are, `every 10s` as a timetable; raises ConfigurationError for anything else."""
+    """Return cron text and presets as they are, `every 10s` as a timetable. Raises ConfigurationError for anything else."""
     schedule = pipeline.schedule
     if schedule is None or schedule in PRESETS:
         return schedule
@@ -37,13 +37,13 @@ def capture_schedule(pipeline: Pipeline) -> Any:
     if interval is not None:
         return DeltaTriggerTimetable(interval)
     if not croniter.is_valid(schedule):
-        cure = "write cron (`*/5 * * * *`), `every 30s`, `@continuous`, or null for runs by hand"
+        cure = "write cron (`*/5 * * * *`), `every 30s`, `@continuous`, or null for manual runs"
         raise ConfigurationError([Finding(f"pipelines.{pipeline.name}.schedule", f"{schedule!r} is no schedule", cure)])
     return schedule
 
 
 def apply_schedule(pipeline: Pipeline, landing: Asset) -> Any:
-    """By the landing's event, and by time: an event that got lost must only delay. By hand means no time at all."""
+    """Return a schedule by landing events and by time, so that a lost event only delays. Without `schedule`: events alone."""
     schedule = pipeline.schedule
     if schedule is None:
         return landing

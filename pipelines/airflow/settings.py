@@ -1,4 +1,4 @@
-"""What all DAGs of a pipeline have in common: one run at a time, no catching up by date, retries as configured."""
+"""The settings that all DAGs of a pipeline share: one run at a time, no catch-up by date, retries as configured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`<name>_snapshot`: the first contents of tables, as of one SCN. Started by hand."""
+"""`<name>_snapshot`: load the first contents of tables AS OF one SCN. Started by hand."""
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
 
@@ -10,8 +10,8 @@ from typing import Any
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.assets import announce, tables_alias
-from pipelines.airflow.connections import source_of, working
+from pipelines.airflow.assets import publish_table_events, tables_alias
+from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import SNAPSHOT, TASKS, dag_text
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def tables_param(pipeline: Pipeline, default: list[str], description: str, fewest: int = 0) -> Param:
-    """A choice of several among the captured tables."""
+    """Return a form field that offers the captured tables."""
     names = [str(t.id) for t in pipeline.tables]
     choice = {"type": "array", "items": {"type": "string", "enum": names}, "minItems": fewest, "uniqueItems": True}
     return Param(default, **choice, examples=names, title="Tables", description=description)
@@ -31,15 +31,15 @@ def tables_param(pipeline: Pipeline, default: list[str], description: str, fewes
 def snapshot_dag(pipeline: Pipeline) -> DAG:
     @task.short_circuit(doc_md=TASKS["begin"])
     def begin() -> list[dict[str, Any]]:
-        """The arguments of each `read`; none ends the run."""
+        """Return the arguments of each `read`; with none the run ends."""
         from pipelines import steps
 
         chosen = get_current_context()["params"]
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             begun = steps.begin_snapshot(
                 resolved, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
             )
-        log.info("AS OF SCN %s: %s", begun["scn"], ", ".join(begun["tables"]) or "no table is without contents")
+        log.info("AS OF SCN %s: %s", begun["scn"], ", ".join(begun["tables"]) or "every table has contents")
         return [{"scn": begun["scn"], "table": table} for table in begun["tables"]]
 
     @task(
@@ -50,7 +50,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
     def read(scn: int, table: str) -> dict[str, Any]:
         from pipelines import steps
 
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             done = dict(steps.read_snapshot_table(resolved, source_of(pipeline), scn, table))
         log.info("%s: %s rows AS OF SCN %s", table, done["rows"], scn)
         return done
@@ -61,22 +61,22 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
 
         scn, tables = begun[0]["scn"], [item["table"] for item in begun]
         replace = bool(get_current_context()["params"]["replace"])
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             return dict(steps.prepare_snapshot_load(resolved, scn, tables, replace=replace))
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str, begun: list[dict[str, Any]]) -> str:
-        """The message about tables that could not be loaded."""
+        """Return a message about the tables that could not be loaded."""
         from pipelines import steps
 
         message, held = "", set()
-        with working(pipeline) as resolved:
+        with resolved_pipeline(pipeline) as resolved:
             try:
                 steps.record_snapshot_load(resolved, batch)
             except TableHeld as error:
                 message, held = str(error), {finding.subject for finding in error.findings}
         loaded = {item["table"]: item["scn"] for item in begun if item["table"] not in held}
-        announce(get_current_context()["outlet_events"], pipeline, loaded)
+        publish_table_events(get_current_context()["outlet_events"], pipeline, loaded)
         return message
 
     @task(doc_md=TASKS["check"])
@@ -85,8 +85,8 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             raise AirflowFailException(message)
 
     params = {
-        "tables": tables_param(pipeline, [], "None chosen: those that have no contents yet."),
-        "replace": Param(False, type="boolean", title="Replace", description="Also tables with contents: they are read anew."),
+        "tables": tables_param(pipeline, [], "None chosen: all tables that have no contents yet."),
+        "replace": Param(False, type="boolean", title="Replace", description="Read tables that have contents again, too."),
     }
     with DAG(**dag_settings(pipeline, "snapshot"), schedule=None, params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
         begun = begin()

@@ -1,4 +1,4 @@
-"""The task that hands a prepared batch to Spark: spark-submit (any cluster), or a Connect server that is kept alive."""
+"""The task that runs a prepared batch on Spark: by spark-submit (any cluster), or on a Connect server."""
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
 
@@ -14,8 +14,8 @@ from airflow.sdk import task
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import pipelines
-from pipelines.airflow.connections import working
-from pipelines.airflow.failures import failing_as_airflow
+from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.failures import airflow_failures
 from pipelines.config import Pipeline
 from pipelines.records.job_failure import TERMINAL_EXIT, JobFailure
 
@@ -23,7 +23,7 @@ JOB = Path(pipelines.__file__).with_name("job") / "job.py"
 
 
 class SubmitBatch(SparkSubmitOperator):
-    """spark-submit of the job file; jars, settings and Java are looked up when it runs, so that parsing needs none of them."""
+    """Runs the job file by spark-submit; finds jars, settings and Java at run time, so that parsing DAGs needs none of them."""
 
     application_args: list[Any]
 
@@ -36,17 +36,17 @@ class SubmitBatch(SparkSubmitOperator):
         from pipelines.apply.session import spark_conf
         from pipelines.runtime import delta_jars, find_java
 
-        with failing_as_airflow():
+        with airflow_failures():
             self.jars = ",".join(delta_jars())
             self.conf = spark_conf(self.pipeline.spark.conf)
-            # This process runs this one task, and the operator's own env_vars would be refused by cluster deploy modes.
+            # This process runs only this task, and cluster deploy modes refuse the operator's own env_vars.
             os.environ["JAVA_HOME"] = find_java()
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        # Else Python puts the job's own folder first on its path, where `batch` and `snapshot` are modules of ours.
+        # Otherwise Python puts the job's own folder first on its path, where `batch` and `snapshot` are our modules.
         os.environ["PYTHONSAFEPATH"] = "1"
         (batch,) = self.application_args
-        with working(self.pipeline) as pipeline, steps.external_spark_job(pipeline, batch, self.on_kill) as failed:
+        with resolved_pipeline(self.pipeline) as pipeline, steps.external_spark_job(pipeline, batch, self.on_kill) as failed:
             self.application_args = [batch, failed]
             try:
                 super().execute(context)
@@ -54,10 +54,10 @@ class SubmitBatch(SparkSubmitOperator):
                 raise_failure(steps.read_job_failure(pipeline, failed), error)
 
 
-def raise_failure(told: JobFailure | None, error: Exception) -> None:
-    """The job's own words where it left any; spark-submit knows its exit code only."""
-    terminal = told.terminal if told else f"Error code is: {TERMINAL_EXIT}." in str(error)
-    raise (AirflowFailException if terminal else AirflowException)(told.text if told else str(error)) from error
+def raise_failure(failure: JobFailure | None, error: Exception) -> None:
+    """Raise with the job's own error text if it left one; spark-submit knows only the exit code."""
+    terminal = failure.terminal if failure else f"Error code is: {TERMINAL_EXIT}." in str(error)
+    raise (AirflowFailException if terminal else AirflowException)(failure.text if failure else str(error)) from error
 
 
 def connect_url(conn_id: str) -> str:
@@ -67,11 +67,11 @@ def connect_url(conn_id: str) -> str:
 
 
 def run_through_connect(pipeline: Pipeline, batch: str) -> None:
-    """One Connect session of its own for the batch; the server stays."""
+    """Run the batch in its own session on the Connect server."""
     from pipelines import steps
     from pipelines.apply.session import open_session
 
-    with working(pipeline) as resolved:
+    with resolved_pipeline(pipeline) as resolved:
         spark = open_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)
         try:
             steps.run_spark_job(resolved, batch, spark)
@@ -80,7 +80,7 @@ def run_through_connect(pipeline: Pipeline, batch: str) -> None:
 
 
 def spark_task(pipeline: Pipeline, batch: Any, doc_md: str) -> Any:
-    """The task `spark`, after whatever gave `batch`."""
+    """Return the task `spark`."""
     if pipeline.spark.mode == "submit":
         return SubmitBatch(
             task_id="spark",

@@ -1,7 +1,7 @@
-"""Waiting for an archived log in Airflow's triggerer, where it costs no worker.
+"""Wait for an archived log in Airflow's triggerer, which uses no worker.
 
-A trigger only looks whether it is time to plan again. It knows numbers and the name of a connection, so a triggerer that starts
-anew, or another one, goes on with it; what comes of the look, an error too, is the task's business.
+A trigger only checks whether to plan again. Its state is numbers and the name of a connection, so another triggerer can
+continue it. The task handles the result of the check, errors included.
 """
 
 # mypy: disallow-subclassing-any=False
@@ -20,7 +20,7 @@ from pipelines.errors import RedolakeError
 
 
 class ArchivedLogTrigger(BaseTrigger):
-    """Fires when the log shows, when looking fails, or at `until` (ISO 8601, UTC), whatever comes first."""
+    """Fires when the log appears, when a check fails, or at `until` (ISO 8601, UTC), whichever is first."""
 
     def __init__(self, pipeline: str, connection: str, awaited: dict[str, int], every_seconds: float, until: str) -> None:
         super().__init__()
@@ -37,13 +37,13 @@ class ArchivedLogTrigger(BaseTrigger):
         self.log.info("%s: waiting for %s until %s", self.pipeline, log, self.until)
         while True:
             try:
-                # The driver's calls block, and the event loop belongs to every trigger.
-                waits = await asyncio.to_thread(self.look)
+                # The driver's calls block, and all triggers share the event loop.
+                waits = await asyncio.to_thread(self.is_still_awaited)
             except RedolakeError as error:
-                yield self.event(f"looking for {log} failed: {error}")
+                yield self.event(f"the check for {log} failed: {error}")
                 return
             if not waits:
-                yield self.event(f"{log} is awaited no more")
+                yield self.event(f"{log} is no longer awaited")
                 return
             left = (datetime.fromisoformat(self.until) - datetime.now(UTC)).total_seconds()
             if left <= 0:
@@ -51,7 +51,7 @@ class ArchivedLogTrigger(BaseTrigger):
                 return
             await asyncio.sleep(min(self.every_seconds, left))
 
-    def look(self) -> bool:
+    def is_still_awaited(self) -> bool:
         from pipelines import steps
         from pipelines.source.connection import connection_from_json
 

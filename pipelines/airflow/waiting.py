@@ -1,9 +1,8 @@
-"""The first task of `<name>_capture`: it plans, ends the run where nothing is new, and holds no worker while a log is due.
+"""The first task of `<name>_capture`: plan, end the run if nothing is new, and use no worker while a log is due.
 
-A run that waits keeps nobody from anything: the gate says *wait* only where the position stands at that very log, and another
-run could mine no more. Yet it must not stand for ever as deferred, which nobody looks at, and beside which no new run measures
-the runway. So it waits up to the deadline, then it fails, and the schedule starts the next, which goes on waiting: a log is
-awaited without a limit, and each deadline is an alarm.
+A waiting run blocks no other work: the gate says *wait* only if nothing can be mined without that log. But a deferred run
+attracts no attention, and while it lasts no new run measures the runway. So it waits up to a deadline and then fails. The next
+scheduled run waits again: a log is awaited without limit, and each deadline raises an alarm.
 """
 
 # mypy: disallow-subclassing-any=False
@@ -19,7 +18,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.connections import source_of, working
+from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.triggers import ArchivedLogTrigger
 from pipelines.config import Pipeline
 
@@ -27,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class PlanWindow(BaseOperator, SkipMixin):
-    """Returns the arguments of each `mine`; none ends the run as done. An overdue log fails it, and the next run waits on."""
+    """Returns the arguments of each `mine`; with none the run ends. An overdue log fails it, and the next run waits again."""
 
     inherits_from_skipmixin = True
 
@@ -38,15 +37,15 @@ class PlanWindow(BaseOperator, SkipMixin):
     def execute(self, context: Any) -> list[dict[str, Any]]:
         return self.plan(context, {})
 
-    def look_again(self, context: Any, event: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        """Where Airflow goes on when the trigger has fired: plan decides anew, whatever the trigger saw."""
+    def plan_again(self, context: Any, event: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Plan again after the trigger fired; only the plan decides, whatever the trigger saw."""
         log.info("%s", (event or {}).get("because"))
         return self.plan(context, event or {})
 
     def plan(self, context: Any, event: Mapping[str, Any]) -> list[dict[str, Any]]:
         from pipelines import steps
 
-        with working(self.pipeline) as resolved:
+        with resolved_pipeline(self.pipeline) as resolved:
             found = steps.plan_next_window(resolved, source_of(self.pipeline))
         log.info("%s: %s", found["outcome"], found["reason"])
         if found["outcome"] == "window":
@@ -58,7 +57,7 @@ class PlanWindow(BaseOperator, SkipMixin):
         return []
 
     def wait(self, awaited: dict[str, int], event: Mapping[str, Any]) -> None:
-        """Does not return. The deadline is that of the log: another one that is due has its own."""
+        """Defer until the log arrives or its deadline passes; never returns. Each awaited log has its own deadline."""
         now, deadline = datetime.now(UTC), timedelta(minutes=self.pipeline.wait_warns_after_minutes)
         until = datetime.fromisoformat(event["until"]) if event.get("awaited") == awaited else now + deadline
         if until <= now:
@@ -71,4 +70,4 @@ class PlanWindow(BaseOperator, SkipMixin):
         trigger = ArchivedLogTrigger(
             pipeline.name, pipeline.source.connection, awaited, pipeline.wait_looks_every_seconds, until.isoformat()
         )
-        self.defer(trigger=trigger, method_name="look_again")
+        self.defer(trigger=trigger, method_name="plan_again")

@@ -1,4 +1,4 @@
-"""Connections that Airflow knows, wherever it keeps them, as the steps take them."""
+"""Airflow connections, wherever they are stored, become arguments of the steps."""
 
 import pytest
 
@@ -26,10 +26,10 @@ def in_the_database(**values):
 
 
 def url_in_a_task(pipeline):
-    from pipelines.airflow.connections import working
+    from pipelines.airflow.connections import resolved_pipeline
     from pipelines.context import ledger_url
 
-    with working(pipeline) as resolved:
+    with resolved_pipeline(pipeline) as resolved:
         return ledger_url(resolved), repr(resolved)
 
 
@@ -73,17 +73,17 @@ def test_a_ledger_connection_of_airflows_database_is_found_by_tasks_and_shows_in
     assert "p%40ss" not in repr(given)
 
 
-def test_a_ledger_connection_nobody_knows_is_a_finding(pipeline):
+def test_an_unknown_ledger_connection_is_a_finding(pipeline):
     from airflow.sdk.exceptions import AirflowFailException
 
     other = pipeline.model_copy(update={"ledger": pipeline.ledger.model_copy(update={"connection": "no_such_ledger"})})
 
-    with pytest.raises(AirflowFailException, match="no_such_ledger: is not known to Airflow"):
+    with pytest.raises(AirflowFailException, match="no_such_ledger: is does not exist in Airflow"):
         url_in_a_task(other)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("mysql://u:secret@h/db", "is of type 'mysql'"),
         ("postgres://u:secret@h", "names no database"),
@@ -91,9 +91,9 @@ def test_a_ledger_connection_nobody_knows_is_a_finding(pipeline):
         ('{"conn_type": "postgres", "password": "secret"', "is not the JSON"),
     ],
 )
-def test_a_connection_that_is_no_ledger_is_refused_without_showing_it(text, told):
+def test_a_connection_that_cannot_be_a_ledger_is_refused_without_showing_it(text, message):
     from pipelines.ledger.connection import url_of_connection
 
-    with pytest.raises(ConfigurationError, match=told) as refused:
+    with pytest.raises(ConfigurationError, match=message) as refused:
         url_of_connection(text, "AIRFLOW_CONN_X")
     assert "secret" not in str(refused.value)

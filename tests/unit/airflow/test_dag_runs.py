@@ -147,11 +147,11 @@ def test_a_terminal_error_fails_the_run_at_the_first_try(run, steps):
 def test_terminal_errors_are_not_retried_and_transient_ones_are():
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
-    from pipelines.airflow.failures import failing_as_airflow
+    from pipelines.airflow.failures import airflow_failures
 
-    with pytest.raises(AirflowFailException) as terminal, failing_as_airflow():
+    with pytest.raises(AirflowFailException) as terminal, airflow_failures():
         raise LOST
-    with pytest.raises(AirflowException) as transient, failing_as_airflow():
+    with pytest.raises(AirflowException) as transient, airflow_failures():
         raise SourceUnavailable("the listener does not answer", ora_code=12541)
 
     assert str(LOST) == str(terminal.value)
@@ -169,7 +169,7 @@ def events(ran):
         return {event.uri: event.extra for event in found}
 
 
-def test_only_tables_that_advanced_are_announced_and_a_held_one_fails_the_run(run, steps):
+def test_only_tables_that_advanced_publish_an_event_and_a_held_one_fails_the_run(run, steps):
     from pipelines.airflow.apply import apply_dag
 
     result = {

@@ -66,7 +66,7 @@ def test_a_broken_pipelines_file_is_one_import_error_with_all_findings(monkeypat
         assert part in error
 
 
-def test_a_schedule_that_is_none_is_told_with_its_place(settings):
+def test_an_invalid_schedule_is_reported_with_its_place(settings):
     from pipelines.airflow.schedule import capture_schedule
     from pipelines.errors import ConfigurationError
 
@@ -77,7 +77,7 @@ def test_a_schedule_that_is_none_is_told_with_its_place(settings):
 
 
 @pytest.mark.parametrize(("schedule", "seconds"), [("every 10s", 10), ("every 2 minutes", 120), ("every 1h", 3600)])
-def test_short_intervals_can_be_written_where_cron_cannot(schedule, seconds):
+def test_intervals_shorter_than_a_minute_are_accepted(schedule, seconds):
     from pipelines.airflow.schedule import interval_of
 
     assert seconds == interval_of(schedule).total_seconds()
@@ -119,7 +119,7 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
             ) == (0 if task.task_id == "runway" else 2, 2.0, 1.0, 60.0)
 
 
-def test_apply_is_woken_by_the_landing_and_by_time(dags):
+def test_apply_is_started_by_the_landing_and_by_time(dags):
     (outlet,) = dags["shop_capture"].get_task("land").outlets
     schedule = dags["shop_apply"].timetable
 
@@ -127,7 +127,7 @@ def test_apply_is_woken_by_the_landing_and_by_time(dags):
     assert schedule.timetable.expression == "*/5 * * * *"
 
 
-def test_every_dag_and_task_says_what_it_is_and_none_tells_a_secret(dags, ledger_password):
+def test_every_dag_and_task_has_a_description_and_none_shows_a_secret(dags, ledger_password):
     from airflow.serialization.serialized_objects import DagSerialization
 
     for dag in dags.values():
@@ -138,7 +138,7 @@ def test_every_dag_and_task_says_what_it_is_and_none_tells_a_secret(dags, ledger
         assert set(dag.task_ids) == set(DagSerialization.from_dict(body).task_ids)
 
 
-def test_the_backfill_form_takes_whole_scns_known_tables_and_begins_with_a_dry_run(dags):
+def test_the_backfill_form_takes_whole_scns_and_known_tables_and_defaults_to_a_dry_run(dags):
     from airflow.sdk.exceptions import ParamValidationError
 
     params = dags["shop_backfill"].params

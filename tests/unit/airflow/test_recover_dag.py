@@ -1,4 +1,4 @@
-"""`<name>_recover` as a user meets it: the form, what needs a confirmation, what a look ends as."""
+"""`<name>_recover` as a user meets it: its form, its confirmation, and how a look ends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def recovery(steps):
     return steps
 
 
-def test_a_look_fails_while_something_is_lost_and_changes_nothing(run, recovery):
+def test_a_look_fails_while_redo_is_lost_and_changes_nothing(run, recovery):
     from pipelines.airflow.recover import recover_dag
 
     states, ran = run(recover_dag)
@@ -36,18 +36,18 @@ def test_a_look_fails_while_something_is_lost_and_changes_nothing(run, recovery)
     assert names(recovery) == ["inspect_redo_loss"]
 
 
-def test_looking_again_ends_well_when_nothing_is_lost_any_more(run, recovery):
+def test_checking_again_succeeds_when_no_redo_is_lost(run, recovery):
     from pipelines.airflow.recover import recover_dag
 
     states, _ = run(recover_dag, {"choice": "restored"})
 
     assert (states["decide", -1], states["snapshot", -1]) == ("success", "skipped")
-    assert names(recovery) == ["look_again"]
+    assert names(recovery) == ["recheck_redo_loss"]
 
 
 @pytest.mark.parametrize("choice", ["snapshot", "gap", "position"])
 @pytest.mark.parametrize("written", ["", "shopp", "yes"])
-def test_what_cannot_be_taken_back_wants_the_pipelines_name(run, recovery, choice, written):
+def test_a_choice_that_cannot_be_undone_needs_the_pipelines_name(run, recovery, choice, written):
     from pipelines.airflow.recover import recover_dag
 
     states, _ = run(recover_dag, {"choice": choice, "reason": "lost", "scn": 5, "confirm": written})

@@ -1,4 +1,4 @@
-"""The task that gives a batch to spark-submit, with a spark-submit that is a few lines of shell."""
+"""The task that runs a batch by spark-submit; here spark-submit is a few lines of shell."""
 
 import os
 import stat
@@ -22,7 +22,7 @@ TRANSIENT = SourceBusy("the cluster is full", cure="wait")
 
 @pytest.fixture
 def order(settings, tmp_path):
-    """A pipeline with a ledger, and the path of an order written under its lease."""
+    """Return a pipeline with a ledger, and the path of a spec written under its lease."""
     from pipelines.config import Ledger
 
     pipeline = settings("submit").model_copy(update={"ledger": Ledger(url=f"sqlite:///{tmp_path}/ledger.db")})
@@ -35,7 +35,7 @@ def order(settings, tmp_path):
 
 @pytest.fixture
 def submit(order, monkeypatch, tmp_path):
-    """`submit(script)` runs the task with that shell script as spark-submit, and returns the arguments it was given."""
+    """Return `submit(script)`, which runs the task with that shell script as spark-submit and returns its arguments."""
     import pipelines.runtime
     from pipelines.airflow import spark
 
@@ -62,13 +62,13 @@ def submit(order, monkeypatch, tmp_path):
 
 
 def failing(error, code):
-    """A script that leaves the job's words where the job is told to, and ends with that exit code."""
+    """Return a script that writes the job's error where the job would, and ends with that exit code."""
     from pipelines.errors import Terminal
 
     return f"cat > \"$last\" <<'END'\n{encode(JobFailure(isinstance(error, Terminal), str(error)))}\nEND\nexit {code}"
 
 
-def test_spark_submit_gets_jars_settings_java_and_the_order(submit, order):
+def test_spark_submit_gets_jars_settings_java_and_the_spec(submit, order):
     given = submit("exit 0")
 
     assert given.startswith("/java/home ")
@@ -76,7 +76,7 @@ def test_spark_submit_gets_jars_settings_java_and_the_order(submit, order):
         assert part in given
 
 
-def test_a_terminal_error_of_the_job_fails_the_task_at_once_in_its_own_words(submit):
+def test_a_terminal_error_of_the_job_fails_the_task_at_once_with_its_text(submit):
     from airflow.sdk.exceptions import AirflowFailException
 
     with pytest.raises(AirflowFailException) as failed:
@@ -85,7 +85,7 @@ def test_a_terminal_error_of_the_job_fails_the_task_at_once_in_its_own_words(sub
     assert str(failed.value) == str(TERMINAL)
 
 
-def test_a_transient_error_of_the_job_is_tried_again_and_says_why(submit):
+def test_a_transient_error_of_the_job_is_retried_and_says_why(submit):
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
     with pytest.raises(AirflowException) as failed:
@@ -96,7 +96,7 @@ def test_a_transient_error_of_the_job_is_tried_again_and_says_why(submit):
 
 
 @pytest.mark.parametrize(("code", "at_once"), [(3, True), (1, False), (137, False)])
-def test_a_job_that_could_not_leave_its_words_is_judged_by_its_exit_code(submit, code, at_once):
+def test_a_job_that_left_no_error_text_is_judged_by_its_exit_code(submit, code, at_once):
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
     with pytest.raises(AirflowException) as failed:

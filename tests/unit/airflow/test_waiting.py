@@ -1,4 +1,4 @@
-"""A log that is due is awaited without a worker, told when it is overdue, and mined when it shows."""
+"""A log that is due is awaited without a worker, reported when it is overdue, and mined when it arrives."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ def in_minutes(minutes):
 
 
 def waiting(until=60, every=0.001):
-    """The trigger as the triggerer makes it: from its serialised form, as after a restart."""
+    """Return the trigger as the triggerer builds it from its serialised form, as after a restart."""
     from airflow.sdk._shared.module_loading import import_string
 
     from pipelines.airflow.triggers import ArchivedLogTrigger
@@ -38,7 +38,7 @@ def fired(trigger):
 
 
 def in_turn(*answers):
-    """A step that gives these answers one after the other, the last one for good."""
+    """Return a step that gives these answers in turn, and then always the last one."""
     left = list(answers)
 
     def step(*_):
@@ -50,7 +50,7 @@ def in_turn(*answers):
     return step
 
 
-def test_what_is_kept_of_a_trigger_are_numbers_and_names(steps):
+def test_a_trigger_stores_only_numbers_and_names(steps):
     path, kept = waiting().serialize()
 
     assert path == "pipelines.airflow.triggers.ArchivedLogTrigger"
@@ -58,14 +58,14 @@ def test_what_is_kept_of_a_trigger_are_numbers_and_names(steps):
     assert "hidden-word" not in json.dumps(kept)
 
 
-def test_it_looks_until_the_log_is_there(steps):
+def test_the_trigger_checks_until_the_log_is_there(steps):
     steps.answers("is_still_awaited", in_turn(True, True, False))
 
-    assert "sequence 57 of redo thread 2 (SCN 100) is awaited no more" in fired(waiting())["because"]
+    assert "sequence 57 of redo thread 2 (SCN 100) is no longer awaited" in fired(waiting())["because"]
     assert len(steps.calls) == 3
 
 
-def test_it_looks_over_the_pipelines_connection(steps, monkeypatch):
+def test_the_trigger_uses_the_pipelines_connection(steps, monkeypatch):
     asked = []
     monkeypatch.setattr(steps, "is_still_awaited", lambda *args: asked.append(args) or False, raising=False)
 
@@ -75,7 +75,7 @@ def test_it_looks_over_the_pipelines_connection(steps, monkeypatch):
     assert (awaited, source.user, source.dsn) == (AWAITED, "c##reader", "db.example:1521/FREE")
 
 
-def test_a_look_that_blocks_does_not_hold_up_other_triggers(steps, monkeypatch):
+def test_a_blocked_check_does_not_delay_other_triggers(steps, monkeypatch):
     asked, go_on, went_on = threading.Event(), threading.Event(), []
 
     def blocking(*_):
@@ -88,28 +88,28 @@ def test_a_look_that_blocks_does_not_hold_up_other_triggers(steps, monkeypatch):
     async def both():
         one = asyncio.ensure_future(anext(waiting().run()))
         while not asked.is_set():
-            await asyncio.sleep(0.001)  # reached only while the look is blocking
+            await asyncio.sleep(0.001)  # reached only while the check is blocking
         go_on.set()
         return (await asyncio.wait_for(one, 20)).payload
 
-    assert "awaited no more" in asyncio.run(both())["because"]
+    assert "no longer awaited" in asyncio.run(both())["because"]
     assert went_on == [True]
 
 
-def test_it_ends_at_the_deadline_and_looks_before(steps):
+def test_the_trigger_ends_at_the_deadline_after_a_last_check(steps):
     steps.answers("is_still_awaited", True)
 
     assert "is overdue" in fired(waiting(until=0.0005, every=60))["because"]
     assert len(steps.calls) == 2
 
 
-def test_a_log_that_came_in_a_restart_behind_the_deadline_is_not_overdue(steps):
+def test_a_log_that_arrived_during_a_restart_after_the_deadline_is_not_overdue(steps):
     steps.answers("is_still_awaited", False)
 
-    assert "awaited no more" in fired(waiting(until=-5))["because"]
+    assert "no longer awaited" in fired(waiting(until=-5))["because"]
 
 
-def test_a_source_that_fails_hands_over_to_the_task(steps):
+def test_an_error_of_the_source_ends_the_trigger_and_is_left_to_the_task(steps):
     steps.answers("is_still_awaited", SourceUnavailable("ORA-00257: Archiver error", ora_code=257))
 
     assert "ORA-00257" in fired(waiting())["because"]
@@ -117,7 +117,7 @@ def test_a_source_that_fails_hands_over_to_the_task(steps):
 
 @pytest.fixture
 def run(settings, steps, monkeypatch, tmp_path):
-    """`run(**changes)` runs the capture DAG with its trigger in line."""
+    """Return `run(**changes)`, which runs the capture DAG with its trigger in this process."""
     from pipelines.airflow.capture import capture_dag
 
     pipeline = settings()
@@ -135,7 +135,7 @@ def counted(steps, name):
     return [called for called, _, _ in steps.calls].count(name)
 
 
-def test_a_run_whose_log_comes_goes_on_to_mine_and_land(run, steps):
+def test_a_run_continues_to_mine_and_land_when_its_log_arrives(run, steps):
     steps.answers("plan_next_window", in_turn(WAIT, WAIT, PLANNED))
     steps.answers("is_still_awaited", in_turn(True, False))
     steps.answers("mine_window_slice", {"slice": 0})
@@ -170,11 +170,11 @@ def deferred(operator, awaited, event):
 
     with pytest.raises(TaskDeferred) as caught:
         operator.wait(awaited, event)
-    assert caught.value.method_name == "look_again"
+    assert caught.value.method_name == "plan_again"
     return datetime.fromisoformat(caught.value.trigger.until)
 
 
-def test_a_deadline_is_kept_for_the_same_log_and_new_for_another(settings, steps):
+def test_the_same_log_keeps_its_deadline_and_another_gets_a_new_one(settings, steps):
     from airflow.sdk.exceptions import AirflowFailException
 
     from pipelines.airflow.waiting import PlanWindow
