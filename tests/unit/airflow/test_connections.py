@@ -78,7 +78,7 @@ def test_an_unknown_ledger_connection_is_a_finding(pipeline):
 
     other = pipeline.model_copy(update={"ledger": pipeline.ledger.model_copy(update={"connection": "no_such_ledger"})})
 
-    with pytest.raises(AirflowFailException, match="no_such_ledger: is does not exist in Airflow"):
+    with pytest.raises(AirflowFailException, match="no_such_ledger: does not exist in Airflow"):
         url_in_a_task(other)
 
 

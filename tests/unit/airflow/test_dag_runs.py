@@ -1,4 +1,4 @@
-"""What the DAGs do when they run, with the steps replaced: order, short cuts, assets, failures."""
+"""What the DAGs do when they run, with the steps replaced: task order, early ends, assets, failures."""
 
 import json
 
@@ -23,7 +23,7 @@ LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, o
 
 @pytest.fixture
 def run(settings, steps, monkeypatch, tmp_path):
-    """`run(build, conf)` runs one DAG in this process and returns the states of its tasks."""
+    """Return `run(build, conf)`, which runs one DAG in this process and returns the states of its tasks."""
     from pipelines.airflow import spark
 
     monkeypatch.setattr(spark, "run_through_connect", lambda pipeline, batch: steps.calls.append(("spark", (batch,), {})))
@@ -39,7 +39,7 @@ def run(settings, steps, monkeypatch, tmp_path):
 
 
 def always(error):
-    """A step that raises after it has done its work, each time it is run."""
+    """Return a step that raises each time it runs, after its work is done."""
 
     def step(*_):
         raise error
@@ -67,7 +67,7 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
 
 
-def test_a_mapped_task_is_called_by_the_logs_it_has_read(run, steps):
+def test_a_mapped_task_is_named_after_the_logs_it_read(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     logs = [{"log": {"thread": 2, "sequence": sequence}, "row_count": 3} for sequence in (7, 8)]
@@ -81,7 +81,7 @@ def test_a_mapped_task_is_called_by_the_logs_it_has_read(run, steps):
     assert called == {0: "redo thread 2, logs 7-8", 1: "redo thread 2, log 7"}
 
 
-def test_nothing_new_ends_the_run_well_and_mines_nothing(run, steps):
+def test_without_a_new_log_the_run_succeeds_and_mines_nothing(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     steps.answers(
@@ -94,7 +94,7 @@ def test_nothing_new_ends_the_run_well_and_mines_nothing(run, steps):
     assert states["land", -1] == "skipped"
 
 
-def test_too_little_runway_is_a_red_task_in_a_run_that_is_green_because_it_landed(run, steps):
+def test_a_short_runway_fails_its_task_and_not_the_run_that_landed(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
@@ -115,7 +115,7 @@ def test_too_little_runway_is_a_red_task_in_a_run_that_is_green_because_it_lande
     assert names(steps).count("measure_runway") == 1
 
 
-def test_runway_is_told_too_when_there_is_nothing_to_land_and_holds_nothing_up(run, steps):
+def test_runway_is_measured_when_nothing_lands_and_delays_nothing(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     steps.answers(
@@ -134,7 +134,7 @@ def test_runway_is_told_too_when_there_is_nothing_to_land_and_holds_nothing_up(r
     assert names(steps).count("measure_runway") == 1
 
 
-def test_a_terminal_error_fails_the_run_at_the_first_try(run, steps):
+def test_a_terminal_error_fails_the_run_without_a_retry(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", LOST)
@@ -221,7 +221,7 @@ def test_a_snapshot_reads_each_table_at_one_scn_before_spark_loads_them(run, ste
 @pytest.mark.parametrize(
     ("dry_run", "expected"), [(True, ["prepare_backfill"]), (False, ["prepare_backfill", "spark", "record_backfill"])]
 )
-def test_a_backfill_runs_spark_only_when_it_is_no_dry_run(run, steps, dry_run, expected):
+def test_a_backfill_runs_spark_only_without_dry_run(run, steps, dry_run, expected):
     from pipelines.airflow.backfill import backfill_dag
 
     steps.answers("prepare_backfill", {"batch": "/l/backfill.json", "plan": "3 windows"})

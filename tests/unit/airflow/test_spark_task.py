@@ -21,7 +21,7 @@ TRANSIENT = SourceBusy("the cluster is full", cure="wait")
 
 
 @pytest.fixture
-def order(settings, tmp_path):
+def spec(settings, tmp_path):
     """Return a pipeline with a ledger, and the path of a spec written under its lease."""
     from pipelines.config import Ledger
 
@@ -34,7 +34,7 @@ def order(settings, tmp_path):
 
 
 @pytest.fixture
-def submit(order, monkeypatch, tmp_path):
+def submit(spec, monkeypatch, tmp_path):
     """Return `submit(script)`, which runs the task with that shell script as spark-submit and returns its arguments."""
     import pipelines.runtime
     from pipelines.airflow import spark
@@ -50,7 +50,7 @@ def submit(order, monkeypatch, tmp_path):
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_SOMEWHERE", '{"conn_type": "spark", "host": "local[2]"}')
 
     def go(script):
-        pipeline, batch = order
+        pipeline, batch = spec
         program = tmp_path / "bin" / "spark-submit"
         program.parent.mkdir(exist_ok=True)
         program.write_text(f'#!/bin/sh\nfor last; do :; done\necho "$JAVA_HOME" "$@" > {tmp_path}/given\n{script}\n')
@@ -68,11 +68,11 @@ def failing(error, code):
     return f"cat > \"$last\" <<'END'\n{encode(JobFailure(isinstance(error, Terminal), str(error)))}\nEND\nexit {code}"
 
 
-def test_spark_submit_gets_jars_settings_java_and_the_spec(submit, order):
+def test_spark_submit_gets_jars_settings_java_and_the_spec(submit, spec):
     given = submit("exit 0")
 
     assert given.startswith("/java/home ")
-    for part in ("--jars /jars/a.jar,/jars/b.jar", "--conf spark.sql.extensions=delta", f"job.py {order[1]} "):
+    for part in ("--jars /jars/a.jar,/jars/b.jar", "--conf spark.sql.extensions=delta", f"job.py {spec[1]} "):
         assert part in given
 
 
@@ -105,7 +105,7 @@ def test_a_job_that_left_no_error_text_is_judged_by_its_exit_code(submit, code, 
     assert isinstance(failed.value, AirflowFailException) == at_once
 
 
-def test_a_job_whose_lease_another_has_taken_is_killed_and_the_task_says_so(submit, order, monkeypatch, tmp_path):
+def test_a_job_whose_lease_another_has_taken_is_killed_and_the_task_says_so(submit, spec, monkeypatch, tmp_path):
     from airflow.sdk.exceptions import AirflowException
 
     monkeypatch.setattr(leases_steps, "BEAT_SECONDS", 0.01)
@@ -124,5 +124,5 @@ ledger.lease("apply/shop", "somebody else", 60)
         submit(f"{sys.executable} {tmp_path}/take.py\nexec sleep 300")
 
     assert time.monotonic() - began < 120
-    with workplace(order[0]) as work:
+    with workplace(spec[0]) as work:
         assert work.ledger.lease("apply/shop", "somebody else", 60).owner == "somebody else"
