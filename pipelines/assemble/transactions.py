@@ -81,7 +81,10 @@ def _has_no_transaction() -> Expression:
 
 
 def _late() -> Expression:
-    """Oracle reuses xids: the change may belong to the next transaction of that xid, which has another end."""
+    """Return the problem of a change after the end of its transaction.
+
+    Oracle reuses xids: the change may belong to the next transaction of that xid, which has another end.
+    """
     what = (F.lit("a change at SCN "), "scn", F.lit(" comes after the end of its transaction "), deciding_xid())
     return F.concat(*what, F.lit(" at SCN "), "end_scn", F.lit(_WAIT))
 

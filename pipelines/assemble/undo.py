@@ -1,8 +1,8 @@
 """Partial rollbacks: the changes that a transaction's own undo rows cancel (savepoints, failed statements).
 
 Undo rows come newest first, so per row of the table they nest like brackets: a change opens a level, an undo row closes it.
-At one level, the event after a change is therefore its undo. RS_ID is not a key, as an undo row has one of its own. Only
-19.13 returns undo rows before their change; such a pair has one address (thread, RS_ID, SSN).
+At one level, the event after a change is therefore its undo. RS_ID is not a key, as an undo row has one of its own. But where
+both rows share one address (thread, RS_ID, SSN), they are a pair in either order: 19.13 returns some undo rows first.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def has_unknown_sequence(xid: Expression) -> Expression:
 
 
 def resolve_unknown_xids(rows: DataFrame, dropped: Sequence[DroppedXid] = ()) -> DataFrame:
-    """Set the xid of rows with an unknown sequence. DroppedXid transactions hold their slots too, even without carried rows."""
+    """Set the xid of rows with an unknown sequence. Dropped transactions hold their slots too."""
     unknown = rows.filter(has_unknown_sequence(F.col("xid"))).select("con_id", _slot(), "scn", *ROW_KEY)
     # A coordinator of parallel DML may be known from its servers' rows only: its own START is not carried over.
     coordinators = rows.filter(F.col("pxid").isNotNull()).withColumns({"xid": F.col("pxid"), "operation_code": F.lit(None)})

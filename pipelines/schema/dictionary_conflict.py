@@ -27,15 +27,15 @@ def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable)
 
 
 def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | None:
-    theirs = {column.name: column for column in stored_columns(dictionary)}
-    ours = {column.name: column for column in derived.columns}
-    for name in theirs:
-        if name not in ours:
+    expected = {column.name: column for column in stored_columns(dictionary)}
+    derived_columns = {column.name: column for column in derived.columns}
+    for name in expected:
+        if name not in derived_columns:
             return f"the dictionary has column {name}, which no DDL in the redo added"
-    for name, column in ours.items():
-        if name not in theirs:
+    for name, column in derived_columns.items():
+        if name not in expected:
             return f"column {name} is not in the dictionary"
-        other = theirs[name]
+        other = expected[name]
         if not same_type(column.type, other.type):
             return f"column {name} is {column.type}, in the dictionary {other.type}"
         if column.segment_id != other.segment_id:

@@ -129,7 +129,7 @@ NEW_NAMES = ["C0", "C1", "C2", "C3", "c3", "Spaced Out", "NUMBER_", "Ümlaut", "
 @st.composite
 def alterations(draw: st.DrawFn) -> list[tuple[str, ModelTable]]:
     """Draw a history of the table: each statement with the dictionary after it."""
-    model, life = ModelTable(), []
+    model, history = ModelTable(), []
     for _ in range(draw(st.integers(1, 8))):
         taken = [name for name, _ in model.columns]
         free = [name for name in NEW_NAMES if name not in taken]
@@ -147,8 +147,8 @@ def alterations(draw: st.DrawFn) -> list[tuple[str, ModelTable]]:
             clause = f"add {items[0]}" if len(items) == 1 and draw(st.booleans()) else f"ADD ({', '.join(items)})"
             model = ModelTable([*model.columns, *((name, TYPES[type_]) for name, type_ in zip(new, types, strict=True))])
         table = draw(st.sampled_from(["orders", "SHOP.ORDERS", '"SHOP"."ORDERS"', "shop . Orders"]))
-        life.append((f"ALTER /* x */ TABLE {table} {clause}{draw(st.sampled_from(['', ';', ' ;']))}", model))
-    return life
+        history.append((f"ALTER /* x */ TABLE {table} {clause}{draw(st.sampled_from(['', ';', ' ;']))}", model))
+    return history
 
 
 def spelled(draw: st.DrawFn, name: str) -> str:
@@ -163,13 +163,13 @@ def tail(draw: st.DrawFn) -> str:
 
 @given(alterations())
 @settings(max_examples=100, deadline=None)
-def test_after_any_adds_and_drops_the_derived_version_matches_the_dictionary(life):
+def test_after_any_adds_and_drops_the_derived_version_matches_the_dictionary(history):
     start = baseline(ModelTable().dictionary(100), Scn(100))
-    derived = derive([start], [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(life)])
+    derived = derive([start], [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(history)])
 
     assert derived.hold is None
     births: dict[int, tuple[str, int]] = {}
-    for n, (_, model) in enumerate(life):
+    for n, (_, model) in enumerate(history):
         scn = 200 + 10 * n
         version = valid_at(derived.versions, scn + 5)
         assert conflict_with_dictionary(version, model.dictionary(scn + 5)) is None
@@ -185,9 +185,9 @@ def test_after_any_adds_and_drops_the_derived_version_matches_the_dictionary(lif
 
 @given(alterations())
 @settings(max_examples=50, deadline=None)
-def test_the_cut_into_windows_does_not_matter(life):
+def test_the_cut_into_windows_does_not_matter(history):
     start = baseline(ModelTable().dictionary(100), Scn(100))
-    rows = [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(life)]
+    rows = [row(sql, 200 + 10 * n) for n, (sql, _) in enumerate(history)]
     whole, versions, steps = derive([start], rows), (start,), ()
 
     for one in rows:
