@@ -51,11 +51,11 @@ class Archiver:
             self.archive_backlog()
 
     def stop(self) -> None:
-        """ALTER SYSTEM ARCHIVE LOG STOP."""
+        """Stop archiving (ALTER SYSTEM ARCHIVE LOG STOP)."""
         self._stopped = True
 
     def start(self) -> None:
-        """ALTER SYSTEM ARCHIVE LOG START."""
+        """Start archiving again (ALTER SYSTEM ARCHIVE LOG START)."""
         self._stopped = False
         self.archive_backlog()
 

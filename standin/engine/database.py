@@ -73,7 +73,7 @@ class Database:
         return self.options.oldest_scn(self.clock.scn)
 
     def kill(self, number: int) -> None:
-        """ALTER SYSTEM KILL SESSION: roll its transaction back now; its next call raises ORA-00028."""
+        """Kill a session: roll its transaction back now; its next call raises ORA-00028."""
         with self.lock:
             session = self.sessions.get(number)
             if session is None:
@@ -103,12 +103,12 @@ class Database:
         return self.redo.can_switch(thread) if to_switch else not self.redo.is_blocked(thread)
 
     def switch_log(self, thread: int = 1) -> None:
-        """ALTER SYSTEM SWITCH LOGFILE on the thread's instance."""
+        """Switch the thread's log (ALTER SYSTEM SWITCH LOGFILE)."""
         with self.lock:
             self.redo.switch(self.state.threads[thread])
 
     def archive_current(self) -> None:
-        """ALTER SYSTEM ARCHIVE LOG CURRENT: switch the log of every open thread."""
+        """Switch the log of every open thread (ALTER SYSTEM ARCHIVE LOG CURRENT)."""
         with self.lock:
             for thread in self.state.threads.values():
                 if thread.is_open:

@@ -137,7 +137,7 @@ def _set_destination_state(session: EngineSession, number: str, value: str) -> N
 
 
 def flashback_database(session: EngineSession, cursor: Cursor) -> None:
-    """FLASHBACK DATABASE TO SCN n."""
+    """Run FLASHBACK DATABASE TO SCN n."""
     require(session.account, "ALTER DATABASE")
     cursor.accept(session.database.state.name)
     cursor.expect("TO", "SCN")
@@ -162,7 +162,7 @@ def _close(session: EngineSession, cursor: Cursor) -> None:
 
 
 def _recover(session: EngineSession, cursor: Cursor) -> None:
-    """ALTER DATABASE RECOVER DATABASE UNTIL CANCEL | CHANGE n, which excludes SCN n."""
+    """Run ALTER DATABASE RECOVER DATABASE UNTIL CANCEL | CHANGE n, which excludes SCN n."""
     cursor.accept("DATABASE")
     cursor.expect("UNTIL")
     recovery = Recovery(session.database)
@@ -195,7 +195,7 @@ def _disable(session: EngineSession, cursor: Cursor) -> None:
 
 
 def _add_logfile(session: EngineSession, cursor: Cursor) -> None:
-    """ALTER DATABASE ADD LOGFILE THREAD n. The stand-in chooses groups, files and sizes."""
+    """Run ALTER DATABASE ADD LOGFILE THREAD n. The stand-in chooses groups, files and sizes."""
     number = _thread_number(cursor)
     cursor.skip_rest()
     RedoThreads(session.database).add(number)

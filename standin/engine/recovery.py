@@ -21,35 +21,35 @@ class Recovery:
         self._database = database
 
     def mount(self, survivor: SessionState | None = None) -> None:
-        """SHUTDOWN IMMEDIATE and STARTUP MOUNT: end all sessions but `survivor` and roll their transactions back."""
+        """Mount the database after SHUTDOWN IMMEDIATE: end all sessions but `survivor` and roll their transactions back."""
         database = self._database
         self._end_sessions(survivor)
         database.state.is_mounted = True
         self._database.recovered_to, self._database.unfinished = None, []
 
     def close(self, survivor: SessionState) -> None:
-        """ALTER DATABASE CLOSE. Raise ORA-01093 while other sessions are connected."""
+        """Close the database (ALTER DATABASE CLOSE). Raise ORA-01093 while other sessions are connected."""
         others = [s for s in self._database.sessions.values() if s is not survivor and not s.killed]
         if others:
             raise OraError(1093, "ALTER DATABASE CLOSE only permitted with no sessions connected")
         self.mount(survivor)
 
     def open(self) -> None:
-        """ALTER DATABASE OPEN."""
+        """Open the mounted database (ALTER DATABASE OPEN)."""
         self._require_mounted(1531, "a database already open by the instance")
         if self._database.recovered_to is not None:
             raise OraError(1589, "must use RESETLOGS or NORESETLOGS option for database open")
         self._database.state.is_mounted = False
 
     def flash_back(self, scn: int) -> None:
-        """FLASHBACK DATABASE TO SCN. When it is not possible, raise before any change."""
+        """Run FLASHBACK DATABASE TO SCN. When it is not possible, raise before any change."""
         self._require_mounted(38757, "Database must be mounted and not open to FLASHBACK.")
         if scn >= self._database.clock.scn:
             raise OraError(38743, "Time/SCN is in the future of the database.")
         self._rewind(scn)
 
     def recover_until_cancel(self) -> None:
-        """RECOVER DATABASE UNTIL CANCEL with all redo available: nothing is lost, but RESETLOGS becomes possible."""
+        """Run RECOVER DATABASE UNTIL CANCEL with all redo available: nothing is lost, but RESETLOGS becomes possible."""
         self._require_mounted(1153, "an incompatible media recovery is active")
         self._database.recovered_to = self._database.clock.scn
 

@@ -66,7 +66,7 @@ class RedoThreads:
             database.redo.reopen(thread)
 
     def add(self, number: int) -> None:
-        """ALTER DATABASE ADD LOGFILE THREAD n: add the log groups of a thread, which is not enabled yet."""
+        """Add the log groups of a thread, which is not enabled yet (ALTER DATABASE ADD LOGFILE THREAD n)."""
         database = self._database
         with database.lock:
             if number in database.state.threads:
@@ -78,7 +78,7 @@ class RedoThreads:
             database.state.threads[number] = thread
 
     def enable(self, number: int, *, public: bool = True) -> None:
-        """ALTER DATABASE ENABLE [PUBLIC] THREAD n: enable it from a new SCN on. It is closed until its instance starts."""
+        """Enable a thread from a new SCN on (ALTER DATABASE ENABLE THREAD n). It is closed until its instance starts."""
         database = self._database
         with database.lock:
             thread = database.state.threads.get(number)
@@ -96,7 +96,7 @@ class RedoThreads:
             database.redo.reopen(thread)
 
     def disable(self, number: int) -> None:
-        """ALTER DATABASE DISABLE THREAD n. The thread must be closed."""
+        """Disable a closed thread (ALTER DATABASE DISABLE THREAD n)."""
         database = self._database
         with database.lock:
             thread = self._thread(number)

@@ -117,7 +117,7 @@ class Transactions:
         )
 
     def commit(self, tx: Transaction) -> int:
-        """Commit and return the commit SCN."""
+        """Commit the transaction and return its commit SCN."""
         scn = self._write_end(tx, Op.COMMIT)
         bound = self._options.oldest_scn(self._clock.scn)
         for version in tx.versions:

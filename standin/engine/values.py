@@ -1,7 +1,7 @@
 """Values of columns: conversion to a column's type, and the internal bytes that DUMP shows.
 
-In memory NUMBER is an int or, with a fraction, a Decimal; text is str, with the empty string as NULL; DATE and TIMESTAMP
-are datetime; RAW and BLOB are bytes; BINARY_FLOAT and BINARY_DOUBLE are float. Decoding is in `logminer`.
+In memory NUMBER is an int or, with a fraction, a Decimal. Text is str, with the empty string as NULL. DATE and TIMESTAMP
+are datetime, RAW and BLOB bytes, BINARY_FLOAT and BINARY_DOUBLE float. Decoding is in `logminer`.
 """
 
 from __future__ import annotations
