@@ -25,7 +25,8 @@ def page() -> str:
     commands = list(walk(group, "redolake"))
     lines = ["| Command | Purpose |", "|---|---|"]
     lines += [f"| [`{name}`](#{anchor(name)}) | {purpose(command)} |" for name, command in commands]
-    lines += ["", "## Shared options", "", "| Option | Meaning |", "|---|---|"]
+    lines += ["", "## Options before the command", "", "| Option | Meaning |", "|---|---|", *map(option_row, group.params)]
+    lines += ["", "For example `redolake -v run`.", "", "## Shared options", "", "| Option | Meaning |", "|---|---|"]
     lines += shared_rows(commands)
     if group.epilog:
         lines += ["", " ".join(group.epilog.split())]
