@@ -23,7 +23,7 @@ class Archiver:
     """Archives at each log switch, unless the thread is held back, archiving is stopped, or no destination takes the log."""
 
     def __init__(
-        self, state: DatabaseState, clock: Clock, lock: AbstractContextManager[Any], freed: Callable[[], None] = lambda: None
+        self, state: DatabaseState, clock: Clock, lock: AbstractContextManager[Any], freed: Callable[[], None]
     ) -> None:
         self._state, self._clock, self._lock, self._freed = state, clock, lock, freed
         self._held: set[int] = set()

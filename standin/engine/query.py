@@ -77,7 +77,7 @@ def compile_select(session: EngineSession, tree: exp.Select, text: str) -> Selec
     names, values, aggregates = _projections(tree, relation, compiler)
     where, limits = _without_rownum(tree.args.get("where"), compiler)
     distinct = tree.args.get("distinct") is not None
-    order = _order(tree, names, values, compiler) if not aggregates else ()
+    order = _order(tree, values, compiler) if not aggregates else ()
     locks = tree.args.get("locks") or []
     if locks and (aggregates or distinct or relation.store is None):
         raise OraError(2014, "cannot select FOR UPDATE from view with DISTINCT, GROUP BY, etc.")
@@ -172,8 +172,7 @@ def _fetch(tree: exp.Select, compiler: Compiler) -> tuple[Fn | None, Fn | None]:
     )
 
 
-def _order(
-    tree: exp.Select, infos: Sequence[ColumnInfo], values: Sequence[Compiled], compiler: Compiler
+def _order(tree: exp.Select, values: Sequence[Compiled], compiler: Compiler
 ) -> tuple[tuple[Fn, bool, bool], ...]:
     """Return (key, descending, nulls first) for each ORDER BY item. A position or alias means a selected value."""
     node = tree.args.get("order")
