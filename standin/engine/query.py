@@ -172,8 +172,7 @@ def _fetch(tree: exp.Select, compiler: Compiler) -> tuple[Fn | None, Fn | None]:
     )
 
 
-def _order(tree: exp.Select, values: Sequence[Compiled], compiler: Compiler
-) -> tuple[tuple[Fn, bool, bool], ...]:
+def _order(tree: exp.Select, values: Sequence[Compiled], compiler: Compiler) -> tuple[tuple[Fn, bool, bool], ...]:
     """Return (key, descending, nulls first) for each ORDER BY item. A position or alias means a selected value."""
     node = tree.args.get("order")
     if node is None:
