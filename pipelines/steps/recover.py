@@ -27,7 +27,7 @@ from pipelines.steps.redo_loss import identity_of, keep_loss, missing_to_json, p
 from pipelines.steps.snapshot import first_position
 from pipelines.steps.status import break_to_json
 from pipelines.window import Lost, MissingLog, missing_logs, plan_window
-from pipelines.window.recovery_options import check_leads_on, checked_position, choices, gap_end, rman_commands, without
+from pipelines.window.recovery_options import check_continues_from, checked_position, choices, gap_end, rman_commands, without
 
 CAPTURE_SECONDS = 60.0
 
@@ -163,7 +163,7 @@ def led_already(work: Workplace, position: Position, kind: GapKind) -> DeclaredG
 
 
 def end_of_break(work: Workplace, oracle: Source, case: Case, kind: GapKind, scn: int | None) -> Position:
-    check_leads_on(case.position, case.facts)
+    check_continues_from(case.position, case.facts)
     if kind == "snapshot":
         end = first_position(work.pipeline, case.facts, read_handover(oracle))
         if case.gap is not None and end.chain < case.gap.chain:

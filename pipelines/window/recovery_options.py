@@ -1,4 +1,4 @@
-"""What a person may do about lost redo: each choice with what it costs, and the check of what was chosen. Pure."""
+"""List a person's choices after lost redo, each with its cost, and check the chosen one. Pure functions."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from pipelines.window.incarnation import lineage
 
 @dataclass(frozen=True, slots=True)
 class Choice:
+    """One way to continue: `costs` says what is lost by it."""
+
     name: str
     what: str
     costs: str
@@ -24,22 +26,25 @@ class Choice:
 def choices(
     pipeline: str, position: Position, facts: RedoFacts, missing: Sequence[MissingLog], gap: Position | None
 ) -> list[Choice]:
-    """Those that can be done now, cheapest in data first."""
+    """Return the choices that are possible now, those that lose least first."""
     recover = f"redolake recover {pipeline}"
-    if not leads_on(position, facts):
-        return elsewhere(pipeline, position, facts)
+    if not continues_from(position, facts):
+        return other_database_choices(pipeline, position, facts)
     rewound = is_rewound(position, facts)
     found = []
     if missing:
         found.append(
-            Choice("restore", f"restore {len(missing)} archived log(s), then look again", "nothing", f"{recover} --restored")
+            Choice("restore", f"restore {len(missing)} archived log(s), then recheck", "nothing", f"{recover} --restored")
         )
-    stays = "; rows of the rewound future stay in the tables, and a changed one may hold them" if rewound else ""
+    stays = (
+        "; rows that the RESETLOGS undid stay in the tables, and a change of one of them may hold its table" if rewound else ""
+    )
     found.append(
         Choice(
             "snapshot",
-            "read all tables anew; capture goes on from now" + (" (advised: SCNs were rewound)" if rewound else ""),
-            "the history between the position and the new snapshot; until a table is read it is held",
+            "snapshot all tables again; capture goes on from now"
+            + (" (advised: a RESETLOGS undid landed changes)" if rewound else ""),
+            "the history between the position and the new snapshot; a table is held until its snapshot",
             f"{recover} --snapshot",
         )
     )
@@ -52,8 +57,8 @@ def choices(
             Choice(
                 "gap",
                 f"declare the gap, {span}: the tables go on without its changes",
-                "every change committed in the gap, the transactions open at its start, and what those open at "
-                f"its end did before{stays}. It stays visible in status and verify until the tables are read anew",
+                "every change committed in the gap, the transactions open at its start, and what the transactions open at "
+                f"its end did before{stays}. The gap stays visible in status and verify until the tables are snapshotted again",
                 f"{recover} --declare-gap --reason TEXT",
             )
         )
@@ -61,48 +66,51 @@ def choices(
             Choice(
                 "position",
                 f"set the position by hand, to SCN {gap.scn} or higher",
-                f"the same as a gap up to that SCN{stays}. For one who knows that nothing captured changed before it",
+                f"the same as a gap up to that SCN{stays}. Choose it only if no captured table changed before that SCN",
                 f"{recover} --position SCN --reason TEXT",
             )
         )
     return found
 
 
-def leads_on(position: Position, facts: RedoFacts) -> bool:
-    """Whether the database has, or will have, anything behind the position. Another one has not, nor one that was set back
-    without RESETLOGS: once its SCNs have passed a second time, nobody can tell that their redo is another."""
+def continues_from(position: Position, facts: RedoFacts) -> bool:
+    """Return whether the database can have redo after the position.
+
+    Another database cannot, nor one restored to an earlier SCN without RESETLOGS: it assigns the same SCNs again, and nothing
+    shows that their redo differs.
+    """
     current = current_of(facts).resetlogs_id
     newer = current > position.resetlogs_id or (current == position.resetlogs_id and newest(facts) > position.scn)
     return position.dbid == facts.dbid and newer
 
 
-def check_leads_on(position: Position, facts: RedoFacts) -> None:
-    """Raises Terminal where no break could lead on."""
-    if not leads_on(position, facts):
-        here = f"database {facts.dbid}, which has written up to SCN {newest(facts)}, does not lead on from the position"
+def check_continues_from(position: Position, facts: RedoFacts) -> None:
+    """Raise Terminal where the database has no redo after the position, so that no declared gap helps."""
+    if not continues_from(position, facts):
+        here = f"database {facts.dbid}, which has written up to SCN {newest(facts)}, has no redo after the position"
         raise Terminal(
             f"{here}: SCN {position.scn} of incarnation {position.resetlogs_id} of database {position.dbid}",
-            cure="; or ".join(choice.what for choice in elsewhere("the pipeline", position, facts)),
+            cure="; or ".join(choice.what for choice in other_database_choices("the pipeline", position, facts)),
         )
 
 
-def elsewhere(pipeline: str, position: Position, facts: RedoFacts) -> list[Choice]:
-    """What is left where the database at the connection does not lead on from the position."""
+def other_database_choices(pipeline: str, position: Position, facts: RedoFacts) -> list[Choice]:
+    """Return the choices where the connected database has no redo after the position."""
     another = position.dbid != facts.dbid
     return [
         Choice(
             "connection",
-            f"point the connection at database {position.dbid}, which was captured before, then look again"
+            f"connect to database {position.dbid}, which was captured before, then recheck"
             if another
-            else "wait, if this is a standby that lags, or point the connection at the database that is ahead; then look again",
+            else "wait, if this is a lagging standby, or connect to the database that is ahead; then recheck",
             "nothing",
             f"redolake recover {pipeline} --restored",
         ),
         Choice(
-            "anew",
-            f"begin anew for this database ({facts.dbid}), under another name: rename the pipeline in pipelines.yml",
-            f"the history since SCN {position.scn}. What {pipeline} has landed stays, unused; its Delta tables "
-            "are replaced, or kept where `lake` is changed as well",
+            "new-pipeline",
+            f"start over with this database ({facts.dbid}) under another name: rename the pipeline in pipelines.yml",
+            f"the history since SCN {position.scn}. The landing of {pipeline} stays unused; its Delta tables are replaced, "
+            "or kept if `lake` is changed too",
             "redolake doctor NEW-NAME; redolake snapshot -p NEW-NAME",
         ),
     ]
@@ -113,14 +121,14 @@ def current_of(facts: RedoFacts) -> Incarnation:
 
 
 def newest(facts: RedoFacts) -> Scn:
-    """How far the current incarnation shows to have written; CURRENT_SCN alone lags a little on a standby."""
+    """Return the highest SCN known in the current incarnation; CURRENT_SCN alone lags on a standby."""
     own = current_of(facts).resetlogs_id
     logs = [g for g in (*facts.archived, *facts.online) if g.resetlogs_id == own]
     return max([facts.current_scn, *(g.next_scn or g.first_scn for g in logs)])
 
 
 def is_rewound(position: Position, facts: RedoFacts) -> bool:
-    """Whether the database went on from before the position, by a RESETLOGS that the position's incarnation did not see."""
+    """Return whether a RESETLOGS before the position undid landed changes."""
     line = lineage(facts.incarnations)
     later = [i for i in line if i.resetlogs_id > position.resetlogs_id]
     is_ancestor = any(i.resetlogs_id == position.resetlogs_id for i in line)
@@ -128,8 +136,10 @@ def is_rewound(position: Position, facts: RedoFacts) -> bool:
 
 
 def gap_end(position: Position, facts: RedoFacts, window_end: int | None = None) -> Position | None:
-    """Where a gap from the position ends at the earliest: the redo is whole from there, and it lies behind a window that
-    could not be mined for no log's fault. None where no redo is whole."""
+    """Return the earliest end of a gap that starts at the position; None where no redo is complete.
+
+    The redo is complete from there on. `window_end` is the end of a window that cannot be mined although its logs are there.
+    """
     start = position
     if is_rewound(position, facts):
         later = next(i for i in lineage(facts.incarnations) if i.resetlogs_id > position.resetlogs_id)
@@ -146,28 +156,28 @@ def in_incarnation(scn: int, facts: RedoFacts) -> Position | None:
 
 
 def checked_position(position: Position, scn: int, facts: RedoFacts) -> Position:
-    """The position at `scn`, in the incarnation whose redo goes on there. Raises RedoLost where redo behind it is lost as well,
-    Terminal where it is no step forward from what is landed."""
-    cure = "choose another SCN: `redolake recover` tells from where on the redo is whole"
-    check_leads_on(position, facts)
+    """Return the position at `scn`, in the incarnation that continues there.
+
+    Raises RedoLost if redo after it is lost as well, Terminal if it is not after the landed redo.
+    """
+    cure = "choose another SCN: `redolake recover` shows the SCN from which the redo is complete"
+    check_continues_from(position, facts)
     if scn > newest(facts):
-        raise Terminal(f"SCN {scn} lies in the future: the database has written up to {newest(facts)}", cure=cure)
+        raise Terminal(f"SCN {scn} is in the future: the redo of the database ends at {newest(facts)}", cure=cure)
     found = in_incarnation(scn, facts)
     if found is None:
         raise Terminal(f"SCN {scn} lies before every incarnation of the database", cure=cure)
     here = follow_resetlogs(position, facts)  # a RESETLOGS SCN belongs to two incarnations: a gap between them is empty
     if (found.resetlogs_id, found.scn) <= (here.resetlogs_id, here.scn):
-        what = (
-            f"SCN {scn} lies in what is landed already: incarnation {position.resetlogs_id} is landed up to SCN {position.scn}"
-        )
+        what = f"SCN {scn} is landed already: incarnation {position.resetlogs_id} is landed up to SCN {position.scn}"
         raise Terminal(what, cure=cure, incarnation=found.resetlogs_id)
     missing = missing_logs(found, facts)
     if missing:
         first = missing[0]
-        whole = next_complete_scn(found, facts)
+        complete_from = next_complete_scn(found, facts)
         raise RedoLost(
-            f"from SCN {scn} on the redo is not whole: {len(missing)} log(s) are missing",
-            cure=f"choose SCN {whole} or higher, or restore them" if whole else "restore them",
+            f"the redo from SCN {scn} on is incomplete: {len(missing)} log(s) are missing",
+            cure=f"choose SCN {complete_from} or higher, or restore them" if complete_from else "restore them",
             thread=first.thread,
             sequence=first.sequence,
             why=first.why,
@@ -176,20 +186,20 @@ def checked_position(position: Position, scn: int, facts: RedoFacts) -> Position
 
 
 def without(facts: RedoFacts, lost: Iterable[tuple[int, int, int]]) -> RedoFacts:
-    """The facts as they are once the logs (incarnation, thread, sequence) are known to be lost although views list them."""
+    """Return the facts with these logs (incarnation, thread, sequence) marked as lost, although the views list them."""
     gone = set(lost)
 
-    def seen(log: LogFile) -> LogFile:
+    def marked(log: LogFile) -> LogFile:
         if (log.resetlogs_id, log.thread, log.sequence) not in gone:
             return log
         return replace(log, copies=tuple(replace(copy, status="X") for copy in log.copies))
 
-    return replace(facts, archived=tuple(map(seen, facts.archived)))
+    return replace(facts, archived=tuple(map(marked, facts.archived)))
 
 
 def rman_commands(missing: Sequence[MissingLog], facts: RedoFacts) -> list[str]:
-    """For RMAN, connected to the database: to restore just these logs, and to make known again those whose record aged out."""
-    commands = [f"CATALOG START WITH '{folder}/';  # their records aged out: the files may still be there"
+    """Return the RMAN commands that restore exactly these logs, and catalogue those whose record aged out."""
+    commands = [f"CATALOG START WITH '{folder}/';  # the records of these logs aged out; the files may still exist"
                 for folder in sorted({f for log in missing if not log.copies for f in folders_of(log, facts)})]  # fmt: skip
     for run in runs_of(missing):
         first, last = run[0], run[-1]
@@ -202,16 +212,16 @@ def rman_commands(missing: Sequence[MissingLog], facts: RedoFacts) -> list[str]:
 
 
 def runs_of(missing: Sequence[MissingLog]) -> list[list[MissingLog]]:
-    """Adjoining sequences of a thread and incarnation together."""
+    """Group consecutive sequences of one thread and incarnation."""
     runs: list[list[MissingLog]] = []
     for log in sorted(missing, key=lambda m: (m.resetlogs_id, m.thread, m.sequence)):
         before = runs[-1][-1] if runs else None
-        adjoins = before is not None and (before.resetlogs_id, before.thread, before.sequence + 1) == (
+        is_next = before is not None and (before.resetlogs_id, before.thread, before.sequence + 1) == (
             log.resetlogs_id,
             log.thread,
             log.sequence,
         )
-        if adjoins:
+        if is_next:
             runs[-1].append(log)
         else:
             runs.append([log])
@@ -219,6 +229,6 @@ def runs_of(missing: Sequence[MissingLog]) -> list[list[MissingLog]]:
 
 
 def folders_of(log: MissingLog, facts: RedoFacts) -> set[str]:
-    """Where the thread's other logs lie."""
+    """Return the folders of the thread's available logs."""
     names = [copy.name for g in facts.archived if g.thread == log.thread for copy in g.claimed]
     return {posixpath.dirname(name) for name in names if name}

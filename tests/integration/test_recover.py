@@ -184,9 +184,9 @@ def test_a_position_set_by_hand_is_checked(world: World) -> None:
     whole = int(found["choices"][2]["what"].split(" to ")[1].split(":")[0])
 
     for scn, error, why in (
-        (landed, Terminal, "lies in what is landed already"),
-        (landed + 1, RedoLost, "the redo is not whole"),
-        (10**12, Terminal, "lies in the future"),
+        (landed, Terminal, "is landed already"),
+        (landed + 1, RedoLost, "is incomplete"),
+        (10**12, Terminal, "is in the future"),
     ):
         with pytest.raises(error, match=why):
             world.lead_over("position", scn=scn, reason="known to be quiet")

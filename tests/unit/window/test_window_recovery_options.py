@@ -1,4 +1,4 @@
-"""What may be done about lost redo. Each case draws the logs of its threads over SCNs; x is a log that is gone."""
+"""The choices after lost redo. Each case draws the logs of its threads over SCNs; x is a lost log."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TWO_THREADS = facts(
     log(2, 2, 150, 350, gone=True),
     log(2, 3, 350, 500),
 )
-# incarnation 1  |-1-100|-2-200|-3-300| landed up to 300; set back to 120: incarnation 2  |-1-120..250|-2-400|
+# incarnation 1  |-1-100|-2-200|-3-300| landed up to 300; RESETLOGS at 120: incarnation 2  |-1-120..250|-2-400|
 REWOUND = facts(
     log(1, 1, 1, 100),
     log(1, 2, 100, 200),
@@ -72,16 +72,21 @@ def names(position: Position, known: RedoFacts) -> list[str]:
 @pytest.mark.parametrize(
     ("position", "known", "offered"),
     [
-        pytest.param(at(150), TWO_THREADS, ["restore", "snapshot", "gap", "position"], id="logs of both threads are gone"),
+        pytest.param(at(150), TWO_THREADS, ["restore", "snapshot", "gap", "position"], id="logs of both threads are lost"),
         pytest.param(at(300), REWOUND, ["snapshot", "gap", "position"], id="rewound: no log would help"),
-        pytest.param(at(150, dbid=8), TWO_THREADS, ["connection", "anew"], id="another database: no way leads there"),
+        pytest.param(at(150, dbid=8), TWO_THREADS, ["connection", "new-pipeline"], id="another database"),
         pytest.param(
-            at(9_000), TWO_THREADS, ["connection", "anew"], id="set back without RESETLOGS: its SCNs would come again"
+            at(9_000),
+            TWO_THREADS,
+            ["connection", "new-pipeline"],
+            id="restored without RESETLOGS: it assigns the same SCNs again",
         ),
-        pytest.param(at(150, 9), TWO_THREADS, ["connection", "anew"], id="set back to an older incarnation, without RESETLOGS"),
+        pytest.param(
+            at(150, 9), TWO_THREADS, ["connection", "new-pipeline"], id="restored to an older incarnation, without RESETLOGS"
+        ),
     ],
 )
-def test_only_what_can_be_done_is_offered(position: Position, known: RedoFacts, offered: list[str]) -> None:
+def test_only_possible_choices_are_listed(position: Position, known: RedoFacts, offered: list[str]) -> None:
     assert isinstance(plan_window(position, known, Limits()), Lost)
 
     assert names(position, known) == offered
@@ -91,20 +96,20 @@ class Limits:
     max_bytes = slice_bytes = 1_000_000
 
 
-def test_every_choice_tells_what_it_costs_and_its_command() -> None:
+def test_every_choice_has_a_cost_and_a_command() -> None:
     offered = choices("shop", at(150), TWO_THREADS, missing_logs(at(150), TWO_THREADS), at(400))
 
     assert all(c.costs and c.command.startswith("redolake recover shop --") for c in offered)
 
 
-def test_where_the_database_does_not_lead_on_the_ways_name_both_databases() -> None:
-    ways = choices("shop", at(150, dbid=8), TWO_THREADS, (), None)
+def test_the_choices_for_another_database_name_both_databases() -> None:
+    found = choices("shop", at(150, dbid=8), TWO_THREADS, (), None)
 
-    assert "at database 8" in ways[0].what
-    assert "for this database (7)" in ways[1].what
+    assert "to database 8" in found[0].what
+    assert "with this database (7)" in found[1].what
 
 
-def test_a_rewound_source_advises_the_snapshot_and_tells_what_would_stay() -> None:
+def test_after_a_resetlogs_the_snapshot_is_advised_and_the_gap_names_the_rows_that_stay() -> None:
     by_name = {c.name: c for c in choices("shop", at(300), REWOUND, (), gap_end(at(300), REWOUND))}
 
     assert "advised" in by_name["snapshot"].what
@@ -115,13 +120,15 @@ def test_a_rewound_source_advises_the_snapshot_and_tells_what_would_stay() -> No
 @pytest.mark.parametrize(
     ("position", "known", "window_end", "end"),
     [
-        pytest.param(at(150), TWO_THREADS, None, at(400), id="behind the last hole of any thread"),
-        pytest.param(at(150), TWO_THREADS, 450, at(450), id="and behind the window that could not be mined"),
-        pytest.param(at(300), REWOUND, None, at(120, 2), id="rewound: from the RESETLOGS on"),
-        pytest.param(at(300), REWOUND, 320, at(120, 2), id="rewound: a window of the old incarnation does not matter"),
+        pytest.param(at(150), TWO_THREADS, None, at(400), id="after the last lost log of any thread"),
+        pytest.param(at(150), TWO_THREADS, 450, at(450), id="and after the window that could not be mined"),
+        pytest.param(at(300), REWOUND, None, at(120, 2), id="undone by RESETLOGS: from there on"),
+        pytest.param(
+            at(300), REWOUND, 320, at(120, 2), id="undone by RESETLOGS: a window of the old incarnation does not matter"
+        ),
     ],
 )
-def test_a_gap_ends_where_the_redo_is_whole_again(
+def test_a_gap_ends_where_the_redo_is_complete_again(
     position: Position, known: RedoFacts, window_end: int | None, end: Position
 ) -> None:
     assert gap_end(position, known, window_end) == end
@@ -130,13 +137,13 @@ def test_a_gap_ends_where_the_redo_is_whole_again(
 @pytest.mark.parametrize(
     ("position", "scn", "known", "found"),
     [
-        pytest.param(at(150), 400, TWO_THREADS, at(400), id="where the redo is whole"),
-        pytest.param(at(150), 599, TWO_THREADS, at(599), id="behind that"),
-        pytest.param(at(300), 120, REWOUND, at(120, 2), id="below what is landed, in the incarnation that rewound it"),
+        pytest.param(at(150), 400, TWO_THREADS, at(400), id="where the redo is complete"),
+        pytest.param(at(150), 599, TWO_THREADS, at(599), id="after that"),
+        pytest.param(at(300), 120, REWOUND, at(120, 2), id="below the landed SCN, in the incarnation that undid it"),
         pytest.param(at(300), 310, REWOUND, at(310, 2), id="in the new incarnation"),
     ],
 )
-def test_a_position_by_hand_lies_in_the_incarnation_whose_redo_goes_on_there(
+def test_a_position_by_hand_gets_the_incarnation_that_continues_there(
     position: Position, scn: int, known: RedoFacts, found: Position
 ) -> None:
     assert checked_position(position, scn, known) == found
@@ -145,33 +152,31 @@ def test_a_position_by_hand_lies_in_the_incarnation_whose_redo_goes_on_there(
 @pytest.mark.parametrize(
     ("position", "scn", "known", "error", "why"),
     [
-        pytest.param(at(150), 150, TWO_THREADS, Terminal, "landed already", id="where it stands"),
-        pytest.param(at(150), 90, TWO_THREADS, Terminal, "landed already", id="below what is landed"),
-        pytest.param(
-            at(300), 110, REWOUND, Terminal, "landed already", id="below the RESETLOGS: the incarnation that is landed"
-        ),
-        pytest.param(at(150), 350, TWO_THREADS, RedoLost, r"1 log\(s\) are missing", id="thread 1 still has a hole there"),
+        pytest.param(at(150), 150, TWO_THREADS, Terminal, "landed already", id="the position itself"),
+        pytest.param(at(150), 90, TWO_THREADS, Terminal, "landed already", id="below the landed SCN"),
+        pytest.param(at(300), 110, REWOUND, Terminal, "landed already", id="below the RESETLOGS: in the landed incarnation"),
+        pytest.param(at(150), 350, TWO_THREADS, RedoLost, r"1 log\(s\) are missing", id="thread 1 still lacks a log there"),
         pytest.param(at(150), 601, TWO_THREADS, Terminal, "in the future", id="not written yet"),
         pytest.param(at(150, dbid=8), 400, TWO_THREADS, Terminal, "of database 8", id="another database"),
-        pytest.param(at(9_000), 400, TWO_THREADS, Terminal, "does not lead on", id="set back without RESETLOGS"),
-        pytest.param(at(120), 120, REWOUND, Terminal, "landed already", id="at a RESETLOGS, by the new incarnation's name"),
+        pytest.param(at(9_000), 400, TWO_THREADS, Terminal, "has no redo after", id="restored without RESETLOGS"),
+        pytest.param(at(120), 120, REWOUND, Terminal, "landed already", id="at a RESETLOGS, in the new incarnation"),
     ],
 )
-def test_a_position_that_loses_more_or_leads_back_is_refused(
+def test_a_position_before_the_landed_redo_or_before_lost_redo_is_refused(
     position: Position, scn: int, known: RedoFacts, error: type[Exception], why: str
 ) -> None:
     with pytest.raises(error, match=why):
         checked_position(position, scn, known)
 
 
-def test_a_refused_position_names_the_first_that_is_good() -> None:
+def test_a_refused_position_names_the_first_possible_scn() -> None:
     with pytest.raises(RedoLost) as refused:
         checked_position(at(150), 250, TWO_THREADS)
 
     assert "choose SCN 400" in refused.value.cure
 
 
-def test_rman_restores_just_the_missing_logs_as_few_commands() -> None:
+def test_rman_restores_exactly_the_missing_logs_in_few_commands() -> None:
     assert rman_commands(missing_logs(at(150), TWO_THREADS), TWO_THREADS) == [
         "RESTORE ARCHIVELOG FROM SEQUENCE 3 UNTIL SEQUENCE 4 THREAD 1;",
         "RESTORE ARCHIVELOG SEQUENCE 2 THREAD 2;",
@@ -190,7 +195,7 @@ def test_logs_whose_records_aged_out_are_catalogued_first() -> None:
     assert any(line.startswith("RESTORE ARCHIVELOG") and line.endswith("THREAD 2;") for line in commands)
 
 
-def test_a_log_of_an_older_incarnation_is_asked_for_in_all_of_them() -> None:
+def test_a_log_of_an_older_incarnation_is_restored_with_incarnation_all() -> None:
     # incarnation 1 |-1-100|x2-200| RESETLOGS at 200, incarnation 2 |-1-400|
     known = facts(
         log(1, 1, 1, 100),
@@ -205,7 +210,7 @@ def test_a_log_of_an_older_incarnation_is_asked_for_in_all_of_them() -> None:
 
 
 def test_a_listed_log_whose_file_failed_counts_as_lost() -> None:
-    # thread 1 |-1-100|-2-200|-3-300|, and no file of 2 could be read
+    # thread 1 |-1-100|-2-200|-3-300|, and no file of log 2 could be read
     known = facts(log(1, 1, 1, 100), log(1, 2, 100, 200), log(1, 3, 200, 300))
 
     assert [(m.thread, m.sequence) for m in missing_logs(at(100), without(known, [(1, 1, 2)]))] == [(1, 2)]
