@@ -55,7 +55,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Source(Settings):
+class SourceSettings(Settings):
     connection: str = Field(description="Airflow connection id; outside Airflow, AIRFLOW_CONN_<ID> is read")
     container: str | None = Field(None, description="PDB that owns the tables; omit for a non-CDB")
     fetch_rows: int = Field(10_000, ge=100, le=1_000_000, description="rows per Arrow batch from the driver")
@@ -72,18 +72,18 @@ class RunwayLimits(Settings):
     warn_below_bytes: Bytes | None = Field(None, description="the same in bytes of redo, all redo threads together")
 
 
-class Ledger(Settings):
+class LedgerSettings(Settings):
     url: str | None = Field(None, repr=False, description="SQLAlchemy URL; default: a SQLite file in the landing folder")
     connection: str | None = Field(None, description="Airflow connection id of a PostgreSQL database")
 
     @model_validator(mode="after")
-    def one_of_both(self) -> Ledger:
+    def one_of_both(self) -> LedgerSettings:
         if self.url and self.connection:
             raise ValueError("give url or connection, not both")
         return self
 
 
-class Spark(Settings):
+class SparkSettings(Settings):
     mode: Literal["submit", "connect"] = Field(
         "submit", description="`submit`: spark-submit per batch; `connect`: a running Spark Connect server"
     )
@@ -146,14 +146,14 @@ class Table(Settings):
 
 class Pipeline(Settings):
     name: str = ""
-    source: Source
+    source: SourceSettings
     landing: str = Field(description="folder or URL (s3://, abfss://, gs://, hdfs://) for landed redo")
     lake: str = Field(description="folder or URL for the Delta tables")
-    ledger: Ledger = Ledger()
+    ledger: LedgerSettings = LedgerSettings()
     schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for manual runs")
     window: WindowLimits = WindowLimits()
     runway: RunwayLimits = RunwayLimits()
-    spark: Spark = Spark()
+    spark: SparkSettings = SparkSettings()
     retry: Retry = Retry()
     mining_tasks: int = Field(4, ge=1, le=64, description="slices mined in parallel")
     wait_warns_after_minutes: float = Field(

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pipelines.airflow.failures import airflow_failures
-from pipelines.config import Ledger, Pipeline
+from pipelines.config import LedgerSettings, Pipeline
 from pipelines.errors import ConfigurationError, Finding
 
 
@@ -38,7 +38,7 @@ def with_ledger_url(pipeline: Pipeline) -> Pipeline:
     from pipelines.ledger.connection import url_of_connection
 
     url = url_of_connection(connection_json(conn_id), f"connection {conn_id}")
-    return pipeline.model_copy(update={"ledger": Ledger(url=url)})
+    return pipeline.model_copy(update={"ledger": LedgerSettings(url=url)})
 
 
 @contextmanager

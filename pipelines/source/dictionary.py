@@ -20,7 +20,7 @@ IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})
 SIZED = re.compile(r"\((\d+)\)")
 
-Result = TypeVar("Result")
+Between = TypeVar("Between")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ def read_table(source: Source, table: TableId) -> DictionaryTable | None:
 
 
 def read_tables_around(
-    source: Source, ids: Sequence[TableId], between: Callable[[Source], Result], container: str | None = None
-) -> tuple[Result, Callable[[Scn], dict[TableId, DictionaryTable]]]:
+    source: Source, ids: Sequence[TableId], between: Callable[[Source], Between], container: str | None = None
+) -> tuple[Between, Callable[[Scn], dict[TableId, DictionaryTable]]]:
     """Read the tables before and after `between`, until both readings are equal.
 
     Return the result of `between`, and a function that gives the tables as of an SCN read by it. `between` may switch to

@@ -11,9 +11,9 @@ URL = "postgresql+psycopg://lake:p%40ss%2Fw%C3%B6rd@db.example:5433/ledger?sslmo
 
 @pytest.fixture
 def pipeline(settings):
-    from pipelines.config import Ledger
+    from pipelines.config import LedgerSettings
 
-    return settings().model_copy(update={"ledger": Ledger(connection="the_ledger")})
+    return settings().model_copy(update={"ledger": LedgerSettings(connection="the_ledger")})
 
 
 def in_the_database(**values):

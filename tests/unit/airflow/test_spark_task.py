@@ -23,9 +23,9 @@ TRANSIENT = SourceBusy("the cluster is full", cure="wait")
 @pytest.fixture
 def spec(settings, tmp_path):
     """Return a pipeline with a ledger, and the path of a spec written under its lease."""
-    from pipelines.config import Ledger
+    from pipelines.config import LedgerSettings
 
-    pipeline = settings("submit").model_copy(update={"ledger": Ledger(url=f"sqlite:///{tmp_path}/ledger.db")})
+    pipeline = settings("submit").model_copy(update={"ledger": LedgerSettings(url=f"sqlite:///{tmp_path}/ledger.db")})
     with workplace(pipeline) as work:
         folder = work.landing.location("batches/b")
         lease = take_apply_lease(work).token
