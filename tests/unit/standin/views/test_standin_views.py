@@ -77,7 +77,7 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
     key, extra = Index("ORDERS_PK", ("ID",), True), Index("ORDERS_AT", ("AT", "NAME"), False)
     stores = {t.object_id: SimpleNamespace(definition=t, indexes=[key, extra]) for t in state.tables.values()}
     database = SimpleNamespace(state=state, lock=nullcontext(), clock=Clock(123), tables=SimpleNamespace(stores=stores))
-    database.archiver = Archiver(state, database.clock, database.lock)
+    database.archiver = Archiver(state, database.clock, database.lock, lambda: None)
     database.redo = RedoWriter(state, database.clock, database.archiver)
     session = SimpleNamespace(
         nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42
