@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from demo.scenarios import SCENARIOS
 from docs.pages.cli import walk
 from pipelines import errors
 from pipelines.cli import app
+from pipelines.config import parse_configuration
 from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.land import layout
 
@@ -107,6 +109,17 @@ def test_every_named_scenario_of_the_demo_exists() -> None:
     named = {name for page in PAGES for name in re.findall(r"--scenario ([a-z][a-z-]+)", page.read_text())}
 
     assert named - set(SCENARIOS) == set()
+
+
+def test_every_example_configuration_is_valid() -> None:
+    examples = [block for page in PAGES for block in re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)]
+    pipeline = "pipelines: {shop: {source: {connection: shop}, landing: /landing, lake: /lake, tables: %s}}"
+    whole = [text for text in examples if text.startswith("pipelines:")]
+    tables = [pipeline % json.dumps(yaml.safe_load(text)["tables"]) for text in examples if text.startswith("tables:")]
+
+    assert whole
+    assert tables
+    assert [parse_configuration(text, {}).pipelines.keys() for text in whole + tables] == [{"shop"}] * len(whole + tables)
 
 
 def test_every_folder_of_the_landing_is_on_its_page() -> None:
