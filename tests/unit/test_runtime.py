@@ -1,4 +1,4 @@
-"""Java and Delta for Spark: what is taken when, and what a user reads when there is none."""
+"""Java and Delta for Spark: which are used when, and what a user reads if there are none."""
 
 import os
 import subprocess
@@ -63,7 +63,7 @@ def test_java_home_is_taken_before_java_on_path(tmp_path):
     assert runtime.find_java({"JAVA_HOME": str(home), "PATH": f"{other}/bin:{os.environ['PATH']}"}) == str(home)
 
 
-def test_java_on_path_tells_its_own_home(tmp_path):
+def test_java_on_path_reports_its_own_home(tmp_path):
     home = write_java(tmp_path / "a jdk")
 
     assert runtime.find_java({"PATH": f"{home}/bin:/usr/bin:/bin"}) == str(home)
@@ -87,14 +87,14 @@ def test_the_shim_keeps_every_argument_but_the_one_java_would_refuse(packaged, s
     assert (share / "java" / "lib").resolve() == (packaged / "lib").resolve()
 
 
-def test_a_shim_whose_java_has_moved_is_built_anew(packaged, share):
+def test_a_shim_whose_java_has_moved_is_built_again(packaged, share):
     shim = Path(runtime.find_java({"PATH": ""}))
     (shim / "bin" / "java").write_text("#!/bin/sh\nexec /gone/java\n")
 
     assert runtime.java_home_of(Path(runtime.find_java({"PATH": ""}), "bin", "java")) == packaged
 
 
-def test_a_machine_without_any_java_is_told_what_to_install(share, monkeypatch):
+def test_without_any_java_the_error_says_what_to_install(share, monkeypatch):
     monkeypatch.setattr(runtime.importlib.util, "find_spec", lambda name: None)
 
     with pytest.raises(ConfigurationError, match="17"):
@@ -137,7 +137,7 @@ def test_jars_are_fetched_once(share, monkeypatch, tmp_path):
     assert len(asked) == 1
 
 
-def test_the_packaged_java_trusts_an_authority_that_the_machine_was_told_of(monkeypatch, tmp_path):
+def test_the_packaged_java_trusts_an_authority_that_the_machine_trusts(monkeypatch, tmp_path):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "the company's own authority")])
     built = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
@@ -147,14 +147,14 @@ def test_the_packaged_java_trusts_an_authority_that_the_machine_was_told_of(monk
     (tmp_path / "own.pem").write_bytes(authority.public_bytes(Encoding.PEM))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
 
-    option, value = runtime.trusting_as_the_machine(tmp_path / "trusted.p12")
+    option, value = runtime.trust_options(tmp_path / "trusted.p12")
 
     assert (option, str(tmp_path / "trusted.p12") in value) == ("--driver-java-options", True)
     trusted = pkcs12.load_pkcs12((tmp_path / "trusted.p12").read_bytes(), b"changeit").additional_certs
     assert authority in [entry.certificate for entry in trusted]
 
 
-def test_what_stops_the_download_is_shown_with_the_ways_around_it(monkeypatch, tmp_path):
+def test_a_failed_download_shows_its_cause_and_the_alternatives(monkeypatch, tmp_path):
     binaries = tmp_path / "bin"
     binaries.mkdir()
     (binaries / "spark-submit").write_text("#!/bin/sh\necho 'Server access error: no route to host'\nexit 1\n")
