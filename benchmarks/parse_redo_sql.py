@@ -1,4 +1,4 @@
-"""Measure how fast redo SQL becomes arrays, and typed columns, on one core: `python benchmarks/parse_redo_sql.py [rows] [batch]`.
+"""Measure how fast redo SQL becomes arrays and typed columns on one core: `python benchmarks/parse_redo_sql.py [rows] [batch]`.
 
 The input is made here: a table of 20 columns, 40 % inserts, 40 % updates with all columns logged, 20 % deletes.
 """
