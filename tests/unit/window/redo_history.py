@@ -1,8 +1,8 @@
-"""A small history of redo for the property test: what really was written, and what the views show of it.
+"""A model of redo for the property test: the redo that was written, and the rows that the views show.
 
-It shares nothing with the gate but the values the views are told in. A log is written, switched, archived (first to a standby,
-or slowly), damaged, restored; its row ages away. Threads are enabled, opened, closed, disabled, dropped. RESETLOGS may be
-complete, or follow a failover that lost what was not archived, or a flashback, whose redo beyond the SCN is void.
+It shares only value types with the gate. A log is written, switched, archived (first to a standby, or slowly), damaged and
+restored; its row ages out. Threads are enabled, opened, closed, disabled and dropped. RESETLOGS may be complete, or follow a
+failover that lost unarchived redo, or a flashback that discards the redo after its SCN.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Thread:
 
     @property
     def has_unswitched(self):
-        """Whether the current log may hold redo."""
+        """Whether the current log may contain redo."""
         return self.current is not None and (self.is_open or self.current.first < self.checkpoint)
 
 
@@ -68,11 +68,11 @@ class History:
         self.scn = 10
         self.lines = [Line(1, 10, 0)]
         self.threads, self.logs, self.traces, self.dropped = {}, [], [], set()
-        self.forgotten = 0  # that many of the oldest rows of V$LOG_HISTORY are gone
+        self.forgotten = 0  # number of the oldest rows dropped from V$LOG_HISTORY
         for number in (1, 2):
             self.threads[number] = Thread(number, 10, 10, self._log(number, 1, 10), True, ("PUBLIC", "PRIVATE")[number - 1])
 
-    # -- what happens
+    # -- events
 
     def play(self, events):
         for what, number, n in events:
@@ -101,7 +101,7 @@ class History:
             thread.current = self._log(thread.number, self._next(thread.number), self.scn)
 
     def work(self, thread, n):
-        """Some logs full of redo, archived as they should be."""
+        """Write some full logs and archive them."""
         for _ in range(1 + n % 4):
             if thread.is_open:
                 self.scn += 1
@@ -142,7 +142,7 @@ class History:
             del self.threads[thread.number]
 
     def retire(self, thread, n):
-        """All that it takes to be rid of a thread."""
+        """Close, disable and drop a thread."""
         self.close(thread, n)
         self.disable(thread, n)
         for log in [g for g in self.logs if g.thread == thread.number and g.is_pending and g.next]:
@@ -150,7 +150,7 @@ class History:
         self.drop(thread, n)
 
     def archive(self, number, n):
-        """In any order. A standby may be served first, or an archiver begin and not end."""
+        """Archive a log, in any order. The standby may come first, or an archiver may not finish."""
         due = self._chosen(number, n // 4, lambda g: g.is_pending and g.next is not None)
         if due is not None and n % 4 < 2:
             due.copies[LOCAL[0] if n % 4 else STANDBY] = "busy" if n % 4 else "A"
@@ -174,7 +174,7 @@ class History:
             log.is_hidden, log.copies[LOCAL[0]] = False, "A"
 
     def forget(self, n):
-        """The control file reuses its oldest records, those of V$ARCHIVED_LOG as well."""
+        """Drop the oldest rows of V$LOG_HISTORY and V$ARCHIVED_LOG, as a control file reuses its records."""
         self.forgotten = min(len(self.traces), self.forgotten + n)
         for log in self.traces[: self.forgotten]:
             log.is_hidden = not log.is_pending
@@ -236,17 +236,17 @@ class History:
         found = [g for g in self.logs if g.thread == number and fits(g)]
         return found[n % len(found)] if found else None
 
-    # -- what is true
+    # -- the truth
 
     def line(self):
-        """The incarnations whose redo made the database what it is, oldest first."""
+        """Return the current incarnation and its ancestors, oldest first."""
         found = [self.lines[-1]]
         while found[0].prior:
             found.insert(0, next(i for i in self.lines if i.first == found[0].prior and i.status == "PARENT"))
         return found
 
     def spans(self):
-        """Each log of that line with the SCNs for which it may hold redo that counts."""
+        """Yield each log of the lineage with the SCN range of its redo that counts."""
         line = self.line()
         for log in self.logs:
             at = next((n for n, i in enumerate(line) if i.id == log.inc), None)
@@ -262,10 +262,10 @@ class History:
                 yield log, log.first, end
 
     def records(self):
-        """(scn, log) of all redo that counts."""
+        """Return (scn, log) of every redo record that counts."""
         return {(scn, log.key) for log, first, end in self.spans() for scn in log.records if first <= scn < end}
 
-    # -- what the views show
+    # -- the views
 
     def current_scn(self):
         return Scn(self.scn)
@@ -277,7 +277,7 @@ class History:
         return tuple(Incarnation(i.id, Scn(i.first), i.status, Scn(i.prior)) for i in self.lines)
 
     def _groups(self, number):
-        """The current log, those not archived yet, and two whose groups were not reused yet."""
+        """Return the current log, unarchived ones, and two whose groups are not overwritten yet."""
         own = [g for g in self.logs if g.thread == number and g.inc == self.lines[-1].id] if number in self.threads else []
         return [g for g in own if g.is_pending or g in own[-3:]]
 
@@ -315,7 +315,7 @@ def _copy(dest, status):
 
 
 def read(history, between=()):
-    """The views as source/facts.py reads them, one after the other, while `between` goes on happening."""
+    """Read the views in the order of source/facts.py, and play the events of `between` after each."""
     parts = [*between, (), (), (), ()]
     scn = history.current_scn()
     history.play(parts[0])

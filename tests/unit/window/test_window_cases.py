@@ -1,6 +1,6 @@
-"""The gate, case by case, as drawings. One line per view of a thread; `|` is a log's edge, the number in it its sequence.
+"""The gate, case by case, as drawings. One line per view of a thread; `|` is a log's edge, the number is its sequence.
 
-    archived 1  |--1--|--2--|        a log with a copy to be read          x  lost: deleted, expired, on a standby only
+    archived 1  |--1--|--2--|        a log with a readable copy            x  lost: deleted, expired, on a standby only
     online   1              |3...    still open                           ~  switched, not archived yet
     position    ^
 
@@ -42,22 +42,22 @@ def reenabled(at, after):
 
 REACHES = {
     # SCN          1      2      3      4
-    # archived 1  --1-----|--2---|--3---|        RAC: the sequences of the threads have nothing to do with each other
+    # archived 1  --1-----|--2---|--3---|        RAC: each thread has its own sequences
     # archived 2  --77-|--78--|---79----|
     "sequences are counted per thread": (
         facts([*ONE, log(2, 77, 50, 150), log(2, 78, 150, 250), log(2, 79, 250, 400)], [ON_1, online(2, 80, 400)], BOTH),
         400,
     ),
     # archived 1  --1-----|--2---|--3---|
-    # archived 2  --7--|                         thread 2 lags: its archiver has not come to log 8
+    # archived 2  --7--|                         thread 2 lags: log 8 is not archived yet
     # online   2       |~~8~~|9...
-    "a lagging archiver holds back the others, up to where it has come": (
+    "a lagging archiver holds back the other threads": (
         facts([*ONE, log(2, 7, 50, 150)], [ON_1, online(2, 8, 150, 250), online(2, 9, 250)], BOTH),
         150,
     ),
     # archived 1  --1-----|--2---|--3---|
     # online   2                 |1...           thread 2 was enabled at 300 and has never switched
-    "a thread enabled behind the position counts from there": (
+    "a thread enabled after the position counts from there": (
         facts(ONE, [ON_1, online(2, 1, 300)], [opened(1), opened(2, enable=300)]),
         300,
     ),
@@ -67,7 +67,7 @@ REACHES = {
         400,
     ),
     # archived 2  --7--|     |--8--|             closed at 150, open again from 250 on: no sequence is missing
-    "the time a thread was closed is no hole": (
+    "the time a thread was closed is not a hole": (
         facts([*ONE, log(2, 7, 50, 150), log(2, 8, 250, 400)], [ON_1, online(2, 9, 400)], BOTH),
         400,
     ),
@@ -78,7 +78,7 @@ REACHES = {
         400,
     ),
     # archived 2  --7--|                         closed at 150, disabled at 180; its log ended when it was closed
-    "a disabled thread needs no log behind its checkpoint": (
+    "a disabled thread needs no log after its checkpoint": (
         facts(
             [*ONE, log(2, 7, 50, 150)],
             [ON_1, online(2, 8, 150)],
@@ -91,7 +91,7 @@ REACHES = {
         facts([*ONE, log(2, 9, 250, 400)], [ON_1, online(2, 10, 400)], [opened(1), reenabled(250, after=90)]),
         400,
     ),
-    # online   2  --7--|                         V$LOG shows all groups, and none behind 7
+    # online   2  --7--|                         V$LOG shows all groups, and none after 7
     "a closed thread without a later group has written nothing more": (
         facts([*ONE, log(2, 7, 50, 150)], [ON_1, online(2, 7, 50, 150)], [opened(1), closed(2, 390)]),
         400,
@@ -100,20 +100,20 @@ REACHES = {
     "a thread seen only in logs, up to the last of them": (facts([*ONE, log(2, 3, 50, 220)], [ON_1]), 400),
     # online   2       |1...                     V$THREAD does not show it, V$LOG does
     "a thread seen only in V$LOG, up to its open log": (facts(ONE, [ON_1, online(2, 1, 150)]), 150),
-    # archived 1  --1-----|  x2  |--3---|        the position stands behind the hole
+    # archived 1  --1-----|  x2  |--3---|        the position is after the hole
     "a hole before the position": (
         facts([log(1, 1, 50, 80), log(1, 2, 80, 95, GONE), log(1, 3, 95, 400)], [ON_1]),
         400,
     ),
     # archived 1  --1-----|--2...                archived, and still in V$LOG: one log, not two
     "an online log that is archived too": (facts(ONE, [online(1, 2, 200, 300), online(1, 3, 300, 400), ON_1]), 400),
-    # archived 1  two rows of log 1: destination 1 holds a piece up to 120, destination 2 all of it
-    "of two copies the whole one": (
+    # archived 1  two rows of log 1: destination 1 has it up to 120, destination 2 complete
+    "the longer of two copies": (
         facts([log(1, 1, 50, 120, copy(1)), log(1, 1, 50, 200, copy(2)), *ONE[1:]], [ON_1]),
         400,
     ),
-    # archived 1  --1-----|--2---|  and log 9 of an incarnation that is gone
-    "leftovers of another incarnation": (
+    # archived 1  --1-----|--2---|  and log 9 of an older incarnation
+    "logs of another incarnation": (
         facts([*ONE, log(1, 9, 120, 130, GONE, inc=9), log(3, 1, 90, 300, inc=9)], [ON_1], history=[trace(1, 8, 50, 900, 9)]),
         400,
     ),
@@ -121,14 +121,14 @@ REACHES = {
 
 
 @pytest.mark.parametrize(("control_file", "end"), REACHES.values(), ids=REACHES)
-def test_the_window_reaches(control_file, end):
+def test_the_window_ends_at_the_expected_scn(control_file, end):
     answer = plan(control_file)
 
     assert isinstance(answer, Sealed), answer
     assert answer.window.scns == ScnRange(Scn(100), Scn(end))
 
 
-def test_the_whole_one_of_two_copies_is_mined():
+def test_the_longer_of_two_copies_is_mined():
     answer = plan(facts([log(1, 1, 50, 120, copy(1)), log(1, 1, 50, 200, copy(2))], [online(1, 2, 200)]))
 
     assert isinstance(answer, Sealed)
@@ -138,7 +138,7 @@ def test_the_whole_one_of_two_copies_is_mined():
 STANDS = {
     # online   1  |~~100~~|                      101 is archived before 100
     # archived 1          |--101--|
-    "101 is there before 100": (
+    "101 is archived before 100": (
         facts([log(1, 101, 200, 300)], [online(1, 100, 50, 200), online(1, 102, 300)], history=[trace(1, 100, 50, 200)]),
         Wait,
         "log 100 is switched but not archived yet",
@@ -152,7 +152,7 @@ STANDS = {
     ),
     # archived 1  --1-----|--2---|--3---|
     # online   2  9...                           idle
-    "an idle thread, and how far the others are": (
+    "an idle thread, with the progress of the others": (
         facts(ONE, [ON_1, online(2, 9, 50)], BOTH),
         NothingNew,
         "held back at SCN 100, though redo thread 1 is archived up to SCN 400: redo thread 2: log 9 is still being written",
@@ -167,13 +167,13 @@ STANDS = {
         Lost,
         "was archived while the log was still open",
     ),
-    # online   1  ---1----|                      the row has aged out before its group was used again
+    # online   1  ---1----|                      its row aged out before its group was overwritten
     "a row that aged out while V$LOG still shows the log": (
         facts(ONE[1:], [online(1, 1, 50, 200, is_archived=True), ON_1]),
         Lost,
         "V$LOG reports it as archived, and V$ARCHIVED_LOG shows no copy",
     ),
-    "its destination went bad": (
+    "an unavailable destination": (
         facts([log(1, 1, 50, 200, copy(1, "U")), *ONE[1:]], [ON_1]), Lost, "destination 1: /arch/x has status U"
     ),
     # history  2  |---1----| (50 to 220)         dropped, and V$LOG_HISTORY alone remembers it
@@ -183,30 +183,30 @@ STANDS = {
         "V$LOG_HISTORY shows that it existed",
     ),
     # archived 2              |--9------|        enabled at 250, with a log 8 that may have ended at 249
-    "a thread enabled again whose earlier logs nobody knows": (
+    "a thread enabled again whose earlier logs no view shows": (
         facts([*ONE, log(2, 9, 250, 400)], [ON_1, online(2, 10, 400)], [opened(1), opened(2, enable=250)]),
         Lost,
         "or any older log of the thread",
     ),
-    "a closed thread of which no log is known": (
+    "a closed thread without a known log": (
         facts(ONE, [ON_1], [opened(1), closed(2, 300)]),
         Lost,
         "the thread was open up to SCN 300, and no view shows a later log",
     ),
-    # archived 1              |--8--|            the position is older than all there is
-    "a position older than anything": (facts([log(1, 8, 300, 400)], [online(1, 9, 400)]), Lost, "or any older log"),
+    # archived 1              |--8--|            the position is older than every known log
+    "a position before every known log": (facts([log(1, 8, 300, 400)], [online(1, 9, 400)]), Lost, "or any older log"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("control_file", "kind", "why"), STANDS.values(), ids=STANDS)
-def test_there_is_no_window_because_of(control_file, kind, why):
+def test_there_is_no_window(control_file, kind, why):
     answer = plan(control_file)
 
     assert isinstance(answer, kind), answer
     assert why in (str(answer.error) if isinstance(answer, Lost) else answer.reason)
 
 
-def test_nothing_new_names_the_threads_that_hold_it_back():
+def test_nothing_new_names_the_threads_that_hold_the_window_back():
     answer = plan(facts(ONE, [ON_1, online(2, 9, 50), online(3, 4, 70)], [*BOTH, opened(3)]))
 
     assert isinstance(answer, NothingNew)
@@ -214,14 +214,14 @@ def test_nothing_new_names_the_threads_that_hold_it_back():
     assert "ALTER SYSTEM ARCHIVE LOG CURRENT" in answer.reason
 
 
-def test_a_loss_says_where_the_log_was_last_seen():
+def test_a_loss_names_the_last_known_file_and_destination():
     lost = plan(facts([log(1, 1, 50, 200, copy(2, "X", name="/arch2/1_1.arc")), *ONE[1:]], [ON_1]))
 
     assert isinstance(lost, Lost)
     assert (lost.error.where["last_file"], lost.error.where["destination"]) == ("/arch2/1_1.arc", 2)
 
 
-def test_a_deleted_log_has_no_name_any_more_and_its_neighbour_tells_the_folder():
+def test_a_deleted_log_without_a_name_is_reported_with_the_file_of_the_nearest_log():
     lost = plan(facts([log(1, 1, 50, 200, GONE), log(1, 2, 200, 300, copy(1, name="/arch/1_2.arc"))], [online(1, 3, 300)]))
 
     assert isinstance(lost, Lost)
@@ -247,21 +247,21 @@ def test_a_log_that_aged_out_of_the_control_file_may_only_need_to_be_catalogued(
         "inside a log": (230, 300),
     }.values(),
 )
-def test_a_position_may_stand(start, reaches):
+def test_a_window_starts_at_any_position(start, reaches):
     answer = plan(facts([log(1, 1, 50, 150), log(1, 2, 200, 300)], [online(1, 3, 300)]), start)
 
     assert isinstance(answer, Sealed)
     assert answer.window.scns == ScnRange(Scn(start), Scn(reaches))
 
 
-def test_a_position_in_the_future_is_lost_before_its_scns_pass_a_second_time():
+def test_a_position_ahead_of_the_database_is_lost():
     answer = plan(facts(ONE, [ON_1], current=450), start=451)
 
     assert isinstance(answer, Lost)
     assert "ahead of all redo of the database, which ends at SCN 450" in answer.error.what
 
 
-def test_the_logs_of_an_orphan_do_not_make_a_position_any_less_future():
+def test_logs_of_an_orphan_incarnation_do_not_extend_the_known_redo():
     line = (OLD, Incarnation(12, Scn(250), "ORPHAN", Scn(1)), Incarnation(13, Scn(250), "CURRENT", Scn(1)))
     control_file = facts([log(1, 1, 250, 900, inc=12)], current=400, incarnations=line, history=[trace(1, 1, 250, 900, 12)])
 
@@ -271,7 +271,7 @@ def test_the_logs_of_an_orphan_do_not_make_a_position_any_less_future():
     assert next_complete_scn(Position(DBID, 13, Scn(500)), control_file) is None
 
 
-def test_a_current_scn_that_lags_behind_the_shared_control_file_is_not_the_future():
+def test_a_position_above_a_lagging_current_scn_is_not_lost():
     assert isinstance(plan(facts(ONE, [ON_1], current=390), start=400), NothingNew)
 
 
@@ -285,21 +285,21 @@ def turned(at, archived, threads=None, history=()):
 
 
 TURNS = {
-    # archived 1  --1-----|--2---|--3---|   R=250: what log 2 and 3 hold behind it is void
-    "the void part of the old incarnation may be missing": (turned(250, [*ONE[:2], log(1, 3, 300, 400, GONE)]), Sealed),
-    # archived 2  --7--|              R    closed, and V$LOG_HISTORY knows of no later log
+    # archived 1  --1-----|--2---|--3---|   R=250: the redo of logs 2 and 3 after it does not count
+    "old redo after RESETLOGS may be missing": (turned(250, [*ONE[:2], log(1, 3, 300, 400, GONE)]), Sealed),
+    # archived 2  --7--|              R    closed, and V$LOG_HISTORY shows no later log
     "a thread closed before RESETLOGS": (
         turned(250, [*ONE, log(2, 7, 50, 150)], [opened(1), closed(2, 250)], [trace(2, 7, 50, 150)]),
         Sealed,
     ),
-    # archived 2  --7--|      R  |--8--    it wrote nothing until behind R: the next sequence proves it
-    "a thread whose next log begins behind RESETLOGS": (
+    # archived 2  --7--|      R  |--8--    it wrote nothing until after R: the next sequence proves it
+    "a thread whose next log begins after RESETLOGS": (
         turned(250, [*ONE, log(2, 7, 50, 150), log(2, 8, 290, 400)], BOTH),
         Sealed,
     ),
-    # the last log may have kept its open end
+    # Oracle may leave the end of the last log open
     "a last log without an end": (turned(250, [ONE[0], log(1, 2, 200, None)]), Sealed),
-    # archived 2  --7--|  ?           R    nobody knows whether there was a log 8
+    # archived 2  --7--|  ?           R    no view shows whether there was a log 8
     "a thread that runs today and ended early": (
         turned(250, [*ONE, log(2, 7, 50, 100)], BOTH, [trace(2, 7, 50, 100)]),
         Lost,
@@ -309,7 +309,7 @@ TURNS = {
 
 
 @pytest.mark.parametrize(("control_file", "kind"), TURNS.values(), ids=TURNS)
-def test_up_to_a_resetlogs(control_file, kind):
+def test_a_window_before_a_resetlogs(control_file, kind):
     answer = plan(control_file)
 
     assert isinstance(answer, kind), answer
@@ -317,7 +317,7 @@ def test_up_to_a_resetlogs(control_file, kind):
         assert answer.window.scns.end == 250
 
 
-def test_of_two_incarnations_that_began_at_one_scn_the_orphan_is_left_out():
+def test_an_orphan_that_began_at_the_same_scn_as_the_current_incarnation_is_ignored():
     line = (OLD, Incarnation(12, Scn(250), "ORPHAN", Scn(1)), Incarnation(13, Scn(250), "CURRENT", Scn(1)))
     logs = [log(1, 1, 250, 300, GONE, inc=12), log(1, 1, 250, 400, inc=13)]
     control_file = facts(logs, incarnations=line, history=[trace(1, 5, 300, 900, inc=12)])
@@ -329,7 +329,7 @@ def test_of_two_incarnations_that_began_at_one_scn_the_orphan_is_left_out():
     assert isinstance(plan(control_file, start=260, inc=12), Lost)
 
 
-def test_an_orphan_is_no_ancestor_of_what_began_later():
+def test_an_orphan_is_not_an_ancestor_of_a_later_incarnation():
     line = (OLD, Incarnation(12, Scn(250), "ORPHAN", Scn(1)), Incarnation(13, Scn(250), "PARENT", Scn(1)),
             Incarnation(14, Scn(300), "CURRENT", Scn(250)))  # fmt: skip
 
@@ -339,7 +339,7 @@ def test_an_orphan_is_no_ancestor_of_what_began_later():
     assert found.resetlogs_id == 13
 
 
-# -- everything that stands in the way
+# -- missing logs
 
 HOLED = facts(
     # SCN          1      2      3      4      5
@@ -353,7 +353,7 @@ HOLED = facts(
 )  # fmt: skip
 
 
-def test_all_logs_that_stand_in_the_way_are_named():
+def test_every_missing_log_is_listed():
     found = missing_logs(Position(DBID, INC, Scn(100)), HOLED)
 
     assert [(m.thread, m.sequence, m.scns and (m.scns.start, m.scns.end)) for m in found] == [
@@ -365,20 +365,19 @@ def test_all_logs_that_stand_in_the_way_are_named():
 
 
 @pytest.mark.parametrize(("start", "left"), [(100, 5), (160, 4), (300, 3), (449, 3), (450, 2), (499, 2), (500, 0)])
-def test_what_lies_behind_the_position_stands_in_nobodys_way(start, left):
+def test_logs_before_the_position_are_not_missing(start, left):
     assert len(missing_logs(Position(DBID, INC, Scn(start)), HOLED)) == left
 
 
-def test_the_next_scn_from_which_all_is_there():
+def test_the_next_complete_scn_is_after_the_last_missing_log():
     position = Position(DBID, INC, Scn(100))
-    whole = next_complete_scn(position, HOLED)
 
-    assert whole == 500
+    assert next_complete_scn(position, HOLED) == 500
     assert isinstance(plan_window(Position(DBID, INC, Scn(500)), HOLED, Limits()), Sealed)
     assert isinstance(plan_window(Position(DBID, INC, Scn(499)), HOLED, Limits()), Lost)
 
 
-def test_where_nothing_is_missing_the_next_whole_scn_is_the_position():
+def test_the_next_complete_scn_is_the_position_if_nothing_is_missing():
     position = Position(DBID, INC, Scn(120))
 
     assert missing_logs(position, facts(ONE, [ON_1])) == ()
@@ -392,7 +391,7 @@ def test_a_log_that_is_not_archived_yet_is_not_missing():
     assert next_complete_scn(Position(DBID, INC, Scn(100)), control_file) == 100
 
 
-def test_what_is_missing_is_named_through_a_resetlogs():
+def test_missing_logs_are_listed_across_a_resetlogs():
     control_file = turned(
         250, [ONE[0], log(1, 2, 200, 300, GONE), log(1, 1, 250, 400, GONE, inc=12), log(1, 2, 400, 500, inc=12)]
     )
@@ -403,7 +402,7 @@ def test_what_is_missing_is_named_through_a_resetlogs():
     assert incarnation_at(Scn(400), control_file).resetlogs_id == 12
 
 
-def test_older_logs_that_no_view_knows_are_not_counted_but_told():
+def test_older_logs_that_no_view_shows_are_marked():
     (only,) = missing_logs(Position(DBID, INC, Scn(100)), facts([log(1, 8, 300, 400)], [online(1, 9, 400)]))
 
     assert (only.sequence, only.older_too, only.scns) == (7, True, None)
@@ -411,9 +410,9 @@ def test_older_logs_that_no_view_knows_are_not_counted_but_told():
 
 @pytest.mark.parametrize(
     ("dbid", "inc", "scn"),
-    {"another database": (8, INC, 100), "rewound": (DBID, 10, 100), "in the future": (DBID, INC, 99_999)}.values(),
+    {"another database": (8, INC, 100), "undone by RESETLOGS": (DBID, 10, 100), "in the future": (DBID, INC, 99_999)}.values(),
 )
-def test_no_log_and_no_scn_helps_a_position(dbid, inc, scn):
+def test_no_log_and_no_scn_helps_the_position(dbid, inc, scn):
     position = Position(dbid, inc, Scn(scn))
     control_file = facts(ONE, [ON_1], incarnations=(CURRENT, Incarnation(10, Scn(1), "ORPHAN", Scn(0))))
 

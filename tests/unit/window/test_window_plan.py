@@ -1,4 +1,4 @@
-"""The window planner over drawn control files. In the drawings a log is `sequence[first, next)`, `..` means still open."""
+"""The window planner over constructed control files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SEALED = {
         (100, 300),
         [(1, 1), (1, 2), (2, 1), (2, 2)],
     ),
-    "a thread that V$THREAD has forgotten, up to its last log": (
+    "a thread that V$THREAD no longer shows, up to its last log": (
         facts(ONE + TWO, [online(1, 3, 300)], [opened(1)]),
         (100, 300),
         [(1, 1), (1, 2), (2, 1), (2, 2)],
@@ -74,7 +74,7 @@ SEALED = {
 
 
 @pytest.mark.parametrize(("control_file", "scns", "logs"), SEALED.values(), ids=SEALED)
-def test_a_window_reaches(control_file, scns, logs):
+def test_the_window_has_the_expected_range_and_logs(control_file, scns, logs):
     answer = plan(control_file)
 
     assert isinstance(answer, Sealed), answer
@@ -91,7 +91,7 @@ NOTHING = {
 
 
 @pytest.mark.parametrize(("control_file", "reason"), NOTHING.values(), ids=NOTHING)
-def test_there_is_nothing_new_while(control_file, reason):
+def test_there_is_nothing_new(control_file, reason):
     answer = plan(control_file)
 
     assert isinstance(answer, NothingNew), answer
@@ -99,7 +99,7 @@ def test_there_is_nothing_new_while(control_file, reason):
 
 
 WAIT = {
-    "the archiver has not come to a switched log": facts([], [online(1, 1, 50, 200), online(1, 2, 200)]),
+    "a switched log is not archived yet": facts([], [online(1, 1, 50, 200), online(1, 2, 200)]),
     "the archiver is at work": facts([log(1, 1, 50, 200, copy(archived=False))], [online(1, 1, 50, 200), online(1, 2, 200)]),
     "only the standby has its copy yet": facts(
         [log(1, 1, 50, 200, copy(2, standby=True, name="stby"))], [online(1, 1, 50, 200), online(1, 2, 200)]
@@ -109,7 +109,7 @@ WAIT = {
 
 
 @pytest.mark.parametrize("control_file", WAIT.values(), ids=WAIT)
-def test_the_window_waits_while(control_file):
+def test_the_window_waits(control_file):
     answer = plan(control_file)
 
     assert isinstance(answer, Wait), answer
@@ -134,8 +134,8 @@ LOST = {
         2,
         "V$LOG_HISTORY",
     ),
-    "misses before the first one left": (facts([log(1, 7, 150, 200)], [online(1, 8, 200)]), 6, "no view shows it"),
-    "misses in the middle": (
+    "is missing before the oldest one": (facts([log(1, 7, 150, 200)], [online(1, 8, 200)]), 6, "no view shows it"),
+    "is missing in the middle": (
         facts([log(1, 1, 50, 100), log(1, 3, 300, 400)], [online(1, 4, 400)]),
         2,
         "no view shows it",
@@ -154,7 +154,7 @@ def test_redo_is_lost_when_a_log(control_file, sequence, why):
     assert answer.error.where["scn"] == 100
 
 
-def test_a_lost_log_of_another_thread_outweighs_waiting():
+def test_a_lost_log_of_another_thread_is_reported_before_a_wait():
     control_file = facts(
         [log(2, 1, 50, 200, GONE)], [online(1, 1, 50, 200), online(1, 2, 200), online(2, 2, 200)], [opened(1), opened(2)]
     )
@@ -177,7 +177,7 @@ def after_resetlogs(at, *archived, online=(), threads=None):
 NEW = LogFile(1, 1, 12, Scn(250), Scn(400), (copy(),), 10)
 
 
-def test_a_resetlogs_before_the_position_has_rewound_it():
+def test_a_resetlogs_before_the_position_is_a_loss():
     answer = plan(after_resetlogs(90, *ONE))
 
     assert isinstance(answer, Lost)
@@ -212,7 +212,7 @@ def test_an_orphaned_incarnation_is_lost():
     assert isinstance(plan(facts(ONE, incarnations=line)), Lost)
 
 
-def test_windows_stop_before_the_budget_of_bytes_is_exceeded():
+def test_a_window_stays_within_the_byte_budget():
     many = [log(1, n, n * 100, n * 100 + 100, size=10) for n in range(1, 9)]
 
     answer = plan(facts(many, [online(1, 9, 900)]), limits=Limits(max_bytes=35))
@@ -221,14 +221,14 @@ def test_windows_stop_before_the_budget_of_bytes_is_exceeded():
     assert answer.window.scns.end == 400
 
 
-def test_a_log_larger_than_the_budget_is_taken_alone():
+def test_a_log_above_the_budget_is_a_window_alone():
     answer = plan(facts(ONE, [online(1, 3, 300)]), limits=Limits(max_bytes=1))
 
     assert isinstance(answer, Sealed)
     assert answer.window.scns.end == 200
 
 
-def test_slices_are_runs_of_one_thread_within_their_budget():
+def test_slices_are_runs_of_one_thread_within_the_slice_budget():
     many = [log(t, n, n * 100, n * 100 + 100, size=10) for t in (1, 2) for n in range(1, 6)]
 
     answer = plan(facts(many, [online(1, 6, 600), online(2, 6, 600)], [opened(1), opened(2)]), limits=Limits(slice_bytes=20))
@@ -239,7 +239,7 @@ def test_slices_are_runs_of_one_thread_within_their_budget():
     ]  # fmt: skip
 
 
-def test_a_slice_does_not_bridge_the_time_a_thread_was_closed():
+def test_a_slice_does_not_span_the_time_a_thread_was_closed():
     answer = plan(facts([log(1, 1, 100, 150), log(1, 2, 200, 300)], [online(1, 3, 300)]))
 
     assert isinstance(answer, Sealed)

@@ -1,7 +1,7 @@
-"""Whatever has happened to the redo: no window passes that is not whole, and none is held back that is.
+"""Property test of the gate: every window is complete, and no complete window is held back.
 
-redo_history.py plays a history and keeps the truth: which records count, and which log holds each. The gate sees the views
-only, and what it answers is compared with what follows from the truth by looking at every log.
+redo_history.py plays a history and records the truth: which redo records count, and which log contains each. The gate sees
+the views only, and its answer is compared with the one that follows from the truth.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def events_of(*names, most, least=0):
     return st.lists(one, min_size=least, max_size=most)
 
 
-LIVES = st.tuples(
+HISTORIES = st.tuples(
     events_of(REDO, REDO, THREADS, LOSSES, ["resetlogs"], least=4, most=50), events_of(LOSSES, most=4), events_of(REDO, most=3)
 ).map(lambda parts: [one for part in parts for one in part])
 
 
 def start_of(history, share):
-    """A position on the line of incarnations, anywhere between its beginning and now."""
+    """Return a position in the lineage, anywhere between its start and now."""
     line = history.line()
     scn = line[0].first + (history.scn - line[0].first) * share // 100
     at = max((i for i in line if i.first <= scn), key=lambda i: i.first)
@@ -49,7 +49,7 @@ def start_of(history, share):
 
 
 def walk(position, facts, limits):
-    """All windows there are, and the answer behind the last."""
+    """Return all windows, the position after the last, and the answer there."""
     windows = []
     for _ in range(500):
         found = plan_window(position, facts, limits)
@@ -59,10 +59,10 @@ def walk(position, facts, limits):
         assert (window.scns.start, window.resetlogs_id) == (position.scn, incarnation_at(position.scn, facts).resetlogs_id)
         windows.append(window)
         position = Position(DBID, window.resetlogs_id, window.scns.end)
-    raise AssertionError("windows without end")
+    raise AssertionError("endless windows")
 
 
-def assert_whole(windows, history, facts):
+def assert_complete(windows, history, facts):
     for window in windows:
         logs = {(g.thread, g.sequence, g.resetlogs_id): g for s in window.slices for g in s.logs}
         needed = {log for scn, log in history.records() if scn in window.scns}
@@ -72,7 +72,7 @@ def assert_whole(windows, history, facts):
 
 
 def missing(history, start):
-    """The logs without which redo from `start` on is lost, and where the last of them ends."""
+    """Return the lost logs from `start` on, each with its end."""
     return {
         log.key: end
         for log, _, end in history.spans()
@@ -81,14 +81,14 @@ def missing(history, start):
 
 
 def held_at(history, start):
-    """The SCN that no window may pass: where the first log begins that is missing, not archived or not switched."""
+    """Return the SCN that no window may pass: the start of the first log that is lost, not archived or not switched."""
     return min(
         (max(first, start) for log, first, end in history.spans() if end > start and not log.is_available), default=10**9
     )
 
 
-def leaves_it_open(history):
-    """Whether a thread that runs today ended before a RESETLOGS: from the views nobody can tell that it did. The gate stops."""
+def is_ambiguous(history):
+    """Return whether a running thread ended before a RESETLOGS. The views do not show that it did, so the gate stops."""
     line = history.line()
     for old, new in pairwise(line):
         for thread in (t for t in history.threads.values() if t.is_open):
@@ -98,8 +98,8 @@ def leaves_it_open(history):
     return False
 
 
-def traceless(history, facts):
-    """Threads of which no view has kept anything in one incarnation: nothing can know that they were."""
+def invisible_threads(history, facts):
+    """Return the threads of which no view shows anything in one incarnation."""
     seen = {(g.thread, g.resetlogs_id) for g in (*facts.archived, *facts.online)}
     seen |= {(h.thread, h.resetlogs_id) for h in facts.history}
     seen |= {(t.number, history.lines[-1].id) for t in facts.threads}
@@ -107,17 +107,17 @@ def traceless(history, facts):
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(LIVES, st.integers(0, 100), st.integers(10, 60))
-def test_what_the_gate_answers_follows_from_what_was_written(events, share, budget):
+@given(HISTORIES, st.integers(0, 100), st.integers(10, 60))
+def test_the_gates_answer_follows_from_the_written_redo(events, share, budget):
     history = History()
     history.play(events)
     history.scn += 1
     start, facts = start_of(history, share), read(history)
-    assume(not leaves_it_open(history))
+    assume(not is_ambiguous(history))
 
     windows, stopped, answer = walk(start, facts, Limits(budget))
 
-    assert_whole(windows, history, facts)
+    assert_complete(windows, history, facts)
     lost, bound = missing(history, start.scn), min(held_at(history, start.scn), facts.current_scn)
     edges = [end for log, _, end in history.spans() if log.is_available and end <= bound]
     event(type(answer).__name__)
@@ -129,50 +129,50 @@ def test_what_the_gate_answers_follows_from_what_was_written(events, share, budg
         current = {g.thread for g, first, end in history.spans() if g.next is None and first <= stopped.scn < end}
         assert set(answer.held_back_by) == current
 
-    whole = next_complete_scn(start, facts)
-    assert whole == max([start.scn, *lost.values()])
+    complete_from = next_complete_scn(start, facts)
+    assert complete_from == max([start.scn, *lost.values()])
     assert not isinstance(
-        walk(Position(DBID, incarnation_at(whole, facts).resetlogs_id, whole), facts, Limits(budget))[2], Lost
+        walk(Position(DBID, incarnation_at(complete_from, facts).resetlogs_id, complete_from), facts, Limits(budget))[2], Lost
     )
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(
-    LIVES,
+    HISTORIES,
     st.lists(events_of(REDO, THREADS, LOSSES, most=5), min_size=4, max_size=4),
     st.integers(0, 100),
 )
-def test_views_read_one_after_the_other_let_nothing_pass(events, between, share):
+def test_windows_are_complete_although_the_views_are_read_at_different_times(events, between, share):
     history = History()
     history.play(events)
     start = start_of(history, share)
     facts = read(history, between)
-    assume(not leaves_it_open(history))
+    assume(not is_ambiguous(history))
 
     windows, _, answer = walk(start, facts, Limits(30))
 
-    assert_whole(windows, history, facts)
+    assert_complete(windows, history, facts)
     untouched = not any(name in LOSSES for part in between for name, _, _ in part)
     if untouched and all(g.is_available or g.is_pending for g in history.logs):
         assert not isinstance(answer, Lost)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(LIVES, events_of(["forget"] * 12, REDO, THREADS, least=1, most=6), st.integers(0, 100))
-def test_views_that_have_forgotten_let_nothing_pass(events, later, share):
+@given(HISTORIES, events_of(["forget"] * 12, REDO, THREADS, least=1, most=6), st.integers(0, 100))
+def test_windows_are_complete_although_views_drop_old_rows(events, later, share):
     history = History()
     history.play([*events, *later])
     start, facts = start_of(history, share), read(history)
-    assume(not traceless(history, facts))
+    assume(not invisible_threads(history, facts))
 
     windows, _, _ = walk(start, facts, Limits(30))
 
-    assert_whole(windows, history, facts)
+    assert_complete(windows, history, facts)
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(events_of(REDO, ["resetlogs", "resetlogs"], most=40), st.integers(0, 120), st.integers(0, 5))
-def test_a_position_that_is_not_on_the_line_is_lost(events, share, number):
+def test_a_position_outside_the_lineage_is_lost(events, share, number):
     history = History()
     history.play(events)
     facts, line = read(history), history.line()

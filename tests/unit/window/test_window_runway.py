@@ -1,4 +1,4 @@
-"""How much time is left, over drawn control files.
+"""The runway over drawn control files.
 
 In the drawings a log is `sequence@hour`, the hour when it began; one hour is 100 SCNs, `x` is deleted, `~` a copy cut short,
 `..` still open. Each archived log has 10 bytes. Now is hour 100, so `99..` has been open for an hour.
@@ -68,7 +68,7 @@ def runway(hour, *drawings, **more):
 
 CASES = {
     # the position (hour) and the threads: hours left, of no limit, bytes left, state
-    "caught up, the oldest log may go at any moment": (90, ["5@10x 6@20 7@30 8@90.."], (70, False, 20, ENOUGH)),
+    "caught up, the oldest log may be deleted at any moment": (90, ["5@10x 6@20 7@30 8@90.."], (70, False, 20, ENOUGH)),
     "behind: the needed log began ten hours after the second oldest": (
         41,
         ["5@10x 6@20 7@30 8@40 9@90.."],
@@ -78,8 +78,8 @@ CASES = {
     "the needed log is the oldest": (21, ["5@10x 6@20 7@30 8@40 9@90.."], (0, False, 0, LOW)),
     "the needed log is gone": (11, ["5@10x 6@20 7@30 8@40 9@90.."], (0, False, 0, LOST)),
     "a later log is gone": (21, ["5@10x 6@20 7@30x 8@40 9@90.."], (0, False, 0, LOST)),
-    "older logs on the far side of a hole prove nothing": (81, ["5@10 6@20x 7@30 8@60 9@80 10@90.."], (20, False, 20, ENOUGH)),
-    "nor do those on the far side of a copy that is cut short": (
+    "older logs before a hole do not count": (81, ["5@10 6@20x 7@30 8@60 9@80 10@90.."], (20, False, 20, ENOUGH)),
+    "older logs before an incomplete copy do not count": (
         81,
         ["5@10 6@20~ 7@30 8@60 9@80 10@90.."],
         (20, False, 20, ENOUGH),
@@ -87,7 +87,7 @@ CASES = {
     "nothing was ever deleted": (31, ["1@10 2@20 3@30 4@90.."], (20, True, 20, ENOUGH)),
     "nothing was ever archived": (1, ["1@0.."], (100, True, 0, ENOUGH)),
     "caught up, and every archived log is deleted": (99, ["5@10x 6@20x 7@99.."], (0, False, 0, LOW)),
-    "the thread that loses first counts": (
+    "the thread that loses redo first counts": (
         81,
         ["5@10x 6@20 7@30 8@80 9@90..", "5@10x 6@70 7@75 8@80 9@90.."],
         (5, False, 40, LOW),
@@ -111,20 +111,20 @@ CASES = {
 
 
 @pytest.mark.parametrize(("case", "expected"), [(c[:2], c[2]) for c in CASES.values()], ids=CASES)
-def test_what_is_left(case, expected):
+def test_the_time_and_bytes_left(case, expected):
     found = runway(case[0], *case[1])
 
     assert expected == (found.hours_left, found.at_least, found.bytes_left, state_of(found, Limits()))
 
 
-def test_a_position_ahead_of_the_database_is_lost_as_it_is_for_a_plan():
+def test_a_position_ahead_of_the_database_is_lost():
     found = runway(NOW + 1, "5@10x 6@20 7@30 8@90..")
 
     assert state_of(found, Limits()) == LOST
     assert "is ahead of all" in found.lost.what
 
 
-def test_a_thread_that_is_closed_and_read_needs_nothing():
+def test_a_closed_thread_that_is_fully_read_needs_nothing():
     threads = (RedoThread(1, True, "PUBLIC", Scn(1), None, None), RedoThread(2, False, "PUBLIC", Scn(4000), None, None))
 
     found = runway(90, "5@10x 6@20 7@30 8@90..", "5@10x 6@20x 7@40..", threads=threads)
@@ -133,7 +133,7 @@ def test_a_thread_that_is_closed_and_read_needs_nothing():
     assert found.threads[1].needed is None
 
 
-def test_fewer_bytes_than_the_threshold_are_a_warning_though_the_hours_are_enough():
+def test_too_few_bytes_are_a_warning_even_with_enough_hours():
     found = runway(90, "5@10x 6@20 7@30 8@90..")
 
     states = [state_of(found, Limits(12, size)) for size in (20, 21)]
@@ -141,17 +141,17 @@ def test_fewer_bytes_than_the_threshold_are_a_warning_though_the_hours_are_enoug
     assert states == [ENOUGH, LOW]
 
 
-def test_how_far_behind_the_reader_is():
+def test_the_age_of_the_redo_at_the_position():
     found = runway(35, "5@10x 6@20 7@30 8@40 9@90..")
 
     assert (found.behind_hours, found.unread_bytes) == (70, 20)
 
 
-def test_of_the_logs_that_hold_the_position_the_youngest_tells_how_far_behind_it_is():
+def test_the_youngest_log_at_the_position_decides_its_age():
     assert runway(85, "5@10x 6@20 7@30 8@90..", "5@10x 6@20 7@40 8@80 9@90..").behind_hours == 20
 
 
-def test_an_idle_thread_is_told_when_redo_of_others_waits_for_it():
+def test_an_idle_thread_is_a_warning_while_redo_of_others_waits():
     found = runway(50, "5@10x 6@20 7@30 8@50 9@90..", "5@10x 6@20 7@40 8@50..")
 
     (held,) = found.held_back
@@ -163,7 +163,7 @@ def test_an_idle_thread_is_told_when_redo_of_others_waits_for_it():
     assert "ARCHIVE_LAG_TARGET = 300" in finding.cure
 
 
-def test_where_archive_lag_target_will_end_it_an_open_log_is_only_a_note():
+def test_an_open_log_that_archive_lag_target_will_switch_is_only_a_note():
     found = runway(90, "5@10x 6@20 7@90 8@99.5..", "5@10x 6@20 7@90..")
 
     severities = [findings(found, Limits(0), lag, "shop")[0].severity for lag in (0, None, 1800, 1801)]
@@ -171,13 +171,13 @@ def test_where_archive_lag_target_will_end_it_an_open_log_is_only_a_note():
     assert severities == ["warning", "warning", "note", "warning"]
 
 
-def test_a_thread_that_has_just_switched_is_not_idle():
+def test_a_recently_switched_thread_is_not_idle():
     found = runway(99, "5@10x 6@20 7@99 8@99.8 9@99.9..", "5@10x 6@20 7@99 8@99.6..")
 
     assert [f.severity for f in findings(found, Limits(0), 0, "shop")] == ["note"]
 
 
-def test_a_log_that_waits_for_its_archiver_holds_back_as_well():
+def test_a_log_that_is_not_archived_holds_the_window_back():
     control = facts("5@10x 6@20 7@90 8@99..", "5@10x 6@20 7@90 8@99..")
     stuck = next(log for log in control.archived if (log.thread, log.sequence) == (2, 7))
     online = (*control.online, LogFile(2, 7, RESETLOGS, stuck.first_scn, stuck.next_scn, (), 0, stuck.first_at))
@@ -192,11 +192,11 @@ def test_a_log_that_waits_for_its_archiver_holds_back_as_well():
     assert "archiver" in finding.cure
 
 
-def test_threads_that_reach_equally_far_hold_nobody_back():
+def test_threads_that_reach_the_same_scn_hold_nothing_back():
     assert runway(90, "5@10x 6@20 7@30 8@90..", "5@10x 6@20 7@40 8@90..").held_back == ()
 
 
-def test_what_is_lost_is_told_with_its_cure():
+def test_a_lost_log_is_reported_with_its_cure():
     found = runway(11, "5@10x 6@20 7@30 8@90..")
 
     (finding, *_) = findings(found, Limits(), 300, "shop")
@@ -205,15 +205,15 @@ def test_what_is_lost_is_told_with_its_cure():
     assert (finding.severity, "RESTORE ARCHIVELOG SEQUENCE 5 THREAD 1" in finding.cure) == ("error", True)
 
 
-def test_of_every_thread_that_lost_a_log_the_log_is_told():
+def test_the_lost_log_of_every_thread_is_reported():
     found = runway(11, "5@10x 6@20 7@30 8@90..", "4@10x 6@20 7@90..")
 
-    told = [finding.what for finding in findings(found, Limits(), 300, "shop")]
+    texts = [finding.what for finding in findings(found, Limits(), 300, "shop")]
 
-    assert [f"Redo Thread {n} is inconsistent" in what for n, what in enumerate(told, 1)] == [True, True]
+    assert [f"Redo Thread {n} is inconsistent" in what for n, what in enumerate(texts, 1)] == [True, True]
 
 
-def test_a_position_that_was_rewound_is_lost():
+def test_a_position_undone_by_resetlogs_is_lost():
     control = facts("1@10 2@90..")
     line = (Incarnation(RESETLOGS, Scn(1), "PARENT", Scn(0)), Incarnation(12, Scn(500), "CURRENT", Scn(1)))
     found = measure(
@@ -234,7 +234,7 @@ def test_a_warning_names_the_log_the_time_and_the_threshold():
     assert "shop_capture" in finding.cure
 
 
-def test_the_rate_counts_deleted_logs_too_and_none_of_yesterday():
+def test_the_rate_counts_deleted_logs_and_only_the_last_day():
     assert runway(99, "5@10x 6@80x 7@90 8@99..").bytes_per_hour == 20 / 20
 
 
@@ -249,8 +249,8 @@ SPANS = st.lists(st.floats(0.1, 30), min_size=1, max_size=12)
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(SPANS, min_size=1, max_size=3), st.floats(0, 120), st.floats(0, 150))
-def test_as_long_as_deletion_goes_on_by_age_nothing_needed_is_deleted_within_the_time_left(spans, age, hour):
-    """Deletion by age of completion, as RMAN's COMPLETED BEFORE does it. The brute force knows the age, the runway does not."""
+def test_deletion_by_age_deletes_no_needed_log_within_the_time_left(spans, age, hour):
+    """Logs are deleted by age of completion, like RMAN's COMPLETED BEFORE. The test knows the age, the runway does not."""
     drawings = []
     for of_thread in spans:
         total = sum(of_thread)
@@ -280,7 +280,7 @@ def test_as_long_as_deletion_goes_on_by_age_nothing_needed_is_deleted_within_the
 
 @settings(max_examples=200, deadline=None)
 @given(SPANS, st.sets(st.integers(2, 13)), st.floats(0, 150))
-def test_no_more_is_promised_than_lies_there_without_a_hole(spans, gone, hour):
+def test_the_runway_never_exceeds_the_complete_redo(spans, gone, hour):
     total = sum(spans)
     begins = [NOW + 1000 - total + sum(spans[:n]) for n in range(len(spans))]
     words = [f"{n + 2}@{b}{'x' if n + 2 in gone else ''}" for n, b in enumerate(begins)]

@@ -1,7 +1,7 @@
-"""Whatever the control file shows, a sealed window has the log of every redo record that lies in its range.
+"""A sealed window contains the log of every redo record in its range, whatever the control file shows.
 
-Histories of up to three threads are drawn: opened, switched, closed, reopened; then logs are left unarchived or deleted.
-The truth about which records exist is kept aside, and never shown to the planner.
+Histories of up to three threads are generated: opened, switched, closed, reopened; then logs stay unarchived or are deleted.
+The planner never sees which records exist.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Limits:
 
 
 @dataclass
-class Drawn:
+class GeneratedThread:
     """One thread: its logs as [first, next], whether it is open, and the SCNs of its records."""
 
     number: int
@@ -40,8 +40,8 @@ EVENTS = st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["write", "write"
 
 
 def history(events):
-    """Play the events one SCN apart; thread 1 is open from the start."""
-    threads = {n: Drawn(n) for n in (1, 2, 3)}
+    """Play the events one SCN apart. Thread 1 is open from the start."""
+    threads = {n: GeneratedThread(n) for n in (1, 2, 3)}
     scn = 10
     opened(threads[1], scn)
     for number, event in events:
@@ -95,7 +95,7 @@ def control_file(threads, scn, unarchived, deleted):
     st.integers(10, 40),
     st.integers(10, 80),
 )
-def test_every_record_of_a_sealed_window_has_its_log_in_it(events, unarchived, deleted, start, budget):
+def test_a_sealed_window_contains_the_log_of_every_record(events, unarchived, deleted, start, budget):
     threads, scn = history(events)
     start = min(start, scn)
     facts = control_file(threads, scn, unarchived, deleted - unarchived)
@@ -115,7 +115,7 @@ def test_every_record_of_a_sealed_window_has_its_log_in_it(events, unarchived, d
 
     assert not isinstance(found, Sealed)
     if not unarchived and not deleted:
-        # Without trouble nothing is lost or awaited, and the windows reach what every open thread has archived.
+        # Without faults nothing is lost or awaited, and the windows reach the SCN that every open thread has archived.
         assert not isinstance(found, Lost | Wait)
         reach = min([scn, *(t.logs[-1][0] for t in threads if t.is_open)])
         last = max((end for t in threads for _, end in t.logs if end is not None and end <= reach), default=0)
