@@ -1,8 +1,8 @@
-"""Named points behind every write, at which a test may kill the process; free of effect otherwise.
+"""Named points after every write, at which a test may kill the process; without effect otherwise.
 
 `REDOLAKE_CRASH_AT=name` kills at the first pass of that point, `name#3` at the third. `REDOLAKE_CRASH_AT=/file` kills at each
-point whose name does not stand in the file yet, where it is written first: who starts the same work again and again comes
-further each time, and ends when he was killed behind every write.
+point whose name is not in that file yet, and adds it first: who repeats the same work is killed once after every write, and
+then finishes.
 """
 
 from __future__ import annotations
@@ -10,32 +10,22 @@ from __future__ import annotations
 import os
 import re
 import signal
-import sys
 import threading
 from collections import Counter
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import wraps
 from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 VARIABLE = "REDOLAKE_CRASH_AT"
 
-# Functions that write for others.
-DOORS = frozenset(
-    [
-        "create",
-        "create_record",
-        "writing",
-        "remove",
-        "__exit__",
-        "write_parquet",
-        "write_record_once",
-        "write_once",
-        "write_text",
-        "write_rows",
-        "discard",
-    ]
-)
-
 _passed: Counter[str] = Counter()
 _one_at_a_time = threading.Lock()
+_writer: ContextVar[str] = ContextVar("writer", default="unnamed")
 
 
 def point(name: str) -> None:
@@ -58,23 +48,31 @@ def is_new(name: str, killed_at: Path) -> bool:
     return True
 
 
+def writer(function: Callable[P, R]) -> Callable[P, R]:
+    """Name the points after this function's writes of files and of the ledger by the function."""
+
+    @wraps(function)
+    def named(*args: P.args, **kwargs: P.kwargs) -> R:
+        before = _writer.set(function.__name__)
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _writer.reset(before)
+
+    return named
+
+
 def ledger_point() -> None:
-    """Behind a transaction of the ledger, named by the method that wrote: no write is left out, whoever adds one."""
-    if VARIABLE in os.environ:
-        in_exit = 2  # from here: the door's generator, contextlib's __exit__, the method
-        point(f"ledger.{sys._getframe(in_exit + 1).f_code.co_name}")
+    """Pass the point after a transaction of the ledger."""
+    point(f"ledger.{_writer.get()}")
 
 
 def file_point(path: str) -> None:
-    """Behind a file that was written or removed, named by the function that wanted it and by what kind of file it is."""
-    if VARIABLE in os.environ:
-        frame = sys._getframe(1)
-        while frame.f_code.co_name in DOORS and frame.f_back is not None:
-            frame = frame.f_back
-        point(f"{frame.f_code.co_name} {kind_of(path)}")
+    """Pass the point after a file was written or removed; its name contains the kind of file."""
+    point(f"{_writer.get()} {kind_of(path)}")
 
 
 def kind_of(path: str) -> str:
-    """`.../chain/0000001-00002000.json` is `chain/*.json`: a star for what is another on each run."""
+    """Return `chain/*.json` for `.../chain/0000001-00002000.json`: a star replaces every part that differs between runs."""
     last = "/".join(path.split("/")[-3:])
     return re.sub(r"[^/]*[0-9A-Z][^/]*?(?=\.\w+$|/|$)", "*", last).removeprefix("*/").removeprefix("*/")

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from pipelines import crash
 from pipelines.crash import point
 from pipelines.errors import LandingConflict
 from pipelines.land import layout
@@ -53,6 +54,7 @@ class Landing:
             self._files.make_folder(layout.window_folder(window))
         return published
 
+    @crash.writer
     def write_slice(
         self,
         window: Window,
@@ -92,6 +94,7 @@ class Landing:
             circumstance=facts,
         )
 
+    @crash.writer
     def publish(
         self, window: Window, tables: Sequence[TableId], slice_records: Sequence[SliceRecord], previous_end: int | None
     ) -> WindowManifest:
@@ -118,6 +121,7 @@ class Landing:
         leads_there = end is not None and end.scn == start.scn and end.chain < start
         return end.chain.name if leads_there and end is not None else start.name
 
+    @crash.writer
     def _mend(self, place: str) -> None:
         """Give the window or break that has this place in the chain its own file, if its writer died before that."""
         file = layout.chain_file(place)
@@ -133,6 +137,7 @@ class Landing:
         for name in self._files.names(layout.CHAIN)[-1:]:
             self._mend(name.removesuffix(".json"))
 
+    @crash.writer
     def publish_break(self, found: DeclaredGap) -> DeclaredGap:
         """Lead the chain over what is not read. Raises LandingConflict when the chain does not end at the break's start, or
         leads on by another way already."""
@@ -158,6 +163,7 @@ class Landing:
         files = [f"{layout.BREAKS}/{name}" for name in self._files.names(layout.BREAKS)]
         return [found for file in files if (found := self._files.read_record(DeclaredGap, file)) is not None]
 
+    @crash.writer
     def torn(self, found: DeclaredGap) -> list[dict[str, Any]] | None:
         """Which transactions the windows behind the break, up to the next one, hold without their beginning; None while there
         is no window. Each window is read once, and what was found by its end is kept."""
@@ -252,6 +258,7 @@ class Landing:
     def names(self, folder: str) -> list[str]:
         return self._files.names(folder)
 
+    @crash.writer
     def write_snapshot_chunk(
         self,
         table: TableId,
@@ -266,6 +273,7 @@ class Landing:
         row_count = write_parquet(self._files, f"{layout.snapshot_folder(table, scn)}/{name}", schema, frames(answers))
         return {"chunk": chunk, "file": name, "row_count": row_count}
 
+    @crash.writer
     def publish_snapshot(
         self, table: TableId, scn: int, chunks: Sequence[SnapshotChunk], circumstance: Mapping[str, Any] | None = None
     ) -> SnapshotManifest:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
 
+from pipelines import crash
 from pipelines.errors import InvariantBroken
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new
@@ -20,6 +21,7 @@ X = t.open_transactions.c
 
 
 class Batches(LedgerBase):
+    @crash.writer
     def prepare_batch(self, name: str, scns: ScnRange, spec_path: str, *, lease: Lease | None = None) -> BatchEntry:
         """The batch of that name: new, or as it was left. Raises InvariantBroken where the name stands for another range."""
         now = self._now()
@@ -44,6 +46,7 @@ class Batches(LedgerBase):
             )
         return entry
 
+    @crash.writer
     def move_batch(
         self,
         name: str,
@@ -84,6 +87,7 @@ class Batches(LedgerBase):
         with self._read() as connection:
             return set(connection.execute(select(B.name).where(B.pipeline == self._pipeline, B.state == "applied")).scalars())
 
+    @crash.writer
     def replace_open_transactions(
         self, batch: str, transactions: Iterable[OpenTransaction], lease: Lease | None = None
     ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, or_, select, update
 
+from pipelines import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import Json, Lease, TableEntry
@@ -18,6 +19,7 @@ T = t.tables.c
 
 
 class CapturedTables(LedgerBase):
+    @crash.writer
     def add_table(self, table: TableId, captured_from: Scn) -> bool:
         """False where the table is known already; it stays as it is."""
         row = {**key_of(self._pipeline, table), "state": "new", "captured_from_scn": captured_from, "changed_at": self._now()}
@@ -36,6 +38,7 @@ class CapturedTables(LedgerBase):
         with self._read() as connection:
             return [_entry(row) for row in connection.execute(query)]
 
+    @crash.writer
     def move_table(
         self,
         table: TableId,
@@ -61,6 +64,7 @@ class CapturedTables(LedgerBase):
         with self._write(lease) as connection:
             return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state.in_(states)).values(values))
 
+    @crash.writer
     def hold(self, table: TableId, error: Json) -> bool:
         """Stop a table; the others go on. False where it is held already: the first error stays, it is the cause."""
         now = self._now()
@@ -68,12 +72,14 @@ class CapturedTables(LedgerBase):
         with self._write() as connection:
             return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state != "held").values(values))
 
+    @crash.writer
     def release(self, table: TableId) -> bool:
         """Let a held table go on from the state in which it was stopped. False where it is not held."""
         values = {"state": T.held_from, "held_from": None, "held_at": None, "error": None, "changed_at": self._now()}
         with self._write() as connection:
             return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))
 
+    @crash.writer
     def record_complete_to(self, table: TableId, scn: Scn | None, resetlogs_id: int | None = None) -> bool:
         """Record the SCN up to which the Delta log proves a table complete. Return whether the ledger had another one. Without
         `resetlogs_id` the incarnation stays as it was."""

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import insert, select
 
+from pipelines import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase
 from pipelines.ledger.entries import Decision, Json
@@ -14,6 +15,7 @@ D = t.decisions.c
 
 
 class Decisions(LedgerBase):
+    @crash.writer
     def record_decision(self, kind: str, body: Json, who: str, at: datetime | None = None) -> Decision:
         at = at or self._now()
         row = {"pipeline": self._pipeline, "kind": kind, "body": dict(body), "who": who, "at": at}

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from sqlalchemy import select, update
 
+from pipelines import crash
 from pipelines.errors import LeaseHeld
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, insert_new
@@ -14,6 +15,7 @@ from pipelines.ledger.entries import Lease
 
 
 class Leases(LedgerBase):
+    @crash.writer
     def lease(self, name: str, owner: str, seconds: float, is_gone: Callable[[str], bool] = lambda _: False) -> Lease:
         """Raises LeaseHeld while another owner has it, unless `is_gone` knows that owner to be dead. The same owner gets it
         again, with a new token: its earlier self may have been killed only in appearance. Tokens follow the clock: a ledger
@@ -35,6 +37,7 @@ class Leases(LedgerBase):
             )
             return lease
 
+    @crash.writer
     def renew(self, lease: Lease, seconds: float) -> Lease:
         """Raises LeaseHeld when somebody took over. One that ran out unnoticed by others goes on."""
         expires_at = self._now() + timedelta(seconds=seconds)
@@ -44,6 +47,7 @@ class Leases(LedgerBase):
             )
         return Lease(lease.name, lease.owner, lease.token, expires_at)
 
+    @crash.writer
     def release_lease(self, lease: Lease) -> bool:
         """Whether it was still held; the token stays, so that the next one is higher."""
         own = (t.leases.c.name == lease.name) & (t.leases.c.token == lease.token)

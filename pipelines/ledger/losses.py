@@ -8,6 +8,7 @@ from typing import Literal
 
 from sqlalchemy import delete, select, update
 
+from pipelines import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import Json, Loss
@@ -16,6 +17,7 @@ B, L = t.breaks.c, t.losses.c
 
 
 class Losses(LedgerBase):
+    @crash.writer
     def record_loss(
         self,
         error: Json,
@@ -41,11 +43,13 @@ class Losses(LedgerBase):
             row = connection.execute(select(t.losses).where(L.pipeline == self._pipeline)).first()
         return None if row is None else _loss(row.body, row.since)
 
+    @crash.writer
     def clear_loss(self) -> bool:
         """The way goes on; whether anything was lost."""
         with self._write() as connection:
             return changed(connection, delete(t.losses).where(L.pipeline == self._pipeline))
 
+    @crash.writer
     def record_break(self, name: str, body: Json) -> bool:
         """Write down what lies beside the landing; whether that was news."""
         row = {"pipeline": self._pipeline, "name": name, "body": dict(body), "recorded_at": self._now()}

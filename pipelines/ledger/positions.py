@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import select, update
 
+from pipelines import crash
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, insert_new
 from pipelines.redo import Position
@@ -16,12 +17,14 @@ class Positions(LedgerBase):
             row = connection.execute(select(t.pipelines).where(t.pipelines.c.pipeline == self._pipeline)).first()
         return None if row is None else Position(row.dbid, row.resetlogs_id, Scn(row.scn))
 
+    @crash.writer
     def start_at(self, position: Position) -> bool:
         """Set the first position. False where there is one already, which stays as it is."""
         row = {"pipeline": self._pipeline, **_columns(position), "created_at": self._now()}
         with self._write() as connection:
             return insert_new(connection, t.pipelines, row)
 
+    @crash.writer
     def correct_position(self, position: Position) -> None:
         """Set what the landed windows prove, in a ledger that was lost or lags behind."""
         with self._write() as connection:

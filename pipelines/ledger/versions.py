@@ -7,6 +7,7 @@ from typing import Literal
 
 from sqlalchemy import and_, delete, select
 
+from pipelines import crash
 from pipelines.errors import SchemaConflict
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, insert_new
@@ -19,6 +20,7 @@ V = t.table_versions.c
 
 
 class TableVersions(LedgerBase):
+    @crash.writer
     def record_version(
         self,
         table: TableId,
@@ -55,6 +57,7 @@ class TableVersions(LedgerBase):
             rows = connection.execute(query.order_by(V.from_scn)).all()
         return [VersionEntry(table, Scn(row.from_scn), row.source, row.body, row.ddl) for row in rows]
 
+    @crash.writer
     def forget_versions_above(self, table: TableId, scn: Scn, lease: Lease | None = None) -> int:
         """Take back versions above `scn`, for a table that starts anew there; how many there were."""
         found = and_(*(V[name] == value for name, value in key_of(self._pipeline, table).items()), V.from_scn > scn)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, insert, select, update
 
+from pipelines import crash
 from pipelines.errors import LandingConflict
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed
@@ -19,6 +20,7 @@ W = t.windows.c
 
 
 class Windows(LedgerBase):
+    @crash.writer
     def plan_window(self, name: str, resetlogs_id: int, scns: ScnRange, plan: Json, lease: Lease) -> WindowEntry:
         """The window that now has this place in the chain: the one planned here, which replaces a plan that never landed, or,
         unchanged, the one that has landed with this start. Raises LeaseHeld for a writer that was overtaken."""
@@ -33,6 +35,7 @@ class Windows(LedgerBase):
             _put(connection, self._pipeline, entry)
             return entry
 
+    @crash.writer
     def move_window(
         self,
         name: str,
@@ -49,6 +52,7 @@ class Windows(LedgerBase):
             values = {"state": to_state, "changed_at": self._now(), "error": error}
             return changed(connection, update(t.windows).where(found).values(values))
 
+    @crash.writer
     def record_landed(self, manifest: WindowManifest) -> bool:
         """Write down what a manifest proves; whether that was news. Raises LandingConflict where another window, of another
         end, has landed with the same start."""

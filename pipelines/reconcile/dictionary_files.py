@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from pipelines import crash
 from pipelines.context import Workplace
 from pipelines.records.dictionary_reading import DictionaryReading
 from pipelines.scn import ChainPosition
@@ -12,6 +13,7 @@ from pipelines.table import DictionaryTable, TableId
 FOLDER = "baselines"
 
 
+@crash.writer
 def write_reading(work: Workplace, resetlogs_id: int, scn: int, dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Two plans at one SCN read the same dictionary: the first one's file stays."""
     file = f"{FOLDER}/{ChainPosition(resetlogs_id, scn).name}.json"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 
+from pipelines import crash
 from pipelines.context import HANDOVER, Workplace
 from pipelines.errors import RedoLost
 from pipelines.ledger import TableEntry
@@ -23,6 +24,7 @@ DROP, DROPS = "drop transaction", "drops"
 NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 
 
+@crash.writer
 def correct_ledger(work: Workplace) -> None:
     """Bring the ledger to what lies written beside the data; only what it does not know is read. A ledger that was lost, or is
     an older copy, is made good by this."""
@@ -95,6 +97,7 @@ def not_read(found: DeclaredGap, table: TableId) -> RedoLost:
     )
 
 
+@crash.writer
 def correct_batches(work: Workplace) -> int:
     """Write down, in the order in which they were applied, the batches the ledger does not know; how many there were."""
     known = work.ledger.applied_names()

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import HANDOVER, Workplace, owner, read_order, read_outcome, workplace
 from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict, TableHeld, Terminal
@@ -27,6 +28,7 @@ from pipelines.steps.transactions import in_force
 from pipelines.table import TableId
 
 
+@crash.writer
 def prepare_batch(pipeline: Pipeline) -> dict[str, Any]:
     """Write the order for the next batch: a resumed table's catch-up first, else all landed windows not yet applied."""
     with workplace(pipeline) as work:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, read_order, read_outcome, silent, workplace
 from pipelines.errors import ConfigurationError, Finding, Terminal
@@ -27,6 +28,7 @@ from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.table import TableId
 
 
+@crash.writer
 def prepare_backfill(
     pipeline: Pipeline, from_scn: int, to_scn: int, tables: Sequence[str] | None = None, dry_run: bool = True
 ) -> dict[str, Any]:

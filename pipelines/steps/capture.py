@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, take_lease, workplace
 from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
@@ -225,6 +226,7 @@ def land_window(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) 
         return {"window": manifest.name, "start": manifest.start, "end": manifest.end, "manifest": path, "rows": rows}
 
 
+@crash.writer
 def remine_window(
     pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent
 ) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Sequence
 
+from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import ledger_url, opened_source, workplace
 from pipelines.decode.datatypes import target_type
@@ -46,6 +47,7 @@ def validate(pipeline: Pipeline) -> list[Finding]:
     return findings
 
 
+@crash.writer
 def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
     """Write a small file there and take it away again."""
     try:

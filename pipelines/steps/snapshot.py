@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import (
     HANDOVER,
@@ -45,6 +46,7 @@ from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, plan_window
 
 
+@crash.writer
 def begin_snapshot(
     pipeline: Pipeline, source: ConnectParams | None = None, tables: Sequence[str] | None = None, *, replace: bool = False
 ) -> dict[str, Any]:
@@ -129,6 +131,7 @@ def choose(work: Workplace, tables: Sequence[str] | None, replace: bool) -> tupl
     return chosen
 
 
+@crash.writer
 def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
     """The first snapshot says where mining begins; what is captured from there is every configured table."""
     if work.ledger.position() is not None:
@@ -230,6 +233,7 @@ def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
     return found
 
 
+@crash.writer
 def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> dict[str, Any]:
     """Write the order that loads the read tables into Delta."""
     with workplace(pipeline) as work:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
+from pipelines import crash
 from pipelines.apply.delta.log import last_txn
 from pipelines.config import Pipeline
 from pipelines.context import Workplace, now, workplace
@@ -175,6 +176,7 @@ def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None)
         return {**asdict(transaction), "tables": rows_by_table(work, carried)}
 
 
+@crash.writer
 def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *, reason: str, by: str) -> dict[str, Any]:
     """Write down that it is dropped; the next batch goes by it. Raises LeaseHeld while a batch is applied, and Terminal where
     one was applied in part: some tables might have the transaction already and others not."""

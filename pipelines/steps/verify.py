@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, workplace
@@ -25,6 +26,7 @@ from pipelines.window import incarnation_at
 from pipelines.window.recovery_options import newest
 
 
+@crash.writer
 def verify_tables(
     pipeline: Pipeline,
     tables: Sequence[str] | None = None,
@@ -81,6 +83,7 @@ def check_readable(work: Workplace, tables: Sequence[TableId], facts: RedoFacts)
             )
 
 
+@crash.writer
 def read_side(work: Workplace, oracle: Source, table: TableId, token: str, report: Report) -> CompareTask:
     entry = work.ledger.table(table)
     assert entry is not None

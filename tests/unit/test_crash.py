@@ -1,4 +1,4 @@
-"""Behind each write there is a point with a name, and a process that is started again and again dies at each of them once."""
+"""After each write there is a named point; a process that is repeated is killed at each of them once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -21,16 +20,22 @@ PIPELINES = Path(crash.__file__).parent
 
 WORK = """
 import sys
+from pipelines import crash
 from pipelines.land.files import Files
 files = Files(sys.argv[1])
+@crash.writer
 def publish():
     files.create("chain/0000000001.json", b"{}")
+@crash.writer
 def stream():
     with files.writing("windows/1-2/redo-a1-0.parquet") as out:
         out.write(b"x")
+@crash.writer
+def clear():
+    files.remove("windows/1-2")
 publish()
 stream()
-files.remove("windows/1-2")
+clear()
 """
 
 
@@ -39,7 +44,7 @@ def work(folder, killed_at):
     return subprocess.run([sys.executable, "-c", WORK, str(folder)], env=env, check=False).returncode
 
 
-def test_a_process_is_killed_behind_each_write_once_and_then_ends(tmp_path):
+def test_a_process_is_killed_after_each_write_once_and_then_finishes(tmp_path):
     killed_at = tmp_path / "killed-at"
     codes = [work(tmp_path / "shop1", killed_at) for _ in range(6)]
 
@@ -49,11 +54,11 @@ def test_a_process_is_killed_behind_each_write_once_and_then_ends(tmp_path):
         "publish chain/*.json",
         "part of a stream",
         "stream windows/*/*.parquet",
-        "<module> windows/*",
+        "clear windows/*",
     ]
 
 
-def test_a_point_is_named_with_the_pass_that_counts(tmp_path):
+def test_a_point_may_be_named_with_the_pass_that_kills(tmp_path):
     assert work(tmp_path / "shop1", "publish chain/*.json#2") == 0
     assert work(tmp_path / "shop2", "publish chain/*.json") == -signal.SIGKILL
 
@@ -73,7 +78,7 @@ def test_a_kind_of_file_is_the_same_on_every_run(path, kind):
 
 # --- No write is left out --------------------------------------------------------------------------------------------
 
-# tests/e2e/test_kills_everywhere.py shows that it kills behind each of them.
+# tests/e2e/test_kills_everywhere.py shows that it kills after each of them.
 KILLED_AT = {
     "_mend",
     "prepare_backfill",
@@ -95,8 +100,21 @@ KILLED_AT = {
     "write_snapshot_result",
     "write_snapshot_chunk",
 }
+# Functions that write for others: the point after their write is named by the caller.
+METHODS = [
+    "create",
+    "create_record",
+    "writing",
+    "remove",
+    "write_record_once",
+    "write_once",
+    "write_text",
+    "write_rows",
+    "discard",
+]
+ADAPTERS = {*METHODS, "write_parquet"}
 NOT_KILLED_AT = {
-    "write_failure": "the job's last words: nothing is written behind them, and who waits for the job can do without",
+    "write_failure": "the job's last write, and the one who waits for the job does not depend on it",
     "writable": "`doctor` and `validate` try whether a place can be written",
 }
 POINT_IN = {  # writers whose callers pass the point
@@ -106,24 +124,23 @@ POINT_IN = {  # writers whose callers pass the point
     "merge": ("merge_range",),
     "append": ("merge_range",),
 }
-ASIDE = {"crash.py", "runtime.py", "__main__.py"}  # the points themselves, Java for Spark, the demo
+LEFT_OUT = {"crash.py", "runtime.py"}  # the points themselves, Java for Spark
 
 
 @cache
 def functions() -> tuple[tuple[Path, ast.FunctionDef], ...]:
-    files = [f for f in PIPELINES.rglob("*.py") if f.name not in ASIDE]
+    files = [f for f in PIPELINES.rglob("*.py") if f.name not in LEFT_OUT]
     nodes = ((file, node) for file in files for node in ast.walk(ast.parse(file.read_text())))
     return tuple((file, node) for file, node in nodes if isinstance(node, ast.FunctionDef))
 
 
-def calls(function: ast.FunctionDef) -> Iterator[tuple[str, ast.Call]]:
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
+@cache
+def calls(function: ast.FunctionDef) -> tuple[tuple[str, ast.Call], ...]:
+    return tuple((ast.unparse(node.func), node) for node in ast.walk(function) if isinstance(node, ast.Call))
 
 
 def named_points() -> set[str]:
-    """As the code names them; a name that is no literal shows as an empty one."""
+    """Return the names in the code; a name that is not a literal becomes an empty one."""
     return {
         str(call.args[0].value) if isinstance(call.args[0], ast.Constant) else ""
         for _, function in functions()
@@ -133,29 +150,48 @@ def named_points() -> set[str]:
 
 
 def ledger_points() -> set[str]:
-    """Every method that writes the ledger and is used by the pipeline, and who makes several of them one transaction."""
+    """Return the points of all ledger methods that write and are used, and of the functions that join several to one."""
     used = {name.rpartition(".")[2] for _, function in functions() for name, _ in calls(function) if "." in name}
-    writing = {
-        function.name
+    return {
+        f"ledger.{function.name}"
         for file, function in functions()
-        if file.parent.name == "ledger" and any(name == "self._write" for name, _ in calls(function))
+        if joins_ledger_writes(function) or (writes_ledger(file, function) and function.name in used)
     }
-    at_once = {function.name for _, function in functions() for name, _ in calls(function) if name.endswith(".at_once")}
-    return {f"ledger.{name}" for name in writing & used | at_once}
 
 
-FILES = re.compile(
-    r"(.*\.)?(_files|Files\(.*\)|files|landing|self)\.(create|writing|remove|create_record|write_record_once|write_once|write_text|write_rows|discard)"
-)
+def writes_ledger(file: Path, function: ast.FunctionDef) -> bool:
+    return file.parent.name == "ledger" and any(name == "self._write" for name, _ in calls(function))
+
+
+def joins_ledger_writes(function: ast.FunctionDef) -> bool:
+    return any(name.endswith(".at_once") for name, _ in calls(function))
+
+
+FILES = re.compile(rf"(.*\.)?(_files|Files\(.*\)|files|landing|self)\.({'|'.join(METHODS)})")
 ELSE = re.compile(
     r".*\b(rm|rm_file|pipe_file|put_file|mv|save|saveAsTable|insertInto|unlink|rename|link|rmtree|write_bytes|sql)"
 )
 
 
+def writes_file(function: ast.FunctionDef) -> bool:
+    """Whether the function writes or removes a file through the landing's adapter."""
+    if function.name in ADAPTERS:
+        return False
+    return any(FILES.fullmatch(name) or name == "write_parquet" for name, _ in calls(function))
+
+
 def writers_of_files() -> set[str]:
-    """Every function that has a file written or removed by the door to the landing."""
-    found = {f.name for _, f in functions() for name, _ in calls(f) if FILES.fullmatch(name) or name == "write_parquet"}
-    return found - crash.DOORS
+    return {function.name for _, function in functions() if writes_file(function)}
+
+
+def is_named(function: ast.FunctionDef) -> bool:
+    return "crash.writer" in {ast.unparse(decorator) for decorator in function.decorator_list}
+
+
+def is_generator(function: ast.FunctionDef) -> bool:
+    """Whether its body runs after the call has returned, when the writer's name is gone again."""
+    body = [statement for statement in function.body if not isinstance(statement, ast.FunctionDef)]
+    return any(isinstance(node, ast.Yield | ast.YieldFrom) for statement in body for node in ast.walk(statement))
 
 
 def writers_by_other_ways() -> set[str]:
@@ -163,7 +199,7 @@ def writers_by_other_ways() -> set[str]:
 
 
 def is_write(name: str, call: ast.Call) -> bool:
-    """Of Spark's SQL, what is no query; a text that is no literal may be anything."""
+    """Return whether the call writes. Spark SQL writes unless it is a query; a text that is not a literal may write."""
     text = ast.unparse(call.args[0]) if call.args else ""
     if name.endswith(".sql"):
         return not re.match(r"f?['\"](SELECT|DESCRIBE)", text)
@@ -176,10 +212,17 @@ def has_point(name: str) -> bool:
     return bool(bodies) and all(body & {"point", "crash.point", "file_point"} for body in bodies)
 
 
-def test_each_write_of_a_file_is_known_to_the_kills() -> None:
+def test_each_writer_of_a_file_is_known_to_the_kills() -> None:
     assert writers_of_files() == KILLED_AT | set(NOT_KILLED_AT)
 
 
-def test_each_write_is_behind_a_door_or_has_a_point() -> None:
-    behind = {name for writer in writers_by_other_ways() for name in POINT_IN.get(writer, (writer,))}
-    assert {name for name in behind if not has_point(name)} == set()
+def test_each_writer_names_its_points_and_is_no_generator() -> None:
+    writing = [f for file, f in functions() if writes_file(f) or writes_ledger(file, f) or joins_ledger_writes(f)]
+
+    assert {f.name for f in writing if not is_named(f)} == set()
+    assert {f.name for _, f in functions() if is_named(f) and is_generator(f)} == set()
+
+
+def test_each_write_goes_through_an_adapter_or_has_a_point() -> None:
+    writers = {name for writer in writers_by_other_ways() for name in POINT_IN.get(writer, (writer,))}
+    assert {name for name in writers if not has_point(name)} == set()
