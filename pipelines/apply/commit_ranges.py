@@ -1,4 +1,4 @@
-"""Cut a batch, for one table, at each followed DDL: the changes committed before it, the DDL itself, then the rest."""
+"""Divide a batch, for one table, at each followed DDL: each range becomes one Delta commit, after its DDL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pipelines.table import TableVersion
 
 @dataclass(frozen=True, slots=True)
 class CommitRange:
-    """Commits in [start, end), applied as one commit under `version`, after the `steps` that lead to it."""
+    """Oracle commits in [start, end), applied as one Delta commit under `version`, after the DDL `steps`."""
 
     number: int
     start: int
@@ -26,23 +26,23 @@ class CommitRange:
 
 
 def stop_scn(task: TableTask, scns: ScnRange) -> int:
-    """Where the table stops in this batch: at its hold, or at the batch's end."""
+    """Return the SCN at which the table stops in this batch: that of its hold, or the batch's end."""
     return scns.end if task.hold is None else max(scns.start, min(scns.end, task.hold.at_scn))
 
 
 def ddl_scns(task: TableTask, scns: ScnRange, position: int) -> tuple[int, ...]:
-    """The DDL that is still to be followed: what lies at or below the position is in the target already."""
+    """Return the SCNs of DDL still to follow; DDL at or below the position is in the target already."""
     stop = stop_scn(task, scns)
     return tuple(sorted({step.scn for step in task.ddl if max(scns.start, position + 1) <= step.scn < stop}))
 
 
 def plan_commit_ranges(task: TableTask, scns: ScnRange, position: int) -> tuple[CommitRange, ...]:
-    """In order; none when the table is held from the start or is complete already."""
+    """Return the ranges in order; none when the table is held from the start or is complete already."""
     start, stop, edges = max(scns.start, position + 1), stop_scn(task, scns), ddl_scns(task, scns, position)
     if start >= stop:
         return ()
     begins = [start, *edges] if start not in edges else list(edges)
-    first = 0 if start not in edges else 1  # a DDL right at the start leaves the piece before it empty
+    first = 0 if start not in edges else 1  # a DDL right at the start leaves the range before it empty
     ends = [*begins[1:], stop]
     return tuple(
         CommitRange(
@@ -57,14 +57,14 @@ def plan_commit_ranges(task: TableTask, scns: ScnRange, position: int) -> tuple[
 
 
 def _version_at(task: TableTask, begin: int, end: int) -> TableVersion:
-    """Raises SchemaConflict when columns change inside the piece without a DDL that is followed."""
+    """Raise SchemaConflict when columns change inside the range without a followed DDL."""
     older = [version for version in task.versions if version.from_scn <= begin]
     version = older[-1] if older else task.versions[0]
     for later in task.versions:
         if version.from_scn < later.from_scn < end and {c.id for c in later.columns} != {c.id for c in version.columns}:
             raise SchemaConflict(
-                "the table's columns change, but no DDL that is followed says so",
-                cure=f"`redolake snapshot {task.table} --replace` takes the table anew",
+                "the table's columns change without a followed DDL",
+                cure=f"run `redolake snapshot {task.table} --replace` to rebuild the table",
                 table=task.table,
                 scn=later.from_scn,
             )

@@ -1,8 +1,8 @@
-"""The net change per key: what of a batch's many changes of a row reaches MERGE.
+"""The net change per key: MERGE gets one change for all of a row's changes in a batch.
 
-Each change leaves the key it had and enters the key it has. A departure removes only the row that departs, told by its
-ROW_ID: so a swap (1 -> 2 and 2 -> 1 in one statement) ends with both rows, whatever the order of their redo. Per
-(key, ROW_ID) the last event counts; at a key a row that stayed wins over rows that left.
+Each change leaves the key before it and enters the key after it. Leaving a key removes only the row with that ROW_ID, so a
+swap (1 -> 2 and 2 -> 1 in one statement) ends with both rows in any order of their redo. Per (key, ROW_ID) the last event
+counts; at one key a row that stayed wins over rows that left.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UPSERT, REMOVE = "U", "D"
 
 
 def events(changes: DataFrame, key: Sequence[int]) -> DataFrame:
-    """k<id> is the key that a change leaves or enters; `weight` is 1 for one event of each change, for counting."""
+    """Return one row per event: k<id> is the key that a change leaves or enters; `weight` is 1 for one event of each change."""
     code = F.col("operation_code")
     moved = F.lit(False)
     for column_id in key:
@@ -40,7 +40,7 @@ def events(changes: DataFrame, key: Sequence[int]) -> DataFrame:
 
 
 def net_change(happened: DataFrame, key: Sequence[int]) -> DataFrame:
-    """One row per key: k<id>, a<id>, `op` (U or D), `commit_scn`; `changes` it stands for, and `finding`."""
+    """Return one row per key: k<id>, a<id>, `op` (U or D), `commit_scn`, `finding`, and the number of `changes` in it."""
     keys = [f"k{column_id}" for column_id in key]
     order = F.struct(*ORDER)
     of_row = Window.partitionBy(*keys, "row_id")
@@ -63,7 +63,7 @@ def net_change(happened: DataFrame, key: Sequence[int]) -> DataFrame:
         }
     )
     chosen = F.when(F.col("rows_there") > 0, stays).otherwise(order == F.col("last_order"))
-    # Two rows at one key: all are kept, so that one of them carries the finding; no MERGE happens then.
+    # Where two rows are at one key, all are kept so that one carries the finding; no MERGE happens then.
     return (
         summed.filter(chosen)
         .withColumn("finding", F.coalesce("finding", _contradiction(keys)))
@@ -73,7 +73,7 @@ def net_change(happened: DataFrame, key: Sequence[int]) -> DataFrame:
 
 
 def _contradiction(keys: Sequence[str]) -> Expression:
-    """What a primary key forbids: two rows there at once, or a row that leaves a key after another has entered it for good."""
+    """Return the finding for what a primary key forbids: two rows at once, or a row that leaves after another has entered."""
     two = F.col("rows_there") > 1
     later = (F.col("rows_there") == 1) & (F.col("last_leave") > F.col("last_entry"))
     shown = F.concat_ws(", ", *keys)

@@ -1,4 +1,4 @@
-"""Spark sessions: the settings Delta needs, and one way to open classic and Connect sessions alike."""
+"""Open classic and Connect sessions with the settings that Delta and this project need."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
-# Settings of the session, which a Connect client may set too; DELTA and SERVER belong to whoever starts the server.
+# A Connect client may set these too; DELTA and SERVER only take effect where the server is started.
 SESSION = {
     "spark.databricks.delta.snapshotPartitions": "2",
-    "spark.databricks.delta.merge.materializeSource": "none",  # the net change is kept by the executors already
+    "spark.databricks.delta.merge.materializeSource": "none",  # the executors keep the net change already
     "spark.sql.shuffle.partitions": "2",
-    # Each of a batch's many queries is written out for the UI, whether or not there is one: the plain way costs least.
+    # Spark formats every query's plan for the UI, also without a UI; the simple format costs least.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
@@ -31,14 +31,14 @@ SERVER = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """What to start Spark with (spark-submit, Connect server, local session); `extra` wins."""
+    """Return the settings to start Spark with (spark-submit, Connect server, local session); `extra` wins."""
     return {**DELTA, **SERVER, **SESSION, **(extra or {})}
 
 
 def open_session(
     mode: Literal["local", "submit", "connect"], master_or_remote: str | None = None, conf: Mapping[str, str] | None = None
 ) -> SparkSession:
-    """`local` starts Spark here on that master, `submit` takes what spark-submit set up, `connect` is a remote URL."""
+    """Open a session: `local` starts Spark here on that master, `submit` uses spark-submit's, `connect` takes a remote URL."""
     if mode == "connect":
         session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
         for key, value in {**SESSION, **_runtime(conf or {})}.items():
@@ -57,6 +57,6 @@ def open_session(
 
 
 def _runtime(conf: Mapping[str, str]) -> dict[str, str]:
-    """A server that runs cannot take memory, jars or catalogs from a client: those are its own."""
+    """Return the settings that a running server accepts from a client; memory, jars and catalogs are its own."""
     settable = ("spark.sql.", "spark.databricks.")
     return {k: v for k, v in conf.items() if k.startswith(settable) and not k.startswith(tuple(DELTA))}

@@ -1,4 +1,4 @@
-"""Many of a kind, without depth: Spark Connect reads no expression or plan of more than a hundred levels."""
+"""Combine many expressions or frames without deep plans: Spark Connect refuses more than a hundred levels."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from pyspark.sql import functions as F
 
 
 def any_of(conditions: Iterable[Expression]) -> Expression:
-    """Whether one of them holds; what is unknown does not."""
+    """Return whether one condition is true; NULL counts as false."""
     return F.greatest(F.lit(False), F.lit(False), *conditions)
 
 
 def united(parts: Sequence[DataFrame]) -> DataFrame:
+    """Return the union by name as a balanced tree."""
     middle = len(parts) // 2
     return parts[0] if middle == 0 else united(parts[:middle]).unionByName(united(parts[middle:]))

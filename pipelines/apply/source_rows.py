@@ -1,4 +1,4 @@
-"""Rows read from Oracle AS OF an SCN (Parquet with Oracle's column names) in the target's types, without losing a digit."""
+"""Convert rows read from Oracle AS OF an SCN (Parquet with Oracle's column names) to the target's types, without rounding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from pipelines.table import Column, Rules, TableVersion
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:
-    """`frame` has the target's columns in the version's order, with our metadata; `raw` the same rows as read."""
+    """`frame` has the target's columns in the version's order, with our metadata; `raw` has the same rows as they were read.
+
+    `misfits` are the conditions under which a value does not fit its column.
+    """
 
     raw: DataFrame
     frame: DataFrame
@@ -28,16 +31,16 @@ class SourceRows:
 def read_source(
     spark: SparkSession, files: Sequence[str], version: TableVersion, rules: Rules, translation: Translation
 ) -> SourceRows:
-    """Raises SchemaConflict when a column of the version is not in the files."""
+    """Raise SchemaConflict when the files lack a column of the version."""
     if not files:
-        raise SchemaConflict("the snapshot names no file", cure="read it once more", table=version.table)
+        raise SchemaConflict("the snapshot has no files", cure="take the snapshot again", table=version.table)
     raw = spark.read.parquet(*files)
     columns = target_columns(version)
     absent = [column.name for column in columns if column.name not in raw.columns]
     if absent:
         raise SchemaConflict(
-            f"columns are absent from the rows that were read: {', '.join(absent)}",
-            cure=f"`redolake snapshot {version.table} --replace` reads them anew",
+            f"the rows read from Oracle lack the columns {', '.join(absent)}",
+            cure=f"run `redolake snapshot {version.table} --replace` to read them again",
             table=version.table,
         )
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
@@ -59,7 +62,7 @@ def read_source(
 
 
 def one_spelling(number: Expression) -> Expression:
-    """A NUMBER kept as text has one spelling, that of decode: 0.05 and 100, whether Oracle says .05, 5E-2 or 100.00."""
+    """Return a NUMBER kept as text in the one spelling that decode uses: 0.05 and 100 for Oracle's .05, 5E-2 or 100.00."""
     whole = F.regexp_extract(number, r"^-?(\d*)", 1)
     fraction = F.regexp_extract(number, r"^-?\d*\.?(\d*?)0*(?:[eE]|$)", 1)
     exponent = F.regexp_extract(number, r"[eE]([+-]?\d+)$", 1).try_cast("int")
@@ -73,7 +76,7 @@ def one_spelling(number: Expression) -> Expression:
 
 
 def _has_more_decimals(number: Expression, scale: int) -> Expression:
-    """A cast would round silently. NUMBERs without precision come as text, plainly or as 1.5E-07."""
+    """Return whether a cast would round silently. NUMBERs without precision come as text, plain or as 1.5E-07."""
     exact = number.try_cast(f"decimal(38,{scale})")
     plain = F.regexp_extract(number, r"^[+-]?\d*\.?(\d*?)0*$", 1)
     scientific = number.rlike("[eE]")
@@ -81,14 +84,14 @@ def _has_more_decimals(number: Expression, scale: int) -> Expression:
 
 
 def check_values(source: SourceRows, version: TableVersion) -> int:
-    """How many rows there are. Raises ValueDoesNotFit for the first column with a value the target cannot hold."""
+    """Return the number of rows. Raise ValueDoesNotFit for the first column with a value that the target cannot hold."""
     counts = [F.count("*").alias("rows")]
     counts += [F.min(F.when(misfit, F.col(quoted(c.name)))).alias(f"c{c.id}") for c, misfit in source.misfits]
     found = source.raw.agg(*counts).collect()[0]
     for column, _ in source.misfits:
         if found[f"c{column.id}"] is not None:
             raise ValueDoesNotFit(
-                f"{column.name} holds {found[f'c{column.id}']}, which its target type cannot hold",
+                f"{column.name} contains {found[f'c{column.id}']}, which its target type cannot hold",
                 cure=f"give the column another scale, or `string`, under `columns` of {version.table}",
                 table=version.table,
             )

@@ -1,4 +1,4 @@
-"""What apply has to be told by the stages it does not know: how redo is decoded, and which types and literals Spark gets."""
+"""The functions of decode and schema that apply uses without importing those stages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pyspark.sql import DataFrame
 
 from pipelines.table import OracleType, Rules, TableVersion, TypeRule
 
-# Redo rows of one version -> all columns but sql_redo, and error, error_sql (string), unknown (names), missing and
+# Redo rows of one version -> the same columns but sql_redo, and error, error_sql (string), unknown (names), missing and
 # assigned (column ids), and the values before and after as o<id> and n<id>.
 Decode = Callable[[DataFrame, TableVersion, Rules], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """`spark_type` as DDL text, e.g. decimal(10,2); `literal` of (neutral text or None, that type) as Spark SQL."""
+    """`spark_type` returns DDL text, e.g. decimal(10,2); `literal` turns (neutral text or None, that type) into Spark SQL."""
 
     decode: Decode
     spark_type: Callable[[OracleType, TypeRule], str]

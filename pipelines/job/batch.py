@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 import fsspec
 from pyspark.sql import SparkSession
 
 from pipelines import crash
 from pipelines.apply.commit_ranges import ddl_scns, stop_scn
-from pipelines.apply.context import MayCommit, Report, allow, silent
+from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from pipelines.apply.delta.create import create_shadow
-from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.table import CommittedChanges, apply_table
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
@@ -28,62 +29,54 @@ from pipelines.records.open_transaction import OpenTransaction
 
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
-    """Do nothing when the batch has its manifest already."""
+    """Apply the batch, unless its manifest is there already."""
     done = published(spec)
     if done is not None:
         report("the batch is applied already")
         return done
-    for task in spec.tables:
-        create_shadow(spark, task, {"pipeline": spec.pipeline, "token": spec.token}, translation(spec.character_set))
-    positions = [last_txn(task.target, task.app_id) for task in spec.tables]
-    captured = [
-        CapturedTable(
-            number=number,
-            id=task.table,
-            object_ids=tuple(sorted({version.object_id for version in task.versions})),
-            position=-1 if position is None else position,
-            stop_scn=stop_scn(task, spec.scns),
-            ddl_scns=ddl_scns(task, spec.scns, -1 if position is None else position),
-        )
-        for number, (task, position) in enumerate(zip(spec.tables, positions, strict=True))
-    ]
+    context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translation(spec.character_set), may_commit, report)
+    tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
+    for table, task in zip(tables, spec.tables, strict=True):
+        create_shadow(context, table, task)
+    captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
     batch = assemble_batch(spark, spec.scns, spec.windows, spec.carry_in, captured, spec.container, spec.dropped)
-    balances = [batch.accounting.balance(table.number, batch.input_counts) for table in captured]
-    for table, balance in zip(captured, balances, strict=True):
-        check_balance(balance, table=table.id)
-    for name, account in batch.accounting.accounts(spec.windows, batch.input_counts).items():
-        check_balance(account, window=name)
+    balances = check_accounts(spec, batch, captured)
     report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
-    carried, open_transactions = carry_over(spark, spec, batch)
-    tables = [
-        apply_one(spark, spec, batch, number, balance, positions[number], report, may_commit)
-        for number, balance in enumerate(balances)
-    ]
-    applied = {number: table.balance.applied for number, table in enumerate(tables)}
-    result = BatchResult(
-        pipeline=spec.pipeline,
-        resetlogs_id=spec.resetlogs_id,
-        start=spec.start,
-        end=spec.end,
-        token=spec.token,
-        windows=tuple(window.name for window in spec.windows),
-        tables=tuple(tables),
-        open_transactions=open_transactions,
-        carry_files=carried,
-        foreign_rows=batch.input_counts.foreign,
-        dropped=batch.dropped,
-        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied),
-        read_to=batch.input_counts.read_to,
-    )
+    carry_files, open_transactions = carry_over(spark, spec, batch)
+    results = tuple(apply_one(context, table, spec, batch, number, balances[number]) for number, table in enumerate(tables))
+    result = batch_result(spec, batch, results, carry_files, open_transactions)
     crash.point("before manifest")
     may_commit()
     return publish_batch(spec, result)
 
 
+def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedTable:
+    task, position = spec.tables[number], -1 if table.position is None else table.position
+    return CapturedTable(
+        number=number,
+        id=task.table,
+        object_ids=tuple(sorted({version.object_id for version in task.versions})),
+        position=position,
+        stop_scn=stop_scn(task, spec.scns),
+        ddl_scns=ddl_scns(task, spec.scns, position),
+    )
+
+
+def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:
+    """Return each table's account. Raise InvariantBroken unless the rows of every table and every window add up."""
+    balances = [batch.accounting.balance(table.number, batch.input_counts) for table in captured]
+    for table, balance in zip(captured, balances, strict=True):
+        check_balance(balance, table=table.id)
+    for name, account in batch.accounting.accounts(spec.windows, batch.input_counts).items():
+        check_balance(account, window=name)
+    return balances
+
+
 def carry_over(
     spark: SparkSession, spec: BatchSpec, batch: AssembledBatch
 ) -> tuple[tuple[str, ...], tuple[OpenTransaction, ...]]:
-    """A folder of this attempt's own, so that a late attempt cannot touch what a manifest names."""
+    """Write the rows of open transactions to this attempt's own folder, so that a late attempt cannot change files that a
+    manifest names."""
     if not any(batch.accounting.count(number, CARRIED_OUT) for number in range(len(spec.tables))):
         return (), ()
     folder = f"{spec.carry_out.rstrip('/')}/{uuid.uuid4().hex}"
@@ -99,35 +92,51 @@ def parquet_files(folder: str) -> tuple[str, ...]:
 
 
 def apply_one(
-    spark: SparkSession,
-    spec: BatchSpec,
-    batch: AssembledBatch,
-    number: int,
-    balance: RowAccount,
-    position: int | None,
-    report: Report,
-    may_commit: MayCommit,
+    context: ApplyContext, table: DeltaTable, spec: BatchSpec, batch: AssembledBatch, number: int, balance: RowAccount
 ) -> TableResult:
     task = spec.tables[number]
 
-    def changes(range_number: int) -> CommittedChanges:
-        problem = batch.accounting.problems.get((number, range_number))
+    def changes_of(commit_range: int) -> CommittedChanges:
+        problem = batch.accounting.problems.get((number, commit_range))
         return CommittedChanges(
-            frame=batch.committed(number, range_number),
-            count=batch.accounting.count(number, APPLIED, range_number),
+            frame=batch.committed(number, commit_range),
+            count=batch.accounting.count(number, APPLIED, commit_range),
             problem=None if problem is None else problem.error(task.table),
         )
 
-    metadata = {"pipeline": spec.pipeline, "batch": str(spec.scns), "token": spec.token}
-    known = translation(spec.character_set)
-    result = apply_table(spark, task, spec.scns, changes, balance, metadata, known, position, may_commit)
+    result = apply_table(context, table, task, changes_of, balance)
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
-    report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")
+    context.report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")
     return result
 
 
+def batch_result(
+    spec: BatchSpec,
+    batch: AssembledBatch,
+    tables: tuple[TableResult, ...],
+    carry_files: tuple[str, ...],
+    open_transactions: tuple[OpenTransaction, ...],
+) -> BatchResult:
+    applied = {number: table.balance.applied for number, table in enumerate(tables)}
+    return BatchResult(
+        pipeline=spec.pipeline,
+        resetlogs_id=spec.resetlogs_id,
+        start=spec.start,
+        end=spec.end,
+        token=spec.token,
+        windows=tuple(window.name for window in spec.windows),
+        tables=tables,
+        open_transactions=open_transactions,
+        carry_files=carry_files,
+        foreign_rows=batch.input_counts.foreign,
+        dropped=batch.dropped,
+        accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied),
+        read_to=batch.input_counts.read_to,
+    )
+
+
 def published(spec: BatchSpec) -> BatchResult | None:
-    """The manifest of this very batch, whoever wrote it. Raises LandingConflict for that of another."""
+    """Return the batch's manifest, whoever wrote it. Raise LandingConflict when another batch's manifest is there."""
     folder, _, name = spec.manifest.rpartition("/")
     body = Files(folder).read(name)
     if body is None:
@@ -135,15 +144,16 @@ def published(spec: BatchSpec) -> BatchResult | None:
     result = decode(BatchResult, body.decode(), spec.manifest)
     if not result.is_of(spec):
         raise LandingConflict(
-            f"another batch's manifest lies there: SCN [{result.start}, {result.end})",
-            cure="find out who else writes there: no manifest is ever changed",
+            f"the path has another batch's manifest: SCN [{result.start}, {result.end})",
+            cure="find out who else writes there: a manifest is never changed",
             path=spec.manifest,
         )
     return result
 
 
+@crash.writer
 def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
-    """Of two attempts the first wins, and both return what it wrote."""
+    """Write the manifest. Of two attempts the first wins, and both return what it wrote."""
     folder, _, name = spec.manifest.rpartition("/")
     if not Files(folder).create(name, encode(result).encode()):
         first = published(spec)

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.compare import compare
-from pipelines.apply.table import check_space
+from pipelines.apply.failures import check_space
 from pipelines.errors import RedolakeError
 from pipelines.job.translation import TRANSLATION
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
+from pipelines.apply.failures import check_space
 from pipelines.apply.session import open_session
-from pipelines.apply.table import check_space
 from pipelines.errors import LandingConflict, RedolakeError, Terminal
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
@@ -85,6 +86,7 @@ def write_line(line: str) -> None:
     sys.stdout.flush()
 
 
+@crash.writer
 def write_failure(path: str, failure: JobFailure) -> None:
     folder, _, name = path.rpartition("/")
     Files(folder or ".").create(name, encode(failure).encode())

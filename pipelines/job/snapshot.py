@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from pipelines import crash
 from pipelines.apply.context import MayCommit, Report, allow, silent
 from pipelines.apply.delta.snapshot import load_snapshot
-from pipelines.apply.table import check_session, unexpected
+from pipelines.apply.failures import check_session, unexpected
 from pipelines.errors import RedolakeError, Transient
 from pipelines.job.translation import TRANSLATION
 from pipelines.land.files import Files
@@ -40,6 +41,7 @@ def load_or_hold(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask) ->
         return SnapshotLoaded(task.table, "held", False, error=unexpected(task.table, surprise))
 
 
+@crash.writer
 def write_snapshot_result(path: str, result: SnapshotResult) -> None:
     """Replace the result of an earlier attempt: the tables themselves say what is loaded."""
     folder, _, name = path.rpartition("/")

@@ -91,7 +91,7 @@ def test_logging_that_was_taken_away_is_noticed_and_an_update_without_it_stops_t
     assert [table["state"] for table in (noticed, resumed, stopped)] == ["held", "live", "held"]
     assert "supplemental logging was taken away" in noticed["error"]
     assert [error for error in errors if error.startswith("SHOP.PARTS: has no supplemental logging")] == errors
-    assert stopped["error"] == "the redo does not tell the key, so supplemental logging was not on: ID"
+    assert stopped["error"] == "the redo does not contain the key, so supplemental logging was off: ID"
     assert code_of_hold(source) == "NotLogged"
 
 
@@ -143,7 +143,7 @@ def test_a_partial_update_of_a_row_that_the_target_lacks_stops_the_table(spark: 
 
     assert (held["state"], held["error"]) == (
         "held",
-        "an update leaves open the value of PLACE, NOTE, and the row is not in the target",
+        "the redo of an UPDATE does not contain PLACE, NOTE, and the row is not in the target",
     )
 
 

@@ -1,7 +1,7 @@
-"""What binds a Delta commit to the redo it holds: txn (application id, last SCN complete to) and user metadata.
+"""Bind a Delta commit to the redo it holds: txn (application id, last SCN that is complete) and user metadata.
 
-For MERGE and UPDATE both are settings of the session, so a session must not run two tables at once. Delta skips a txn
-version it already has without an error: a number must never stand for two different contents.
+For MERGE and UPDATE both are settings of the session, so a session must not write two tables at once. Delta skips a txn
+version that it already has without an error: one version must never stand for two different contents.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """`metadata` is shown by DESCRIBE HISTORY and never read back."""
+    """The txn and user metadata of one commit; `metadata` is for DESCRIBE HISTORY, the code never reads it."""
 
     app_id: str
     version: int
@@ -31,12 +31,13 @@ class Tag:
         return json.dumps({"redolake": dict(self.metadata)}, sort_keys=True)
 
     def options(self) -> dict[str, str]:
-        """For a DataFrameWriter."""
+        """Return the options of a DataFrameWriter."""
         return {"txnAppId": self.app_id, "txnVersion": str(self.version), "userMetadata": self.text}
 
 
 @contextmanager
 def tagged(spark: SparkSession, tag: Tag) -> Iterator[None]:
+    """Give the tag to every commit of the session in this block."""
     try:
         spark.conf.set(APP_ID, tag.app_id)
         spark.conf.set(VERSION, str(tag.version))

@@ -1,5 +1,7 @@
-"""Compare a Delta table with its rows in Oracle AS OF the SCN it is complete to: by key, cell by cell; rows without a key by
-how often each is there."""
+"""Compare a Delta table with its rows in Oracle AS OF the SCN it is complete to.
+
+Tables with a key are compared by key and cell by cell, append-only tables by how often each row occurs.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
     check_values(source, version)
     delta = spark.read.format("delta").load(task.target)
     if version.key_kind == "append":
-        return counted(source.frame, delta, version, complete_to)
+        return compare_counts(source.frame, delta, version, complete_to)
     columns = target_columns(version)
     both = side_by_side(source.frame, delta, columns, version.key)
     missing, extra = F.col("in_delta").isNull(), F.col("in_source").isNull()
@@ -52,39 +54,47 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
 def check_not_beyond(last_commit: int | None, complete_to: int) -> None:
     if last_commit is not None and last_commit > complete_to:
         raise InvariantBroken(
-            f"the table holds a commit of SCN {last_commit}", cure="compare again at its new position", complete_to=complete_to
+            f"the table contains a commit of SCN {last_commit}",
+            cure="compare again at its new position",
+            complete_to=complete_to,
         )
 
 
-def counted(source: DataFrame, delta: DataFrame, version: TableVersion, complete_to: int) -> Comparison:
-    """Both sides as multisets: a row that differs in one cell is missing once and extra once."""
-    values = [F.col(quoted(c.name)).alias(f"c{c.id}") for c in version.columns]
-    ours = source.select(
-        *values, F.lit(1).alias("here"), F.lit(0).alias("there"), F.lit(None).cast("bigint").alias("commit_scn")
-    )
-    theirs = delta.select(*values, F.lit(0).alias("here"), F.lit(1).alias("there"), F.col(COMMIT_SCN).alias("commit_scn"))
-    rows = ours.unionByName(theirs).groupBy(*(f"c{c.id}" for c in version.columns))
-    both = rows.agg(F.sum("here").alias("here"), F.sum("there").alias("there"), F.max("commit_scn").alias("commit_scn"))
+def compare_counts(source: DataFrame, delta: DataFrame, version: TableVersion, complete_to: int) -> Comparison:
+    """Compare both sides as multisets: a row that differs in one cell is missing once and extra once."""
+    both = count_rows(source, delta, version)
+    in_source, in_delta, none = F.col("source"), F.col("delta"), F.lit(0)
     counts = both.agg(
-        *(F.coalesce(F.sum(what), F.lit(0)).alias(name) for name, what in (
-            ("source_rows", F.col("here")),
-            ("delta_rows", F.col("there")),
-            ("missing_rows", F.greatest(F.col("here") - F.col("there"), F.lit(0))),
-            ("extra_rows", F.greatest(F.col("there") - F.col("here"), F.lit(0))),
+        *(F.coalesce(F.sum(rows), none).alias(name) for name, rows in (
+            ("source_rows", in_source),
+            ("delta_rows", in_delta),
+            ("missing_rows", F.greatest(in_source - in_delta, none)),
+            ("extra_rows", F.greatest(in_delta - in_source, none)),
         )),
         F.max("commit_scn").alias("last_commit"),
     ).collect()[0].asDict()  # fmt: skip
     check_not_beyond(counts.pop("last_commit"), complete_to)
+    samples: tuple[Difference, ...] = ()
+    if counts["missing_rows"] or counts["extra_rows"]:
+        samples = sample_counts(both, version)
+    return Comparison(version.table, complete_to, **counts, differing_cells=0, samples=samples)
+
+
+def count_rows(source: DataFrame, delta: DataFrame, version: TableVersion) -> DataFrame:
+    """Return each different row as c<id>, how often it is in `source` and in `delta`, and its newest commit in Delta."""
+    values = [F.col(quoted(c.name)).alias(f"c{c.id}") for c in version.columns]
+    no_scn = F.lit(None).cast("bigint").alias("commit_scn")
+    ours = source.select(*values, F.lit(1).alias("source"), F.lit(0).alias("delta"), no_scn)
+    theirs = delta.select(*values, F.lit(0).alias("source"), F.lit(1).alias("delta"), F.col(COMMIT_SCN).alias("commit_scn"))
+    rows = ours.unionByName(theirs).groupBy(*(f"c{c.id}" for c in version.columns))
+    return rows.agg(F.sum("source").alias("source"), F.sum("delta").alias("delta"), F.max("commit_scn").alias("commit_scn"))
+
+
+def sample_counts(both: DataFrame, version: TableVersion) -> tuple[Difference, ...]:
     row = F.concat_ws(", ", *(F.coalesce(F.col(f"c{c.id}").cast("string"), F.lit("NULL")) for c in version.columns))
-    times = [
-        F.concat(F.col(side).cast("string"), F.lit(" rows")).alias(name)
-        for side, name in (("here", "source"), ("there", "delta"))
-    ]
-    differing = both.filter("here != there").select(row.alias("key"), F.lit("*").alias("column"), *times)
-    found = differing.orderBy("key").limit(MOST_SAMPLES).collect() if counts["missing_rows"] or counts["extra_rows"] else []
-    return Comparison(
-        version.table, complete_to, **counts, differing_cells=0, samples=tuple(Difference(**row.asDict()) for row in found)
-    )
+    counts = [F.concat(F.col(side).cast("string"), F.lit(" rows")).alias(side) for side in ("source", "delta")]
+    differing = both.filter("source != delta").select(row.alias("key"), F.lit("*").alias("column"), *counts)
+    return tuple(Difference(**row.asDict()) for row in differing.orderBy("key").limit(MOST_SAMPLES).collect())
 
 
 def side_by_side(source: DataFrame, delta: DataFrame, columns: Sequence[Column], key: Sequence[int]) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Names and paths inside Spark SQL; they come from the dictionary and the configuration, and are quoted here only."""
+"""Quote names and paths in Spark SQL; they come from the dictionary and the configuration, and only this module quotes them."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ def quoted(name: str) -> str:
 
 
 def table_at(path: str) -> str:
-    """The Delta table at a path."""
+    """Return the SQL name of the Delta table at a path."""
     return f"delta.{quoted(path)}"

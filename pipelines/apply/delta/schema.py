@@ -1,12 +1,13 @@
-"""The target's columns: how a table version looks as a Delta schema, and what the Delta table really has.
+"""The Delta schema of a table version, and the columns that a Delta table really has.
 
-Our column ids live in the fields' metadata, where Delta keeps them through ADD, DROP and overwriting.
+Our column ids are in the fields' metadata, which Delta keeps through ADD, DROP and overwriting.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +21,13 @@ from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules,
 COMMIT_SCN = "_commit_scn"
 COLUMN_ID = "redolake.column_id"
 KEY_PLACE = "redolake.key"  # 1 for the first column of the key
-DEFAULT = "redolake.default"  # what rows older than the column show, in neutral text
+DEFAULT = "redolake.default"  # the value in rows older than the column, in neutral text
 
 PROPERTIES = {
     "delta.columnMapping.mode": "name",
     "delta.enableTypeWidening": "true",
     "delta.enableDeletionVectors": "true",
-    # A DATE or TIMESTAMP may come later by ADD COLUMN, when Delta would not switch it on by itself.
+    # A later ADD COLUMN may bring a DATE or TIMESTAMP, and Delta would not enable the feature then by itself.
     "delta.feature.timestampNtz": "supported",
 }
 
@@ -53,17 +54,17 @@ def parse_type(text: str) -> T.DataType:
     return T.DecimalType(int(decimal[1]), int(decimal[2])) if decimal else _SIMPLE[text]
 
 
-# As text: what it is made of is Oracle's own matter.
+# Kept as text, because its parts are internal to Oracle.
 ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0, nullable=False)
 
 
 def target_columns(version: TableVersion) -> tuple[Column, ...]:
-    """The version's columns, and ROWID where it is what tells the rows apart."""
+    """Return the version's columns, and ROWID where it is the key."""
     return (*version.columns, ROWID) if version.key_kind == "rowid" else version.columns
 
 
 def field_of(column: Column, version: TableVersion, type_: str, default: str | None = None) -> T.StructField:
-    """Always nullable: Delta could not drop a column's NOT NULL in one step with the change that needs it."""
+    """Return a nullable field: Delta could not drop NOT NULL in one commit with the change that needs it."""
     metadata: dict[str, Any] = {COLUMN_ID: column.id}
     if column.id in version.key:
         metadata[KEY_PLACE] = version.key.index(column.id) + 1
@@ -73,25 +74,25 @@ def field_of(column: Column, version: TableVersion, type_: str, default: str | N
 
 
 def target_schema(version: TableVersion, rules: Rules, translation: Translation) -> T.StructType:
-    """Raises SchemaConflict for names that Delta cannot tell apart."""
+    """Raise SchemaConflict for names that Delta cannot distinguish, and for a table without the key it needs."""
     columns = target_columns(version)
     names = Counter([COMMIT_SCN, *(column.name.lower() for column in columns)])
     twice = [name for name, count in names.items() if count > 1]
     if twice:
         raise SchemaConflict(
-            f"column names that differ only in case, or are ours: {', '.join(twice)}",
+            f"column names differ only in case, or are reserved for Redolake: {', '.join(twice)}",
             cure="leave the table out, or rename the column in Oracle",
             table=version.table,
         )
     if not version.key and version.key_kind != "append":
-        cure = "give it one, declare another `key` for it in pipelines.yml, or leave it out"
+        cure = "add one, declare another `key` for it in pipelines.yml, or leave it out"
         raise SchemaConflict("the table has no primary key", cure=cure, table=version.table)
     fields = [field_of(c, version, translation.spark_type(c.type, rules.get(c.id))) for c in columns]
     return T.StructType([*fields, T.StructField(COMMIT_SCN, T.LongType(), True)])
 
 
 def read_columns(spark: SparkSession, path: str) -> dict[int, TargetColumn]:
-    """The Delta table's columns by our id."""
+    """Return the Delta table's columns by our column id."""
     fields = spark.read.format("delta").load(path).schema.fields
     return {
         int(f.metadata[COLUMN_ID]): TargetColumn(
@@ -102,16 +103,16 @@ def read_columns(spark: SparkSession, path: str) -> dict[int, TargetColumn]:
     }
 
 
-def check_columns(version: TableVersion, rules: Rules, have: dict[int, TargetColumn], translation: Translation) -> None:
-    """Raises SchemaConflict unless the target has just the version's columns, by id, name and type."""
+def check_columns(version: TableVersion, rules: Rules, have: Mapping[int, TargetColumn], translation: Translation) -> None:
+    """Raise SchemaConflict unless the target has exactly the version's columns, by id, name and type."""
     want = {c.id: (c.name, translation.spark_type(c.type, rules.get(c.id))) for c in target_columns(version)}
     found = {c.id: (c.name, c.type) for c in have.values()}
     if want != found:
         differing = sorted(set(want.items()) ^ set(found.items()))
         names = ", ".join(dict.fromkeys(f"{name} {type_}" for _, (name, type_) in differing))
         raise SchemaConflict(
-            f"the target's columns are not those of the table: {names}",
-            cure=f"`redolake snapshot {version.table} --replace` takes the table anew",
+            f"the Delta table's columns differ from those of the Oracle table: {names}",
+            cure=f"run `redolake snapshot {version.table} --replace` to rebuild the table",
             table=version.table,
             version_scn=version.from_scn,
         )

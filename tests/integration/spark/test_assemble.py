@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
-from pipelines.apply.delta.merge import total
+from pipelines.apply.check_changes import count_net_changes
 from pipelines.apply.net import events, net_change
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
@@ -137,7 +137,7 @@ def net_of(found: Any) -> tuple[dict[tuple[int, int], str | None], int, object]:
     )
     net = net_change(events(images, KEY), KEY).persist()
     folded = {(row["k9"], row["k1"]): row["a2"] if row["op"] == "U" else None for row in net.collect()}
-    changes, finding = total(net)
+    changes, finding = count_net_changes(net)
     net.unpersist()
     return folded, changes, finding
 

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
@@ -212,23 +213,23 @@ NOT_UNDERSTOOD = {
         "the redo cannot be decoded: not understood: merge into nothing: merge into nothing",
     ),
     "K": (committed(880, 20, (1, "x" * 501, "R1")), f"...: {'x' * 500} ..."),
-    "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a column of the key is NULL"),
+    "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a key column is NULL"),
     "E": (
         committed(400, 20, (3, MOVED, "R1")),
-        "an update leaves open the value of V, and the row is not in the target",
+        "the redo of an UPDATE does not contain V, and the row is not in the target",
     ),
     "F": (committed(500, 20, (1, insert(1, "a").replace('"V"', '"W"'), "R1")), "the redo names unknown columns: W"),
     "H": (
         committed(700, 20, (3, """update "SHOP"."T" set "V" = 'b' where "V" = 'a';""", "R1")),
-        "the redo does not tell the key, so supplemental logging was not on: ID",
+        "the redo does not contain the key, so supplemental logging was off: ID",
     ),
     "I": (
         committed(800, 20, (3, update(1, "a", "b"), "A" * 18)),
-        "the redo does not tell the ROWID of the row",
+        "the redo does not contain the ROWID of the row",
     ),
     "J": (
         [*committed(840, 20, (1, insert(1, "a"), "R1"), (2, delete(1, "a"), "R1")), *committed(850, 30, (3, MOVED, "R1"))],
-        "an update leaves open the value of V, and the row is not in the target",
+        "the redo of an UPDATE does not contain V, and the row is not in the target",
     ),
     "G": (committed(600, 20, (2, delete(1, "a"), "R1"), rollback=True), "an undo row finds no change to undo"),
 }
@@ -357,7 +358,7 @@ def test_a_table_without_contents_is_held_and_says_so(spark, tmp_path: Path) -> 
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
 
     assert (result.tables[0].state, result.tables[0].complete_to) == ("held", None)
-    assert "not there" in result.tables[0].error["what"]
+    assert "missing" in result.tables[0].error["what"]
 
 
 # --- DDL -------------------------------------------------------------------------------------------------------------
@@ -453,6 +454,33 @@ def test_an_update_that_leaves_a_default_open_keeps_what_the_row_has(spark, tmp_
     found = {int(row["ID"]): (row["V"], row["N"]) for row in spark.read.format("delta").load(mine.target).collect()}
     told = {key: (text, None if number is None else float(number)) for key, (text, number) in found.items()}
     assert told == {1: ("aa", 7.5), 3: ("b", 7.5), 2: ("c", 7.5), 4: ("dd", None), 5: ("ee", None), 7: ("ff", 3.0)}
+
+
+# --- Reads of the Delta log ---------------------------------------------------------------------------------------------
+
+
+def test_the_delta_log_is_listed_twice_per_batch_and_at_most_once_more_per_commit(spark, tmp_path: Path, monkeypatch) -> None:
+    """Before and after the changes are assembled; then only after a commit, by whoever needs it first."""
+    ddl, merged, quiet = (
+        with_ddl(tmp_path),
+        task(tmp_path, TableId("SHOP", "U"), 200),
+        task(tmp_path, TableId("SHOP", "Q"), 300),
+    )
+    for each in (ddl, merged, quiet):
+        run_snapshot(spark, snapshot_spec(tmp_path, each, 5))
+    rows = [*ddl_rows(), *of_table(committed(80, 20, (1, insert(2, "b"))), "U", 200)]
+    listed: list[str] = []
+    ls = LocalFileSystem.ls
+
+    def counting_ls(self: LocalFileSystem, path: str, *args: Any, **more: Any) -> Any:
+        listed.append(path)
+        return ls(self, path, *args, **more)
+
+    monkeypatch.setattr(LocalFileSystem, "ls", counting_ls)
+    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [ddl, merged, quiet]))
+
+    assert [(t.error, t.delta_version) for t in result.tables] == [(None, 7), (None, 1), (None, 0)]
+    assert [listed.count(f"{t.target}/_delta_log") for t in (ddl, merged, quiet)] == [8, 3, 2]
 
 
 # --- Killed ----------------------------------------------------------------------------------------------------------

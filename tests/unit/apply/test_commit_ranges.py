@@ -1,4 +1,4 @@
-"""How a batch is cut, and what MERGE is asked to do."""
+"""The commit ranges of a batch, and the text of its MERGE."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def task(*ddl: int, hold: int | None = None) -> TableTask:
     return TableTask(T, "/lake/t", "p/S.T/1", tuple(versions), ddl=steps, hold=None if hold is None else HoldAt(hold, {}))
 
 
-def shape(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int, int]]:
-    pieces = plan_commit_ranges(task, BATCH, position)
-    return [(p.number, p.start, p.end, len(p.version.columns), len(p.steps)) for p in pieces]
+def ranges_of(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int, int]]:
+    ranges = plan_commit_ranges(task, BATCH, position)
+    return [(p.number, p.start, p.end, len(p.version.columns), len(p.steps)) for p in ranges]
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def shape(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int,
         ("two DDL", task(150, 160), 99, [(0, 100, 150, 1, 0), (1, 150, 160, 2, 1), (2, 160, 200, 1, 1)]),
         ("a DDL right at the start", task(100), 50, [(1, 100, 200, 2, 1)]),
         ("a DDL at the last SCN", task(199), 50, [(0, 100, 199, 1, 0), (1, 199, 200, 2, 1)]),
-        ("killed between the pieces", task(150), 149, [(1, 150, 200, 2, 1)]),
-        ("a snapshot behind the DDL", task(150), 170, [(0, 171, 200, 2, 0)]),
+        ("killed between the ranges", task(150), 149, [(1, 150, 200, 2, 1)]),
+        ("a snapshot after the DDL", task(150), 170, [(0, 171, 200, 2, 0)]),
         ("complete already", task(150), 199, []),
         ("held inside", task(150, 160, hold=155), -1, [(0, 100, 150, 1, 0), (1, 150, 155, 2, 1)]),
         ("held from the start", task(150, hold=100), -1, []),
@@ -55,10 +55,10 @@ def shape(task: TableTask, position: int = -1) -> list[tuple[int, int, int, int,
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_a_batch_is_cut_at_each_ddl_that_is_not_yet_followed(
+def test_a_batch_is_divided_at_each_ddl_that_is_not_yet_followed(
     name: str, task: TableTask, position: int, expected: list[tuple[int, ...]]
 ) -> None:
-    assert shape(task, position) == expected
+    assert ranges_of(task, position) == expected
 
 
 @given(
@@ -66,22 +66,22 @@ def test_a_batch_is_cut_at_each_ddl_that_is_not_yet_followed(
     hold=st.none() | st.integers(90, 210),
     position=st.integers(-1, 210),
 )
-def test_every_commit_above_the_position_falls_into_one_piece(ddl: list[int], hold: int | None, position: int) -> None:
+def test_every_commit_above_the_position_is_in_one_range(ddl: list[int], hold: int | None, position: int) -> None:
     mine = task(*ddl, hold=hold)
     edges = ddl_scns(mine, BATCH, position)
     try:
-        pieces = plan_commit_ranges(mine, BATCH, position)
+        ranges = plan_commit_ranges(mine, BATCH, position)
     except SchemaConflict:
         return
     for scn in range(max(100, position + 1), stop_scn(mine, BATCH)):
-        (piece,) = [p for p in pieces if p.start <= scn < p.end]
-        assert piece.number == sum(edge <= scn for edge in edges)
+        (found,) = [r for r in ranges if r.start <= scn < r.end]
+        assert found.number == sum(edge <= scn for edge in edges)
 
 
-def test_columns_that_change_without_a_ddl_stop_the_table() -> None:
+def test_columns_that_change_without_ddl_stop_the_table() -> None:
     silent = replace(task(150), ddl=())
 
-    with pytest.raises(SchemaConflict, match="no DDL that is followed"):
+    with pytest.raises(SchemaConflict, match="without a followed DDL"):
         plan_commit_ranges(silent, BATCH, -1)
 
 

@@ -1,4 +1,4 @@
-"""A Delta table that lacks commits which were applied to it is told, and nothing is applied over the hole."""
+"""A Delta table that lacks applied commits, or has rows of another writer, is held."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.apply.table import check_not_set_back
+from pipelines.apply.delta.log import read_log
+from pipelines.apply.set_back import check_not_set_back
 from pipelines.errors import TableSetBack
 from pipelines.records.batch_spec import HoldAt, TableTask
 from pipelines.table import TableId
@@ -21,27 +22,27 @@ def task(at_least: int | None, hold: HoldAt | None = None) -> TableTask:
 
 
 @pytest.mark.parametrize("position", [None, 149], ids=["no table", "an older copy"])
-def test_a_position_below_what_was_left_there_stops_the_table(position: int | None) -> None:
-    with pytest.raises(TableSetBack, match="had those up to SCN 150 before") as stopped:
-        check_not_set_back(task(150), 200, position)
+def test_a_position_below_the_recorded_one_stops_the_table(position: int | None) -> None:
+    with pytest.raises(TableSetBack, match="held those up to SCN 150 before") as stopped:
+        check_not_set_back(task(150), 200, position, None)
     assert "--replace" in stopped.value.cure
 
 
-@pytest.mark.parametrize("position", [150, 230], ids=["as it was left", "an attempt came further"])
-def test_a_position_that_was_left_there_or_lies_beyond_is_good(position: int) -> None:
-    check_not_set_back(task(150), 200, position)
+@pytest.mark.parametrize("position", [150, 230], ids=["the recorded one", "of an attempt that came further"])
+def test_the_recorded_position_or_a_higher_one_is_good(position: int) -> None:
+    check_not_set_back(task(150), 200, position, None)
 
 
-def test_a_table_of_which_nothing_is_known_or_nothing_will_be_applied_is_not_asked() -> None:
-    check_not_set_back(task(None), 200, 10)
-    check_not_set_back(task(150, HoldAt(200, {})), 200, 10)
+def test_a_table_without_a_recorded_position_or_held_before_the_batch_is_not_checked() -> None:
+    check_not_set_back(task(None), 200, 10, None)
+    check_not_set_back(task(150, HoldAt(200, {})), 200, 10, None)
 
 
 OURS = {"txn": {"appId": "shop/SHOP.ORDERS/1", "version": 150}}
 ROWS = {"add": {"path": "x.parquet", "dataChange": True}}
 
 
-def log(folder: Path, *commits: list[dict[str, Any]]) -> TableTask:
+def table_with_log(folder: Path, *commits: list[dict[str, Any]]) -> TableTask:
     (folder / "_delta_log").mkdir()
     for version, actions in enumerate(commits):
         text = "\n".join(map(json.dumps, actions))
@@ -50,18 +51,18 @@ def log(folder: Path, *commits: list[dict[str, Any]]) -> TableTask:
 
 
 @pytest.mark.parametrize("operation", ["RESTORE", "DELETE", "WRITE"])
-def test_rows_that_somebody_else_has_written_since_stop_the_table(tmp_path: Path, operation: str) -> None:
-    """They leave the position where it was: RESTORE to an older version does not take the txn back."""
+def test_rows_that_another_writer_changed_since_stop_the_table(tmp_path: Path, operation: str) -> None:
+    """The position does not show them: RESTORE to an older version does not take the txn back."""
     theirs = [{"commitInfo": {"operation": operation}}, {"remove": {"path": "x.parquet", "dataChange": True}}]
-    changed = log(tmp_path, [OURS, ROWS], theirs, [{"commitInfo": {"operation": "SET TBLPROPERTIES"}}])
+    changed = table_with_log(tmp_path, [OURS, ROWS], theirs, [{"commitInfo": {"operation": "SET TBLPROPERTIES"}}])
 
-    with pytest.raises(TableSetBack, match=rf"somebody else has written version 1 of the Delta table \({operation}\)"):
-        check_not_set_back(changed, 200, 150)
+    with pytest.raises(TableSetBack, match=rf"another writer changed rows in version 1 of the Delta table \({operation}\)"):
+        check_not_set_back(changed, 200, 150, read_log(changed.target))
 
 
-def test_maintenance_and_what_was_there_before_is_no_change_of_rows(tmp_path: Path) -> None:
+def test_maintenance_and_older_writes_do_not_stop_the_table(tmp_path: Path) -> None:
     optimized = [{"commitInfo": {"operation": "OPTIMIZE"}}, {"add": {"path": "y.parquet", "dataChange": False}}]
     filled = [{"txn": {"appId": "shop/SHOP.ORDERS/1/ddl", "version": 140}}, ROWS]
-    table = log(tmp_path, [ROWS], [OURS, ROWS], filled, optimized)
+    table = table_with_log(tmp_path, [ROWS], [OURS, ROWS], filled, optimized)
 
-    check_not_set_back(table, 200, 150)
+    check_not_set_back(table, 200, 150, read_log(table.target))

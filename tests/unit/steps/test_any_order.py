@@ -23,7 +23,7 @@ import pytest
 from pipelines import context as contexts
 from pipelines import crash
 from pipelines.apply.commit_ranges import plan_commit_ranges
-from pipelines.apply.table import check_not_set_back
+from pipelines.apply.set_back import check_not_set_back
 from pipelines.config import Pipeline
 from pipelines.context import HANDOVER, read_order, workplace
 from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
@@ -266,7 +266,7 @@ class History:
         complete_to = position = None if target is None else target.position
         error = None if task.hold is None else dict(task.hold.error)
         try:
-            check_not_set_back(task, spec.start, position)
+            check_not_set_back(task, spec.start, position, None)
             for piece in plan_commit_ranges(task, spec.scns, -1 if position is None else position):
                 may_commit()
                 if target is None:

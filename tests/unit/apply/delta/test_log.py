@@ -1,4 +1,4 @@
-"""The position from a Delta log's files, without Spark."""
+"""The position and size of a table from its Delta log, without Spark."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.apply.delta.log import last_txn, latest_version, table_bytes
+from pipelines.apply.delta.log import last_txn, latest_version, read_log
 from pipelines.errors import RedoNotUnderstood
 
 
@@ -28,7 +28,7 @@ def checkpoint(table: Path, name: str, *txns: tuple[str, int]) -> None:
     pq.write_table(pa.table({"txn": pa.array(rows, txn)}), table / "_delta_log" / name)
 
 
-def test_the_newest_commit_of_the_application_tells_the_position(tmp_path: Path) -> None:
+def test_the_position_is_that_of_the_applications_newest_commit(tmp_path: Path) -> None:
     commit(tmp_path, 0, ("p/S.T/1", 10))
     commit(tmp_path, 1, ("p/S.T/1", 20), ("p/S.T/1/ddl", 15))
     commit(tmp_path, 2, ("p/S.T/2", 99))
@@ -56,11 +56,11 @@ def test_a_checkpoint_with_a_unique_name_is_read(tmp_path: Path) -> None:
     assert (last_txn(str(tmp_path), "p"), latest_version(str(tmp_path))) == (10, 2)
 
 
-def test_a_log_with_a_hole_is_not_trusted(tmp_path: Path) -> None:
+def test_a_log_that_lacks_a_commit_is_not_trusted(tmp_path: Path) -> None:
     commit(tmp_path, 0, ("p", 10))
     commit(tmp_path, 2, ("p", 20))
 
-    with pytest.raises(RedoNotUnderstood, match="hole"):
+    with pytest.raises(RedoNotUnderstood, match="missing"):
         last_txn(str(tmp_path), "p")
 
 
@@ -69,15 +69,21 @@ def test_no_table_has_no_position(tmp_path: Path) -> None:
     assert latest_version(str(tmp_path)) is None
 
 
+def size(table: Path) -> int | None:
+    log = read_log(str(table))
+    assert log is not None
+    return log.table_bytes()
+
+
 def test_the_size_is_that_of_the_latest_version_or_unknown(tmp_path: Path) -> None:
     for version in range(2):
         commit(tmp_path, version)
     checksum = tmp_path / "_delta_log" / f"{0:020d}.crc"
     checksum.write_text(json.dumps({"tableSizeBytes": 5}))
-    assert table_bytes(str(tmp_path)) is None
+    assert size(tmp_path) is None
 
     checksum.with_name(f"{1:020d}.crc").write_text(json.dumps({"tableSizeBytes": 7}))
-    assert table_bytes(str(tmp_path)) == 7
+    assert size(tmp_path) == 7
 
     checksum.with_name(f"{1:020d}.crc").write_text("{ cut short")
-    assert table_bytes(str(tmp_path)) is None
+    assert size(tmp_path) is None

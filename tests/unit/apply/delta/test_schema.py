@@ -1,4 +1,4 @@
-"""The columns of a Delta table, and the names that are ours."""
+"""The columns of a Delta table, and the reserved names."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ def version(kind: KeyKind, *names: str, key: tuple[int, ...] = ()) -> TableVersi
     return TableVersion(TableId("S", "T"), Scn(1), 7, 7, columns, key, 9, kind)
 
 
-def test_a_table_by_rowid_has_it_as_a_column_and_as_its_key() -> None:
+def test_a_table_keyed_by_rowid_has_rowid_as_a_column_and_as_its_key() -> None:
     fields = target_schema(version("rowid", "A", key=(ROWID_COLUMN,)), {}, TRANSLATION).fields
 
     assert [f.name for f in fields] == ["A", "_rowid", "_commit_scn"]
     assert [f.metadata for f in fields][1] == {"redolake.column_id": 0, "redolake.key": 1}
 
 
-def test_a_rowid_begins_with_its_segment() -> None:
+def test_a_rowid_begins_with_its_segment_in_base_64() -> None:
     # facts/LOGMINER.md 5.4: AAAR3s of the examples is 73196
     assert [segment_text(n) for n in (0, 100, 73196, 2**32 - 1)] == ["AAAAAA", "AAAABk", "AAAR3s", "D/////"]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
-        (version("rowid", "A", "_ROWID", key=(ROWID_COLUMN,)), "are ours: _rowid"),
-        (version("append", "_Commit_SCN"), "are ours: _commit_scn"),
+        (version("rowid", "A", "_ROWID", key=(ROWID_COLUMN,)), "are reserved for Redolake: _rowid"),
+        (version("append", "_Commit_SCN"), "are reserved for Redolake: _commit_scn"),
         (version("primary", "A"), "no primary key"),
     ],
-    ids=["our ROWID", "our commit SCN", "no key"],
+    ids=["a reserved ROWID", "a reserved commit SCN", "no key"],
 )
-def test_a_table_that_delta_could_not_hold_is_refused(wrong: TableVersion, told: str) -> None:
-    with pytest.raises(SchemaConflict, match=told):
+def test_a_table_that_delta_could_not_store_is_refused(wrong: TableVersion, message: str) -> None:
+    with pytest.raises(SchemaConflict, match=message):
         target_schema(wrong, {}, TRANSLATION)
 
 
-def test_a_column_of_that_name_is_a_column_like_others_where_rowid_is_not_the_key() -> None:
+def test_a_column_named_rowid_is_allowed_where_rowid_is_not_the_key() -> None:
     assert [f.name for f in target_schema(version("append", "_rowid"), {}, TRANSLATION).fields] == ["_rowid", "_commit_scn"]

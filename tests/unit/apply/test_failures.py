@@ -1,10 +1,10 @@
-"""No space for what Spark writes is no fault of a table, so it holds none."""
+"""A full lake ends the job and holds no table."""
 
 from __future__ import annotations
 
 import pytest
 
-from pipelines.apply.table import check_space
+from pipelines.apply.failures import check_space
 from pipelines.errors import LakeFull
 
 JOB = "Job aborted due to stage failure: Task 0 in stage 7.0 failed 1 times. Caused by: java.io.IOException: "
@@ -17,5 +17,5 @@ def test_a_full_lake_ends_the_job_and_says_what_to_do(words: str) -> None:
     assert "free space" in full.value.cure
 
 
-def test_other_failures_are_left_to_the_table() -> None:
+def test_other_failures_do_not_count_as_a_full_lake() -> None:
     check_space(RuntimeError(JOB + "Permission denied"))

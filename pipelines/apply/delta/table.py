@@ -1,0 +1,55 @@
+"""A handle of one Delta table that reads its log and columns once, and once more after each commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.apply.delta.log import DeltaLog, read_log
+from pipelines.apply.delta.schema import TargetColumn, read_columns
+
+
+class DeltaTable:
+    """`app_id` names our commits. Call `refresh` after each commit, and where commits of others must be seen."""
+
+    def __init__(self, spark: SparkSession, path: str, app_id: str) -> None:
+        self.spark, self.path, self.app_id = spark, path, app_id
+
+    def refresh(self) -> None:
+        for name in ("log", "position", "columns"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def log(self) -> DeltaLog | None:
+        return read_log(self.path)
+
+    @cached_property
+    def position(self) -> int | None:
+        """The SCN of our last commit; None when there is none."""
+        return None if self.log is None else self.log.last_txn(self.app_id)
+
+    @cached_property
+    def columns(self) -> Mapping[int, TargetColumn]:
+        """The table's columns by our column id."""
+        return read_columns(self.spark, self.path)
+
+    @property
+    def version(self) -> int | None:
+        """The table's latest Delta version; None when there is no table."""
+        return None if self.log is None else self.log.version
+
+    @property
+    def filled_to(self) -> int | None:
+        """The SCN of the last ADD COLUMN whose default was filled in."""
+        return None if self.log is None else self.log.last_txn(self.filling_id)
+
+    @property
+    def filling_id(self) -> str:
+        """The application id of commits that fill in defaults: they leave the position to commits of changes."""
+        return f"{self.app_id}/ddl"
+
+    @property
+    def rows(self) -> DataFrame:
+        return self.spark.read.format("delta").load(self.path)

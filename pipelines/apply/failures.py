@@ -1,0 +1,41 @@
+"""Decide whether a failure concerns one table, or the session, the lake or another writer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pipelines.errors import LakeFull, Transient
+from pipelines.table import TableId
+
+NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")  # ENOSPC, EDQUOT, EFBIG in the JVM's words
+
+
+def check_session(spark: SparkSession, surprise: Exception) -> None:
+    """Raise when the failure does not concern one table: no space is left, another writer committed, or the session failed."""
+    check_space(surprise)
+    if "DELTA_CONCURRENT" in str(surprise) or "Concurrent" in type(surprise).__name__:
+        raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again") from surprise
+    try:
+        spark.sql("SELECT 1").collect()
+    except Exception as failed:
+        raise surprise from failed
+
+
+def check_space(surprise: Exception) -> None:
+    """Raise LakeFull when Spark found no space to write."""
+    full = next((words for words in NO_SPACE if words in str(surprise)), None)
+    if full is not None:
+        cure = "free space for the lake and for Spark's own files, and run again: no commit is incomplete, no table is held"
+        raise LakeFull(f"Spark cannot write: {full}", cure=cure) from surprise
+
+
+def unexpected(table: TableId, surprise: Exception) -> dict[str, Any]:
+    """Return the error with which an unforeseen failure holds the table."""
+    return {
+        "code": type(surprise).__name__,
+        "what": str(surprise).strip()[:2000],
+        "where": {"table": str(table)},
+        "cure": f"report it; `redolake resume {table}` tries again, `redolake snapshot {table} --replace` rebuilds the table",
+    }

@@ -1,0 +1,50 @@
+"""Which schema changes the Delta table follows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipelines.apply.commit_ranges import CommitRange
+from pipelines.apply.context import ApplyContext
+from pipelines.apply.delta.evolve import evolve
+from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.delta.table import DeltaTable
+from pipelines.errors import SchemaConflict
+from pipelines.job.translation import TRANSLATION
+from pipelines.records.batch_spec import ColumnChange, TableTask
+from pipelines.scn import Scn, ScnRange
+from pipelines.table import Column, OracleType, TableId, TableVersion
+
+T = TableId("S", "T")
+ID, A = (Column(n, name, OracleType("VARCHAR2"), n) for n, name in ((1, "ID"), (2, "A")))
+VERSION = TableVersion(T, Scn(50), 7, 7, (ID, A), (1,), 9)
+
+
+class RecordingSpark:
+    """Records the statements, and runs none."""
+
+    def __init__(self) -> None:
+        self.statements: list[str] = []
+
+    def sql(self, text: str) -> RecordingSpark:
+        self.statements.append(text)
+        return self
+
+    def collect(self) -> list[Any]:
+        return []
+
+
+def test_an_unknown_kind_of_schema_change_stops_the_table_and_drops_no_column() -> None:
+    spark: Any = RecordingSpark()
+    unknown = ColumnChange(50, "rename_column", A)  # type: ignore[arg-type]
+    table = DeltaTable(spark, "/lake/t", "p/S.T/1")
+    table.columns = {c.id: TargetColumn(c.id, c.name, "string") for c in (ID, A)}
+    context = ApplyContext(spark, "p", ScnRange(Scn(10), Scn(100)), "token", TRANSLATION)
+
+    with pytest.raises(SchemaConflict, match="rename_column") as stopped:
+        evolve(context, table, TableTask(T, "/lake/t", "p/S.T/1", (VERSION,)), CommitRange(1, 50, 100, VERSION, (unknown,)))
+
+    assert stopped.value.where["table"] == T
+    assert spark.statements == []
