@@ -34,12 +34,12 @@ class PieceJoiner:
         continues = _continues(batch)
         if not continues.any():
             return batch
-        whole = batch.num_rows
-        while whole and continues[whole - 1]:
-            whole -= 1
-        if whole < batch.num_rows:
-            self._held = batch.slice(whole)
-        return join(batch.slice(0, whole), continues[:whole])
+        complete = batch.num_rows
+        while complete and continues[complete - 1]:
+            complete -= 1
+        if complete < batch.num_rows:
+            self._held = batch.slice(complete)
+        return join(batch.slice(0, complete), continues[:complete])
 
     def close(self) -> None:
         """Raise EdgeCut if the last statement of the slice is unfinished."""
@@ -73,11 +73,11 @@ def join(batch: pa.RecordBatch, continues: np.ndarray[tuple[int], np.dtype[np.bo
     # A slice keeps the offsets of its buffer, so they may not start at 0.
     offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset : text.offset + len(text) + 1]
     starts = np.concatenate((offsets[heads], offsets[-1:]))
-    whole = pa.LargeStringArray.from_buffers(len(heads), pa.py_buffer(starts.tobytes()), text.buffers()[2])
+    joined = pa.LargeStringArray.from_buffers(len(heads), pa.py_buffer(starts.tobytes()), text.buffers()[2])
     indices = pa.array(heads)
-    whole = pc.if_else(pc.is_valid(text.take(indices)), whole, pa.scalar(None, pa.large_string()))
+    joined = pc.if_else(pc.is_valid(text.take(indices)), joined, pa.scalar(None, pa.large_string()))
     at = batch.schema.get_field_index("sql_redo")
-    return batch.take(indices).set_column(at, pa.field("sql_redo", pa.large_string()), whole)
+    return batch.take(indices).set_column(at, pa.field("sql_redo", pa.large_string()), joined)
 
 
 def _check_addresses(batch: pa.RecordBatch, owner: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:

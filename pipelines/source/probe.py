@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
@@ -18,7 +20,6 @@ from pipelines.source.facts import (
 from pipelines.source.oracle import Source
 from pipelines.source.preflight import OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
-from pipelines.source.supplemental import Level
 from pipelines.table import DictionaryTable, TableId
 
 Read = TypeVar("Read")
@@ -30,62 +31,70 @@ VIEWS = (
 NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
 
 
-def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> ProbeResult:
-    """Read everything that can be read, and return a finding for everything else."""
-    refused: list[Finding] = []
+class Attempts:
+    """Runs reads, and collects a finding for each one that Oracle refuses."""
 
-    def attempt(subject: str, read: Callable[[], Read]) -> Read | None:
+    def __init__(self) -> None:
+        self.refused: list[Finding] = []
+
+    def __call__(self, subject: str, read: Callable[[], Read]) -> Read | None:
+        """Return the result of `read`, or None where it is refused."""
         try:
             return read()
         except SourceRefused as error:
             finding = Finding(subject, error.what, error.cure)
-            if finding not in refused:
-                refused.append(finding)
+            if finding not in self.refused:
+                self.refused.append(finding)
             return None
 
-    attempt("container", lambda: source.use_container(None))
+
+def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> ProbeResult:
+    """Read everything that can be read, and return a finding for everything else."""
+    attempt = Attempts()
+    attempt("container", partial(source.use_container, None))
     for name in VIEWS:
-        attempt(f"statement {name}", lambda name=name: source.query(name))  # type: ignore[misc]
-    for finding in logminer_rights(source):
-        refused.append(finding)
-    database = None if refused else attempt("database", lambda: read_database(source))
-    redo = None if refused else attempt("redo", lambda: read_redo_facts(source))
-    zones = None if refused else attempt("time zone", lambda: source.query("database_time_zone"))
+        attempt(f"statement {name}", partial(source.query, name))
+    attempt.refused += missing_logminer_privileges(source)
+    database = None if attempt.refused else attempt("database", partial(read_database, source))
+    redo = None if attempt.refused else attempt("redo", partial(read_redo_facts, source))
+    zones = None if attempt.refused else attempt("time zone", partial(source.query, "database_time_zone"))
     if redo is not None:
-        attempt("open transactions", lambda: read_active_transactions(source))
+        attempt("open transactions", partial(read_active_transactions, source))
     is_cdb = database is not None and database.is_cdb
-    containers = attempt("containers", lambda: source.query("visible_containers")) if is_cdb else None
-    visible = attempt("containers", lambda: source.query("visible_tables")) if is_cdb else None
-    found: dict[TableId, DictionaryTable] = {}
-    tables_of_owner: dict[str, tuple[str, ...]] = {}
+    containers = attempt("containers", partial(source.query, "visible_containers")) if is_cdb else None
+    visible = attempt("containers", partial(source.query, "visible_tables")) if is_cdb else None
     names = {row.name for row in containers or ()}
-    logging: frozenset[Level] | None = frozenset()
-    if database is not None and (container in names if is_cdb else container is None):
-        attempt("container", lambda: source.use_container(container))
-        logging = read_container_logging(source, container)
-        scn = read_current_scn(source)
-        for table in tables:
-            read = attempt(str(table), lambda table=table: read_table(source, table))  # type: ignore[misc]
-            if read is not None:
-                found[table] = read
-                attempt(str(table), lambda table=table: source.query_text(flashback_sql(table), {"scn": scn}, "flashback"))  # type: ignore[misc]
-            elif table.owner not in tables_of_owner:
-                rows = attempt(table.owner, lambda table=table: source.query("tables_of_owner", owner=table.owner))  # type: ignore[misc]
-                tables_of_owner[table.owner] = tuple(row.table_name for row in rows or ())
-        source.use_container(None)
-    return ProbeResult(
+    result = ProbeResult(
         database=database,
-        refused=tuple(refused),
         container=container,
         visible_containers={row.name: row.open_mode for row in containers or ()},
         visible_tables=int(visible[0].found) if visible else None,
-        tables=found,
-        tables_of_owner=tables_of_owner,
         redo=redo,
-        newest_logs=tuple(opened_logs(source, redo)) if redo is not None else (),
         time_zone=zones[0].time_zone if zones else None,
-        container_logging=logging,
     )
+    if database is not None and (container in names if is_cdb else container is None):
+        result = probe_tables(attempt, source, result, tables)
+    newest_logs = () if redo is None else tuple(opened_logs(source, redo))
+    return replace(result, refused=tuple(attempt.refused), newest_logs=newest_logs)
+
+
+def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables: Iterable[TableId]) -> ProbeResult:
+    """Add the tables of the result's container, their flashback privilege, and the names beside a table that is not found."""
+    found: dict[TableId, DictionaryTable] = {}
+    of_owner: dict[str, tuple[str, ...]] = {}
+    attempt("container", partial(source.use_container, result.container))
+    logging = read_container_logging(source, result.container)
+    scn = read_current_scn(source)
+    for table in tables:
+        read = attempt(str(table), partial(read_table, source, table))
+        if read is not None:
+            found[table] = read
+            attempt(str(table), partial(source.query_text, flashback_sql(table), {"scn": scn}, "flashback"))
+        elif table.owner not in of_owner:
+            rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
+            of_owner[table.owner] = tuple(row.table_name for row in rows or ())
+    source.use_container(None)
+    return replace(result, tables=found, tables_of_owner=of_owner, container_logging=logging)
 
 
 def flashback_sql(table: TableId) -> str:
@@ -113,7 +122,7 @@ def _refusal(source: Source, name: str) -> str | None:
     return None
 
 
-def logminer_rights(source: Source) -> Iterable[Finding]:
+def missing_logminer_privileges(source: Source) -> Iterable[Finding]:
     """Yield a finding per missing LogMiner privilege.
 
     Without a LogMiner session a user with the privilege gets an error that there is none; others get ORA-00942, 01031 or 06550.

@@ -49,28 +49,31 @@ def choices(
         )
     )
     if gap is not None:
-        span = f"SCN {position.scn} to {gap.scn}"
-        if gap.resetlogs_id != position.resetlogs_id:
-            start, end = ((p.scn, p.resetlogs_id) for p in (position, gap))
-            span = "from SCN {} of incarnation {} to SCN {} of incarnation {}".format(*start, *end)
-        found.append(
-            Choice(
-                "gap",
-                f"declare the gap, {span}: the tables go on without its changes",
-                "every change committed in the gap, the transactions open at its start, and what the transactions open at "
-                f"its end did before{stays}. The gap stays visible in status and verify until the tables are snapshotted again",
-                f"{recover} --declare-gap --reason TEXT",
-            )
-        )
-        found.append(
-            Choice(
-                "position",
-                f"set the position by hand, to SCN {gap.scn} or higher",
-                f"the same as a gap up to that SCN{stays}. Choose it only if no captured table changed before that SCN",
-                f"{recover} --position SCN --reason TEXT",
-            )
-        )
+        found += gap_choices(recover, position, gap, stays)
     return found
+
+
+def gap_choices(recover: str, position: Position, gap: Position, stays: str) -> list[Choice]:
+    """Return the choices that continue after the lost redo without a snapshot."""
+    span = f"SCN {position.scn} to {gap.scn}"
+    if gap.resetlogs_id != position.resetlogs_id:
+        start, end = ((p.scn, p.resetlogs_id) for p in (position, gap))
+        span = "from SCN {} of incarnation {} to SCN {} of incarnation {}".format(*start, *end)
+    return [
+        Choice(
+            "gap",
+            f"declare the gap, {span}: the tables go on without its changes",
+            "every change committed in the gap, the transactions open at its start, and what the transactions open at its end "
+            f"did before{stays}. The gap stays visible in status and verify until the tables are snapshotted again",
+            f"{recover} --declare-gap --reason TEXT",
+        ),
+        Choice(
+            "position",
+            f"set the position by hand, to SCN {gap.scn} or higher",
+            f"the same as a gap up to that SCN{stays}. Choose it only if no captured table changed before that SCN",
+            f"{recover} --position SCN --reason TEXT",
+        ),
+    ]
 
 
 def continues_from(position: Position, facts: RedoFacts) -> bool:

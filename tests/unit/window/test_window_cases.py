@@ -143,7 +143,7 @@ STANDS = {
         Wait,
         "log 100 is switched but not archived yet",
     ),
-    # archived 2  --7--|                         closed at 180; log 8 holds redo and nobody has switched it
+    # archived 2  --7--|                         closed at 180; log 8 contains redo and is not switched
     # online   2  -----|8...
     "a closed thread's last log is not switched": (
         facts(ONE, [ON_1, online(2, 8, 90)], [opened(1), closed(2, 180)]),

@@ -76,8 +76,8 @@ CASES = {
     ),
     "the needed log is the next to be deleted": (31, ["5@10x 6@20 7@30 8@40 9@90.."], (0, False, 10, LOW)),
     "the needed log is the oldest": (21, ["5@10x 6@20 7@30 8@40 9@90.."], (0, False, 0, LOW)),
-    "the needed log is gone": (11, ["5@10x 6@20 7@30 8@40 9@90.."], (0, False, 0, LOST)),
-    "a later log is gone": (21, ["5@10x 6@20 7@30x 8@40 9@90.."], (0, False, 0, LOST)),
+    "the needed log is deleted": (11, ["5@10x 6@20 7@30 8@40 9@90.."], (0, False, 0, LOST)),
+    "a later log is deleted": (21, ["5@10x 6@20 7@30x 8@40 9@90.."], (0, False, 0, LOST)),
     "older logs before a hole do not count": (81, ["5@10 6@20x 7@30 8@60 9@80 10@90.."], (20, False, 20, ENOUGH)),
     "older logs before an incomplete copy do not count": (
         81,
