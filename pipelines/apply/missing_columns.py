@@ -47,19 +47,19 @@ def fill_missing(
 def _known(changes: DataFrame, columns: Sequence[TargetColumn], key: Sequence[TargetColumn]) -> DataFrame:
     """Add first<id>, the key before the row's first change, and known<id>, the last value in its changes so far.
 
-    Oracle reuses ROWIDs: an INSERT begins another row, and a DELETE leaves no value that an UPDATE could keep. `life`
-    numbers the rows that had one ROWID.
+    Oracle reuses ROWIDs: an INSERT begins another row, and a DELETE leaves no value that an UPDATE could keep. `use`
+    numbers the rows that had the same ROWID.
     """
     row = Window.partitionBy("row_id").orderBy(*CHANGE_ORDER)
-    life = Window.partitionBy("row_id", "life").orderBy(*CHANGE_ORDER)
+    use = Window.partitionBy("row_id", "use").orderBy(*CHANGE_ORDER)
     code = F.col("operation_code")
-    known = changes.withColumn("life", F.sum(F.when(code.isin(Operation.INSERT, Operation.DELETE), 1).otherwise(0)).over(row))
-    first = {f"first{k.id}": F.first(F.when(code == Operation.UPDATE, F.col(f"b{k.id}"))).over(life) for k in key}
+    known = changes.withColumn("use", F.sum(F.when(code.isin(Operation.INSERT, Operation.DELETE), 1).otherwise(0)).over(row))
+    first = {f"first{k.id}": F.first(F.when(code == Operation.UPDATE, F.col(f"b{k.id}"))).over(use) for k in key}
     values = {
         c.id: F.when(~F.col(f"u{c.id}") & (code != Operation.DELETE), F.struct(F.col(f"a{c.id}").alias("value")))
         for c in columns
     }
-    return known.withColumns({**first, **{f"known{i}": F.last(v, ignorenulls=True).over(life) for i, v in values.items()}})
+    return known.withColumns({**first, **{f"known{i}": F.last(v, ignorenulls=True).over(use) for i, v in values.items()}})
 
 
 def _before(

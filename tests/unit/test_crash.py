@@ -174,7 +174,7 @@ ELSE = re.compile(
 
 
 def writes_file(function: ast.FunctionDef) -> bool:
-    """Whether the function writes or removes a file through the landing's adapter."""
+    """Return whether the function writes or removes a file through the landing's adapter."""
     if function.name in ADAPTERS:
         return False
     return any(FILES.fullmatch(name) or name == "write_parquet" for name, _ in calls(function))
@@ -189,7 +189,7 @@ def is_named(function: ast.FunctionDef) -> bool:
 
 
 def is_generator(function: ast.FunctionDef) -> bool:
-    """Whether its body runs after the call has returned, when the writer's name is gone again."""
+    """Return whether the body runs after the call has returned, when the writer's name is no longer set."""
     body = [statement for statement in function.body if not isinstance(statement, ast.FunctionDef)]
     return any(isinstance(node, ast.Yield | ast.YieldFrom) for statement in body for node in ast.walk(statement))
 

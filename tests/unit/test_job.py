@@ -1,4 +1,4 @@
-"""How the Spark job ends when it cannot even begin: no Spark is started for that."""
+"""How the Spark job ends when it fails before Spark starts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ended(tmp_path: Path, spec: str) -> tuple[int, bool, str]:
     return code, failure.terminal, failure.text
 
 
-def test_an_order_that_is_not_there_is_terminal_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_spec_is_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, terminal, text = ended(tmp_path, f"{tmp_path}/spec.json")
 
     assert (code, terminal) == (3, True)
@@ -32,7 +32,7 @@ def test_an_order_that_is_not_there_is_terminal_and_says_so(tmp_path: Path, caps
     assert f"redolake: {text}" in capsys.readouterr().out
 
 
-def test_an_order_of_a_newer_redolake_is_terminal(tmp_path: Path) -> None:
+def test_a_spec_of_a_newer_redolake_is_terminal(tmp_path: Path) -> None:
     (tmp_path / "spec.json").write_text(json.dumps({"format": 99, "record": "batch spec", "tables": []}))
 
     code, terminal, text = ended(tmp_path, f"{tmp_path}/spec.json")
@@ -41,7 +41,7 @@ def test_an_order_of_a_newer_redolake_is_terminal(tmp_path: Path) -> None:
     assert text.startswith("FormatTooNew: written in format 99")
 
 
-def test_what_may_pass_ends_with_another_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_transient_error_ends_with_another_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def busy(_: str) -> None:
         raise SourceBusy("the cluster is full")
 

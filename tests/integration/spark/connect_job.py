@@ -1,4 +1,4 @@
-"""Run an order through Spark Connect, in a process of its own: a process is either classic or Connect."""
+"""Run a spec through Spark Connect in a process of its own: a process is either classic or Connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Redo rows of the model as landed Parquet, and as windows of a batch."""
+"""Write redo rows as landed Parquet, and name them as windows of a batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPERATIONS = {
 
 
 def a_row(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
-    """One redo row of SHOP.T, or the beginning or end of a transaction."""
+    """Return one redo row of SHOP.T, or the begin or end of a transaction."""
     fixed = {"slice": 0, "ordinal": ordinal, "thread": 1, "rs_id": f"{ordinal:04d}", "ssn": 0, "scn": scn, "xid": "1.2.3"}
     fixed |= {"con_id": 3, "con_name": "FREEPDB1", "operation_code": code, "rollback": False}
     if code in (1, 2, 3):
@@ -32,6 +32,6 @@ def a_row(ordinal: int, scn: int, code: int, **more: Any) -> dict[str, Any]:
 def land(folder: Path, start: int, end: int, rows: Iterable[Mapping[str, Any]]) -> LandedWindow:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "redo-x-0000.parquet"
-    told = [{"at": AT, "operation": OPERATIONS.get(row["operation_code"]), **row} for row in rows]
-    pq.write_table(pa.Table.from_pylist(told, LANDED_SCHEMA), file)
+    landed = [{"at": AT, "operation": OPERATIONS.get(row["operation_code"]), **row} for row in rows]
+    pq.write_table(pa.Table.from_pylist(landed, LANDED_SCHEMA), file)
     return LandedWindow(f"{1:010d}-{start:020d}-{end:020d}", start, end, (str(file),))

@@ -1,4 +1,4 @@
-"""Batch orders for a table SHOP.T (ID, V) and redo rows with real SQL text."""
+"""Specs of batches and snapshots for a table SHOP.T (ID, V), and redo rows with real SQL text."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def contents(spark: Any, task: TableTask) -> dict[int, str]:
 
 
 def with_sql(rows: Sequence[Mapping[str, Any]], key_only: bool = False) -> list[dict[str, Any]]:
-    """The model's images as LogMiner writes them, with supplemental logging of ALL columns or of the primary key."""
+    """Render the model's row images as LogMiner does, with supplemental logging of ALL columns or of the primary key."""
     return [{**row, "sql_redo": None if row["sql_redo"] is None else redo_sql(row, key_only)} for row in rows]
 
 
@@ -107,7 +107,7 @@ def control(ordinal: int, scn: int, code: int, xid: str = "1.2.3") -> dict[str, 
 
 
 def committed(ordinal: int, scn: int, *statements: tuple[int, str] | tuple[int, str, str], **more: Any) -> list[dict[str, Any]]:
-    """One transaction: its changes at `scn`, its commit at `scn` + 1."""
+    """Return one transaction: its changes at `scn`, its commit at `scn` + 1."""
     xid = f"1.2.{ordinal}"
     rows = [
         change(ordinal + n, scn, s[0], s[1], s[2] if len(s) > 2 else f"R{ordinal + n}", xid=xid, **more)

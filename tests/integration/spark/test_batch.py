@@ -1,4 +1,4 @@
-"""Whole batches: landed Parquet in, Delta and a manifest out."""
+"""Complete batches: landed Parquet in, Delta tables and a manifest out."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def delete(key: int, value: str) -> str:
 
 
 class Killed(BaseException):
-    """As SIGKILL would: nothing may catch it."""
+    """Stands for SIGKILL: no code catches it."""
 
 
 def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
@@ -78,10 +78,10 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
 @settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 10**9), edge=st.integers(1015, 1080), at=st.integers(1000, 1060), key_only=st.booleans())
 @example(seed=11, edge=1040, at=1020, key_only=True)
-def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_nothing(
+def test_each_batch_brings_the_table_to_its_end_and_a_repeat_changes_nothing(
     spark, tmp_path_factory: pytest.TempPathFactory, seed: int, edge: int, at: int, key_only: bool
 ) -> None:
-    """A random history, snapshotted at `at`, as redo SQL with logging of ALL columns or of the key alone."""
+    """A random history as redo SQL, snapshotted at `at`, with logging of ALL columns or of the key alone."""
     tmp_path = tmp_path_factory.mktemp("batches")
     history = History(seed, steps=90)
     cut = enumerate(history.cut([edge]))
@@ -113,7 +113,7 @@ def test_batches_bring_the_table_to_each_of_their_ends_and_a_repeat_changes_noth
         run_batch(spark, spec)
 
 
-def test_keys_may_be_swapped_chained_and_used_again(spark, tmp_path: Path) -> None:
+def test_keys_may_be_swapped_chained_and_reused(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     start = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, start))
@@ -134,8 +134,8 @@ def test_keys_may_be_swapped_chained_and_used_again(spark, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("rows", "marked"), [(9, 0), (15_000, 1)], ids=["small", "large"])
-def test_only_a_table_that_is_not_small_gets_its_rows_marked_as_deleted(spark, tmp_path: Path, rows: int, marked: int) -> None:
-    """A deletion vector leaves the file; a small table's files are written anew and stay few."""
+def test_only_a_larger_table_gets_deletion_vectors(spark, tmp_path: Path, rows: int, marked: int) -> None:
+    """A deletion vector keeps the file; the files of a small table are rewritten and stay few."""
     mine, random = task(tmp_path), Random(1)
     there = {n: random.randbytes(45).hex() for n in range(1, rows + 1)}
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5, [{"ID": key, "V": value} for key, value in there.items()]))
@@ -153,18 +153,18 @@ W = Column(3, "W", OracleType("VARCHAR2", length=100), 3)
 
 
 def partial(key: int, sets: str, **before: str) -> str:
-    """As LogMiner shows it with logging of the primary key: WHERE has the key, and the old values of what SET changes."""
-    told = "".join(f""" and "{name}" = '{value}'""" for name, value in before.items())
-    return f"""update "SHOP"."T" set {sets} where "ID" = '{key}'{told};"""
+    """An UPDATE with logging of the primary key: WHERE has the key, and the old values of the columns in SET."""
+    old_values = "".join(f""" and "{name}" = '{value}'""" for name, value in before.items())
+    return f"""update "SHOP"."T" set {sets} where "ID" = '{key}'{old_values};"""
 
 
 def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> None:
-    """Supplemental logging of the primary key alone: an absent column is unknown, not NULL."""
+    """With supplemental logging of the primary key alone an absent column is unknown, not NULL."""
     mine = task(tmp_path, versions=(version(columns=(ID, V, W)),))
     create_table(spark, mine.target, mine.versions[0], {}, TRANSLATION)
     values = ", ".join(f"({n}, 'v{n}', 'w{n}', 5)" for n in range(1, 12))
     spark.sql(f"INSERT INTO delta.`{mine.target}` VALUES {values}")
-    whole = """insert into "SHOP"."T"("ID","V","W") values ('{}','{}','{}');"""
+    full_insert = """insert into "SHOP"."T"("ID","V","W") values ('{}','{}','{}');"""
     gone = """delete from "SHOP"."T" where "ID" = '{}' and "V" = '{}' and "W" = '{}';"""
     v, w, to_null = """"V" = 'x'""", """"W" = 'y'""", """"V" = NULL"""
     rows = [
@@ -176,12 +176,12 @@ def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> Non
         *committed(
             50, 30, (3, partial(6, """"ID" = '60'"""), "R6"), (3, partial(60, """"ID" = '61', "W" = 'y'""", W="w6"), "R6")
         ),
-        *committed(60, 32, (2, gone.format(7, "v7", "w7"), "R7"), (1, whole.format(7, "new", "n"), "R7")),
+        *committed(60, 32, (2, gone.format(7, "v7", "w7"), "R7"), (1, full_insert.format(7, "new", "n"), "R7")),
         *committed(70, 34, (3, partial(7, v, V="new"), "R7")),
-        *committed(80, 36, (2, gone.format(8, "v8", "w8"), "R8"), (1, whole.format(8, "v8", "w8"), "R80")),
+        *committed(80, 36, (2, gone.format(8, "v8", "w8"), "R8"), (1, full_insert.format(8, "v8", "w8"), "R80")),
         *committed(90, 38, (3, partial(8, w, W="w8"), "R80")),
         *committed(100, 40, (3, partial(9, v, V="v9"), "R9"), (2, gone.format(9, "x", "w9"), "R9")),
-        *committed(110, 42, (1, whole.format(20, "a", "b"), "R20"), (3, partial(20, """"ID" = '21'"""), "R20")),
+        *committed(110, 42, (1, full_insert.format(20, "a", "b"), "R20"), (3, partial(20, """"ID" = '21'"""), "R20")),
         *committed(120, 44, (3, partial(10, w, W="w10"), "R10")),
     ]
     undone = [
@@ -243,7 +243,7 @@ def of_table(rows: list[dict[str, Any]], name: str, object_id: int) -> list[dict
     ]
 
 
-def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Path) -> None:
+def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Path) -> None:
     stopped = [task(tmp_path, TableId("SHOP", name), 201 + n) for n, name in enumerate(NOT_UNDERSTOOD)]
     fine = task(tmp_path, TableId("SHOP", "T"), 300)
     for each in (*stopped, fine):
@@ -264,7 +264,7 @@ def test_what_is_not_understood_holds_its_table_and_no_other(spark, tmp_path: Pa
     assert result.accounts[window] == RowAccount(landed=changes, applied=1, undone=1, held=changes - 2)
 
 
-def test_a_writer_that_was_overtaken_commits_nothing_more(spark, tmp_path: Path) -> None:
+def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path) -> None:
     first, second = task(tmp_path), task(tmp_path, TableId("SHOP", "LATER"), 300)
     for each in (first, second):
         create_table(spark, each.target, each.versions[0], each.rules, TRANSLATION)
@@ -282,7 +282,7 @@ def test_a_writer_that_was_overtaken_commits_nothing_more(spark, tmp_path: Path)
     assert not Path(batch.manifest).exists()
 
 
-def test_a_held_table_is_applied_up_to_its_hold_and_goes_on_from_there(spark, tmp_path: Path) -> None:
+def test_a_held_table_is_applied_up_to_its_hold_and_continues_there(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     rows = [*committed(0, 20, (1, insert(1, "a"))), *committed(10, 40, (1, insert(2, "b")))]
@@ -301,14 +301,14 @@ def test_a_held_table_is_applied_up_to_its_hold_and_goes_on_from_there(spark, tm
     assert contents(spark, mine) == {1: "a", 2: "b"}
 
 
-def test_a_table_that_was_restored_to_an_older_version_takes_nothing_more(spark, tmp_path: Path) -> None:
+def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
     run_batch(spark, batch_spec(tmp_path / "1", [window], [mine]))
     spark.sql(f"OPTIMIZE delta.`{mine.target}` ZORDER BY (V)").collect()
-    behind = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
-    assert run_batch(spark, batch_spec(tmp_path / "2", [behind], [mine])).tables[0].error is None
+    next_window = land(tmp_path / "x", 100, 200, committed(0, 120, (1, insert(2, "b"))))
+    assert run_batch(spark, batch_spec(tmp_path / "2", [next_window], [mine])).tables[0].error is None
     spark.sql(f"RESTORE TABLE delta.`{mine.target}` TO VERSION AS OF 0").collect()
     assert last_txn(mine.target, mine.app_id) == 199
 
@@ -319,7 +319,7 @@ def test_a_table_that_was_restored_to_an_older_version_takes_nothing_more(spark,
     assert contents(spark, mine) == {}
 
 
-def test_a_followed_ddl_is_nobody_elses_write(spark, tmp_path: Path) -> None:
+def test_a_followed_ddl_does_not_count_as_another_writer(spark, tmp_path: Path) -> None:
     mine = task(tmp_path, versions=(version(), version(scn=40, columns=(ID, V, W))), ddl=(ColumnChange(40, "add_column", W),))
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     run_batch(spark, batch_spec(tmp_path / "1", [land(tmp_path / "w", 10, 100, [control(0, 20, 7)])], [mine]))
@@ -328,11 +328,11 @@ def test_a_followed_ddl_is_nobody_elses_write(spark, tmp_path: Path) -> None:
     assert run_batch(spark, batch_spec(tmp_path / "2", [later], [mine])).tables[0].error is None
 
 
-def test_a_landed_file_that_cannot_be_read_stops_the_batch_whatever_spark_is_set_to(spark, tmp_path: Path) -> None:
+def test_an_unreadable_landed_file_stops_the_batch_also_when_spark_ignores_corrupt_files(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(1, "a"))))
-    Path(window.files[0]).write_bytes(b"PAR1 torn")
+    Path(window.files[0]).write_bytes(b"PAR1 damaged")
     spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
     try:
         with pytest.raises(Exception, match=r"redo-x-0000\.parquet"):
@@ -351,7 +351,7 @@ def test_a_batch_without_changes_commits_nothing(spark, tmp_path: Path) -> None:
     assert (result.tables[0].state, result.tables[0].complete_to, result.tables[0].delta_version) == ("applied", 99, 0)
 
 
-def test_a_table_without_contents_is_held_and_says_so(spark, tmp_path: Path) -> None:
+def test_a_table_without_contents_is_held(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     rows = committed(0, 20, (1, insert(1, "a")))
 
@@ -368,7 +368,7 @@ D = Column(4, "D", OracleType("DATE"), 4)
 
 
 def with_ddl(folder: Path) -> Any:
-    """N (default 7.5) and D (none) come at 40, V goes at 60."""
+    """N (default 7.5) and D (no default) are added at SCN 40, V is dropped at 60."""
     versions = (version(), version(scn=40, columns=(ID, V, N, D)), version(scn=60, columns=(ID, N, D)))
     steps = (ColumnChange(40, "add_column", N, "7.5"), ColumnChange(40, "add_column", D), ColumnChange(60, "drop_column", V))
     return task(folder, versions=versions, ddl=steps)
@@ -393,7 +393,7 @@ def rows_of(spark: Any, mine: Any) -> set[tuple[Any, ...]]:
 AFTER_DDL = {(1, "2.0", None, 71), (2, "7.5", None, 46), (3, "1.5", None, 46), (4, "7.5", None, 21)}
 
 
-def test_ddl_between_changes_is_followed_and_goes_on_where_it_was_killed(spark, tmp_path: Path, monkeypatch) -> None:
+def test_ddl_between_changes_is_followed_and_continues_after_a_kill(spark, tmp_path: Path, monkeypatch) -> None:
     mine = with_ddl(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     spec = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows())], [mine])
@@ -412,8 +412,8 @@ def test_ddl_between_changes_is_followed_and_goes_on_where_it_was_killed(spark, 
     assert run_batch(spark, spec).tables[0].delta_version == result.tables[0].delta_version
 
 
-def test_a_table_set_back_behind_an_added_default_gets_it_once_more(spark, tmp_path: Path) -> None:
-    """Nothing changed it after the DDL at 40, so its position is that of the snapshot; then it is read anew AS OF 20."""
+def test_a_table_replaced_from_before_an_added_default_gets_the_default_again(spark, tmp_path: Path) -> None:
+    """Nothing changed the table after the DDL at 40, so its position is the snapshot's; then it is replaced AS OF 20."""
     mine = task(
         tmp_path, versions=(version(), version(scn=40, columns=(ID, V, N))), ddl=(ColumnChange(40, "add_column", N, "7.5"),)
     )
@@ -429,7 +429,7 @@ def test_a_table_set_back_behind_an_added_default_gets_it_once_more(spark, tmp_p
     assert [str(row["N"]) for row in spark.read.format("delta").load(mine.target).collect()] == ["7.5"]
 
 
-def test_an_update_that_leaves_a_default_open_keeps_what_the_row_has(spark, tmp_path: Path) -> None:
+def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: Path) -> None:
     """Oracle does not rewrite rows for ADD COLUMN .. DEFAULT: their redo shows NULL, or nothing, where SELECT shows 7.5."""
     mine = replace(task(tmp_path, versions=(version(columns=(ID, V, N)),)), defaulted=(3,))
     create_table(spark, mine.target, mine.versions[0], {}, TRANSLATION)
@@ -452,8 +452,8 @@ def test_an_update_that_leaves_a_default_open_keeps_what_the_row_has(spark, tmp_
 
     assert result.tables[0].error is None
     found = {int(row["ID"]): (row["V"], row["N"]) for row in spark.read.format("delta").load(mine.target).collect()}
-    told = {key: (text, None if number is None else float(number)) for key, (text, number) in found.items()}
-    assert told == {1: ("aa", 7.5), 3: ("b", 7.5), 2: ("c", 7.5), 4: ("dd", None), 5: ("ee", None), 7: ("ff", 3.0)}
+    values = {key: (text, None if number is None else float(number)) for key, (text, number) in found.items()}
+    assert values == {1: ("aa", 7.5), 3: ("b", 7.5), 2: ("c", 7.5), 4: ("dd", None), 5: ("ee", None), 7: ("ff", 3.0)}
 
 
 # --- Reads of the Delta log ---------------------------------------------------------------------------------------------
@@ -486,7 +486,7 @@ def test_the_delta_log_is_listed_twice_per_batch_and_at_most_once_more_per_commi
 # --- Killed ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_batch_that_is_killed_everywhere_is_finished_by_a_repeat(spark, tmp_path: Path, monkeypatch) -> None:
+def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, tmp_path: Path, monkeypatch) -> None:
     mine, other = task(tmp_path), task(tmp_path, TableId("SHOP", "U"), 200)
     for each in (mine, other):
         run_snapshot(spark, snapshot_spec(tmp_path, each, 5, [{"ID": 1, "V": "old"}]))
@@ -518,7 +518,7 @@ def test_a_batch_that_is_killed_everywhere_is_finished_by_a_repeat(spark, tmp_pa
     ],
     ids=["a landed row", "an end of a transaction"],
 )
-def test_what_is_there_twice_stops_before_anything_is_merged(spark, tmp_path: Path, twice: slice, message: str) -> None:
+def test_a_duplicate_redo_row_stops_the_batch_before_any_merge(spark, tmp_path: Path, twice: slice, message: str) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     rows = committed(0, 20, (1, insert(1, "a")))

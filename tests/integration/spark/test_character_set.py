@@ -1,4 +1,4 @@
-"""Text that LogMiner shows in Oracle's internal form is in the database's own character set."""
+"""Text that LogMiner shows in Oracle's internal form is decoded in the database's character set."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.integration.spark.specs import batch_spec, committed, contents, snaps
 pytestmark = pytest.mark.spark
 
 
-def test_internal_text_is_read_in_the_character_set_of_the_order(spark, tmp_path: Path) -> None:
+def test_internal_text_is_decoded_in_the_character_set_of_the_spec(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     # C3 A9 are two letters in WE8MSWIN1252; in AL32UTF8 they would be one, and nobody would notice.

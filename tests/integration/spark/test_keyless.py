@@ -1,4 +1,4 @@
-"""Tables that no primary key tells apart: by ROWID, and as appends, from landed Parquet to Delta and its comparison."""
+"""Tables without a primary key: keyed by ROWID, and append-only; from landed Parquet to Delta and its comparison."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ pytestmark = pytest.mark.spark
 
 BY_ROWID = replace(version(), key=(ROWID_COLUMN,), key_kind="rowid")
 APPEND = replace(version(), key=(), key_kind="append")
-NO_PLACE = "A" * 18
+NO_ROWID = "A" * 18
 
 
 def place(number: int, segment: str = "AAAABk") -> str:
-    """A ROWID in the segment of DATA_OBJECT_ID 100."""
+    """Return a ROWID; the default segment is that of DATA_OBJECT_ID 100."""
     return f"{segment}AAMAAACD{number:04d}"
 
 
 def loaded(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn: int = 5) -> SnapshotSpec:
-    """As `snapshot`, with the ROWIDs beside the columns where rows have them."""
+    """Return a snapshot spec whose rows have a ROWID column."""
     spec = snapshot_spec(folder, mine, scn)
     (one,) = spec.tables
     fields = [("ID", pa.decimal128(10, 0)), ("V", pa.string()), ("_rowid", pa.string())]
@@ -61,7 +61,7 @@ def batch(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], star
     return batch_spec(folder, [land(folder / f"w{start}", start, end, rows)], [mine])
 
 
-def test_rowids_tell_equal_rows_apart_and_may_be_used_again(spark, tmp_path: Path) -> None:
+def test_rowids_distinguish_equal_rows_and_may_be_reused(spark, tmp_path: Path) -> None:
     mine = task(tmp_path, versions=(BY_ROWID,))
     start = [{"ID": n // 2, "V": "same", "_rowid": place(n)} for n in range(2, 14)]  # each row twice
     assert run_snapshot(spark, loaded(tmp_path, mine, start)).tables[0].error is None
@@ -99,13 +99,15 @@ def test_rowids_tell_equal_rows_apart_and_may_be_used_again(spark, tmp_path: Pat
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ((1, insert(1, "a"), NO_PLACE), "RedoNotUnderstood"),
-        ((2, delete(1, "a"), NO_PLACE), "RedoNotUnderstood"),
+        ((1, insert(1, "a"), NO_ROWID), "RedoNotUnderstood"),
+        ((2, delete(1, "a"), NO_ROWID), "RedoNotUnderstood"),
         ((3, update(1, "a", "b"), place(7, "AAAABl")), "SchemaConflict"),
     ],
     ids=["an insert", "a delete", "in another segment"],
 )
-def test_a_row_without_a_place_stops_a_table_by_rowid(spark, tmp_path: Path, change: tuple[int, str, str], code: str) -> None:
+def test_a_row_without_a_valid_rowid_holds_a_table_keyed_by_rowid(
+    spark, tmp_path: Path, change: tuple[int, str, str], code: str
+) -> None:
     mine = task(tmp_path, versions=(BY_ROWID,))
     run_snapshot(spark, loaded(tmp_path, mine, []))
 
@@ -115,15 +117,13 @@ def test_a_row_without_a_place_stops_a_table_by_rowid(spark, tmp_path: Path, cha
     assert "ROWID" in done.error["what"]
 
 
-def test_appends_keep_equal_rows_once_for_each_insert_whatever_is_repeated(
-    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_appends_keep_one_row_per_insert_also_after_a_repeat(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shelf = Column(3, "SHELF", OracleType("VARCHAR2", length=9), 3)
     wider = replace(APPEND, columns=(ID, V, shelf), from_scn=40, next_column_id=4)
     mine = task(tmp_path, versions=(APPEND, wider), ddl=(ColumnChange(40, "add_column", shelf, "top"),))
     run_snapshot(spark, loaded(tmp_path, mine, [{"ID": 1, "V": "a"}, {"ID": 1, "V": "a"}]))
     rows = [
-        *committed(0, 20, (1, insert(1, "a")), (1, insert(1, "a"), NO_PLACE), (1, insert(2, "b"))),
+        *committed(0, 20, (1, insert(1, "a")), (1, insert(1, "a"), NO_ROWID), (1, insert(2, "b"))),
         *committed(10, 50, (1, """insert into "SHOP"."T"("ID","V","SHELF") values ('2','b','low');""")),
     ]
     spec = batch(tmp_path, mine, rows)
@@ -144,7 +144,7 @@ def test_appends_keep_equal_rows_once_for_each_insert_whatever_is_repeated(
     assert last_txn(mine.target, mine.app_id) == 99
 
 
-def test_appends_are_compared_by_how_often_each_row_is_there(spark, tmp_path: Path) -> None:
+def test_append_only_tables_are_compared_by_how_often_each_row_occurs(spark, tmp_path: Path) -> None:
     mine = task(tmp_path, versions=(APPEND,))
     rows = [{"ID": 1, "V": "a"}, {"ID": 1, "V": "a"}, {"ID": 2, "V": None}]
     run_snapshot(spark, loaded(tmp_path, mine, rows))
@@ -160,10 +160,10 @@ def test_appends_are_compared_by_how_often_each_row_is_there(spark, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("change", "told"), [((3, update(1, "a", "b"), "R1"), "UPDATE"), ((2, delete(1, "a"), "R1"), "DELETE")]
+    ("change", "operation"), [((3, update(1, "a", "b"), "R1"), "UPDATE"), ((2, delete(1, "a"), "R1"), "DELETE")]
 )
-def test_a_change_that_is_no_insert_holds_a_table_of_appends_with_its_cure(
-    spark, tmp_path: Path, change: tuple[int, str, str], told: str
+def test_an_update_or_delete_holds_an_append_only_table(
+    spark, tmp_path: Path, change: tuple[int, str, str], operation: str
 ) -> None:
     mine = task(tmp_path, versions=(APPEND,))
     run_snapshot(spark, loaded(tmp_path, mine, [{"ID": 1, "V": "a"}]))
@@ -175,6 +175,6 @@ def test_a_change_that_is_no_insert_holds_a_table_of_appends_with_its_cure(
 
     assert (good.state, good.inserted) == ("applied", 1)
     assert (held.state, held.error["code"], held.complete_to) == ("held", "KeyNeeded", 99)
-    assert told in held.error["what"]
+    assert operation in held.error["what"]
     assert "key: rowid" in held.error["cure"]
     assert there(spark, mine, "ID") == Counter({(1,): 1, (2,): 1})

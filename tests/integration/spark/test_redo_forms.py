@@ -1,4 +1,4 @@
-"""Redo in all the forms that some release gives it, from the stand-in over LogMiner and landing into Delta."""
+"""Redo in the forms of all releases, from the stand-in through LogMiner and landing to Delta."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARALLEL = "ALTER SESSION ENABLE PARALLEL DML"
 
 
 def test_parallel_dml_and_redo_out_of_order_end_as_oracle_shows_the_table(spark, tmp_path: Path) -> None:
-    """Two sessions over two redo threads; each batch is applied while one of them, or a coordinator, is open."""
+    """Two sessions on two redo threads; each batch is applied while one of them, or a coordinator, is open."""
     with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0, **FORMS) as oracle:
         shop = Shop(oracle, tmp_path)
         shop.run_sql(
@@ -60,7 +60,7 @@ def test_parallel_dml_and_redo_out_of_order_end_as_oracle_shows_the_table(spark,
 
 
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> list[int]:
-    """How many rows the transactions have that are open then; a coordinator's servers count as his."""
+    """Catch up, and return the rows of each open transaction; parallel servers count with their coordinator."""
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
     assert [table["error"] for table in steps.read_status(pipeline)["tables"]] == [None]

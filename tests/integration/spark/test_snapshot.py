@@ -60,7 +60,7 @@ def test_a_snapshot_with_fewer_rows_than_were_read_is_refused(spark, tmp_path: P
     ("text", "fits"),
     [("1.25", True), ("-.5", True), ("1.250", True), ("1.255", False), ("1E-1", True), ("1E-3", False), ("1E+40", False)],
 )
-def test_a_number_that_came_as_text_is_never_rounded(spark, tmp_path: Path, text: str, fits: bool) -> None:
+def test_a_number_read_as_text_is_never_rounded(spark, tmp_path: Path, text: str, fits: bool) -> None:
     number = Column(2, "N", OracleType("NUMBER"), 2)
     mine = task(tmp_path, versions=(version(columns=(ID, number)),))
     spec = snapshot_spec(tmp_path, mine, 50)
@@ -74,7 +74,7 @@ def test_a_number_that_came_as_text_is_never_rounded(spark, tmp_path: Path, text
     assert fits or error["code"] == "ValueDoesNotFit"
 
 
-def test_a_comparison_counts_rows_and_cells_and_shows_them(spark, tmp_path: Path) -> None:
+def test_a_comparison_counts_differing_rows_and_cells_and_samples_them(spark, tmp_path: Path) -> None:
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
     there = snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files

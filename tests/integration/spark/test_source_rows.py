@@ -1,4 +1,4 @@
-"""Rows read from Oracle become the target's values without losing a digit."""
+"""Values read from Oracle are converted to the target's types without rounding."""
 
 from __future__ import annotations
 

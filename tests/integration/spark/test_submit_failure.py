@@ -1,4 +1,4 @@
-"""What a typed error of the job is to the one who submitted it."""
+"""A typed error of the job reaches whoever submitted it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.spark
 JOB = Path(__file__).parents[3] / "pipelines" / "job" / "job.py"
 
 
-def test_spark_submit_hands_on_the_exit_code_of_a_terminal_error(tmp_path: Path) -> None:
+def test_spark_submit_returns_the_exit_code_of_a_terminal_error(tmp_path: Path) -> None:
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {**environment(), "PATH": binaries, "PYSPARK_PYTHON": sys.executable, "PYTHONSAFEPATH": "1"}
     command = ["spark-submit", "--master", "local[1]", str(JOB), str(tmp_path / "spec.json"), str(tmp_path / "failed.json")]

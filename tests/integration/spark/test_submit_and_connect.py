@@ -1,4 +1,4 @@
-"""The same order through spark-submit and through Spark Connect."""
+"""The same spec through spark-submit and through Spark Connect."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ COMMANDS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("way", COMMANDS)
-def test_an_order_runs_from_its_file_and_leaves_a_manifest(spark, tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize("mode", COMMANDS)
+def test_a_spec_file_runs_and_leaves_a_manifest(spark, tmp_path: Path, mode: str) -> None:
     mine = with_ddl(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
     quiet = [LandedWindow(f"quiet-{start}", start, start + 1, ()) for start in range(100, 500)]  # apply comes late
     batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows()), *quiet], [mine])
-    file = tmp_path / "order.json"
+    file = tmp_path / "spec.json"
     file.write_text(encode(batch))
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": binaries, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
 
     done = subprocess.run(
-        [*COMMANDS[way], str(file)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+        [*COMMANDS[mode], str(file)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
     )
 
     assert done.returncode == 0, done.stderr[-3000:]
