@@ -17,7 +17,7 @@ from pipelines.redo import LogCopy, LogFile, Slice
 BAD_COPY = frozenset(
     {308, 310, 334, 353, 354, 368, 1284, 1285, 1286, 1287, 1289, 1291, 1324, 1336, 1343, 1346, 1368, 27037}
 )  # fmt: skip
-RESTORE = (
+RESTORE_LOG = (
     "restore it with RMAN (RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread}) and run again, or take new snapshots of the "
     "tables; `redolake recover` lists the choices and what each loses"
 )
@@ -135,7 +135,7 @@ def refusal(copy: LogCopy, error: RedolakeError) -> str:
 def not_available(log: LogFile, refused: Sequence[str]) -> RedoLost:
     return RedoLost(
         f"Redo Thread {log.thread} is inconsistent; an archive log with sequence {log.sequence} is not available",
-        cure=RESTORE.format(thread=log.thread, sequence=log.sequence),
+        cure=RESTORE_LOG.format(thread=log.thread, sequence=log.sequence),
         thread=log.thread,
         sequence=log.sequence,
         scn=log.first_scn,

@@ -15,7 +15,7 @@ from pipelines.errors import SourceRefused
 from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
 from pipelines.scn import Scn, known_end
 from pipelines.source.oracle import Source
-from pipelines.source.supplemental import DatabaseLogging, Level, levels
+from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logged_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class DatabaseFacts:
     log_mode: str
     force_logging: str
     supplemental_min: str  # YES, IMPLICIT, NO
-    supplemental: frozenset[Level]  # for every table
+    supplemental: frozenset[LoggedColumns]  # for every table
     is_cdb: bool
     role: str
     open_mode: str
@@ -173,7 +173,7 @@ def read_database(source: Source) -> DatabaseFacts:
         log_mode=row.log_mode,
         force_logging=row.force_logging,
         supplemental_min=row.supplemental_min,
-        supplemental=levels(row.supplemental_pk, row.supplemental_all),
+        supplemental=logged_columns(row.supplemental_pk, row.supplemental_all),
         is_cdb=row.cdb == "YES",
         role=row.database_role,
         open_mode=row.open_mode,
@@ -188,10 +188,10 @@ def read_database_logging(source: Source, container: str | None) -> DatabaseLogg
     """Read the supplemental logging that the database and the container apply to every table."""
     source.use_container(None)
     row = source.query("database")[0]
-    return DatabaseLogging(levels(row.supplemental_pk, row.supplemental_all), read_container_logging(source, container))
+    return DatabaseLogging(logged_columns(row.supplemental_pk, row.supplemental_all), read_container_logging(source, container))
 
 
-def read_container_logging(source: Source, container: str | None) -> frozenset[Level] | None:
+def read_container_logging(source: Source, container: str | None) -> frozenset[LoggedColumns] | None:
     """Return None where the user may not read it: older grants lack it, and few databases need it."""
     if container is None:
         return frozenset()
@@ -200,7 +200,7 @@ def read_container_logging(source: Source, container: str | None) -> frozenset[L
         row = source.query("container_logging")[0]
     except SourceRefused:
         return None
-    return levels(row.primary_key, row.all_column)
+    return logged_columns(row.primary_key, row.all_column)
 
 
 def read_current_scn(source: Source) -> Scn:

@@ -12,11 +12,10 @@ from difflib import get_close_matches
 from pipelines.errors import Finding
 from pipelines.redo import RedoFacts
 from pipelines.source.facts import DatabaseFacts
-from pipelines.source.supplemental import DatabaseLogging, Level, logging_findings, logging_note
+from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
 from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
 
-ColumnRule = str | int | None
-Supported = Callable[[OracleType, ColumnRule], str | None]  # why a column is not captured, or None
+Supported = Callable[[OracleType, str | int | None], str | None]  # (type, rule) -> why it is not captured, or None
 
 LONGEST_MINED_NAME_BYTES = 30
 LARGEST_LAG_SECONDS = 1800
@@ -51,11 +50,11 @@ class ProbeResult:
     redo: RedoFacts | None = None
     newest_logs: tuple[OpenedLog, ...] = ()  # of each redo thread, one per destination
     time_zone: str | None = None
-    container_logging: frozenset[Level] | None = frozenset()  # supplemental logging set on the container
+    container_logging: frozenset[LoggedColumns] | None = frozenset()  # supplemental logging set on the container
 
     @property
     def database_logging(self) -> DatabaseLogging:
-        database = frozenset[Level]() if self.database is None else self.database.supplemental
+        database = frozenset[LoggedColumns]() if self.database is None else self.database.supplemental
         return DatabaseLogging(database, self.container_logging)
 
 

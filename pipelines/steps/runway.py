@@ -12,7 +12,7 @@ from pipelines.reconcile.ledger import proven_position
 from pipelines.redo import LogFile
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
-from pipelines.window.runway import HeldBack, Runway, ThreadRunway, measure, state_of
+from pipelines.window.runway import BlockingThread, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units
 
 
@@ -75,7 +75,7 @@ def as_json(found: Runway) -> dict[str, Any]:
         "unread_bytes": found.unread_bytes,
         "bytes_per_hour": None if found.bytes_per_hour is None else int(found.bytes_per_hour),
         "threads": [thread_as_json(t) for t in found.threads],
-        "held_back_by": [held_as_json(held) for held in found.held_back],
+        "held_back_by": [held_as_json(held) for held in found.blocking_threads],
         "lost": None if found.lost is None else found.lost.as_dict(),
     }
 
@@ -100,7 +100,7 @@ def log_as_json(log: LogFile | None) -> dict[str, Any] | None:
     return None if log is None else {"sequence": log.sequence, "first_scn": int(log.first_scn), "began_at": at(log.first_at)}
 
 
-def held_as_json(held: HeldBack) -> dict[str, Any]:
+def held_as_json(held: BlockingThread) -> dict[str, Any]:
     return {
         "thread": held.thread,
         "instance": held.instance,

@@ -59,7 +59,7 @@ class ThreadRunway:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBack:
+class BlockingThread:
     """A thread that the others wait for: its next log is still open, or not archived yet, while theirs are archived."""
 
     thread: int
@@ -84,7 +84,7 @@ class Runway:
     behind_hours: float | None  # age of the redo at the position, at most
     unread_bytes: int
     bytes_per_hour: float | None
-    held_back: tuple[HeldBack, ...]
+    blocking_threads: tuple[BlockingThread, ...]
     lost: RedoLost | None = None
 
 
@@ -108,7 +108,7 @@ def measure(position: Position, facts: RedoFacts, now: datetime) -> Runway:
         behind_hours=behind_hours(threads, branch.position, now),
         unread_bytes=sum(log.bytes for t in threads for log in t.unread),
         bytes_per_hour=bytes_per_hour([g for one in known.values() for g in one.archived.values()], now),
-        held_back=holders(coverages, known, instances, now),
+        blocking_threads=find_blocking_threads(coverages, known, instances, now),
         lost=lost,
     )
 
@@ -203,9 +203,9 @@ def bytes_per_hour(logs: Sequence[LogFile], now: datetime) -> float | None:
     return sum(log.bytes for log in recent) / hours if hours >= MIN_RATE_HOURS else None
 
 
-def holders(
+def find_blocking_threads(
     coverages: Sequence[Coverage], known: Mapping[int, ThreadLogs], instances: Mapping[int, str | None], now: datetime
-) -> tuple[HeldBack, ...]:
+) -> tuple[BlockingThread, ...]:
     """Return the threads that reach least far, while other threads have archived whole logs after that SCN."""
     limited = [c for c in coverages if isinstance(c, PartialCoverage)]
     if not limited:
@@ -220,6 +220,8 @@ def holders(
             hours = None if log is None or log.first_at is None else hours_between(log.first_at, now)
             is_open = isinstance(c.obstacle, Current)
             found.append(
-                HeldBack(c.thread, instances.get(c.thread), c.obstacle.sequence, reach, hours, is_open, len(waiting), size)
+                BlockingThread(
+                    c.thread, instances.get(c.thread), c.obstacle.sequence, reach, hours, is_open, len(waiting), size
+                )
             )
     return tuple(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.errors import Finding
-from pipelines.window.runway import LOW, HeldBack, Runway, ThreadRunway, WarningLimits, state_of
+from pipelines.window.runway import LOW, BlockingThread, Runway, ThreadRunway, WarningLimits, state_of
 
 LARGEST_LAG_SECONDS = 1800  # a log open for longer belongs to an idle thread that nothing switches
 KEEP_LONGER = (
@@ -44,7 +44,7 @@ def findings(runway: Runway, limits: WarningLimits, lag_seconds: int | None, pip
     found = [Finding("redo", error.what, error.cure) for error in lost]
     if state_of(runway, limits) == LOW:
         found.append(low_finding(first_to_lose(runway), runway, limits, pipeline))
-    return (*found, *(held_finding(held, lag_seconds) for held in runway.held_back))
+    return (*found, *(blocking_finding(blocking, lag_seconds) for blocking in runway.blocking_threads))
 
 
 def first_to_lose(runway: Runway) -> ThreadRunway:
@@ -69,19 +69,19 @@ def low_finding(thread: ThreadRunway, runway: Runway, limits: WarningLimits, pip
     return Finding(subject, what, f"make sure that {pipeline}_capture runs and keeps up; {KEEP_LONGER}", "warning")
 
 
-def held_finding(held: HeldBack, lag_seconds: int | None) -> Finding:
+def blocking_finding(blocking: BlockingThread, lag_seconds: int | None) -> Finding:
     """Return a warning, or a note where ARCHIVE_LAG_TARGET will switch the log or it began recently."""
-    log = "its next log" if held.sequence is None else f"its log {held.sequence}"
-    waiting = f"while {held.waiting_logs} archived log(s) of other threads wait, {in_units(held.waiting_bytes)}"
-    since = "" if held.hours is None else f", begun {in_hours(held.hours)} ago,"
-    subject, start = f"redo thread {held.thread}", f"holds the window back at SCN {held.scn}: {log}{since}"
-    if not held.is_open:
+    log = "its next log" if blocking.sequence is None else f"its log {blocking.sequence}"
+    waiting = f"while {blocking.waiting_logs} archived log(s) of other threads wait, {in_units(blocking.waiting_bytes)}"
+    since = "" if blocking.hours is None else f", begun {in_hours(blocking.hours)} ago,"
+    subject, start = f"redo thread {blocking.thread}", f"holds the window back at SCN {blocking.scn}: {log}{since}"
+    if not blocking.is_open:
         cure = "check whether the archiver of that instance is stuck: its alert log, V$ARCHIVE_DEST_STATUS.ERROR"
         return Finding(subject, f"{start} is switched but not archived, {waiting}", cure, "warning")
     what = f"{start} is still open, {waiting}"
     if lag_seconds is not None and 0 < lag_seconds <= LARGEST_LAG_SECONDS:
         return Finding(subject, f"{what}; ARCHIVE_LAG_TARGET switches it every {lag_seconds} seconds", "", "note")
-    if held.hours is not None and held.hours * 3600 < LARGEST_LAG_SECONDS:
+    if blocking.hours is not None and blocking.hours * 3600 < LARGEST_LAG_SECONDS:
         return Finding(subject, what, "", "note")
     target = "is not known" if lag_seconds is None else f"is {lag_seconds}"
     cure = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH SID = '*'; immediately: ALTER SYSTEM ARCHIVE LOG CURRENT"

@@ -12,7 +12,7 @@ from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.preflight import ConfiguredTable, OpenedLog, ProbeResult, preflight_findings, preflight_notes
-from pipelines.source.supplemental import Level
+from pipelines.source.supplemental import LoggedColumns
 from pipelines.table import PRIMARY, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
@@ -128,7 +128,7 @@ def test_a_key_that_does_not_identify_rows_is_reported_with_keys_that_do(key, na
     assert not any("MAYBE" in f.cure for f in found)
 
 
-KEY, ALL = Level.KEY, Level.ALL
+KEY, ALL = LoggedColumns.KEY, LoggedColumns.ALL
 
 
 def logged(table=(), database=(), container=(), key=("ID",)):

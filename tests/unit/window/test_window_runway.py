@@ -154,7 +154,7 @@ def test_the_youngest_log_at_the_position_decides_its_age():
 def test_an_idle_thread_is_a_warning_while_redo_of_others_waits():
     found = runway(50, "5@10x 6@20 7@30 8@50 9@90..", "5@10x 6@20 7@40 8@50..")
 
-    (held,) = found.held_back
+    (held,) = found.blocking_threads
     (finding,) = findings(found, Limits(), 0, "shop")
 
     assert (held.thread, held.sequence, held.scn, held.hours, held.waiting_logs, held.waiting_bytes) == (2, 8, 5000, 50, 1, 10)
@@ -193,7 +193,7 @@ def test_a_log_that_is_not_archived_holds_the_window_back():
 
 
 def test_threads_that_reach_the_same_scn_hold_nothing_back():
-    assert runway(90, "5@10x 6@20 7@30 8@90..", "5@10x 6@20 7@40 8@90..").held_back == ()
+    assert runway(90, "5@10x 6@20 7@30 8@90..", "5@10x 6@20 7@40 8@90..").blocking_threads == ()
 
 
 def test_a_lost_log_is_reported_with_its_cure():
