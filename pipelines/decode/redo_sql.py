@@ -67,7 +67,7 @@ def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) 
         refused = np.union1d(batch.separator_row[batch.misplaced], batch.split.unbalanced)
         if len(refused) and (mended := _mended(text, refused, mend, shown)) is not None:
             shown, batch = mended, _Batch(split_literals(mended))
-    return _assemble(batch, errors)
+    return _parsed(batch, errors)
 
 
 class _Batch:
@@ -155,7 +155,7 @@ def _mended(
     return pc.replace_with_mask(shown, pa.array(mask), pa.array(mended, pa.string()))
 
 
-def _assemble(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
+def _parsed(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
     for row in batch.split.unbalanced.tolist():
         errors.setdefault(row, "a literal has no end")
     rows, firsts = np.unique(batch.separator_row[batch.misplaced], return_index=True)
