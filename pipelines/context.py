@@ -18,7 +18,6 @@ from pipelines.records.job_spec import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 
 Report = Callable[[str], None]
-HANDOVER = "handover.json"
 
 
 def silent(_: str) -> None:
@@ -98,15 +97,15 @@ def opened_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
 
 def read_order(work: Workplace, location: str) -> Spec:
     """The order of a job that a step before has written."""
-    text = work.landing.read_text(location)
+    text = work.landing.files.read_at(location)
     if text is None:
         raise Terminal("there is no such order", cure="clear the task that prepares it", file=location)
     return decode_spec(text, location)
 
 
-def read_outcome(work: Workplace, spec: Spec) -> str:
+def read_outcome(work: Workplace, spec: Spec) -> bytes:
     """The manifest a job has written last."""
-    text = work.landing.read_text(spec.manifest)
+    text = work.landing.files.read_at(spec.manifest)
     if text is None:
         raise Terminal("the Spark job has left no manifest", cure="look into its log, and clear its task", file=spec.manifest)
     return text

@@ -77,7 +77,7 @@ class Delta:
         slices = planned["slices"][: 1 if killed == "slice" else None]
         records = [steps.mine_window_slice(pipeline, self.source, planned["window"], number) for number in slices]
         if killed == "chain":
-            with mock.patch("pipelines.land.landing.point", partial(kill_at, "land.chain")):
+            with mock.patch("pipelines.land.windows.point", partial(kill_at, "land.chain")):
                 steps.land_window(pipeline, planned["window"], records)
 
     def apply(self, step: Apply) -> None:

@@ -72,7 +72,7 @@ class Reference:
 
     def close(self) -> None:
         self.source.close()
-        self.landing.discard("")
+        self.landing.files.remove("")
 
     def begin(self) -> None:
         handover = read_handover(self.source)
@@ -101,7 +101,6 @@ class Reference:
         assert isinstance(planned, Sealed), planned
         window = planned.window
         note(f"window {window.scns}")
-        self.landing.begin(window)
         if step.killed:
             with suppress(Killed):
                 self.told["kills"] += 1
@@ -126,9 +125,9 @@ class Reference:
         ]
         if killed == "manifest":
             raise Killed
-        points = mock.patch("pipelines.land.landing.point", side_effect=Killed) if killed == "chain" else nullcontext()
+        points = mock.patch("pipelines.land.windows.point", side_effect=Killed) if killed == "chain" else nullcontext()
         with points:
-            return self.landing.publish(window, IDS, records, int(window.scns.start) if self.landed else None)
+            return self.landing.windows.publish(window, IDS, records, int(window.scns.start) if self.landed else None)
 
     def attempt(self, window: Window, reading: LogSet, killed: bool) -> SliceRecord:
         mining = mine_slice(
@@ -141,7 +140,7 @@ class Reference:
             fetch_rows=9,
         )
         rows = cut_off(iter(mining)) if killed else iter(mining)
-        return self.landing.write_slice(
+        return self.landing.windows.write_slice(
             window, reading.own.number, rows, uuid.uuid4().hex, schema=LANDED_SCHEMA, tables=self.object_ids, names=IDS
         )
 
@@ -165,7 +164,7 @@ class Reference:
 
     def read(self, manifest: WindowManifest) -> Iterator[Row]:
         """The landed rows as the reference wants them, values decoded."""
-        for file in self.landing.files_of(manifest):
+        for file in self.landing.windows.files_of(manifest):
             with fsspec.open(file) as opened_file:
                 rows = pq.read_table(opened_file)
             self.raw += ({**row, "window_start": manifest.start} for row in rows.to_pylist())

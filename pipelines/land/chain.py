@@ -1,107 +1,78 @@
-"""Whether a window may take its place in the chain of landed windows, and the manifest it lands under. Pure."""
+"""The chain of landed windows and declared gaps.
+
+A window exists when its manifest does. The manifest is created first under its position in the chain, which only one writer can
+do, and then in the window's own folder. When a writer dies between the two, the next one finishes its work. So do gaps.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from itertools import islice
 
-from pipelines.errors import InvariantBroken, LandingConflict
-from pipelines.land.tally import log_identity
+from pipelines import crash
+from pipelines.land import layout
+from pipelines.land.files import Files
+from pipelines.records.chain_link import ChainLink, decode_link
 from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.redo import Position, Window
-from pipelines.table import TableId
-
-PLACE_CURE = "nothing: the range is landed already; plan again from the end of the chain"
+from pipelines.redo import Position
+from pipelines.scn import ChainPosition, Scn
 
 
-def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[SliceRecord]) -> WindowManifest:
-    """Raises InvariantBroken when the records are not exactly the slices and logs of the window, LandingConflict when they were
-    mined for other tables than the plan's."""
-    ordered = sorted(records, key=lambda r: r.number)
-    wanted = [(s.number, [log_identity(g) for g in s.logs]) for s in window.slices]
-    found = [(r.number, [tally.log for tally in r.logs]) for r in ordered]
-    if found != wanted or any(r.window != window.name for r in ordered):
-        cure = "mine the window's slices again; records of another plan cannot be published under it"
-        raise InvariantBroken("the slices handed in are not those of the window", cure=cure, window=window.name)
-    captured = tuple(sorted(str(t) for t in tables))
-    for record in ordered:
-        if record.tables != captured:
-            raise LandingConflict(
-                f"a slice was mined for {', '.join(record.tables) or 'no table'}; the plan says {', '.join(captured)}",
-                cure="begin a new run: plan, mine and land under one list of tables",
-                window=window.name,
-                slice=record.number,
-            )
-    tallies = sorted((tally for r in ordered for tally in r.logs), key=lambda t: t.log)
-    counts: dict[str, int] = {}
-    for record in ordered:
-        for name, count in record.counts.items():
-            counts[name] = counts.get(name, 0) + count
-    lines = "".join(f"{t.log.thread}/{t.log.sequence} {t.row_count} {t.row_hash}\n" for t in tallies)
-    return WindowManifest(
-        dbid=window.dbid,
-        resetlogs_id=window.resetlogs_id,
-        start=int(window.scns.start),
-        end=int(window.scns.end),
-        logs=tuple(t.log for t in tallies),
-        tables=captured,
-        counts=dict(sorted(counts.items())),
-        row_hash=hashlib.sha256(lines.encode()).hexdigest(),
-        ddl=tuple(sorted((row for r in ordered for row in r.ddl), key=lambda d: (d.scn, d.thread, d.rs_id, d.ssn))),
-        files=tuple(name for r in ordered for name in r.files),
-        circumstance={"slices": {str(r.number): _circumstance(r) for r in ordered}},
-    )
+class Chain:
+    def __init__(self, files: Files) -> None:
+        self.files = files
+        self._manifests: dict[str, WindowManifest] = {}  # manifests never change
 
+    def continue_with(self, position: str, link: ChainLink) -> None:
+        """Take a position of the chain, unless another writer has it already."""
+        self.files.create_record(layout.chain_link(position), link)
 
-def _circumstance(record: SliceRecord) -> Mapping[str, Any]:
-    return {"token": record.token, **record.circumstance}
+    @crash.writer
+    def finish(self, position: str) -> None:
+        """Give the window or gap at a position its own file, if its writer died before that."""
+        file = layout.chain_link(position)
+        body = self.files.read(file)
+        link = None if body is None else decode_link(body, self.files.shown(file))
+        if isinstance(link, DeclaredGap):
+            self.files.create_record(layout.gap_file(position), link)
+        elif link is not None and self.manifest(link.name) is None:
+            self.files.create_record(layout.window_manifest(link.name), link)
 
+    def finish_last(self) -> None:
+        """Finish the last link, so that nobody plans from its start again."""
+        for name in self.files.names(layout.CHAIN)[-1:]:
+            self.finish(name.removesuffix(".json"))
 
-def captured_since(windows: Sequence[WindowManifest], table: TableId) -> int | None:
-    """Where the last unbroken run of windows that name the table begins; None when the newest does not."""
-    start = None
-    for window in reversed(windows):
-        if str(table) not in window.tables or start not in (None, window.end):
-            break
-        start = window.start
-    return start
+    def end(self) -> Position | None:
+        """Return where the chain continues: the end of its last window or gap; None when nothing is landed."""
+        ends = [Position(last.dbid, last.resetlogs_id, Scn(last.end)) for last in self.last_windows(1)]
+        ends += [gap.end for gap in self.gaps()[-1:]]
+        return max(ends, key=lambda end: end.chain, default=None)
 
+    def window_names(self) -> list[str]:
+        self.finish_last()
+        return self.files.names(layout.WINDOWS)
 
-def check_place(window: Window, end: Position | None, previous_end: int | None) -> None:
-    """The compare half of compare-and-set: raises LandingConflict unless the window continues the chain, which goes on at
-    `end` and at `previous_end` as its writer thought."""
-    start, replan = int(window.scns.start), "plan again from the end of the chain"
-    if previous_end is not None and (end is None or end.scn != previous_end):
-        shown = "nothing is landed" if end is None else f"it ends at {end.scn}"
-        what = f"the chain was thought to end at SCN {previous_end}, but {shown}"
-        raise LandingConflict(what, cure=replan, window=window.name)
-    if previous_end is not None and start != previous_end:
-        what = f"the window begins at SCN {start}, but the chain ends at {previous_end}: that would leave a hole or an overlap"
-        raise LandingConflict(what, cure=replan, window=window.name)
-    if end is not None and end.resetlogs_id == window.resetlogs_id and start < end.scn:
-        raise LandingConflict("its place in the chain is taken", cure=PLACE_CURE, window=window.name, chain_end=end.scn)
+    def last_windows(self, number: int) -> list[WindowManifest]:
+        """Return the newest windows in the order of the chain, without reading older ones."""
+        found = map(self.manifest, reversed(self.window_names()))
+        return list(islice((manifest for manifest in found if manifest is not None), number))[::-1]
 
+    def manifest(self, window: str) -> WindowManifest | None:
+        """Return None when no such window is landed."""
+        if window not in self._manifests:
+            manifest = self.files.read_record(WindowManifest, layout.window_manifest(window))
+            if manifest is None:
+                return None
+            self._manifests[window] = manifest
+        return self._manifests[window]
 
-def check_break(found: DeclaredGap, end: Position | None) -> None:
-    """Raises LandingConflict unless the break leads on from the chain's end, and forward: to a later incarnation, or to a
-    higher SCN of the same one."""
-    if end is not None and end != found.start:
-        what = f"the break begins at SCN {found.start.scn}, but the chain ends at {end.scn}"
-        raise LandingConflict(what, cure="look again with `redolake recover`: the chain has gone on meanwhile")
-    if found.end.chain <= found.start.chain:
-        what = f"the break leads back, from SCN {found.start.scn} to {found.end.scn}"
-        raise LandingConflict(what, cure="choose a position behind what is landed")
+    def gap_from(self, start: ChainPosition) -> DeclaredGap | None:
+        """Return the declared gap that begins there, or None."""
+        return self.files.read_record(DeclaredGap, layout.gap_file(start.name))
 
-
-def check_same(published: WindowManifest, mine: WindowManifest) -> None:
-    """Two runs over the same redo must have found the same rows."""
-    theirs, ours = published.identity(), mine.identity()
-    differing = sorted(name for name in theirs if theirs[name] != ours[name])
-    if differing:
-        cure = "keep both attempts' files and report it; the published window stays as it is"
-        raise LandingConflict(
-            f"another run landed this window with other {', '.join(differing)}", cure=cure, window=published.name
-        )
+    def gaps(self) -> list[DeclaredGap]:
+        """Return all declared gaps in the order of the chain."""
+        self.finish_last()
+        files = [f"{layout.GAPS}/{name}" for name in self.files.names(layout.GAPS)]
+        return [gap for file in files if (gap := self.files.read_record(DeclaredGap, file)) is not None]

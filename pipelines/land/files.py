@@ -150,6 +150,10 @@ class Files:
         names = (path.rstrip("/").rpartition("/")[2] for path in found)
         return sorted(name for name in names if not name.endswith(PART))
 
+    def read_at(self, location: str) -> bytes | None:
+        """Read a file by its location; return None when there is no such file."""
+        return self.read(location.removeprefix(self.location("")).lstrip("/"))
+
     def read_record(self, kind: type[T], relative: str) -> T | None:
         """Return None when there is no such file. Raises FormatTooNew, LandingConflict."""
         body = self.read(relative)
@@ -158,6 +162,12 @@ class Files:
     def create_record(self, relative: str, record: Any) -> bool:
         """Write a record if no file has its name; return False when there is one already."""
         return self.create(relative, encode(record).encode())
+
+    def write_new_record(self, relative: str, record: Any) -> str:
+        """Write a record and return its location. Raises LandingConflict when a file has its name already."""
+        if not self.create_record(relative, record):
+            raise LandingConflict("the file is there already", cure="give each attempt a name of its own", path=relative)
+        return self.location(relative)
 
     def write_record_once(self, relative: str, record: Any) -> bool:
         """Return False when the same record is there already. Raises LandingConflict when another one is."""

@@ -1,63 +1,166 @@
-"""Where things lie below `<landing>/<pipeline>/`. Fixed width, so that listing order is SCN order.
+"""The map of a pipeline's folder, `<landing>/<pipeline>/`. Numbers have a fixed width, so that names sort by SCN.
 
-windows/<resetlogs id>-<start>-<end>/redo-<token>-<slice>.parquet, manifest.json
-chain/<resetlogs id>-<start>.json                       the window or break that has the place
-breaks/<resetlogs id>-<start>.json
-torn/<place of the break>/<window>.json                 the transactions under way across its end, as known by the window's end
-snapshots/<OWNER.NAME>/<scn>/part-<token>-<chunk>.parquet, snapshot.json
-batches/...
+handover.json                                  where capture begins
+windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet
+chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
+gaps/<resetlogs id>-<start>.json               declared gaps
+split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
+dictionary/<resetlogs id>-<scn>.json           the data dictionary as each plan has read it
+snapshots/<OWNER.NAME>/<scn>/                  snapshot.json, dictionary.json, part-<token>.parquet,
+                                               begun-<chain epoch>.json, since-<resetlogs id>-<scn>.json
+loads/<scn>-<token>/                           spec.json, manifest.json of a snapshot load
+batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.json, carry-<attempt>/
+backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
+drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
+verify/<token>/<object id>.parquet             rows for one comparison; removed after it
 """
 
 from __future__ import annotations
 
 from urllib.parse import quote
 
-from pipelines.redo import Window
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
-WINDOWS, CHAIN, BREAKS, TORN, SNAPSHOTS = "windows", "chain", "breaks", "torn", "snapshots"
+HANDOVER = "handover.json"
+WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY = "windows", "chain", "gaps", "split", "dictionary"
+SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
+SINCE = "since-"
 
 
-def window_folder(window: Window) -> str:
-    return f"{WINDOWS}/{window.name}"
+# --- The chain -------------------------------------------------------------------------------------------------------
 
 
-def manifest_file(window_name: str) -> str:
-    return f"{WINDOWS}/{window_name}/manifest.json"
+def window_folder(window: str) -> str:
+    return f"{WINDOWS}/{window}"
 
 
-def chain_file(place: str) -> str:
-    """One name per place in the chain: whoever creates it has the place."""
-    return f"{CHAIN}/{place}.json"
+def window_manifest(window: str) -> str:
+    return f"{window_folder(window)}/manifest.json"
 
 
-def break_file(place: str) -> str:
-    return f"{BREAKS}/{place}.json"
+def redo_file(token: str, slice_number: int) -> str:
+    """Return a name within the window's folder."""
+    return f"redo-{token}-{slice_number:05d}.parquet"
 
 
-def torn_folder(place: str) -> str:
-    return f"{TORN}/{place}"
-
-
-def torn_file(place: str, window_name: str) -> str:
-    return f"{torn_folder(place)}/{window_name}.json"
-
-
-def ends_after(window_name: str, position: ChainPosition) -> bool:
+def ends_after(window: str, position: ChainPosition) -> bool:
     """Return whether a window ends after a position."""
-    resetlogs_id, _, end = window_name.split("-")
+    resetlogs_id, _, end = window.split("-")
     return ChainPosition(int(resetlogs_id), int(end)) > position
 
 
-def redo_file(token: str, number: int) -> str:
-    return f"redo-{token}-{number:05d}.parquet"
+def chain_link(position: str) -> str:
+    """Return the file of a position in the chain: whoever creates it has continued the chain from there."""
+    return f"{CHAIN}/{position}.json"
+
+
+def gap_file(gap: str) -> str:
+    return f"{GAPS}/{gap}.json"
+
+
+def split_folder(gap: str) -> str:
+    return f"{SPLIT}/{gap}"
+
+
+def split_file(gap: str, window: str) -> str:
+    return f"{split_folder(gap)}/{window}.json"
+
+
+def dictionary_file(position: ChainPosition) -> str:
+    return f"{DICTIONARY}/{position.name}.json"
+
+
+# --- Snapshots -------------------------------------------------------------------------------------------------------
 
 
 def snapshot_folder(table: TableId, scn: int) -> str:
-    """Quoted like a URL where a name has characters that paths do not take."""
+    """Return the folder; characters that paths do not take are quoted as in a URL."""
     return f"{SNAPSHOTS}/{quote(table.owner, safe='$# ')}.{quote(table.name, safe='$# ')}/{scn:020d}"
 
 
-def snapshot_file(token: str, chunk: int) -> str:
-    return f"part-{token}-{chunk:05d}.parquet"
+def snapshot_rows(token: str) -> str:
+    """Return a name within the snapshot's folder."""
+    return f"part-{token}.parquet"
+
+
+def snapshot_manifest(table: TableId, scn: int) -> str:
+    return f"{snapshot_folder(table, scn)}/snapshot.json"
+
+
+def snapshot_dictionary(table: TableId, scn: int) -> str:
+    return f"{snapshot_folder(table, scn)}/dictionary.json"
+
+
+def snapshot_begun(table: TableId, scn: int, epoch: str) -> str:
+    return f"{snapshot_folder(table, scn)}/begun-{epoch}.json"
+
+
+def snapshot_since(table: TableId, scn: int, position: ChainPosition) -> str:
+    return f"{snapshot_folder(table, scn)}/{SINCE}{position.name}.json"
+
+
+def since_of(name: str) -> ChainPosition | None:
+    """Return the position in the name of a `since-` file; None for other files."""
+    return ChainPosition.parse(name.removeprefix(SINCE).removesuffix(".json")) if name.startswith(SINCE) else None
+
+
+def load_spec(load: str) -> str:
+    return f"{LOADS}/{load}/spec.json"
+
+
+def load_manifest(load: str) -> str:
+    return f"{LOADS}/{load}/manifest.json"
+
+
+# --- Batches ---------------------------------------------------------------------------------------------------------
+
+
+def batch_folder(batch: str) -> str:
+    return f"{BATCHES}/{batch}"
+
+
+def batch_spec(batch: str, attempt: str) -> str:
+    return f"{batch_folder(batch)}/spec-{attempt}.json"
+
+
+def batch_manifest(batch: str) -> str:
+    return f"{batch_folder(batch)}/manifest.json"
+
+
+def batch_carry(batch: str, attempt: str) -> str:
+    return f"{batch_folder(batch)}/carry-{attempt}"
+
+
+def backfill_spec(backfill: str) -> str:
+    return f"{BACKFILLS}/{backfill}/spec.json"
+
+
+def backfill_manifest(backfill: str) -> str:
+    return f"{BACKFILLS}/{backfill}/manifest.json"
+
+
+def backfill_carry(backfill: str) -> str:
+    return f"{BACKFILLS}/{backfill}/carry"
+
+
+def name_of(manifest: str) -> str:
+    """Return the batch, load or backfill whose manifest has this location."""
+    return manifest.rsplit("/", 2)[-2]
+
+
+def failure_file(spec: str, attempt: str) -> str:
+    """Return the location of a job's failure, next to its specification."""
+    return f"{spec.removesuffix('.json')}.{attempt}.failed.json"
+
+
+def drop_file(drop: str) -> str:
+    return f"{DROPS}/{drop}.json"
+
+
+def verify_folder(token: str) -> str:
+    return f"{VERIFY}/{token}"
+
+
+def verify_file(token: str, object_id: int) -> str:
+    return f"{verify_folder(token)}/{object_id}.parquet"

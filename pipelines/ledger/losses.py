@@ -1,4 +1,4 @@
-"""Lost redo, kept until the way goes on, and the breaks by which people led the chain of windows over it."""
+"""Lost redo, recorded until it is cleared, and the gaps that people have declared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import Json, Loss
 
-B, L = t.breaks.c, t.losses.c
+G, L = t.gaps.c, t.losses.c
 
 
 class Losses(LedgerBase):
@@ -26,7 +26,7 @@ class Losses(LedgerBase):
         position: Json,
         missing: Sequence[Json] = (),
     ) -> Loss:
-        """Keep what is lost now. A loss at the same position keeps its time, and all that was missing at any time of it."""
+        """Record a loss. One at the same position keeps its first time, and every log that was ever missing."""
         with self._write() as connection:
             before = connection.execute(select(t.losses).where(L.pipeline == self._pipeline).with_for_update()).first()
             same = before is not None and before.body["position"] == dict(position)
@@ -45,21 +45,21 @@ class Losses(LedgerBase):
 
     @crash.writer
     def clear_loss(self) -> bool:
-        """The way goes on; whether anything was lost."""
+        """Remove the recorded loss. Return whether there was one."""
         with self._write() as connection:
             return changed(connection, delete(t.losses).where(L.pipeline == self._pipeline))
 
     @crash.writer
-    def record_break(self, name: str, body: Json) -> bool:
-        """Write down what lies beside the landing; whether that was news."""
+    def record_gap(self, name: str, body: Json) -> bool:
+        """Record a declared gap. Return whether the ledger did not have it yet."""
         row = {"pipeline": self._pipeline, "name": name, "body": dict(body), "recorded_at": self._now()}
         with self._write() as connection:
-            return insert_new(connection, t.breaks, row)
+            return insert_new(connection, t.gaps, row)
 
-    def breaks(self) -> dict[str, Json]:
-        """By name, in the order of the chain."""
+    def gaps(self) -> dict[str, Json]:
+        """Return the declared gaps by name, in the order of the chain."""
         with self._read() as connection:
-            rows = connection.execute(select(t.breaks).where(B.pipeline == self._pipeline).order_by(B.name)).all()
+            rows = connection.execute(select(t.gaps).where(G.pipeline == self._pipeline).order_by(G.name)).all()
         return {row.name: row.body for row in rows}
 
 

@@ -85,7 +85,7 @@ windows = Table(
     Column("changed_at", UtcDateTime, nullable=False),
     Column("error", Body),
 )
-# The chain of windows: one place begins at an SCN, whoever plans it.
+# Only one window that is not abandoned may begin at a position of the chain.
 Index(
     "redolake_windows_place",
     windows.c.pipeline,
@@ -161,8 +161,8 @@ losses = Table(
     Column("since", UtcDateTime, nullable=False),
 )
 
-breaks = Table(
-    "redolake_breaks",
+gaps = Table(
+    "redolake_gaps",
     metadata,
     _pipeline(),
     Column("name", String(60), primary_key=True),

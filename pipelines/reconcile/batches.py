@@ -12,15 +12,13 @@ from collections.abc import Mapping, Sequence
 
 from pipelines.context import Workplace
 from pipelines.errors import Terminal
+from pipelines.land import layout
 from pipelines.reconcile.table_versions import incarnation_of
 from pipelines.records.batch_result import BatchResult
-from pipelines.records.codec import decode
-from pipelines.records.job_spec import decode_spec
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
-LOADS, BATCHES = "snapshots/loads", "batches"
 ANEW = "-anew"
 
 Void = Mapping[TableId, set[str]]
@@ -56,8 +54,8 @@ def end_of(batch: str) -> ChainPosition:
 
 def beyond(work: Workplace, position: ChainPosition) -> dict[TableId, tuple[str, ...]]:
     """Return the batches and loads that brought a table beyond that position."""
-    batches = [name for name in work.landing.names(BATCHES) if end_of(name) > position.plus(1)]
-    loads = [name for name in work.landing.names(LOADS) if scn_of(name) > position.scn]
+    batches = [name for name in work.landing.files.names(layout.BATCHES) if end_of(name) > position.plus(1)]
+    loads = [name for name in work.landing.files.names(layout.LOADS) if scn_of(name) > position.scn]
     brought = [(name, applied_as(work, name)) for name in batches] + [(name, loaded_as(work, name)) for name in loads]
     found: dict[TableId, tuple[str, ...]] = defaultdict(tuple)
     for name, places in brought:
@@ -106,7 +104,7 @@ def loaded_at(task: SnapshotTask, load: str) -> ChainPosition:
 def superseded(work: Workplace) -> Void:
     """Of each table that was set back, the batches and loads that count for it no more."""
     void: dict[TableId, set[str]] = defaultdict(set)
-    for name in work.landing.names(LOADS):
+    for name in work.landing.files.names(layout.LOADS):
         for task in (loaded_tasks(work, name) or ()) if name.endswith(ANEW) else ():
             void[task.table].update(task.supersedes)
     return void
@@ -114,18 +112,15 @@ def superseded(work: Workplace) -> Void:
 
 def batch_result(work: Workplace, name: str) -> BatchResult | None:
     """None for a batch that has no manifest yet."""
-    path = work.landing.location(f"{BATCHES}/{name}/manifest.json")
-    text = work.landing.read_text(path)
-    return None if text is None else decode(BatchResult, text, path)
+    return work.landing.files.read_record(BatchResult, layout.batch_manifest(name))
 
 
 def loaded_tasks(work: Workplace, name: str) -> list[SnapshotTask] | None:
     """Of the tables that a load has given contents; None for a load that has not ended."""
-    path, order = (work.landing.location(f"{LOADS}/{name}/{file}.json") for file in ("manifest", "spec"))
-    text = work.landing.read_text(path)
-    if text is None:
+    result = work.landing.files.read_record(SnapshotResult, layout.load_manifest(name))
+    if result is None:
         return None
-    loaded = {done.table for done in decode(SnapshotResult, text, path).tables if done.state == "applied"}
-    spec = decode_spec(work.landing.read_text(order) or "", order)
-    assert isinstance(spec, SnapshotSpec), "a load's order"
+    loaded = {done.table for done in result.tables if done.state == "applied"}
+    spec = work.landing.files.read_record(SnapshotSpec, layout.load_spec(name))
+    assert spec is not None, "it is written before the load's manifest"
     return [task for task in spec.tables if task.table in loaded]

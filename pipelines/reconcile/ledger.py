@@ -6,10 +6,11 @@ from dataclasses import asdict
 from datetime import datetime
 
 from pipelines import crash
-from pipelines.context import HANDOVER, Workplace
+from pipelines.context import Workplace
 from pipelines.errors import RedoLost
+from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import BATCHES, Void, batch_result, end_of, is_of_the_chain, superseded
+from pipelines.reconcile.batches import Void, batch_result, end_of, is_of_the_chain, superseded
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.codec import to_body
@@ -20,7 +21,7 @@ from pipelines.redo import Position
 from pipelines.scn import ChainPosition, Scn, ScnRange
 from pipelines.table import TableId
 
-DROP, DROPS = "drop transaction", "drops"
+DROP = "drop transaction"
 NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 
 
@@ -28,7 +29,7 @@ NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "whe
 def correct_ledger(work: Workplace) -> None:
     """Bring the ledger to what lies written beside the data; only what it does not know is read. A ledger that was lost, or is
     an older copy, is made good by this."""
-    if news := work.landing.windows_unknown_to(work.ledger.landed_names()):
+    if news := work.landing.windows.other_than(work.ledger.landed_names()):
         with work.ledger.at_once():
             for manifest in news:
                 work.ledger.record_landed(manifest)
@@ -47,20 +48,20 @@ def proven_position(work: Workplace) -> Position | None:
     end = work.landing.chain_end()
     if end is not None:
         return end
-    start = work.landing.read(FirstPosition, HANDOVER)
+    start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
     return None if start is None else start.position
 
 
 def correct_breaks(work: Workplace) -> None:
     """Write down the breaks the ledger does not know. Where tables were to be read anew, those that were not are held: each
     time, for a batch or a load from before the break may have ended since, and let go of them."""
-    known = work.ledger.breaks()
-    for found in work.landing.breaks():
+    known = work.ledger.gaps()
+    for found in work.landing.gaps.all():
         for entry in work.ledger.tables() if found.kind == "snapshot" else ():
             if entry.state not in ("new", "held") and is_from_before(entry, found):
                 work.ledger.hold(entry.table, not_read(found, entry.table).as_dict())
         if found.name not in known:
-            work.ledger.record_break(found.name, to_body(found))
+            work.ledger.record_gap(found.name, to_body(found))
 
 
 def is_from_before(entry: TableEntry, found: DeclaredGap) -> bool:
@@ -80,12 +81,8 @@ def correct_drops(work: Workplace) -> None:
 
 def drops(work: Workplace) -> list[DroppedTransaction]:
     """The transactions that people have dropped."""
-    files = [f"{DROPS}/{name}" for name in work.landing.names(DROPS) if name.endswith(".json")]
-    return [found for file in files if (found := work.landing.read(DroppedTransaction, file)) is not None]
-
-
-def drop_file(name: str) -> str:
-    return f"{DROPS}/{name}.json"
+    files = [f"{layout.DROPS}/{name}" for name in work.landing.files.names(layout.DROPS)]
+    return [found for file in files if (found := work.landing.files.read_record(DroppedTransaction, file)) is not None]
 
 
 def not_read(found: DeclaredGap, table: TableId) -> RedoLost:
@@ -101,7 +98,7 @@ def not_read(found: DeclaredGap, table: TableId) -> RedoLost:
 def correct_batches(work: Workplace) -> int:
     """Write down, in the order in which they were applied, the batches the ledger does not know; how many there were."""
     known = work.ledger.applied_names()
-    found = [(name, batch_result(work, name)) for name in work.landing.names(BATCHES) if name not in known]
+    found = [(name, batch_result(work, name)) for name in work.landing.files.names(layout.BATCHES) if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
     if unknown:
         void = superseded(work)
@@ -114,7 +111,7 @@ def correct_batches(work: Workplace) -> int:
 def last_batch(work: Workplace, until: ChainPosition | None = None) -> BatchResult | None:
     """The newest of the chain (catch-ups of single tables stand beside it), or the newest that ends by a place in it:
     incarnation and SCN."""
-    for name in reversed(work.landing.names(BATCHES)):
+    for name in reversed(work.landing.files.names(layout.BATCHES)):
         if is_of_the_chain(name) and (until is None or end_of(name) <= until):
             result = batch_result(work, name)
             if result is not None:
@@ -124,7 +121,7 @@ def last_batch(work: Workplace, until: ChainPosition | None = None) -> BatchResu
 
 def chain_of_batches(work: Workplace) -> list[BatchResult]:
     """Oldest first, without the catch-ups of single tables that stand beside it."""
-    found = (batch_result(work, name) for name in work.landing.names(BATCHES) if is_of_the_chain(name))
+    found = (batch_result(work, name) for name in work.landing.files.names(layout.BATCHES) if is_of_the_chain(name))
     return [result for result in found if result is not None]
 
 
@@ -173,7 +170,7 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
         "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
         "dropped": [asdict(met) for met in result.dropped],
     }
-    work.ledger.record_applied(name, scns, work.landing.location(f"{BATCHES}/{name}"), summary)
+    work.ledger.record_applied(name, scns, work.landing.files.location(layout.batch_folder(name)), summary)
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:

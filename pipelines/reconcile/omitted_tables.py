@@ -10,34 +10,28 @@ from collections.abc import Sequence
 
 from pipelines.context import Workplace
 from pipelines.errors import RedoLost
+from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import BATCHES, batch_result, end_of, is_of_the_chain
+from pipelines.reconcile.batches import batch_result, end_of, is_of_the_chain
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import HoldAt
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
 
-SINCE = "since-"
-
-
-def since_file(work: Workplace, table: TableId, scn: int, since: ChainPosition) -> str:
-    """Says by its name where the oldest transaction began that was open at the snapshot."""
-    return f"{work.landing.snapshot_folder(table, scn)}/{SINCE}{since.name}.json"
-
 
 def since_of(work: Workplace, entry: TableEntry) -> ChainPosition | None:
     """From where on the table's rows are needed behind its snapshot; None for one that an older Redolake has begun."""
     if entry.snapshot_scn is None:
         return None
-    names = work.landing.names(work.landing.snapshot_folder(entry.table, entry.snapshot_scn))
-    since = (name.removeprefix(SINCE).removesuffix(".json") for name in names if name.startswith(SINCE))
-    return min(map(ChainPosition.parse, since), default=None)
+    return work.landing.snapshots.redo_needed_from(entry.table, entry.snapshot_scn)
 
 
 def batches_between(work: Workplace, since: ChainPosition, until: ChainPosition) -> list[BatchResult]:
     """Those of the chain that end behind `since`, by `until`."""
-    names = [name for name in work.landing.names(BATCHES) if is_of_the_chain(name) and since < end_of(name) <= until]
+    names = [
+        name for name in work.landing.files.names(layout.BATCHES) if is_of_the_chain(name) and since < end_of(name) <= until
+    ]
     return [result for name in names if (result := batch_result(work, name)) is not None]
 
 
@@ -63,7 +57,7 @@ def left_out(
     for batch in batches_between(work, since, end):
         if is_without(batch, entry.table):
             return lacking(entry.table, start, f"the batch up to SCN {batch.end} was applied")
-    for window in work.landing.windows(since):
+    for window in work.landing.windows.after(since):
         if window.end_position.plus(-1) <= entry.position and str(entry.table) not in window.tables:
             return lacking(entry.table, start, f"the window up to SCN {window.end} was landed")
     return None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.context import HANDOVER, Workplace, owner
-from pipelines.land import captured_since
+from pipelines.context import Workplace, owner
+from pipelines.land import captured_since, layout
 from pipelines.ledger import Lease, TableEntry
-from pipelines.reconcile.batches import ANEW, LOADS, Void, loaded_at, loaded_tasks, scn_of, superseded
+from pipelines.reconcile.batches import ANEW, Void, loaded_at, loaded_tasks, scn_of, superseded
 from pipelines.reconcile.table_versions import concerns, known_versions
 from pipelines.records.codec import to_body
 from pipelines.records.declared_gap import DeclaredGap
@@ -23,7 +23,7 @@ LOAD = "load"  # the decision that is recorded of a load that set tables back
 def rebuild_tables(work: Workplace) -> None:
     """The tables the ledger does not know although they are captured, and the snapshots it has not heard of. How far each is
     applied since, the batches tell."""
-    if work.landing.read(FirstPosition, HANDOVER) is None:
+    if work.landing.files.read_record(FirstPosition, layout.HANDOVER) is None:
         return
     known = {entry.table for entry in work.ledger.tables()}
     missing = [table.id for table in work.pipeline.tables if table.id not in known]
@@ -41,14 +41,14 @@ def rebuild_tables(work: Workplace) -> None:
 def captured_from(work: Workplace, table: TableId) -> Scn | None:
     """From where on the redo of a table is landed without a break, or will be; None when the newest window leaves it out, or
     before the first snapshot. Behind a break every configured table is captured."""
-    windows = work.landing.windows()
-    for last_break in work.landing.breaks()[-1:]:
+    windows = work.landing.windows.after()
+    for last_break in work.landing.gaps.all()[-1:]:
         end = last_break.end
         if end == work.landing.chain_end():
             return end.scn
         windows = [w for w in windows if w.start_position >= end.chain]
     if not windows:
-        start = work.landing.read(FirstPosition, HANDOVER)
+        start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
         return None if start is None else Scn(start.scn)
     since = captured_since(windows, table)
     return None if since is None else Scn(since)
@@ -57,7 +57,7 @@ def captured_from(work: Workplace, table: TableId) -> Scn | None:
 def unknown_loads(work: Workplace) -> list[str]:
     """Loads of an SCN that some table is not complete to, and those that set tables back: by their names, oldest first."""
     known = heard_of(work)
-    loads = [name for name in work.landing.names(LOADS) if name not in known]
+    loads = [name for name in work.landing.files.names(layout.LOADS) if name not in known]
     reached, position = [entry.position for entry in work.ledger.tables()], work.ledger.position()
     incarnations = {p.resetlogs_id for p in reached} | ({position.resetlogs_id} if position else set())
     if len(incarnations) > 1:  # SCNs of several incarnations do not compare
@@ -79,7 +79,7 @@ def take_up(work: Workplace, name: str, void: Void) -> None:
         position = loaded_at(task, name)
         if entry is None or name in void.get(task.table, ()) or (entry.position >= position and not task.supersedes):
             continue
-        record_ddl(work, task.table, work.landing.windows(), below=task.version.from_scn)
+        record_ddl(work, task.table, work.landing.windows.after(), below=task.version.from_scn)
         begin_anew(work, task.version)
         if entry.state != "snapshotting":
             work.ledger.move_table(task.table, (entry.state,), "snapshotting")
@@ -104,7 +104,7 @@ def begin_anew(work: Workplace, version: TableVersion, lease: Lease | None = Non
 
 def rebuild_versions(work: Workplace) -> None:
     """What the DDL in the redo has made of the tables, as far as it is applied; what lies behind that, apply derives itself."""
-    windows, breaks = work.landing.windows(), work.landing.breaks()
+    windows, breaks = work.landing.windows.after(), work.landing.gaps.all()
     for entry in work.ledger.tables():
         if entry.complete_to_scn is not None:
             record_ddl(work, entry.table, telling(windows, breaks, entry), below=entry.complete_to_scn + 1)

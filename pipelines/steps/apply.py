@@ -9,20 +9,21 @@ from typing import Any
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import HANDOVER, Workplace, owner, read_order, read_outcome, workplace
+from pipelines.context import Workplace, owner, read_order, read_outcome, workplace
 from pipelines.errors import Finding, InvariantBroken, RedoLost, SchemaConflict, TableHeld, Terminal
+from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import BATCHES, attempt_of, batch_name, batch_result, end_of, superseded
+from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, superseded
 from pipelines.reconcile.ledger import NOT_LOADED, correct_ledger, drops, is_from_before, last_batch, not_read, write_down
 from pipelines.reconcile.omitted_tables import left_out
 from pipelines.reconcile.table_versions import app_id, history, record_derived, table_task
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.batch_spec import BatchSpec, HoldAt, LandedWindow, TableTask
-from pipelines.records.codec import decode, encode
+from pipelines.records.codec import decode
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.scn import ChainPosition
+from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.transactions import in_force
 from pipelines.table import TableId
@@ -40,8 +41,8 @@ def prepare_batch(pipeline: Pipeline) -> dict[str, Any]:
             work.ledger.release_lease(lease)
             return {"batch": None, "tables": [], "start": 0, "end": 0, "reason": "every landed window is applied"}
         spec = replace(spec, lease=lease.token)
-        name = spec.manifest.rsplit("/", 2)[-2]
-        path = work.landing.write_text(f"{BATCHES}/{name}/spec-{attempt_of(spec.token)}.json", encode(spec))
+        name = layout.name_of(spec.manifest)
+        path = work.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
         work.ledger.prepare_batch(name, spec.scns, path, lease=lease)
         live = [str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start]
         return {"batch": path, "tables": live, "start": spec.start, "end": spec.end, "reason": f"{len(spec.windows)} window(s)"}
@@ -49,7 +50,7 @@ def prepare_batch(pipeline: Pipeline) -> dict[str, Any]:
 
 def next_batch(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
     """All landed windows behind the last batch, up to the next break or RESETLOGS."""
-    ahead = of_one_stretch(work.landing.windows() if last is None else work.landing.windows(last.end_position))
+    ahead = of_one_stretch(work.landing.windows.after(BEFORE_ALL if last is None else last.end_position))
     tables = [entry for entry in work.ledger.tables() if is_configured(work, entry.table)]
     return batch_of(work, ahead, last, tables, None) if ahead else None
 
@@ -76,7 +77,7 @@ def catch_up(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
         if not is_configured(work, entry.table) or entry.complete_to_scn is None or reaches(entry, last):
             continue
         before = last_batch(work, entry.position.plus(1))
-        windows = work.landing.windows() if before is None else work.landing.windows(before.end_position)
+        windows = work.landing.windows.after(BEFORE_ALL if before is None else before.end_position)
         ahead = of_one_stretch([m for m in windows if m.end_position <= last.end_position])
         if ahead:
             return batch_of(work, ahead, before, [entry], entry.table)
@@ -117,20 +118,20 @@ def batch_of(
         tasks.append(table_task(work, past, app, target, hold, contents_at(entry, resetlogs_id, at_least.get(entry.table))))
     token = uuid.uuid4().hex if only is None else f"{only}:{uuid.uuid4().hex}"
     name = batch_name(resetlogs_id, start, end, attempt_of(token) if only else "")
-    folder = work.landing.location(f"{BATCHES}/{name}")
+    location = work.landing.files.location
     return BatchSpec(
         pipeline=work.name,
         resetlogs_id=resetlogs_id,
         start=start,
         end=end,
         token=token,
-        windows=tuple(LandedWindow(m.name, m.start, m.end, work.landing.files_of(m)) for m in windows),
+        windows=tuple(LandedWindow(m.name, m.start, m.end, work.landing.windows.files_of(m)) for m in windows),
         tables=tuple(tasks),
-        carry_out=f"{folder}/carry-{attempt_of(token)}",
-        manifest=f"{folder}/manifest.json",
+        carry_out=location(layout.batch_carry(name, attempt_of(token))),
+        manifest=location(layout.batch_manifest(name)),
         carry_in=carried.carry_files if carried else (),
         open_in=carried.open_transactions if carried else (),
-        dropped=in_force(drops(work), work.landing.breaks(), before, windows[0].start_position, end),
+        dropped=in_force(drops(work), work.landing.gaps.all(), before, windows[0].start_position, end),
         container=work.pipeline.source.container,
         character_set=character_set(work),
         spark=dict(work.pipeline.spark.conf),
@@ -151,7 +152,7 @@ def contents_at(entry: TableEntry, resetlogs_id: int, left: int | None) -> int |
 def left_at(work: Workplace, before: BatchResult) -> dict[TableId, int]:
     """The positions in the Delta logs as they were left where that batch ends, by it and by the catch-ups to its end."""
     void, found = superseded(work), dict[TableId, int]()
-    for name in work.landing.names(BATCHES):
+    for name in work.landing.files.names(layout.BATCHES):
         result = batch_result(work, name) if end_of(name) == before.end_position else None
         for done in result.tables if result is not None else ():
             if done.position is not None and name not in void.get(done.table, ()):
@@ -161,7 +162,7 @@ def left_at(work: Workplace, before: BatchResult) -> dict[TableId, int]:
 
 def character_set(work: Workplace) -> str:
     """Return the database's character set when the pipeline began."""
-    start = work.landing.read(FirstPosition, HANDOVER)
+    start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
     return "AL32UTF8" if start is None else start.character_set
 
 
@@ -229,7 +230,7 @@ def breaks_behind(work: Workplace, before: BatchResult | None) -> list[DeclaredG
     must be what the first of them has dropped."""
     found: list[DeclaredGap] = []
     position = goes_on_at(work, before)
-    while (next_one := work.landing.read_break(position)) is not None:
+    while (next_one := work.landing.gaps.starting_at(position)) is not None:
         found.append(next_one)
         position = next_one.end.chain
     carried = 0 if before is None else sum(transaction.rows for transaction in before.open_transactions)
@@ -245,7 +246,7 @@ def goes_on_at(work: Workplace, before: BatchResult | None) -> ChainPosition:
     """Where the chain goes on behind a batch; before the first one, where it begins."""
     if before is not None:
         return before.end_position
-    start = work.landing.read(FirstPosition, HANDOVER)
+    start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
     assert start is not None, "the first snapshot has left it"
     return start.chain
 
@@ -268,7 +269,7 @@ def record_batch(pipeline: Pipeline, batch: str) -> dict[str, Any]:
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         result = decode(BatchResult, read_outcome(work, spec), spec.manifest)
-        name = spec.manifest.rsplit("/", 2)[-2]
+        name = layout.name_of(spec.manifest)
         entry = work.ledger.batch(name)
         if entry is None or entry.state != "applied":
             lease = renewed(work, spec)
@@ -322,6 +323,6 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str]) -> dict[str, Any]:
 def check_contents(work: Workplace, table: TableId) -> None:
     """Raises RedoLost for a table that was to be read anew at a break, and was not yet."""
     entry = work.ledger.table(table)
-    for found in work.landing.breaks():
+    for found in work.landing.gaps.all():
         if found.kind == "snapshot" and entry is not None and is_from_before(entry, found):
             raise not_read(found, table)

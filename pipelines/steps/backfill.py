@@ -15,12 +15,13 @@ from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, read_order, read_outcome, silent, workplace
 from pipelines.errors import ConfigurationError, Finding, Terminal
+from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.ledger import chain_of_batches, correct_ledger
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
-from pipelines.records.codec import decode, encode
+from pipelines.records.codec import decode
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps.apply import batch_of
@@ -38,7 +39,7 @@ def prepare_backfill(
     chosen = choose(pipeline, tables)
     with workplace(pipeline) as work:
         correct_ledger(work)
-        manifests = work.landing.windows()
+        manifests = work.landing.windows.after()
         windows = covering(manifests, scns)
         entries = {table: work.ledger.table(table) for table in chosen}
         refuse([f for table, entry in entries.items() for f in objections(work, table, entry, scns, manifests)])
@@ -53,7 +54,7 @@ def prepare_backfill(
         name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
         return {
             **order,
-            "batch": work.landing.write_text(f"backfills/{name}/spec.json", encode(shadowed(work, spec, name, scns))),
+            "batch": work.landing.files.write_new_record(layout.backfill_spec(name), shadowed(work, spec, name, scns)),
         }
 
 
@@ -185,7 +186,7 @@ def shadow_folder(pipeline: Pipeline, scns: ScnRange) -> str:
 
 def shadowed(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> BatchSpec:
     """The batch turned to shadow tables; what commits at or above the range's end is not decided by it."""
-    folder = work.landing.location(f"backfills/{name}")
+    location = work.landing.files.location
     base = shadow_folder(work.pipeline, scns)
     tasks = tuple(
         replace(
@@ -196,7 +197,13 @@ def shadowed(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> Bat
         )
         for task in spec.tables
     )
-    return replace(spec, tables=tasks, end=scns.end, manifest=f"{folder}/manifest.json", carry_out=f"{folder}/carry")
+    return replace(
+        spec,
+        tables=tasks,
+        end=scns.end,
+        manifest=location(layout.backfill_manifest(name)),
+        carry_out=location(layout.backfill_carry(name)),
+    )
 
 
 # --- After the job ----------------------------------------------------------------------------------------------------

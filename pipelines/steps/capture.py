@@ -11,7 +11,7 @@ from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, take_lease, workplace
 from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
-from pipelines.land import build_manifest
+from pipelines.land import build_manifest, layout
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.reconcile.dictionary_files import write_reading
@@ -151,7 +151,7 @@ def is_overtaken(work: Workplace, window: Window) -> bool:
 def mine_window_slice(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int) -> dict[str, Any]:
     """Mine one slice into files of this attempt's own; what is returned names them. A window that has landed is left alone."""
     with workplace(pipeline) as work:
-        if work.landing.read_manifest(window) is not None:
+        if work.landing.windows.manifest(window) is not None:
             return {"landed": True, "slice": slice_number}
         made = plan_of(work, window)
         if is_overtaken(work, made.window):
@@ -189,7 +189,7 @@ def mined_once(work: Workplace, source: ConnectParams | None, made: WindowPlan, 
             container=settings.container,
             fetch_rows=settings.fetch_rows,
         )
-        record = work.landing.write_slice(
+        record = work.landing.windows.write_slice(
             made.window,
             reading.own.number,
             mining,
@@ -205,7 +205,7 @@ def land_window(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) 
     """Publish the manifest, then advance the position. A window that has landed is done; so is one whose place the chain has
     passed by another way, and `overtaken` says so."""
     with workplace(pipeline) as work:
-        manifest = work.landing.read_manifest(window)
+        manifest = work.landing.windows.manifest(window)
         if manifest is None or not any(record.get("landed") for record in records):
             made = plan_of(work, window)
             if manifest is None and is_overtaken(work, made.window):
@@ -218,11 +218,11 @@ def land_window(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) 
                 }
             slices = [from_body(SliceRecord, record, f"the record of slice {record.get('number')}") for record in records]
             end = work.landing.chain_end()
-            manifest = work.landing.publish(made.window, made.tables, slices, None if end is None else int(end.scn))
+            manifest = work.landing.windows.publish(made.window, made.tables, slices, None if end is None else int(end.scn))
         correct_ledger(work)
         regain(work, "mine")
         rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
-        path = work.landing.location(f"windows/{manifest.name}/manifest.json")
+        path = work.landing.files.location(layout.window_manifest(manifest.name))
         return {"window": manifest.name, "start": manifest.start, "end": manifest.end, "manifest": path, "rows": rows}
 
 
@@ -232,7 +232,7 @@ def remine_window(
 ) -> dict[str, Any]:
     """Mine a landed window again under a token of its own, compare the identities, and leave nothing behind."""
     with workplace(pipeline) as work:
-        manifest = work.landing.read_manifest(window)
+        manifest = work.landing.windows.manifest(window)
         if manifest is None:
             raise Terminal("no such window has landed", cure="`redolake windows` lists them", window=window)
         made = plan_of(work, window)
@@ -243,8 +243,8 @@ def remine_window(
                 records.append(mined(work, source, made, piece.number))
             again = build_manifest(made.window, made.tables, records)
         finally:
-            for file in (file for record in records for file in record.files):
-                work.landing.discard(f"windows/{window}/{file}")
+            for record in records:
+                work.landing.windows.discard_slice(record)
         ours, theirs = manifest.identity(), again.identity()
         differs = sorted(key for key in ours if ours[key] != theirs[key])
         hashes = {"row_hash": again.row_hash, "landed_row_hash": manifest.row_hash}

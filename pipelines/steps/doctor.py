@@ -53,8 +53,8 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
     try:
         landing = Landing(place, pipeline)
         name = f"write-test-{uuid.uuid4().hex}"
-        landing.write_text(name, "")
-        landing.discard(name)
+        landing.files.create(name, b"")
+        landing.files.remove(name)
     except RedolakeError as error:
         return [Finding(subject, f"{place}: {error.what}", error.cure)]
     except (ValueError, ImportError) as error:

@@ -91,7 +91,7 @@ def kept_lease(pipeline: Pipeline, spec: Spec, on_loss: Callable[[], None] = lam
     """
     with workplace(pipeline) as work:
         lease = lease_of(work, spec)
-        if lease is None or (isinstance(spec, BatchSpec) and work.landing.read_text(spec.manifest) is not None):
+        if lease is None or (isinstance(spec, BatchSpec) and work.landing.files.read_at(spec.manifest) is not None):
             yield lambda: None
             return
         keeper = Keeper(work.ledger, lease, on_loss)

@@ -82,7 +82,7 @@ def declare_gap(
         end = end_of_break(work, oracle, case, kind, scn)
         capture, applying = take_lease(work, "capture", CAPTURE_SECONDS), take_apply_lease(work)
         try:
-            made = work.landing.publish_break(
+            made = work.landing.gaps.declare(
                 DeclaredGap(
                     kind=kind,
                     start=case.position,
@@ -156,7 +156,7 @@ def told(pipeline: Pipeline, case: Case) -> dict[str, Any]:
 
 def led_already(work: Workplace, position: Position, kind: GapKind) -> DeclaredGap:
     """The break of an attempt that was killed behind it, so that the repeat goes on. Raises Terminal where there is none."""
-    for found in work.landing.breaks()[-1:]:
+    for found in work.landing.gaps.all()[-1:]:
         if (found.kind, found.end) == (kind, position):
             return found
     raise Terminal(f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"redolake run {work.name}")
@@ -188,7 +188,7 @@ def open_transactions(work: Workplace, position: Position) -> tuple[OpenTransact
     """Those whose rows are carried at the position. Raises Terminal while landed windows are not applied: not before that is
     it known which these are."""
     last = last_batch(work)
-    if work.landing.windows(BEFORE_ALL if last is None else last.end_position):
+    if work.landing.windows.after(BEFORE_ALL if last is None else last.end_position):
         raise Terminal(
             "what is landed before the lost redo is not applied yet",
             cure=f"let {work.name}_apply run, or `redolake run {work.name}`; then recover again",

@@ -9,7 +9,6 @@ from typing import Any
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import (
-    HANDOVER,
     Workplace,
     opened_source,
     read_order,
@@ -17,15 +16,15 @@ from pipelines.context import (
     workplace,
 )
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
-from pipelines.reconcile.batches import LOADS, beyond, load_name
+from pipelines.land import layout
+from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.ledger import correct_ledger, proven_position
-from pipelines.reconcile.omitted_tables import batches_between, is_without, since_file
+from pipelines.reconcile.omitted_tables import batches_between, is_without
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
 from pipelines.reconcile.tables import begin_anew, captured_from, record_load
-from pipelines.records.codec import decode, encode
+from pipelines.records.codec import decode
 from pipelines.records.handover import FirstPosition
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun
 from pipelines.redo import Position, RedoFacts
 from pipelines.schema import baseline
 from pipelines.scn import ChainPosition, Scn
@@ -71,9 +70,7 @@ def begin_snapshot(
         scn = int(handover.snapshot_scn)
         for table, found in dictionary.items():
             check_unread(work, table, scn, stretch)
-            work.landing.write_once(since_file(work, table, scn, since), RedoNeededFrom(since.scn))
-            work.landing.write_once(begun_file(work, table, scn, stretch), SnapshotBegun())
-            work.landing.write_once(f"{work.landing.snapshot_folder(table, scn)}/dictionary.json", found)
+            work.landing.snapshots.begin(found, scn, stretch, since)
         return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
 
 
@@ -81,17 +78,13 @@ def stretch_of(work: Workplace) -> str:
     """Names the part of the chain that capture is in: another one begins with each RESETLOGS and each break."""
     position = proven_position(work)
     assert position is not None, "the first snapshot has set it"
-    return f"{position.resetlogs_id:010d}-{len(work.landing.breaks())}"
-
-
-def begun_file(work: Workplace, table: TableId, scn: int, stretch: str) -> str:
-    return f"{work.landing.snapshot_folder(table, scn)}/begun-{stretch}.json"
+    return f"{position.resetlogs_id:010d}-{len(work.landing.gaps.all())}"
 
 
 def check_stretch(work: Workplace, table: TableId, scn: int) -> None:
     """What was checked as the snapshot began holds for that part of the chain only: behind a break, what was not read may lie
     above the SCN, or belong to a transaction that was open at it; behind a RESETLOGS the SCN means another state."""
-    if work.landing.read(SnapshotBegun, begun_file(work, table, scn, stretch_of(work))) is None:
+    if not work.landing.snapshots.was_begun(table, scn, stretch_of(work)):
         raise Terminal(
             f"the snapshot AS OF SCN {scn} was begun before a RESETLOGS or a break in the chain: changes could be lost",
             cure="begin the snapshot anew: `redolake snapshot`, or trigger its DAG; nothing was changed",
@@ -101,8 +94,8 @@ def check_stretch(work: Workplace, table: TableId, scn: int) -> None:
 
 def check_unread(work: Workplace, table: TableId, scn: int, stretch: str) -> None:
     """SCNs that a RESETLOGS has set back come again: what was read AS OF the same number may be another state."""
-    begun = work.landing.read(SnapshotBegun, begun_file(work, table, scn, stretch))
-    if begun is None and work.landing.read_snapshot(table, scn) is not None:
+    begun = work.landing.snapshots.was_begun(table, scn, stretch)
+    if not begun and work.landing.snapshots.manifest(table, scn) is not None:
         raise SnapshotTooEarly(
             f"the table was read AS OF SCN {scn} before a RESETLOGS or a break, and would not be read again",
             cure="begin again: the next SCN is another one",
@@ -139,7 +132,7 @@ def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
     position = first_position(work.pipeline, read_redo_facts(oracle), handover)
     characters = read_database(oracle).character_set
     start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters)
-    work.landing.write_once(HANDOVER, start)
+    work.landing.files.write_record_once(layout.HANDOVER, start)
     work.ledger.start_at(position)
     for table in work.pipeline.tables:
         work.ledger.add_table(table.id, position.scn)
@@ -209,7 +202,7 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
     """Read one table AS OF the SCN into Parquet; a table that lies there already is not read again."""
     wanted = TableId.parse(table)
     with workplace(pipeline) as work:
-        there = work.landing.read_snapshot(wanted, scn)
+        there = work.landing.snapshots.manifest(wanted, scn)
         if there is None:
             found = dictionary_of(work, wanted, scn)
             with opened_source(pipeline, source) as oracle:
@@ -221,13 +214,13 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
                     container=pipeline.source.container,
                     rowid=pipeline.table(wanted).key == "rowid",
                 )
-                chunk = work.landing.write_snapshot_chunk(wanted, scn, 0, answers, uuid.uuid4().hex)
-            there = work.landing.publish_snapshot(wanted, scn, [chunk])
+                file = work.landing.snapshots.write_rows(wanted, scn, answers, uuid.uuid4().hex)
+            there = work.landing.snapshots.publish_manifest(wanted, scn, [file])
         return {"table": str(wanted), "scn": scn, "rows": there.row_count}
 
 
 def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
-    found = work.landing.read(DictionaryTable, f"{work.landing.snapshot_folder(table, scn)}/dictionary.json")
+    found = work.landing.snapshots.dictionary(table, scn)
     if found is None:
         raise Terminal("no snapshot of this SCN was begun", cure="clear the begin task", table=table, scn=scn)
     return found
@@ -249,20 +242,20 @@ def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *
         chosen = [TableId.parse(table) for table in tables]
         tasks = [load_task(work, table, scn, position.resetlogs_id, passed.get(table, ())) for table in chosen]
         token = uuid.uuid4().hex
-        base = f"{LOADS}/{load_name(scn, token, tasks)}"
+        name = load_name(scn, token, tasks)
         spec = SnapshotSpec(
             pipeline=work.name,
             scn=scn,
             token=token,
             tables=tuple(tasks),
-            manifest=work.landing.location(f"{base}/manifest.json"),
+            manifest=work.landing.files.location(layout.load_manifest(name)),
             replace=replace,
             spark=dict(pipeline.spark.conf),
             lease=lease.token,
         )
         for task in tasks:
             work.ledger.move_table(task.table, tuple(begun_from(work, task.table)), "snapshotting", snapshot_scn=Scn(scn))
-        order = work.landing.write_text(f"{base}/spec.json", encode(spec))
+        order = work.landing.files.write_new_record(layout.load_spec(name), spec)
         return {"batch": order}
 
 
@@ -273,10 +266,9 @@ def begun_from(work: Workplace, table: TableId) -> tuple[Any, ...]:
 
 
 def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supersedes: tuple[str, ...]) -> SnapshotTask:
-    there = work.landing.read_snapshot(table, scn)
+    there = work.landing.snapshots.manifest(table, scn)
     if there is None:
         raise Terminal("the table was not read AS OF this SCN", cure="clear its read task", table=table, scn=scn)
-    path = work.landing.location(work.landing.snapshot_folder(table, scn))
     found = dictionary_of(work, table, scn)
     known = known_versions(work, table)
     version = baseline(found, found.scn_before, known[-1] if known else None, work.pipeline.table(table).key_policy)
@@ -285,7 +277,7 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supe
         target=work.pipeline.target(table),
         app_id=app_id(work, table, resetlogs_id),
         version=version,
-        files=tuple(f"{path}/{file}" for file in there.files),
+        files=work.landing.snapshots.files_of(table, scn, there),
         rules=rules(work, table, (version,)),
         rows=there.row_count,
         supersedes=supersedes,
@@ -311,7 +303,7 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> dict[str, Any]:
             begin_anew(work, task.version, lease)
             work.ledger.record_complete_to(loaded.table, Scn(result.scn), incarnation_of(task.app_id))
             work.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(result.scn))
-        record_load(work, spec.manifest.rsplit("/", 2)[-2])
+        record_load(work, layout.name_of(spec.manifest))
         work.ledger.release_lease(lease)
         if failed:
             raise TableHeld(failed)

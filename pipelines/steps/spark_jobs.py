@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from pipelines.config import Pipeline
 from pipelines.context import Report, read_order, silent, workplace
 from pipelines.errors import ConfigurationError, Finding
+from pipelines.land import layout
 from pipelines.reconcile.batches import check_names_all
 from pipelines.records.codec import decode
 from pipelines.records.job_failure import JobFailure
@@ -77,11 +78,11 @@ def external_spark_job(pipeline: Pipeline, batch: str, stop: Callable[[], None])
     this attempt's own for the job to leave its failure at."""
     spec = order_to_run(pipeline, batch)
     with kept_lease(pipeline, spec, stop):
-        yield f"{batch.removesuffix('.json')}.{uuid.uuid4().hex}.failed.json"
+        yield layout.failure_file(batch, uuid.uuid4().hex)
 
 
 def read_job_failure(pipeline: Pipeline, path: str) -> JobFailure | None:
     """What the job said there as it failed; None when it could say nothing."""
     with workplace(pipeline) as work:
-        text = work.landing.read_text(path)
+        text = work.landing.files.read_at(path)
     return None if text is None else decode(JobFailure, text, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from pipelines.config import Pipeline
@@ -20,7 +21,7 @@ def read_status(pipeline: Pipeline) -> dict[str, Any]:
     with workplace(pipeline) as work:
         correct_ledger(work)
         position = work.ledger.position()
-        latest = [(w, work.landing.read_manifest(w.name)) for w in reversed(work.ledger.windows(limit=10))]
+        latest = [(w, work.landing.windows.manifest(w.name)) for w in reversed(work.ledger.windows(limit=10))]
         windows = [
             {"name": w.name, "state": w.state, "logs": logs_in(manifest), "rows": rows_in(manifest)} for w, manifest in latest
         ]
@@ -78,7 +79,7 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
                 "hash": m.row_hash,
                 "account": accounts.get(m.name),
             }
-            for m in work.landing.last_windows(limit)
+            for m in work.landing.windows.last(limit)
         ]
 
 
@@ -110,9 +111,15 @@ def open_breaks(work: Workplace) -> list[dict[str, Any]]:
     """The breaks that some table still has in it, each with those tables."""
     entries = {str(entry.table): entry for entry in work.ledger.tables()}
     told = []
-    for name, body in work.ledger.breaks().items():
+    for name, body in work.ledger.gaps().items():
         found = from_body(DeclaredGap, body, name)
         tables = [text for text, entry in entries.items() if found.concerns(text, entry.snapshot_scn)]
         if tables:
-            told.append({**break_to_json(found, tables), "torn": work.landing.torn(found)})
+            told.append({**break_to_json(found, tables), "torn": split_transactions(work, found)})
     return told
+
+
+def split_transactions(work: Workplace, gap: DeclaredGap) -> list[dict[str, Any]] | None:
+    """Return the transactions that the gap has split; None while no window follows it."""
+    found = work.landing.gaps.split_by(gap)
+    return None if found is None else [asdict(transaction) for transaction in found]

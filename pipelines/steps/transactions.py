@@ -17,10 +17,11 @@ from pipelines.apply.delta.log import last_txn
 from pipelines.config import Pipeline
 from pipelines.context import Workplace, now, workplace
 from pipelines.errors import InvariantBroken, Terminal
+from pipelines.land import layout
 from pipelines.land.carried import CarriedRows, read_carried
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import is_of_the_chain
-from pipelines.reconcile.ledger import correct_ledger, drop_file, drops, last_batch
+from pipelines.reconcile.ledger import correct_ledger, drops, last_batch
 from pipelines.reconcile.table_versions import app_id, known_versions
 from pipelines.records.batch_result import BatchResult, DroppedRows
 from pipelines.records.batch_spec import DroppedXid
@@ -116,7 +117,7 @@ def told_drops(work: Workplace) -> list[dict[str, Any]]:
     found = drops(work)
     if not found:
         return []
-    met, breaks, entries = met_by_batches(work), work.landing.breaks(), work.ledger.tables()
+    met, breaks, entries = met_by_batches(work), work.landing.gaps.all(), work.ledger.tables()
     told = []
     for drop in sorted(found, key=lambda d: (d.position, d.key)):
         fate = fate_of(drop, met.get(drop.key, []), breaks)
@@ -200,7 +201,7 @@ def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *,
                 rows=rows_by_table(work, carried),
                 servers=tuple(sorted(carried.servers)),
             )
-            work.landing.write_once(drop_file(made.name), made)
+            work.landing.files.write_record_once(layout.drop_file(made.name), made)
             correct_ledger(work)
         finally:
             work.ledger.release_lease(lease)
@@ -258,7 +259,7 @@ def rows_by_table(work: Workplace, carried: CarriedRows) -> dict[str, int]:
 
 def check_settled(work: Workplace, last: BatchResult) -> None:
     """Raises Terminal where a table is further than the ledger knows: a job was killed, or its outcome is not recorded."""
-    ahead = work.landing.windows(last.end_position)[:1]
+    ahead = work.landing.windows.after(last.end_position)[:1]
     for entry in work.ledger.tables():
         if all(table.id != entry.table for table in work.pipeline.tables):
             continue

@@ -12,6 +12,7 @@ from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, workplace
 from pipelines.errors import RedoLost, SchemaConflict, Terminal
+from pipelines.land import layout
 from pipelines.reconcile.ledger import correct_ledger
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.redo import RedoFacts
@@ -45,7 +46,7 @@ def verify_tables(
                 tasks = tuple(read_side(work, oracle, table, token, report) for table in chosen(work, tables))
             comparisons = compared(pipeline, tasks, spark, report)
         finally:
-            work.landing.discard(f"verify/{token}")
+            work.landing.files.remove(layout.verify_folder(token))
         compared_tables = {str(c.table) for c in comparisons}
         return {
             "equal": all(c.equal for c in comparisons),
@@ -98,9 +99,7 @@ def read_side(work: Workplace, oracle: Source, table: TableId, token: str, repor
     report(f"reading {table} AS OF SCN {scn}")
     columns, rows, rowid = columns_of(found, version), work.pipeline.source.fetch_rows, version.key_kind == "rowid"
     answers = read_snapshot(oracle, columns, scn, rows, container=container, rowid=rowid)
-    file = f"verify/{token}/{found.object_id}.parquet"
-    work.landing.write_rows(file, answers)
-    path = work.landing.location(file)
+    path = work.landing.snapshots.write_for_comparison(token, found.object_id, answers)
     return CompareTask(table, work.pipeline.target(table), version, (path,), int(scn), rules(work, table, (version,)))
 
 

@@ -556,12 +556,12 @@ def test_a_loss_at_another_position_is_another_loss(ledger, clock):
 
 
 def test_declared_gaps_are_written_once_and_listed_in_the_order_of_the_chain(ledger, other):
-    assert ledger.record_break(name(200, 300), {"kind": "gap"})
-    assert ledger.record_break(name(100, 150), {"kind": "position"})
-    assert not ledger.record_break(name(200, 300), {"kind": "other"})
+    assert ledger.record_gap(name(200, 300), {"kind": "gap"})
+    assert ledger.record_gap(name(100, 150), {"kind": "position"})
+    assert not ledger.record_gap(name(200, 300), {"kind": "other"})
 
-    assert list(ledger.breaks().items()) == [(name(100, 150), {"kind": "position"}), (name(200, 300), {"kind": "gap"})]
-    assert other.breaks() == {}
+    assert list(ledger.gaps().items()) == [(name(100, 150), {"kind": "position"}), (name(200, 300), {"kind": "gap"})]
+    assert other.gaps() == {}
 
 
 def test_a_table_is_complete_in_an_incarnation(ledger):

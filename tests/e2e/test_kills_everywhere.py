@@ -146,7 +146,9 @@ def anew(world: World, kills: Kills) -> None:
     kills.on(read_anew, kills.copy.name, "SHOP.PARTS", str(scn))
     world.source.more()
     kills.on(*CATCH_UP)
-    kills.again_at("snapshot_prepare", "snapshot", "write_snapshot_result", "ledger.move_table", "ledger.complete_as")
+    kills.again_at(
+        "prepare_snapshot_load", "snapshot", "write_snapshot_result", "ledger.move_table", "ledger.record_complete_to"
+    )
     kills.on(load, kills.copy.name, "SHOP.PARTS", int(scn.read_text()))
 
 
@@ -157,7 +159,7 @@ def held(world: World, kills: Kills) -> None:
     target.rename(aside)
     kills.on(*CATCH_UP, codes=(3,))
     aside.rename(target)
-    kills.again_at("merge", "prepare_apply")
+    kills.again_at("merge", "prepare_batch")
     for _ in range(3):  # that it was released is nowhere but in the ledger, and so is lost with it
         kills.on(redolake, "resume", "SHOP.BINS", codes=NOTHING_LEFT)
         if kills.on(*CATCH_UP, codes=(0, 3)) == 0:
@@ -201,7 +203,7 @@ def lost(world: World, kills: Kills) -> None:
 def gap(world: World, kills: Kills) -> None:
     """Redo is lost, a gap is declared, and later the tables are read anew."""
     lose_redo(world, kills)
-    kills.again_at("ledger.record_break", "publish_break", "_mend")
+    kills.again_at("ledger.record_gap", "declare", "finish")
     kills.on(redolake, "recover", "--declare-gap", "--reason", "the tapes are gone", "--yes", codes=NOTHING_LEFT)
     kills.on(*CATCH_UP)
     kills.on(redolake, "snapshot", "--replace", *TABLES)
@@ -215,7 +217,7 @@ def lose_redo(world: World, kills: Kills) -> None:
     world.source.finish()
     world.source.shop.oracle.faults.purge_logs()
     world.source.more()
-    kills.again_at("ledger.lose")
+    kills.again_at("ledger.record_loss")
     kills.on(*CATCH_UP, codes=(1,))
 
 

@@ -4,7 +4,8 @@ import pytest
 import yaml
 
 from pipelines import steps
-from pipelines.context import HANDOVER, workplace
+from pipelines.context import workplace
+from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
 from pipelines.steps import run as run_steps
 
@@ -41,7 +42,7 @@ def pipeline(shop, monkeypatch, airflow_db):
     with workplace(made) as work:
         scn = shop.oracle.database.clock.scn
         start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8")
-        work.landing.write_once(HANDOVER, start)
+        work.landing.files.write_record_once(layout.HANDOVER, start)
     return made
 
 

@@ -23,8 +23,8 @@ NO_SPARK = "sc://127.0.0.1:1"
 def landed_from(copy: Copy, scn: int) -> Counter[tuple[Any, ...]]:
     landing = Landing(copy.pipeline.landing, copy.name)
     rows: Counter[tuple[Any, ...]] = Counter()
-    for manifest in landing.windows():
-        for file in landing.files_of(manifest):
+    for manifest in landing.windows.after():
+        for file in landing.windows.files_of(manifest):
             found = pq.read_table(file, columns=["scn", "thread", "rs_id", "ssn", "xid", "operation_code", "sql_redo"])
             rows.update(tuple(row.values()) for row in found.filter(pc.field("scn") >= scn).to_pylist())
     return rows
@@ -46,7 +46,7 @@ def test_a_capture_killed_behind_each_write_lands_what_an_undisturbed_one_does(t
         for copy in (killed, undisturbed):
             copy.good(capture_all, copy.name)
             copy.check_landing()
-        begun = Landing(undisturbed.pipeline.landing, undisturbed.name).windows()[0].start
+        begun = Landing(undisturbed.pipeline.landing, undisturbed.name).windows.after()[0].start
 
         landed = landed_from(killed, begun)
         assert landed == landed_from(undisturbed, begun)
@@ -54,14 +54,14 @@ def test_a_capture_killed_behind_each_write_lands_what_an_undisturbed_one_does(t
         assert {point.rpartition(" ")[2] if point.endswith((".json", ".parquet")) else point for point in kills.points()} == {
             "*.json",
             "landing/*/handover.json",
-            "baselines/*.json",
+            "dictionary/*.json",
             "chain/*.json",
             "dictionary.json",
             "land.chain",
             "ledger.add_table",
             "ledger.correct_ledger",
             "ledger.correct_position",
-            "ledger.landed_as",
+            "ledger.record_landed",
             "ledger.lease",
             "ledger.plan_window",
             "ledger.record_version",

@@ -88,19 +88,18 @@ class MiningSource:
     def land(self, landing, window, *, meddle=lambda source: None, **how):
         """Land the window as the steps do; `meddle` gets each attempt's source before it mines."""
         ids = self.ids()
-        landing.begin(window)
 
         def attempt(log_set):
             with self.open() as source:
                 meddle(source)
                 work = self.mining(source, window, log_set, **how)
-                record = landing.write_slice(
+                record = landing.windows.write_slice(
                     window, log_set.own.number, work, uuid4().hex, schema=LANDED_SCHEMA, tables=ids, names=[ITEMS]
                 )
             return replace(record, circumstance={**record.circumstance, **work.facts.as_json()})
 
         records = [mine_from_any_copy(logs, attempt, self.archived) for logs in window.slices]
-        return landing.publish(window, [ITEMS], records, None)
+        return landing.windows.publish(window, [ITEMS], records, None)
 
     def archived(self):
         with self.open() as source:
@@ -257,7 +256,7 @@ def filled(shop, start, logs=1):
 
 
 def nothing_landed(landing, tmp_path, window):
-    return landing.read_manifest(window.name) is None and list(tmp_path.rglob("*.parquet*")) == []
+    return landing.windows.manifest(window.name) is None and list(tmp_path.rglob("*.parquet*")) == []
 
 
 def other_log(shop, log):
@@ -405,11 +404,10 @@ def test_a_session_killed_while_it_mines_lands_nothing(shop, start, tmp_path):
                 shop.oracle.listener.close()
             yield rows
 
-    landing.begin(window)
     with shop.open() as source:
         work = shop.mining(source, window, logs)
         with pytest.raises(SourceUnavailable):
-            landing.write_slice(window, logs.number, killed(work), "t", schema=LANDED_SCHEMA, tables={})
+            landing.windows.write_slice(window, logs.number, killed(work), "t", schema=LANDED_SCHEMA, tables={})
     assert not work.facts.complete
     assert list(tmp_path.rglob("*.parquet*")) == []
 

@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines import cli, steps
-from pipelines.context import HANDOVER, workplace
+from pipelines.context import workplace
+from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
 from standin.model import ArchiveDestination
 
@@ -57,7 +58,7 @@ def stand_at(shop, pipeline, scn):
     state = shop.oracle.database.state
     start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8")
     with workplace(pipeline) as work:
-        work.landing.write_once(HANDOVER, start)
+        work.landing.files.write_record_once(layout.HANDOVER, start)
 
 
 def measured(shop, pipeline):

@@ -26,7 +26,7 @@ def everything_written(shop: Shop) -> set[str]:
 
 def columns_at(pipeline, scn: int) -> list[str]:
     with workplace(pipeline) as work:
-        found = work.landing.read(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
+        found = work.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
         return [column.name for column in found.columns]
 
 
@@ -69,7 +69,7 @@ def test_the_dictionary_of_a_snapshot_is_as_of_its_scn(shop: Shop) -> None:
     scn = steps.begin_snapshot(pipeline, shop.params)["scn"]
 
     with workplace(pipeline) as work:
-        found = work.landing.read(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
+        found = work.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
     assert (found.scn_before, found.scn_after) == (scn, scn)
 
 

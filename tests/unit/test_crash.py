@@ -80,25 +80,25 @@ def test_a_kind_of_file_is_the_same_on_every_run(path, kind):
 
 # tests/e2e/test_kills_everywhere.py shows that it kills after each of them.
 KILLED_AT = {
-    "_mend",
-    "prepare_backfill",
+    "begin",
+    "declare",
+    "discard_slice",
     "drop_transaction",
+    "finish",
+    "prepare_backfill",
     "prepare_batch",
+    "prepare_snapshot_load",
     "publish",
     "publish_batch",
-    "publish_break",
-    "publish_snapshot",
-    "read_side",
-    "remine_window",
-    "begin_snapshot",
-    "prepare_snapshot_load",
+    "publish_manifest",
+    "split_by",
     "start_pipeline",
-    "torn",
     "verify_tables",
+    "write_for_comparison",
     "write_reading",
+    "write_rows",
     "write_slice",
     "write_snapshot_result",
-    "write_snapshot_chunk",
 }
 # Functions that write for others: the point after their write is named by the caller.
 METHODS = [
@@ -107,10 +107,8 @@ METHODS = [
     "writing",
     "remove",
     "write_record_once",
-    "write_once",
-    "write_text",
-    "write_rows",
-    "discard",
+    "write_new_record",
+    "continue_with",
 ]
 ADAPTERS = {*METHODS, "write_parquet"}
 NOT_KILLED_AT = {
@@ -167,7 +165,7 @@ def joins_ledger_writes(function: ast.FunctionDef) -> bool:
     return any(name.endswith(".at_once") for name, _ in calls(function))
 
 
-FILES = re.compile(rf"(.*\.)?(_files|Files\(.*\)|files|landing|self)\.({'|'.join(METHODS)})")
+FILES = re.compile(rf"(.*\.)?(_chain|_files|Files\(.*\)|files|landing|self)\.({'|'.join(METHODS)})")
 ELSE = re.compile(
     r".*\b(rm|rm_file|pipe_file|put_file|mv|save|saveAsTable|insertInto|unlink|rename|link|rmtree|write_bytes|sql)"
 )

@@ -27,10 +27,10 @@ def spec(settings, tmp_path):
 
     pipeline = settings("submit").model_copy(update={"ledger": LedgerSettings(url=f"sqlite:///{tmp_path}/ledger.db")})
     with workplace(pipeline) as work:
-        folder = work.landing.location("batches/b")
+        folder = work.landing.files.location("batches/b")
         lease = take_apply_lease(work).token
         spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease)
-        return pipeline, work.landing.write_text("batches/b/spec-t.json", encode(spec))
+        return pipeline, work.landing.files.write_new_record("batches/b/spec-t.json", spec)
 
 
 @pytest.fixture

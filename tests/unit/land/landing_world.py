@@ -53,6 +53,6 @@ SECOND = (row(150, thread=2, sequence=7), frame(160, 36, thread=2, sequence=7))
 def write(landing, of, rows=(FIRST, SECOND), token="t1", tables=TABLES):
     """All slices of a window, one batch each."""
     return [
-        landing.write_slice(of, n, [batch(*part)] if part else [], token, schema=LANDED_SCHEMA, tables=tables)
+        landing.windows.write_slice(of, n, [batch(*part)] if part else [], token, schema=LANDED_SCHEMA, tables=tables)
         for n, part in enumerate(rows)
     ]

@@ -38,71 +38,71 @@ def landing(tmp_path):
 
 def land(landing, of, previous_end, rows=None):
     records = write(landing, of) if rows is None else write(landing, of, rows=rows)
-    return landing.publish(of, [ORDERS], records, previous_end)
+    return landing.windows.publish(of, [ORDERS], records, previous_end)
 
 
 def test_windows_go_on_where_a_break_leads(landing):
-    landing.publish_break(gap())
+    landing.gaps.declare(gap())
 
     assert landing.chain_end() == at(350)
     behind = land(landing, window(350, 400, [(THREE,)]), 350, rows=((),))
     assert landing.chain_end() == at(400)
-    assert [w.start for w in landing.windows()] == [100, behind.start]
-    assert landing.breaks() == [gap()]
+    assert [w.start for w in landing.windows.after()] == [100, behind.start]
+    assert landing.gaps.all() == [gap()]
 
 
 def test_a_window_that_comes_late_finds_its_place_taken_by_the_break(landing):
     late = window(300, 400, [(THREE,)])
     records = write(landing, late, rows=((),))
-    landing.publish_break(gap())
+    landing.gaps.declare(gap())
 
     with pytest.raises(LandingConflict):
-        landing.publish(late, [ORDERS], records, None)
-    assert [w.start for w in landing.windows()] == [100]
+        landing.windows.publish(late, [ORDERS], records, None)
+    assert [w.start for w in landing.windows.after()] == [100]
 
 
 def test_a_break_that_comes_late_finds_its_place_taken_by_the_window(landing):
     land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
 
     with pytest.raises(LandingConflict, match="begins at SCN 300, but the chain ends at 400"):
-        landing.publish_break(gap())
-    assert landing.breaks() == []
+        landing.gaps.declare(gap())
+    assert landing.gaps.all() == []
 
 
 def test_the_same_break_twice_is_one_and_another_one_is_a_conflict(landing):
-    first = landing.publish_break(gap())
+    first = landing.gaps.declare(gap())
 
-    assert landing.publish_break(gap(reason="said again")) == first
-    with pytest.raises(LandingConflict, match=r"a break \(gap to SCN 350\)"):
-        landing.publish_break(gap(end=370))
+    assert landing.gaps.declare(gap(reason="said again")) == first
+    with pytest.raises(LandingConflict, match=r"a declared gap \(gap, to SCN 350\)"):
+        landing.gaps.declare(gap(end=370))
 
 
 def test_a_break_leads_forward_within_an_incarnation_and_may_set_back_scns_into_a_later_one(landing):
     for end in (300, 299):
-        with pytest.raises(LandingConflict, match="leads back"):
-            landing.publish_break(gap(end=end))
-    with pytest.raises(LandingConflict, match="leads back"):
-        landing.publish_break(replace(gap(), end=at(999, resetlogs_id=10)))
+        with pytest.raises(LandingConflict, match="ends before it begins"):
+            landing.gaps.declare(gap(end=end))
+    with pytest.raises(LandingConflict, match="ends before it begins"):
+        landing.gaps.declare(replace(gap(), end=at(999, resetlogs_id=10)))
 
-    landing.publish_break(replace(gap(), end=at(120, resetlogs_id=12)))
+    landing.gaps.declare(replace(gap(), end=at(120, resetlogs_id=12)))
     assert landing.chain_end() == at(120, resetlogs_id=12)
     land(landing, window(120, 400, [(replace(THREE, resetlogs_id=12),)], resetlogs_id=12), 120, rows=((),))
-    assert [(w.resetlogs_id, w.start) for w in landing.windows()] == [(11, 100), (12, 120)]
+    assert [(w.resetlogs_id, w.start) for w in landing.windows.after()] == [(11, 100), (12, 120)]
 
 
 def test_a_writer_that_died_between_place_and_break_is_finished_by_the_next(landing, tmp_path):
-    landing.publish_break(gap())
-    Path(landing.location(f"breaks/{gap().name}.json")).unlink()
+    landing.gaps.declare(gap())
+    Path(landing.files.location(f"gaps/{gap().name}.json")).unlink()
 
-    assert Landing(str(tmp_path), "shop").breaks() == [gap()]
+    assert Landing(str(tmp_path), "shop").gaps.all() == [gap()]
 
 
 def test_two_breaks_may_follow_each_other(landing):
-    landing.publish_break(gap())
-    landing.publish_break(gap(350, 380))
+    landing.gaps.declare(gap())
+    landing.gaps.declare(gap(350, 380))
 
     assert landing.chain_end() == at(380)
-    assert landing.read_break(ChainPosition(11, 350)) == gap(350, 380)
+    assert landing.gaps.starting_at(ChainPosition(11, 350)) == gap(350, 380)
 
 
 def test_a_break_survives_its_way_through_json():
@@ -114,33 +114,27 @@ def test_a_break_survives_its_way_through_json():
 RESET = replace(gap(), end=at(350, 12))  # behind a RESETLOGS at 300
 
 
-class Late(Landing):
-    """One whose writer has looked at the chain before others went on."""
-
-    def chain_end(self):
-        return at(300)
-
-
-def test_at_a_resetlogs_a_break_and_a_window_of_the_new_incarnation_take_one_place(landing):
+def test_at_a_resetlogs_a_break_and_a_window_of_the_new_incarnation_take_one_place(landing, monkeypatch):
     behind = window(300, 400, [(THREE,)], resetlogs_id=12)
-    late = Late(landing.url.rpartition("/")[0], "shop")
+    late = Landing(landing.files.url.rpartition("/")[0], "shop")
+    monkeypatch.setattr(late._chain, "end", lambda: at(300))  # read before others continued the chain
     records = write(late, behind, rows=((),))
-    landing.publish_break(RESET)
+    landing.gaps.declare(RESET)
 
     with pytest.raises(LandingConflict, match="taken"):
-        late.publish(behind, [ORDERS], records, 300)
+        late.windows.publish(behind, [ORDERS], records, 300)
     assert landing.chain_end() == at(350, 12)
 
 
 def test_a_window_that_begins_at_a_resetlogs_is_found_again_when_its_writer_died(landing):
     behind = window(300, 400, [(THREE,)], resetlogs_id=12)
     land(landing, behind, 300, rows=((),))
-    Path(landing.location(f"windows/{behind.name}/manifest.json")).unlink()
-    again = Landing(landing.url.rpartition("/")[0], "shop")
+    Path(landing.files.location(f"windows/{behind.name}/manifest.json")).unlink()
+    again = Landing(landing.files.url.rpartition("/")[0], "shop")
 
     assert again.chain_end() == at(400, 12)
     with pytest.raises(LandingConflict):
-        again.publish_break(RESET)
+        again.gaps.declare(RESET)
 
 
 def on_two(scn, code, xid):
@@ -149,12 +143,12 @@ def on_two(scn, code, xid):
 
 
 def torn(landing, found):
-    told = landing.torn(found)
-    return told if told is None else {t["xid"]: t["rows"] for t in told}
+    split = landing.gaps.split_by(found)
+    return split if split is None else {t.xid: t.rows for t in split}
 
 
 def test_the_window_behind_a_break_tells_which_transactions_came_without_their_beginning(landing):
-    landing.publish_break(gap(300, 310))
+    landing.gaps.declare(gap(300, 310))
     rows = (
         on_two(320, 1, "1.1.1"),  # began in the gap
         on_two(321, 3, "1.1.1"),
@@ -170,12 +164,12 @@ def test_the_window_behind_a_break_tells_which_transactions_came_without_their_b
     land(landing, window(310, 350, [(THREE,)]), 310, rows=(rows,))
 
     assert torn(landing, gap(300, 310)) == {"1.1.1": 2}
-    Path(landing.location(f"windows/{window(310, 350).name}/redo-t1-00000.parquet")).unlink()
+    Path(landing.files.location(f"windows/{window(310, 350).name}/redo-t1-00000.parquet")).unlink()
     assert torn(landing, gap(300, 310)) == {"1.1.1": 2}, "it is kept"
 
 
 def test_a_transaction_begun_before_a_break_is_told_whenever_its_changes_come(landing):
-    landing.publish_break(gap(300, 310))
+    landing.gaps.declare(gap(300, 310))
     land(landing, window(310, 320, [(THREE,)]), 310, rows=((on_two(311, 6, "2.2.2"), on_two(312, 6, "5.5.5")),))
     land(landing, window(320, 330, [(THREE,)]), 320, rows=((on_two(321, 1, "2.2.2"),),))
     assert torn(landing, gap(300, 310)) == {}
@@ -185,13 +179,13 @@ def test_a_transaction_begun_before_a_break_is_told_whenever_its_changes_come(la
     land(landing, window(340, 350, [(THREE,)]), 340, rows=(late,))
 
     assert torn(landing, gap(300, 310)) == {"1.1.1": 2}
-    assert torn(Landing(landing.url.rpartition("/")[0], "shop"), gap(300, 310)) == {"1.1.1": 2}
+    assert torn(Landing(landing.files.url.rpartition("/")[0], "shop"), gap(300, 310)) == {"1.1.1": 2}
 
 
 def test_what_is_torn_by_a_later_break_is_told_there(landing):
-    landing.publish_break(gap(300, 310))
+    landing.gaps.declare(gap(300, 310))
     land(landing, window(310, 320, [(THREE,)]), 310, rows=((on_two(311, 6, "2.2.2"),),))
-    landing.publish_break(gap(320, 340, dropped=()))
+    landing.gaps.declare(gap(320, 340, dropped=()))
     land(landing, window(340, 350, [(THREE,)]), 340, rows=((on_two(341, 1, "2.2.2"),),))
 
     assert torn(landing, gap(300, 310)) == {}

@@ -36,10 +36,9 @@ CASES = {
 @pytest.mark.parametrize(("of", "sql", "tables"), CASES.values(), ids=CASES)
 def test_ddl_belongs_to_the_captured_table_that_its_text_is_about(tmp_path, of, sql, tables):
     landing, ddl = Landing(str(tmp_path), "shop"), row(120, 5, **of, sql_redo=sql)
-    landing.begin(window())
 
     records = write(landing, window(), rows=([ddl], []), tables={**TABLES, 4712: MIXED})
-    manifest = landing.publish(window(), [ORDERS, MIXED], records, None)
+    manifest = landing.windows.publish(window(), [ORDERS, MIXED], records, None)
 
     assert [(d.owner, d.table, d.sql) for d in manifest.ddl] == [(t.owner, t.name, sql) for t in tables]
     assert manifest.counts == {f"{t} ddl": 1 for t in tables}

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.errors import FormatTooNew, InvariantBroken, LandingConflict, LandingUnwritable
-from pipelines.land.chain import captured_since
+from pipelines.land.chain_rules import captured_since
 from pipelines.land.files import Files
 from pipelines.land.landing import Landing
 from pipelines.landed_schema import LANDED_SCHEMA
@@ -35,8 +35,7 @@ def landing(url):
 
 
 def land(landing, of, previous_end=None, **how):
-    landing.begin(of)
-    return landing.publish(of, [ORDERS], write(landing, of, **how), previous_end)
+    return landing.windows.publish(of, [ORDERS], write(landing, of, **how), previous_end)
 
 
 def test_a_published_window_tells_its_logs_counts_and_files(landing):
@@ -47,17 +46,15 @@ def test_a_published_window_tells_its_logs_counts_and_files(landing):
     }  # fmt: skip
     assert [(g.thread, g.sequence) for g in manifest.logs] == [(1, 1), (1, 2), (2, 7)]
     assert manifest.files == ("redo-t1-00000.parquet", "redo-t1-00001.parquet")
-    assert landing.windows() == [manifest]
-    assert landing.begin(window()) == manifest
+    assert landing.windows.after() == [manifest]
 
 
 @pytest.mark.parametrize("name", [TableId("SHOP", "Orders"), TableId("My Shop", "ORDERS"), TableId("SHOP", "A.B")], ids=str)
 def test_ddl_is_told_by_its_tables_name_however_that_is_spelt(landing, name):
     """Of an object whose number nobody knows yet."""
     ddl = row(120, 5, owner=name.owner, table=name.name, object_id=9, sql_redo="drop table ...")
-    landing.begin(window())
 
-    manifest = landing.publish(window(), [name], write(landing, window(), rows=([ddl], []), tables={4711: name}), None)
+    manifest = landing.windows.publish(window(), [name], write(landing, window(), rows=([ddl], []), tables={4711: name}), None)
 
     assert [(d.owner, d.table, d.object_id) for d in manifest.ddl] == [(name.owner, name.name, 9)]
     assert manifest.counts == {f"{name} ddl": 1}
@@ -67,17 +64,16 @@ def test_rows_come_back_as_they_were_landed(tmp_path):
     landing = Landing(str(tmp_path), "shop")
     manifest = land(landing, window())
 
-    found = pq.read_table(landing.files_of(manifest)[0])
+    found = pq.read_table(landing.windows.files_of(manifest)[0])
 
     assert found.to_pylist() == pa.Table.from_batches([batch(*FIRST)]).to_pylist()
 
 
 def test_a_window_without_manifest_does_not_exist(landing):
-    landing.begin(window())
     write(landing, window())
 
-    assert landing.windows() == []
-    assert landing.read_manifest(window().name) is None
+    assert landing.windows.after() == []
+    assert landing.windows.manifest(window().name) is None
 
 
 def test_a_second_run_over_the_same_redo_ends_as_done_with_the_first_ones_files(landing, url):
@@ -100,12 +96,12 @@ def test_windows_land_only_where_the_chain_ends(landing):
 
     with pytest.raises(LandingConflict, match="would leave a hole"):
         land(landing, window(350, 400, [(THREE,)]), 300, rows=((),))
-    with pytest.raises(LandingConflict, match="thought to end at SCN 250"):
+    with pytest.raises(LandingConflict, match="planned when the chain ended at SCN 250"):
         land(landing, window(250, 400, [(THREE,)]), 250, rows=((),))
     with pytest.raises(LandingConflict, match="its place in the chain is taken"):
         land(landing, window(200, 300, [(TWO,)]), None, rows=((),))
     assert land(landing, window(300, 400, [(THREE,)]), 300, rows=((),)).start == 300
-    assert [w.start for w in landing.windows()] == [100, 300]
+    assert [w.start for w in landing.windows.after()] == [100, 300]
 
 
 def test_of_two_runs_with_different_ends_one_gets_the_place(landing, url):
@@ -115,28 +111,29 @@ def test_of_two_runs_with_different_ends_one_gets_the_place(landing, url):
     land(landing, window())
 
     with pytest.raises(LandingConflict, match="is taken"):
-        other.publish(longer, [ORDERS], records, None)
-    assert [w.end for w in other.windows()] == [300]
+        other.windows.publish(longer, [ORDERS], records, None)
+    assert [w.end for w in other.windows.after()] == [300]
 
 
 def test_a_writer_that_died_between_place_and_manifest_is_finished_by_the_next(tmp_path):
     landing = Landing(str(tmp_path), "shop")
     manifest = land(landing, window())
-    Path(landing.location(f"windows/{manifest.name}/manifest.json")).unlink()
+    Path(landing.files.location(f"windows/{manifest.name}/manifest.json")).unlink()
 
-    assert Landing(str(tmp_path), "shop").windows() == [manifest]
-    Path(landing.location(f"windows/{manifest.name}/manifest.json")).unlink()
-    assert Landing(str(tmp_path), "shop").begin(window()) == manifest
+    assert Landing(str(tmp_path), "shop").windows.after() == [manifest]
+    Path(landing.files.location(f"windows/{manifest.name}/manifest.json")).unlink()
+    again = Landing(str(tmp_path), "shop")
+    assert again.windows.publish(window(), [ORDERS], write(again, window(), token="t2"), None) == manifest
 
 
 def test_the_hash_depends_neither_on_batches_nor_on_slices(tmp_path):
     def hash_of(name, slices, parts):
         landing, of = Landing(str(tmp_path), name), window(slices=slices)
         records = [
-            landing.write_slice(of, n, [batch(*rows) for rows in part], "t", schema=LANDED_SCHEMA, tables=TABLES)
+            landing.windows.write_slice(of, n, [batch(*rows) for rows in part], "t", schema=LANDED_SCHEMA, tables=TABLES)
             for n, part in enumerate(parts)
         ]
-        return landing.publish(of, [ORDERS], records, None).identity()
+        return landing.windows.publish(of, [ORDERS], records, None).identity()
 
     whole = hash_of("a", [(ONE, TWO), (THREE,)], [[FIRST], [SECOND]])
     one_row_each = hash_of("b", [(ONE, TWO), (THREE,)], [[[r] for r in FIRST], [[r] for r in SECOND]])
@@ -194,26 +191,26 @@ def test_a_window_is_not_published_without_all_its_slices(landing):
 
     for wrong in (records[:1], [records[0], records[0]], [*records, records[1]]):
         with pytest.raises(InvariantBroken):
-            landing.publish(window(), [ORDERS], wrong, None)
-    assert landing.windows() == []
+            landing.windows.publish(window(), [ORDERS], wrong, None)
+    assert landing.windows.after() == []
 
 
 def test_slices_mined_for_other_tables_are_not_published(landing):
     records = write(landing, window())
 
     with pytest.raises(LandingConflict, match=r"mined for SHOP\.ORDERS; the plan says SHOP\.ITEMS, SHOP\.ORDERS"):
-        landing.publish(window(), [ORDERS, TableId("SHOP", "ITEMS")], records, None)
-    assert landing.windows() == []
+        landing.windows.publish(window(), [ORDERS, TableId("SHOP", "ITEMS")], records, None)
+    assert landing.windows.after() == []
 
 
 def test_windows_behind_a_place_are_those_that_end_behind_it(landing):
     first = land(landing, window())
     second = land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
 
-    assert landing.windows(after=ChainPosition(11, 299)) == [first, second]
-    assert landing.windows(after=ChainPosition(11, 300)) == [second]
-    assert landing.windows(after=ChainPosition(12, 0)) == []
-    assert landing.windows_unknown_to({first.name}) == [second]
+    assert landing.windows.after(ChainPosition(11, 299)) == [first, second]
+    assert landing.windows.after(ChainPosition(11, 300)) == [second]
+    assert landing.windows.after(ChainPosition(12, 0)) == []
+    assert landing.windows.other_than({first.name}) == [second]
 
 
 @pytest.mark.parametrize(
@@ -241,19 +238,19 @@ def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
 
     landing = Landing(str(tmp_path), "shop")
     with pytest.raises(RuntimeError, match="fetch broke"):
-        landing.write_slice(window(), 0, breaks(), "t", schema=LANDED_SCHEMA, tables=TABLES)
+        landing.windows.write_slice(window(), 0, breaks(), "t", schema=LANDED_SCHEMA, tables=TABLES)
 
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
 def test_json_is_written_once(landing):
-    assert landing.write_once("batches/1.json", RedoNeededFrom(1)) is True
-    assert landing.write_once("batches/1.json", RedoNeededFrom(1)) is False
+    assert landing.files.write_record_once("batches/1.json", RedoNeededFrom(1)) is True
+    assert landing.files.write_record_once("batches/1.json", RedoNeededFrom(1)) is False
     with pytest.raises(LandingConflict, match="another content"):
-        landing.write_once("batches/1.json", RedoNeededFrom(2))
-    assert landing.read(RedoNeededFrom, "batches/1.json") == RedoNeededFrom(1)
-    assert landing.read(RedoNeededFrom, "batches/2.json") is None
-    assert landing.names("batches") == ["1.json"]
+        landing.files.write_record_once("batches/1.json", RedoNeededFrom(2))
+    assert landing.files.read_record(RedoNeededFrom, "batches/1.json") == RedoNeededFrom(1)
+    assert landing.files.read_record(RedoNeededFrom, "batches/2.json") is None
+    assert landing.files.names("batches") == ["1.json"]
 
 
 @pytest.mark.parametrize("in_the_way", ["shop", "shop/windows", "shop/chain"])
@@ -281,7 +278,6 @@ def full_for_files_over(size):
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
     landing = Landing(str(tmp_path), "shop")
-    landing.begin(window())
     with full_for_files_over(1000), pytest.raises(LandingUnwritable, match="File too large") as caught:
         write(landing, window())
     assert "nothing was published" in caught.value.cure
@@ -289,11 +285,14 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
 
     records = write(landing, window())
     with full_for_files_over(100), pytest.raises(LandingUnwritable, match="File too large"):
-        landing.publish(window(), [ORDERS], records, None)
-    assert landing.windows() == []
+        landing.windows.publish(window(), [ORDERS], records, None)
+    assert landing.windows.after() == []
     assert {p.suffix for p in tmp_path.rglob("*") if p.is_file()} == {".parquet"}
 
-    assert landing.publish(window(), [ORDERS], records, None).files == ("redo-t1-00000.parquet", "redo-t1-00001.parquet")
+    assert landing.windows.publish(window(), [ORDERS], records, None).files == (
+        "redo-t1-00000.parquet",
+        "redo-t1-00001.parquet",
+    )
 
 
 def test_what_is_no_json_is_a_conflict_that_names_the_file(tmp_path):

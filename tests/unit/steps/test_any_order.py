@@ -25,11 +25,13 @@ from pipelines import crash
 from pipelines.apply.commit_ranges import plan_commit_ranges
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.config import Pipeline
-from pipelines.context import HANDOVER, read_order, workplace
+from pipelines.context import read_order, workplace
 from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
 from pipelines.job import job
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
+from pipelines.land import layout
+from pipelines.land.snapshots import SnapshotFile
 from pipelines.ledger import Ledger, TableEntry
 from pipelines.reconcile.ledger import correct_ledger
 from pipelines.records.batch_result import BatchResult, TableResult
@@ -38,12 +40,11 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.job_spec import Spec
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
-from pipelines.records.snapshot_manifest import SnapshotBegun
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position
-from pipelines.scn import Scn
+from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
-from pipelines.steps.snapshot import begun_file, prepare_snapshot_load, record_snapshot_load, stretch_of
+from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load, stretch_of
 from pipelines.steps.spark_jobs import run_spark_job
 from pipelines.table import TableId
 from tests.unit.records.samples import TABLE
@@ -150,7 +151,7 @@ class History:
             made = WindowManifest(
                 DBID, RESETLOGS_ID, int(position.scn), self.scn + 1, (), names, {}, "hash", (), ("redo.parquet",)
             )
-            work.landing.write_once(f"chain/{RESETLOGS_ID:010d}-{made.start:020d}.json", made)
+            work.landing.files.write_record_once(f"chain/{RESETLOGS_ID:010d}-{made.start:020d}.json", made)
             self.scn += 2
             correct_ledger(work)
 
@@ -163,17 +164,16 @@ class History:
             correct_ledger(work)
             if work.ledger.position() is None:
                 start = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
-                work.landing.write_once(HANDOVER, FirstPosition(DBID, RESETLOGS_ID, start, "AL32UTF8"))
+                work.landing.files.write_record_once(layout.HANDOVER, FirstPosition(DBID, RESETLOGS_ID, start, "AL32UTF8"))
                 work.ledger.start_at(Position(DBID, RESETLOGS_ID, Scn(start)))
                 for table in TABLES:
                     work.ledger.add_table(table, Scn(start))
             for table in tables:
                 found = replace(TABLE, table=table, scn_before=Scn(scn), scn_after=Scn(scn), unique=())
                 found = replace(found, object_id=7 + TABLES.index(table), data_object_id=7 + TABLES.index(table))
-                work.landing.write_once(begun_file(work, table, scn, stretch_of(work)), SnapshotBegun())
-                folder = work.landing.snapshot_folder(table, scn)
-                work.landing.write_once(f"{folder}/dictionary.json", found)
-                work.landing.publish_snapshot(table, scn, [{"chunk": 0, "file": "rows.parquet", "row_count": 3}])
+                oldest = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
+                work.landing.snapshots.begin(found, scn, stretch_of(work), ChainPosition(RESETLOGS_ID, oldest))
+                work.landing.snapshots.publish_manifest(table, scn, [SnapshotFile("rows.parquet", 3)])
         self.begun.append((tables, scn))
 
     def prepare_load(self, tables: Sequence[TableId], scn: int) -> str:

@@ -13,13 +13,13 @@ from uuid import uuid4
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.context import HANDOVER, Workplace, workplace
+from pipelines.context import Workplace, workplace
 from pipelines.errors import InvariantBroken, RedoLost, SnapshotTooEarly, Terminal
+from pipelines.land import layout
 from pipelines.ledger.tables import batches as batches_table
 from pipelines.reconcile.batches import attempt_of, batch_name, beyond, end_of, is_of_the_chain, load_name
 from pipelines.reconcile.dictionary_files import readings
 from pipelines.reconcile.ledger import correct_ledger, drops, last_batch
-from pipelines.reconcile.omitted_tables import since_file
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.reconcile.tables import captured_from
 from pipelines.records.batch_result import CARRIED_IN, BatchResult, RowAccount, TableResult
@@ -28,16 +28,16 @@ from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.redo import Incarnation, Position, RedoFacts
 from pipelines.scn import ChainPosition, Scn
 from pipelines.source import Handover
 from pipelines.steps import snapshot as snapshot_steps
 from pipelines.steps.apply import catch_up, next_batch, resume_tables
-from pipelines.steps.snapshot import begin_snapshot, begun_file, check_stretch, prepare_snapshot_load, stretch_of
+from pipelines.steps.snapshot import begin_snapshot, check_stretch, prepare_snapshot_load, stretch_of
 from pipelines.steps.status import list_windows, read_status
 from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
+from tests.unit.records.samples import TABLE
 
 ORDERS = TableId("SHOP", "ORDERS")
 DBID, FIRST, SECOND = 7, 11, 12
@@ -57,7 +57,7 @@ class Beside:
             "tables": ["SHOP.ORDERS"],
         }
         self.pipeline = Pipeline.model_validate(body)
-        self.write(HANDOVER, FirstPosition(DBID, FIRST, 100, "AL32UTF8"))
+        self.write(layout.HANDOVER, FirstPosition(DBID, FIRST, 100, "AL32UTF8"))
 
     def write(self, path: str, body: Any) -> None:
         file = self.folder / "shop" / path
@@ -85,7 +85,7 @@ class Beside:
         column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False)
         version = TableVersion(ORDERS, Scn(scn), 4711, 4711, (column,), (1,), 2)
         task = SnapshotTask(ORDERS, "target", f"shop/{ORDERS}/{resetlogs_id}", version, (), supersedes=supersedes)
-        name = f"snapshots/loads/{load_name(scn, f'token{resetlogs_id}', (task,))}"
+        name = f"loads/{load_name(scn, f'token{resetlogs_id}', (task,))}"
         manifest = str(self.folder / "shop" / name / "manifest.json")
         self.write(f"{name}/spec.json", encode(SnapshotSpec("shop", scn, "token", (task,), manifest)))
         result = SnapshotResult("shop", scn, (SnapshotLoaded(ORDERS, "applied", True, 3),))
@@ -126,7 +126,7 @@ class Beside:
         of: int = 90,
     ) -> None:
         with workplace(self.pipeline) as work:
-            work.landing.publish_break(
+            work.landing.gaps.declare(
                 DeclaredGap(
                     kind,
                     Position(DBID, FIRST, Scn(start)),
@@ -470,8 +470,7 @@ def test_redo_is_captured_from_a_break_on_also_where_it_only_changes_the_incarna
 
 def begun(work: Workplace, scn: int, since: int = 100) -> None:
     """As a snapshot's begin and read leave it; `since` is where the oldest transaction began that was open at it."""
-    work.landing.write_once(since_file(work, ORDERS, scn, ChainPosition(FIRST, since)), RedoNeededFrom(since))
-    work.landing.write_once(begun_file(work, ORDERS, scn, stretch_of(work)), SnapshotBegun())
+    work.landing.snapshots.begin(replace(TABLE, table=ORDERS), scn, stretch_of(work), ChainPosition(FIRST, since))
 
 
 @pytest.mark.parametrize("end_in", [FIRST, SECOND])
@@ -621,7 +620,7 @@ def test_rows_that_a_batch_without_the_table_did_not_carry_hold_it(beside: Besid
     ahead = catch_up(work, last_batch(work))
     assert ahead is not None
     assert (ahead.start, ahead.end, ahead.tables[0].hold) == (200, 300, None)
-    beside.batch(*work.landing.windows(ChainPosition(FIRST, 200)), catch_up="1")
+    beside.batch(*work.landing.windows.after(ChainPosition(FIRST, 200)), catch_up="1")
     assert table(work).position == ChainPosition(FIRST, 299)
     beside.window(300, 400)
     correct_ledger(work)
@@ -685,7 +684,7 @@ def test_what_was_read_as_of_an_scn_that_was_set_back_is_not_taken_for_the_same_
     """|100 applied|200 set back to 130 by a RESETLOGS; SCN 150 comes again, and the table was read AS OF it before."""
     table(work)
     begun(work, 150)
-    work.landing.publish_snapshot(ORDERS, 150, [])
+    work.landing.snapshots.publish_manifest(ORDERS, 150, [])
     beside.break_(200, 130, end_in=SECOND, dropped=(OPEN,), of=120)
     source_at(150, monkeypatch)
 
@@ -710,15 +709,15 @@ def test_what_killed_writers_have_left_of_their_files_is_not_read(beside: Beside
     table(work)
     for file in [
         *(beside.folder / "shop").rglob("*.json"),
-        beside.folder / "shop/baselines/0000000011-00000000000000000200.json",
+        beside.folder / "shop/dictionary/0000000011-00000000000000000200.json",
     ]:
         file.parent.mkdir(exist_ok=True)
         file.with_name(f"{file.name}.363ce4b3.part").write_bytes(b'{"half')
-    for folder in ("breaks", "drops"):
+    for folder in ("gaps", "drops"):
         beside.write(f"{folder}/0000000011-00000000000000000300.json.363ce4b3.part", '{"half')
 
     assert list(readings(work, FIRST, 0)) == []
-    assert (work.landing.breaks(), drops(work)) == ([], [])
+    assert (work.landing.gaps.all(), drops(work)) == ([], [])
     assert table(work).position == ChainPosition(FIRST, 199)
     ahead = next_batch(work, last_batch(work))
     assert ahead is not None

@@ -15,7 +15,6 @@ from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec
-from pipelines.records.codec import encode
 from pipelines.steps import leases as leases_steps
 from pipelines.steps.apply import record_batch
 from pipelines.steps.leases import kept_lease, take_apply_lease
@@ -45,15 +44,15 @@ def order(pipeline):
     """The order of a batch without windows and tables, prepared under the lease; its path too."""
     with workplace(pipeline) as work:
         lease = take_apply_lease(work)
-        folder = work.landing.location("batches/b")
+        folder = work.landing.files.location("batches/b")
         spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease.token)
-        return spec, work.landing.write_text("batches/b/spec-t.json", encode(spec))
+        return spec, work.landing.files.write_new_record("batches/b/spec-t.json", spec)
 
 
 def leave_manifest(pipeline):
     result = BatchResult("shop", 1, 100, 200, "t", (), (), (), ())
     with workplace(pipeline) as work:
-        work.landing.write_text("batches/b/manifest.json", encode(result))
+        work.landing.files.write_new_record("batches/b/manifest.json", result)
 
 
 def take_over(pipeline, owner="somebody else", after_seconds=3600):

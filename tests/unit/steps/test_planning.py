@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.context import HANDOVER, take_lease, workplace
+from pipelines.context import take_lease, workplace
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
+from pipelines.land import layout
 from pipelines.mine import EdgeCut
 from pipelines.records.codec import to_body
 from pipelines.records.handover import FirstPosition
@@ -44,13 +45,13 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
     """|5 100..200| the instance was down |6 210.. current: nothing would be mined, so no task would land [200, 210)."""
     pipeline = capturing_into(tmp_path, monkeypatch)
     with workplace(pipeline) as work:
-        work.landing.write_once(HANDOVER, FirstPosition(7, 11, 200, "AL32UTF8"))
+        work.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 200, "AL32UTF8"))
 
     found = capture_steps.plan_next_window(pipeline)
 
     assert found["outcome"] == "nothing"
     with workplace(pipeline) as work:
-        assert [(w.start, w.end, w.logs) for w in work.landing.windows()] == [(200, 210, ())]
+        assert [(w.start, w.end, w.logs) for w in work.landing.windows.after()] == [(200, 210, ())]
         assert work.ledger.position() == Position(7, 11, Scn(210))
 
 
@@ -78,7 +79,7 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
 
     monkeypatch.setattr(capture_steps, "mined", fail)
     with workplace(pipeline) as work:
-        work.landing.write_once(HANDOVER, FirstPosition(7, 11, 100, "AL32UTF8"))
+        work.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 100, "AL32UTF8"))
     planned = capture_steps.plan_next_window(pipeline)
     with pytest.raises(type(error)):
         capture_steps.mine_window_slice(pipeline, None, planned["window"], 0)
@@ -106,11 +107,11 @@ def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path
         lease = take_lease(work, "capture", 60)
         plan = to_body(WindowPlan(window, (), {}, 300))
         work.ledger.plan_window(window.name, 11, window.scns, plan, lease)
-        work.landing.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
+        work.landing.windows.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
 
     mined = capture_steps.mine_window_slice(pipeline, None, window.name, 0)
     landed = capture_steps.land_window(pipeline, window.name, [mined])
 
     assert (mined["landed"], landed["overtaken"]) == (True, True)
     with workplace(pipeline) as work:
-        assert [(w.start, w.end) for w in work.landing.windows()] == [(100, 150)]
+        assert [(w.start, w.end) for w in work.landing.windows.after()] == [(100, 150)]

@@ -1,0 +1,69 @@
+"""Declared gaps, and the transactions that each of them has split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pipelines import crash
+from pipelines.errors import LandingConflict
+from pipelines.land import layout
+from pipelines.land.chain import Chain
+from pipelines.land.chain_rules import check_gap
+from pipelines.land.parquet import read_columns
+from pipelines.land.split import COLUMNS, after_next_window
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.split_transactions import SplitTransaction, SplitTransactions
+from pipelines.records.window_manifest import WindowManifest
+from pipelines.scn import ChainPosition
+
+
+class Gaps:
+    def __init__(self, chain: Chain) -> None:
+        self._chain, self._files = chain, chain.files
+
+    @crash.writer
+    def declare(self, gap: DeclaredGap) -> DeclaredGap:
+        """Continue the chain with a declared gap. Raises LandingConflict when the chain does not end at its start, or continues
+        in another way already."""
+        self._chain.finish(gap.name)
+        published = self.starting_at(gap.start.chain)
+        if published is None:
+            check_gap(gap, self._chain.end())
+            self._chain.continue_with(gap.name, gap)
+            self._chain.finish(gap.name)
+            published = self.starting_at(gap.start.chain)
+        if published is None or (published.kind, published.end) != (gap.kind, gap.end):
+            by = "a window" if published is None else f"a declared gap ({published.kind}, to SCN {published.end.scn})"
+            raise LandingConflict(f"the chain continues with {by}", cure="see `redolake status`", scn=gap.start.scn)
+        return published
+
+    def starting_at(self, position: ChainPosition) -> DeclaredGap | None:
+        return self._chain.gap_from(position)
+
+    def all(self) -> list[DeclaredGap]:
+        """Return the declared gaps in the order of the chain."""
+        return self._chain.gaps()
+
+    @crash.writer
+    def split_by(self, gap: DeclaredGap) -> tuple[SplitTransaction, ...] | None:
+        """Return the transactions that the gap has split; None while no window follows it. Each window is read once, and what
+        is known at its end is kept."""
+        windows, state = self._windows_after(gap), SplitTransactions()
+        kept = {name.removesuffix(".json") for name in self._files.names(layout.split_folder(gap.name))}
+        known = max((number for number, window in enumerate(windows) if window.name in kept), default=-1)
+        if known >= 0:
+            state = self._files.read_record(SplitTransactions, layout.split_file(gap.name, windows[known].name)) or state
+        for window in windows[known + 1 :]:
+            paths = [f"{layout.window_folder(window.name)}/{name}" for name in window.files]
+            state = after_next_window(state, read_columns(self._files, paths, COLUMNS))
+            self._files.write_record_once(layout.split_file(gap.name, window.name), state)
+        return state.transactions if windows else None
+
+    def _windows_after(self, gap: DeclaredGap) -> Sequence[WindowManifest]:
+        """Return the windows from the gap's end to the next gap or RESETLOGS; no transaction continues after these."""
+        start = gap.end.chain
+        later = [other.start.chain for other in self.all() if other.name > gap.name]
+        end = min(later, default=ChainPosition(start.resetlogs_id + 1, 0))
+        names = (name for name in self._chain.window_names() if layout.ends_after(name, start))
+        found = [manifest for manifest in map(self._chain.manifest, names) if manifest is not None]
+        return [m for m in found if m.resetlogs_id == start.resetlogs_id and start <= m.start_position < end]

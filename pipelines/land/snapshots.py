@@ -1,0 +1,95 @@
+"""Snapshots of tables: the rows AS OF an SCN, published once, and the records of their beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines import crash
+from pipelines.errors import LandingConflict
+from pipelines.land import layout
+from pipelines.land.files import Files
+from pipelines.land.parquet import frames, write_parquet
+from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
+from pipelines.scn import ChainPosition
+from pipelines.table import DictionaryTable, TableId
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFile:
+    name: str
+    row_count: int
+
+
+class Snapshots:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    @crash.writer
+    def begin(self, found: DictionaryTable, scn: int, epoch: str, redo_needed_from: ChainPosition) -> None:
+        """Record that a snapshot was begun in one epoch of the chain. `redo_needed_from` is where the oldest transaction began
+        that was open at the snapshot."""
+        since = layout.snapshot_since(found.table, scn, redo_needed_from)
+        self._files.write_record_once(since, RedoNeededFrom(redo_needed_from.scn))
+        self._files.write_record_once(layout.snapshot_begun(found.table, scn, epoch), SnapshotBegun())
+        self._files.write_record_once(layout.snapshot_dictionary(found.table, scn), found)
+
+    def was_begun(self, table: TableId, scn: int, epoch: str) -> bool:
+        return self._files.read_record(SnapshotBegun, layout.snapshot_begun(table, scn, epoch)) is not None
+
+    def dictionary(self, table: TableId, scn: int) -> DictionaryTable | None:
+        """Return the table as the dictionary described it when the snapshot began."""
+        return self._files.read_record(DictionaryTable, layout.snapshot_dictionary(table, scn))
+
+    def redo_needed_from(self, table: TableId, scn: int) -> ChainPosition | None:
+        """Return the lowest position from which a snapshot at this SCN needs redo; None when none was begun."""
+        positions = map(layout.since_of, self._files.names(layout.snapshot_folder(table, scn)))
+        return min((position for position in positions if position is not None), default=None)
+
+    @crash.writer
+    def write_rows(
+        self, table: TableId, scn: int, answers: Iterable[Any], token: str, schema: pa.Schema | None = None
+    ) -> SnapshotFile:
+        """Write the driver's frames to a Parquet file. Nothing reads it before the snapshot is published."""
+        name = layout.snapshot_rows(token)
+        row_count = write_parquet(self._files, f"{layout.snapshot_folder(table, scn)}/{name}", schema, frames(answers))
+        return SnapshotFile(name, row_count)
+
+    @crash.writer
+    def write_for_comparison(self, token: str, object_id: int, answers: Iterable[Any]) -> str:
+        """Write the driver's frames to a Parquet file for one comparison; return its location."""
+        file = layout.verify_file(token, object_id)
+        write_parquet(self._files, file, None, frames(answers))
+        return self._files.location(file)
+
+    @crash.writer
+    def publish_manifest(
+        self, table: TableId, scn: int, files: Sequence[SnapshotFile], circumstance: Mapping[str, Any] | None = None
+    ) -> SnapshotManifest:
+        """Publish the files that make up the snapshot. A second writer gets the manifest of the first. Raises LandingConflict
+        when that has another number of rows."""
+        manifest = SnapshotManifest(
+            table=str(table),
+            scn=scn,
+            row_count=sum(file.row_count for file in files),
+            files=tuple(file.name for file in files),
+            circumstance=circumstance or {},
+        )
+        self._files.create_record(layout.snapshot_manifest(table, scn), manifest)
+        published = self.manifest(table, scn)
+        if published is None or published.row_count != manifest.row_count:
+            cure = "keep both attempts' files and report it: AS OF the same SCN a table has the same rows"
+            raise LandingConflict("another run landed this snapshot with other rows", cure=cure, table=table, scn=scn)
+        return published
+
+    def manifest(self, table: TableId, scn: int) -> SnapshotManifest | None:
+        """Return None when no such snapshot is published."""
+        return self._files.read_record(SnapshotManifest, layout.snapshot_manifest(table, scn))
+
+    def files_of(self, table: TableId, scn: int, manifest: SnapshotManifest) -> tuple[str, ...]:
+        """Return the full paths of the snapshot's Parquet files."""
+        folder = self._files.location(layout.snapshot_folder(table, scn))
+        return tuple(f"{folder}/{file}" for file in manifest.files)

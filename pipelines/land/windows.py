@@ -1,0 +1,125 @@
+"""The landed windows: written once, published in the chain, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines import crash
+from pipelines.crash import point
+from pipelines.errors import LandingConflict
+from pipelines.land import layout
+from pipelines.land.chain import Chain
+from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_position, check_same
+from pipelines.land.parquet import write_parquet
+from pipelines.land.tally import Tally
+from pipelines.records.slice_record import SliceRecord
+from pipelines.records.window_manifest import WindowManifest
+from pipelines.redo import Window
+from pipelines.scn import BEFORE_ALL, ChainPosition
+from pipelines.table import TableId
+
+
+class Windows:
+    def __init__(self, chain: Chain) -> None:
+        self._chain, self._files = chain, chain.files
+
+    @crash.writer
+    def write_slice(
+        self,
+        window: Window,
+        slice_number: int,
+        batches: Iterable[pa.RecordBatch],
+        token: str,
+        *,
+        schema: pa.Schema,
+        tables: Mapping[int, TableId],
+        names: Iterable[TableId] = (),
+        circumstance: Mapping[str, Any] | None = None,
+    ) -> SliceRecord:
+        """Write one slice's rows to a file of this attempt, and count and hash them on the way.
+
+        `tables` are the captured tables by object id, `names` those without one. Only their rows are part of the identity.
+        """
+        logs = next(s for s in window.slices if s.number == slice_number)
+        tally = Tally(logs, tables, frozenset(names))
+        name = layout.redo_file(token, slice_number)
+
+        def counted() -> Iterable[pa.RecordBatch]:
+            for batch in batches:
+                tally.add(batch)
+                yield batch
+
+        write_parquet(self._files, f"{layout.window_folder(window.name)}/{name}", schema, counted())
+        facts = {**(circumstance or {}), "landed_rows": tally.row_count, "unresolved_rows": tally.unresolved_count}
+        return SliceRecord(
+            window=window.name,
+            number=slice_number,
+            token=token,
+            tables=tuple(sorted(str(table) for table in {*names, *tables.values()})),
+            files=(name,),
+            logs=tally.logs,
+            counts=dict(sorted(tally.counts.items())),
+            ddl=tuple(tally.ddl),
+            circumstance=facts,
+        )
+
+    @crash.writer
+    def discard_slice(self, record: SliceRecord) -> None:
+        """Remove the files of a slice that no manifest names."""
+        for file in record.files:
+            self._files.remove(f"{layout.window_folder(record.window)}/{file}")
+
+    @crash.writer
+    def publish(
+        self, window: Window, tables: Sequence[TableId], slice_records: Sequence[SliceRecord], previous_end: int | None
+    ) -> WindowManifest:
+        """Land the window, or return its manifest when another run has landed the same rows. Raises LandingConflict when
+        the chain continues in another way, or another run found other rows."""
+        manifest = build_manifest(window, tables, slice_records)
+        position = self._position_of(window)
+        self._chain.finish(position)
+        published = self.manifest(window.name)
+        if published is None:
+            check_position(window, self._chain.end(), previous_end)
+            self._chain.continue_with(position, manifest)
+            point("land.chain")
+            self._chain.finish(position)
+            published = self.manifest(window.name)
+        if published is None:
+            raise LandingConflict("its place in the chain is taken", cure=TAKEN_CURE, window=window.name)
+        check_same(published, manifest)
+        return published
+
+    def _position_of(self, window: Window) -> str:
+        """Return the name of the window's start. Exactly at a RESETLOGS the start has a name in either incarnation; a gap from
+        there would have the older one, so the window takes it too."""
+        start, end = window.start_position, self._chain.end()
+        is_at_resetlogs = end is not None and end.scn == start.scn and end.chain < start
+        return end.chain.name if is_at_resetlogs and end is not None else start.name
+
+    def manifest(self, window: str) -> WindowManifest | None:
+        """Return None when no such window is landed."""
+        return self._chain.manifest(window)
+
+    def after(self, position: ChainPosition = BEFORE_ALL) -> list[WindowManifest]:
+        """Return the landed windows that end after a position, in the order of the chain."""
+        return self._read(name for name in self._chain.window_names() if layout.ends_after(name, position))
+
+    def other_than(self, names: Container[str]) -> list[WindowManifest]:
+        """Return the landed windows that are not in `names`; only these are read."""
+        return self._read(name for name in self._chain.window_names() if name not in names)
+
+    def last(self, number: int) -> list[WindowManifest]:
+        """Return the newest windows in the order of the chain, without reading older ones."""
+        return self._chain.last_windows(number)
+
+    def _read(self, names: Iterable[str]) -> list[WindowManifest]:
+        return [manifest for manifest in map(self.manifest, names) if manifest is not None]
+
+    def files_of(self, manifest: WindowManifest) -> tuple[str, ...]:
+        """Return the full paths of the window's Parquet files."""
+        folder = self._files.location(layout.window_folder(manifest.name))
+        return tuple(f"{folder}/{file}" for file in manifest.files)
