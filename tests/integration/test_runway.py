@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines import cli, steps
+from pipelines.cli import monitoring, output
 from pipelines.context import workplace
 from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
@@ -183,7 +184,7 @@ def test_the_recovery_area_is_reported_or_else_the_missing_grant(shop, pipeline)
 
 @pytest.fixture
 def terminal(shop, tmp_path, monkeypatch):
-    """`terminal(*options)` is the exit code and output of `redolake runway`."""
+    """`terminal(*options)` returns the exit code and output of `redolake runway`."""
     file = tmp_path / "pipelines.yml"
     file.write_text(SETTINGS.format(folder=tmp_path))
     where = shop.params
@@ -208,7 +209,7 @@ def test_the_exit_code_shows_whether_enough_time_is_left(shop, pipeline, termina
     unknown = terminal("--output", "json")
 
     assert [code for code, _ in (enough, low, unknown)] == [0, 1, 2]
-    assert [json.loads(output)["state"] for _, output in (enough, low)] == ["enough", "low"]
+    assert [json.loads(text)["state"] for _, text in (enough, low)] == ["enough", "low"]
     assert json.loads(unknown[1])["error"]["code"] == "SourceUnavailable"
 
 
@@ -216,15 +217,16 @@ def test_the_exit_code_shows_whether_enough_time_is_left(shop, pipeline, termina
 def test_nothing_is_truncated_in_a_narrow_terminal(shop, pipeline, terminal, monkeypatch, width):
     from rich.console import Console
 
-    monkeypatch.setattr(cli, "console", Console(width=width))
+    for module in (monitoring, output):
+        monkeypatch.setattr(module, "console", Console(width=width))
     switch(shop, *EVERY_TEN_HOURS)
     stand_at(shop, pipeline, first_scn(shop, 5) + 1)
     shop.oracle.faults.purge_logs(to_sequence=2)
     switch(shop, 5, 4, threads=[1])
 
-    code, output = terminal()
+    code, shown = terminal()
 
     assert code == 1
-    assert all(len(line) <= width for line in output.splitlines() if line.startswith(("│", "┃", "└", "┏")))
+    assert all(len(line) <= width for line in shown.splitlines() if line.startswith(("│", "┃", "└", "┏")))
     for part in ("1 FREE1", "2 FREE2", "log 5 is needed", "do this: make sure that shop_capture runs", "holds the window back"):
-        assert part in output
+        assert part in shown
