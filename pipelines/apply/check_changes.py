@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.apply.decoded import FINDINGS
+from pipelines.apply.findings import FINDINGS
 from pipelines.errors import InvariantBroken, KeyNeeded, NotLogged, RedolakeError
 from pipelines.records.batch_spec import TableTask
 

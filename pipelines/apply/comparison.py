@@ -1,4 +1,4 @@
-"""What a comparison of a Delta table with Oracle is asked and what it finds."""
+"""The input and the result of a comparison of a Delta table with Oracle."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipelines.table import Rules, TableId, TableVersion
 
 @dataclass(frozen=True, slots=True)
 class CompareTask:
-    """A Delta table against its rows read AS OF `complete_to`."""
+    """Compare a Delta table with its rows read from Oracle AS OF `complete_to`."""
 
     table: TableId
     target: str
@@ -21,7 +21,7 @@ class CompareTask:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One cell that differs, or a row only one side has (column "*")."""
+    """One cell that differs, or a row that only one side has (column "*")."""
 
     key: str
     column: str

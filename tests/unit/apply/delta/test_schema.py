@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.apply.decoded import segment_text
 from pipelines.apply.delta.schema import target_schema
+from pipelines.apply.findings import segment_text
 from pipelines.errors import SchemaConflict
 from pipelines.job.translation import TRANSLATION
 from pipelines.scn import Scn

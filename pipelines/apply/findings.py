@@ -1,0 +1,84 @@
+"""Reasons for which a decoded change cannot be applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pyspark.sql import Column as Expression
+from pyspark.sql import functions as F
+
+from pipelines.apply.shallow import any_of
+from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict
+from pipelines.redo import Operation
+from pipelines.table import ROWID_COLUMN, TableVersion
+
+ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+NO_ROWID = "A" * 18  # LogMiner's placeholder for a row without a ROWID of its own
+SHOWN_CHARACTERS = 500  # of redo text that cannot be decoded
+KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict)
+FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in KINDS}
+
+Case = tuple[type[RedolakeError], Expression, Expression]  # error, its condition, its text
+
+
+def finding(version: TableVersion, key: Sequence[int]) -> Expression:
+    """Return struct(commit_scn, scn, code, what) of the first case that holds; NULL for a change that is fully understood."""
+    cases = [*_append_only(version), *_undecoded(), *_without_key(version, key), *_without_rowid(version, key)]
+    found = F.lit(None)
+    for kind, condition, what in reversed(cases):
+        why = F.struct("commit_scn", "scn", F.lit(kind.__name__).alias("code"), what.alias("what"))
+        found = F.when(condition, why).otherwise(found)
+    return found
+
+
+def segment_text(data_object_id: int) -> str:
+    """Return the first six characters of every ROWID in the segment: base 64, highest digit first."""
+    return "".join(ROWID_DIGITS[(data_object_id >> shift) & 63] for shift in range(30, -1, -6))
+
+
+def _append_only(version: TableVersion) -> Iterator[Case]:
+    code, declared = F.col("operation_code"), F.lit(version.key_kind == "append")
+    yield KeyNeeded, declared & (code == Operation.UPDATE), F.lit("an UPDATE committed, and the table is declared append-only")
+    yield KeyNeeded, declared & (code == Operation.DELETE), F.lit("a DELETE committed, and the table is declared append-only")
+
+
+def _undecoded() -> Iterator[Case]:
+    sql = F.coalesce("error_sql", F.lit(""))
+    cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
+    text = F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut)
+    undecoded = F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text)
+    yield RedoNotUnderstood, F.col("error").isNotNull(), undecoded
+    unknown = F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown"))
+    yield SchemaConflict, F.col("unknown").isNotNull(), unknown
+
+
+def _without_key(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
+    code = F.col("operation_code")
+    before, after = code.isin(Operation.DELETE, Operation.UPDATE), code.isin(Operation.INSERT, Operation.UPDATE)
+    absent = _absent_key_columns(version, key)
+    not_logged = F.concat(F.lit("the redo does not contain the key, so supplemental logging was off: "), absent)
+    yield NotLogged, absent != "", not_logged
+    ids = sorted(set(key) - {ROWID_COLUMN})
+    is_null = any_of(when & F.col(f"{side}{i}").isNull() for i in ids for when, side in ((before, "o"), (after, "n")))
+    yield RedoNotUnderstood, is_null, F.lit("a key column is NULL")
+
+
+def _absent_key_columns(version: TableVersion, key: Sequence[int]) -> Expression:
+    """Return the key columns that the redo of an UPDATE or DELETE lacks; an INSERT may omit trailing NULLs."""
+    located = F.col("operation_code").isin(Operation.UPDATE, Operation.DELETE)
+    names = [F.lit(None).cast("string")]
+    for column in version.columns:
+        if column.id in key:
+            names.append(F.when(located & F.array_contains("missing", F.lit(column.id)), F.lit(column.name)))
+    return F.concat_ws(", ", *names)
+
+
+def _without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
+    """Without a ROWID two changes cannot be assigned to one row, and which of them is the last would be a guess."""
+    code, rowid, by_rowid = F.col("operation_code"), F.col("row_id"), ROWID_COLUMN in key
+    needs_rowid = code.isin(Operation.DELETE, Operation.UPDATE, *((Operation.INSERT,) if by_rowid else ()))
+    no_rowid = needs_rowid & (rowid.isNull() | (rowid == NO_ROWID))
+    yield RedoNotUnderstood, no_rowid, F.lit("the redo does not contain the ROWID of the row")
+    other_segment = F.lit(by_rowid) & (F.substring(rowid, 1, 6) != segment_text(version.data_object_id))
+    other = F.concat(F.lit("the ROWID belongs to another segment than the rows of the snapshot: "), rowid)
+    yield SchemaConflict, other_segment, other
