@@ -1,4 +1,4 @@
-"""Write-once Parquet with a manifest: the copy of record, after which the source is done with."""
+"""The landing: write-once Parquet files with a manifest. After a window has landed, the source's logs are not needed."""
 
 from pipelines.land.chain_rules import build_manifest, captured_since
 from pipelines.land.landing import Landing

@@ -1,4 +1,4 @@
-"""What is carried over for one open transaction, read from a batch's carry-over: few columns, a row group at a time."""
+"""The rows that a batch has carried over for one open transaction."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = ("con_id", "xid", "pxid", "operation_code", "seg_owner", "table_name",
 
 @dataclass(frozen=True, slots=True)
 class CarriedRows:
-    """`rows` are change rows by (owner, name, object id) as LogMiner told them; `servers` the xids of its parallel servers."""
+    """`rows` are change rows by LogMiner's owner, name and object id; `servers` the xids of its parallel servers."""
 
     rows: Counter[tuple[str | None, str | None, int | None]] = field(default_factory=Counter)
     servers: set[str] = field(default_factory=set)
@@ -34,6 +34,7 @@ class CarriedRows:
 
 
 def read_carried(paths: Sequence[str], con_id: int, xid: str) -> CarriedRows:
+    """Read one transaction's rows from carry-over files."""
     found = CarriedRows()
     for path in paths:
         folder, _, name = path.rpartition("/")

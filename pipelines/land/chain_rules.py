@@ -14,7 +14,7 @@ from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position, Window
 from pipelines.table import TableId
 
-TAKEN_CURE = "nothing: the range is landed already; plan again from the end of the chain"
+TAKEN_CURE = "nothing: the range has landed already; plan again from the end of the chain"
 
 
 def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[SliceRecord]) -> WindowManifest:
@@ -82,7 +82,9 @@ def check_position(window: Window, end: Position | None, previous_end: int | Non
         what = f"the window begins at SCN {start}, but the chain ends at {previous_end}: that would leave a hole or an overlap"
         raise LandingConflict(what, cure=replan, window=window.name)
     if end is not None and end.resetlogs_id == window.resetlogs_id and start < end.scn:
-        raise LandingConflict("its place in the chain is taken", cure=TAKEN_CURE, window=window.name, chain_end=end.scn)
+        raise LandingConflict(
+            "another window has its position in the chain", cure=TAKEN_CURE, window=window.name, chain_end=end.scn
+        )
 
 
 def check_gap(gap: DeclaredGap, end: Position | None) -> None:

@@ -1,7 +1,7 @@
-"""Tables that a DDL is about although its redo row names another one, or none. Pure.
+"""Tables that a DDL changes although its redo row names another table, or none. Pure.
 
-EXCHANGE PARTITION gives the rows of a table to another table's partition, and leaves no redo but a row of the partitioned one.
-And LogMiner may leave a DDL without name and number, where its object is gone.
+EXCHANGE PARTITION moves the rows of a table to a partition of another one; its only redo row names the partitioned table.
+LogMiner shows a DDL without name and number when its object no longer exists.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from pipelines.table import TableId
 
 _NAME = r'("[^"]+"|[^\W\d][\w$#]*)'
 _TABLE = rf"{_NAME}(?:\s*\.\s*{_NAME})?"
-# Literals and comments hold words of anything; a name in quotes is kept whatever it holds.
-_PASSED_OVER = re.compile(r"(\"[^\"]*\")|'[^']*'|/\*.*?\*/|--[^\n]*", re.DOTALL)
+# Literals and comments may contain anything, so they are removed; quoted names are kept.
+_IGNORED = re.compile(r"(\"[^\"]*\")|'[^']*'|/\*.*?\*/|--[^\n]*", re.DOTALL)
 _EXCHANGED = re.compile(rf"\bEXCHANGE\s+(?:SUB)?PARTITION\b.*?\bWITH\s+TABLE\s+{_TABLE}", re.IGNORECASE | re.DOTALL)
 _OBJECT = re.compile(
     rf"\s*(?:(?:ALTER|CREATE|DROP|FLASHBACK|TRUNCATE)\s+TABLE|RENAME)\s+(?:IF\s+EXISTS\s+)?{_TABLE}", re.IGNORECASE
 )
 
 
-def told_by_text(row: Mapping[str, Any], captured: Mapping[tuple[str, str], TableId]) -> TableId | None:
-    """The captured table, if any, that a DDL row of no captured table is about. One that has an object of its own, and only
-    shares the name, is none."""
-    text = _PASSED_OVER.sub(lambda m: m[1] or " ", str(row["sql_redo"] or ""))
+def table_from_ddl_text(row: Mapping[str, Any], captured: Mapping[tuple[str, str], TableId]) -> TableId | None:
+    """Return the captured table that a DDL changes although its row names no captured table; None when there is none. A DDL of
+    another object with the same name is not one."""
+    text = _IGNORED.sub(lambda m: m[1] or " ", str(row["sql_redo"] or ""))
     owner = row["seg_owner"] if row["seg_owner"] != "UNKNOWN" else None
     found = (captured.get(name) for name in _named(text, owner, is_nameless(row), captured))
     return next((table for table in found if table is not None), None)
@@ -38,15 +38,15 @@ def is_nameless(row: Mapping[str, Any]) -> bool:
 def _named(
     text: str, owner: str | None, nameless: bool, captured: Mapping[tuple[str, str], TableId]
 ) -> Iterator[tuple[str, str]]:
-    """A name without an owner may be any owner's where the row does not tell one."""
+    """Yield the owner and name of each named table. Without an owner in the text or the row, every captured owner is tried."""
     for match in (_EXCHANGED.search(text), _OBJECT.match(text) if nameless else None):
         if match is not None:
-            first, second = (part and _spelt(part) for part in match.groups())
+            first, second = (part and _spelled(part) for part in match.groups())
             if second:
                 yield first, second
             else:
                 yield from ((o, first) for o in ([owner] if owner else sorted({o for o, _ in captured})))
 
 
-def _spelt(name: str) -> str:
+def _spelled(name: str) -> str:
     return name[1:-1] if name.startswith('"') else name.upper()

@@ -1,6 +1,6 @@
-"""The door to the landing's file system: what is written appears whole under its name, or not at all.
+"""The adapter of the landing's file system. A file appears complete under its name, or not at all.
 
-Locally that is a temporary file, fsync, and a link or rename; object stores do it by themselves with one put.
+Locally a temporary file is synced, then linked or renamed; object stores do the same with one put.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ CURES = {
     errno.ENOSPC: "free space there or move the landing to a larger volume, and run again: nothing was published",
     errno.EDQUOT: "raise the quota, and run again: nothing was published",
     errno.EFBIG: "raise the limit of a file's size (`ulimit -f`, or the file system's), and run again: nothing was published",
-    errno.EROFS: "mount it writable, or set `landing` to another place",
-    errno.EACCES: "give the user of this process the right to write there, or set `landing` to another place",
-    errno.EPERM: "give the user of this process the right to write there, or set `landing` to another place",
-    errno.EOPNOTSUPP: "the file system there has no hard links, which keep two writers apart: set `landing` to another place",
-    errno.EEXIST: "a file lies where a folder should be: set `landing` to another place",
-    errno.ENOTDIR: "a file lies where a folder should be: set `landing` to another place",
+    errno.EROFS: "mount it writable, or set `landing` to another folder",
+    errno.EACCES: "give the user of this process the right to write there, or set `landing` to another folder",
+    errno.EPERM: "give the user of this process the right to write there, or set `landing` to another folder",
+    errno.EOPNOTSUPP: "its file system has no hard links, which keep two writers apart: set `landing` to another folder",
+    errno.EEXIST: "there is a file where a folder is needed: set `landing` to another folder",
+    errno.ENOTDIR: "there is a file where a folder is needed: set `landing` to another folder",
 }
-PART = ".part"  # how a file ends that is still being written
-OTHER_CURE = "make the place writable, or set `landing` to another one; then run again: nothing was published"
+PART = ".part"  # suffix of a file that is still being written
+OTHER_CURE = "make the folder writable, or set `landing` to another one; then run again: nothing was published"
 
 
 class Files:
@@ -49,14 +49,14 @@ class Files:
         return f"{self._root}/{relative}"
 
     def location(self, relative: str) -> str:
-        """Absolute, with its protocol unless it is local."""
+        """Return the absolute path, with its protocol unless it is local."""
         path = self.path(relative)
         return os.path.abspath(path) if self._is_local else str(self._fs.unstrip_protocol(path))
 
     def remove(self, relative: str) -> None:
-        """A file or a folder with all in it; nothing when there is none."""
+        """Remove a file, or a folder with its files, if it exists."""
         if self._fs.exists(self.path(relative)):
-            with self._told(relative):
+            with self._translated(relative):
                 self._fs.rm(self.path(relative), recursive=True)
             file_point(self.path(relative))
 
@@ -64,27 +64,27 @@ class Files:
         return f"{self.url}/{relative}"
 
     @contextmanager
-    def _told(self, relative: str) -> Iterator[None]:
-        """Every OSError is a landing that refuses; those that are answers are caught inside."""
+    def _translated(self, relative: str) -> Iterator[None]:
+        """Raise LandingUnwritable for an OSError."""
         try:
             yield
         except OSError as error:
             cure = CURES.get(error.errno or 0, OTHER_CURE)
-            what = f"the landing refuses: {error.strerror or error}"
+            what = f"the landing cannot be used: {error.strerror or error}"
             raise LandingUnwritable(what, cure=cure, path=self.shown(relative)) from error
 
     def make_folder(self, relative: str) -> None:
-        with self._told(relative):
+        with self._translated(relative):
             self._fs.makedirs(self.path(relative), exist_ok=True)
 
     @contextmanager
     def writing(self, relative: str) -> Iterator[IO[bytes]]:
-        """A file to stream into; it gets its name when the block ends well, and is removed when it does not."""
+        """Open a file to write. It gets its name at the end of the block, and is removed when the block raises."""
         folder = relative.rpartition("/")[0]
         self.make_folder(folder)
         final = self.path(relative)
         if not self._is_local:
-            with self._told(relative), self._fs.open(final, "wb") as out:
+            with self._translated(relative), self._fs.open(final, "wb") as out:
                 try:
                     yield out
                 except BaseException:
@@ -93,7 +93,7 @@ class Files:
             file_point(final)
             return
         part = f"{final}.{uuid.uuid4().hex}{PART}"
-        with self._told(relative):
+        with self._translated(relative):
             try:
                 with open(part, "xb") as out:
                     yield out
@@ -109,9 +109,9 @@ class Files:
         file_point(final)
 
     def create(self, relative: str, body: bytes) -> bool:
-        """Write a small file if none has its name; False when there is one already."""
+        """Write a small file if none has its name; return False when there is one already."""
         self.make_folder(relative.rpartition("/")[0])
-        with self._told(relative):
+        with self._translated(relative):
             try:
                 if self._is_local:
                     create_local(self.path(relative), body)
@@ -123,8 +123,8 @@ class Files:
         return True
 
     def read(self, relative: str) -> bytes | None:
-        """None when there is no such file."""
-        with self._told(relative):
+        """Return None when there is no such file."""
+        with self._translated(relative):
             try:
                 body: bytes = self._fs.cat_file(self.path(relative))
             except FileNotFoundError:
@@ -141,8 +141,8 @@ class Files:
             raise LandingConflict("a landed file is not there", cure=cure, path=self.shown(relative)) from error
 
     def names(self, relative: str) -> list[str]:
-        """Names of what lies in a folder, sorted; empty when there is none. What a killed writer has left of a file is none."""
-        with self._told(relative):
+        """Return the sorted names in a folder, without unfinished files of killed writers; empty when there is no folder."""
+        with self._translated(relative):
             try:
                 found = self._fs.ls(self.path(relative), detail=False, refresh=True)
             except FileNotFoundError:
@@ -175,12 +175,12 @@ class Files:
             return True
         if self.read_record(type(record), relative) != record:
             cure = "find out who else writes there: no file of the landing is ever changed"
-            raise LandingConflict("another content is already written", cure=cure, path=self.shown(relative))
+            raise LandingConflict("the file is there with other content", cure=cure, path=self.shown(relative))
         return False
 
 
 def create_local(path: str, body: bytes) -> None:
-    """link() refuses an existing name and is atomic, also on NFS; rename() would replace it."""
+    """Write a file under a new name. link() refuses an existing name and is atomic, also on NFS; rename() would replace it."""
     part = f"{path}.{uuid.uuid4().hex}{PART}"
     try:
         with open(part, "xb") as out:
@@ -196,7 +196,7 @@ def create_local(path: str, body: bytes) -> None:
 
 
 def sync_folder(path: str) -> None:
-    """A new name is only safe once its folder is on disk."""
+    """Sync the file's folder: only then is its new name on disk."""
     folder = os.open(os.path.dirname(path), os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -1,4 +1,4 @@
-"""Streams Arrow batches into one Parquet file, gathered into row groups of a useful size, memory flat."""
+"""Writes Arrow batches to one Parquet file in row groups of a useful size, in constant memory."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ GROUP_ROWS, GROUP_BYTES = 128 * 1024, 64 * 2**20
 
 
 def frames(answers: Iterable[Any]) -> Iterator[pa.RecordBatch]:
-    """What the driver's frames (Arrow PyCapsule streams) hold; an empty one still tells its columns."""
+    """Yield the batches of the driver's frames (Arrow PyCapsule streams); an empty frame yields one batch without rows."""
     for answer in answers:
         table = pa.table(answer)
         yield from table.to_batches() or [pa.RecordBatch.from_pylist([], table.schema)]
 
 
 def write_parquet(files: Files, path: str, schema: pa.Schema | None, batches: Iterable[pa.RecordBatch]) -> int:
-    """The number of rows written. With schema None the first batch tells it; a file without rows is a file all the same."""
+    """Write a Parquet file and return its number of rows. Without a schema, the first batch gives it."""
     row_count = 0
     rest = iter(batches)
     waiting: list[pa.RecordBatch] = []
     if schema is None:
         first = next(rest, None)
         if first is None:
-            raise ValueError("neither a schema nor a batch that has one")
+            raise ValueError("no schema, and no batch that has one")
         schema, waiting = first.schema, [first]
     with files.writing(path) as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:
         for batch in rest:
@@ -48,7 +48,7 @@ def _write(writer: pq.ParquetWriter, schema: pa.Schema, batches: list[pa.RecordB
 
 
 def read_columns(files: Files, paths: Sequence[str], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Some columns of several files, a row group at a time."""
+    """Yield some columns of several files, one row group at a time."""
     for path in paths:
         with files.reading(path) as file:
             yield from pq.ParquetFile(file).iter_batches(columns=list(columns))

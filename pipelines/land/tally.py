@@ -1,7 +1,8 @@
-"""Counts and hashes over redo rows as they stream by: the part of a manifest that is equal on every run.
+"""Counts and hashes of redo rows: the part of a manifest that is equal on every run.
 
-Rows that LogMiner could not resolve to a captured table are only counted: a table dropped between two runs turns others' rows
-into `OBJ# n`, and the identity must not depend on that. For the same reason a captured object id goes before a name.
+Rows that LogMiner could not resolve to a captured table are only counted: when a table is dropped between two
+runs, LogMiner shows its rows as `OBJ# n`, and the identity must not depend on that. So an object id takes precedence over a
+name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.errors import InvariantBroken
-from pipelines.land.ddl_text import told_by_text
+from pipelines.land.ddl_text import table_from_ddl_text
 from pipelines.records.slice_record import LogTally
 from pipelines.records.window_manifest import DdlRow, LogIdentity
 from pipelines.redo import LogFile, Operation, Slice
@@ -32,7 +33,7 @@ def log_identity(log: LogFile) -> LogIdentity:
 
 
 class Tally:
-    """Feed it the batches of one slice in order."""
+    """The counts and hashes of one slice; `add` takes its batches in order."""
 
     def __init__(self, logs: Slice, tables: Mapping[int, TableId], names: frozenset[TableId]) -> None:
         self._logs = logs.logs
@@ -40,7 +41,7 @@ class Tally:
         self._names_of_ids = pa.array([str(tables[i]) for i in sorted(tables)], pa.string())
         named = sorted({*names, *tables.values()})
         self._captured = {(t.owner, t.name): t for t in named}
-        self._told = pa.array([f"{t.owner}\0{t.name}" for t in named], pa.string())  # as the redo spells them
+        self._spelled = pa.array([f"{t.owner}\0{t.name}" for t in named], pa.string())  # as the redo spells them
         self._names = pa.array([str(t) for t in named], pa.string())
         self._hashes = {log.sequence: hashlib.sha256() for log in logs.logs}
         self._rows: Counter[int] = Counter()
@@ -61,7 +62,7 @@ class Tally:
         self._hash(counted)
 
     def _add_ddl(self, rows: pa.RecordBatch, label: pa.Array) -> pa.Array:
-        """Keep the DDL of captured tables; the labels with those that only the text gives to one."""
+        """Record the DDL of captured tables. Return the labels, with those of DDL that only its text assigns to a table."""
         is_ddl = pc.equal(rows["operation_code"], Operation.DDL)
         places = np.flatnonzero(is_ddl.to_numpy(zero_copy_only=False)).tolist()
         if not places:
@@ -70,7 +71,7 @@ class Tally:
         for place, row in zip(places, rows.filter(is_ddl).to_pylist(), strict=True):
             ddl = _ddl_row(row)
             if labels[place] is None:
-                table = told_by_text(row, self._captured)
+                table = table_from_ddl_text(row, self._captured)
                 if table is None:
                     continue
                 labels[place], ddl = f"{table} ddl", replace(ddl, owner=table.owner, table=table.name)
@@ -82,10 +83,10 @@ class Tally:
         return pa.array(list(FRAME.values())).take(at)
 
     def _table_labels(self, rows: pa.RecordBatch) -> pa.Array:
-        """`OWNER.NAME insert` by object id, else by name; null for what is of no captured table."""
+        """Return `OWNER.NAME insert` by object id, else by name; null for rows of other tables."""
         by_id = self._names_of_ids.take(pc.index_in(rows["object_id"], value_set=self._ids))
-        told = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], "\0")
-        by_name = self._names.take(pc.index_in(told, value_set=self._told))
+        spelled = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], "\0")
+        by_name = self._names.take(pc.index_in(spelled, value_set=self._spelled))
         return pc.binary_join_element_wise(pc.coalesce(by_id, by_name), pc.utf8_lower(rows["operation"]), " ")
 
     def _hash(self, rows: pa.RecordBatch) -> None:
@@ -93,7 +94,7 @@ class Tally:
         lines = pc.binary_join_element_wise(*text, pa.scalar("\n"), "|")
         for sequence in pc.unique(rows["sequence"]).to_pylist():
             if sequence not in self._hashes:
-                raise InvariantBroken("a row of a log that is not of this slice", sequence=sequence)
+                raise InvariantBroken("a row belongs to a log of another slice", sequence=sequence)
             own = lines.filter(pc.equal(rows["sequence"], sequence))
             self._rows[sequence] += len(own)
             self._hashes[sequence].update(bytes_of(own))
@@ -106,7 +107,7 @@ class Tally:
 
 
 def bytes_of(text: pa.Array) -> memoryview:
-    """All values of a string column one after another, as they lie in its buffer."""
+    """Return all values of a string column, concatenated, without copying them."""
     if not len(text):
         return memoryview(b"")
     _, offsets, data = text.buffers()

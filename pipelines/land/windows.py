@@ -89,7 +89,7 @@ class Windows:
             self._chain.finish(position)
             published = self.manifest(window.name)
         if published is None:
-            raise LandingConflict("its place in the chain is taken", cure=TAKEN_CURE, window=window.name)
+            raise LandingConflict("another window has its position in the chain", cure=TAKEN_CURE, window=window.name)
         check_same(published, manifest)
         return published
 

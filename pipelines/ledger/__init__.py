@@ -1,6 +1,6 @@
-"""What is planned, landed and applied; positions, table versions, open transactions, leases.
+"""The ledger: windows, batches, tables and their versions, positions, open transactions, leases.
 
-It plans and serves status quickly; what lies beside the data is the truth, and corrects it.
+It serves plans and status quickly. The files beside the data are the truth; the ledger is corrected from them.
 """
 
 from pipelines.ledger.entries import Lease, Loss, TableEntry

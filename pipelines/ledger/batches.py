@@ -23,7 +23,7 @@ X = t.open_transactions.c
 class Batches(LedgerBase):
     @crash.writer
     def prepare_batch(self, name: str, scns: ScnRange, spec_path: str, *, lease: Lease | None = None) -> BatchEntry:
-        """The batch of that name: new, or as it was left. Raises InvariantBroken where the name stands for another range."""
+        """Return the batch of that name: a new one, or the existing one. Raises InvariantBroken when that has another range."""
         now = self._now()
         row = {
             "pipeline": self._pipeline,
@@ -40,7 +40,7 @@ class Batches(LedgerBase):
             entry = _entry(connection.execute(select(t.batches).where(_named(self._pipeline, name))).one())
         if entry.scns != scns:
             raise InvariantBroken(
-                f"batch {name} stands for {entry.scns}, not for {scns}",
+                f"the batch {name} has the range {entry.scns}, not {scns}",
                 cure="give each range its own name",
                 pipeline=self._pipeline,
             )
@@ -56,7 +56,7 @@ class Batches(LedgerBase):
         lease: Lease | None = None,
         result: Json | None = None,
     ) -> bool:
-        """False where the batch is in none of `from_states` any more."""
+        """Return False when the batch is in none of `from_states`."""
         states = check_moves(BATCH, from_states, to_state)
         values = {"state": to_state, "changed_at": self._now(), "result": None if result is None else dict(result)}
         with self._write(lease) as connection:
@@ -66,7 +66,7 @@ class Batches(LedgerBase):
     def record_applied(self, name: str, scns: ScnRange, spec_path: str, result: Json) -> bool:
         """Record what a batch's manifest proves. Return whether the ledger did not have it yet."""
         self.prepare_batch(name, scns, spec_path)
-        return self.move_batch(name, ("prepared", "failed"), "applied", result=result)
+        return self.move_batch(name, ("prepared",), "applied", result=result)
 
     def batch(self, name: str) -> BatchEntry | None:
         with self._read() as connection:
@@ -74,7 +74,7 @@ class Batches(LedgerBase):
         return None if row is None else _entry(row)
 
     def batches(self, state: BatchState | None = None, limit: int | None = None) -> list[BatchEntry]:
-        """Newest first."""
+        """Return the batches, newest first."""
         query = (
             select(t.batches).where(B.pipeline == self._pipeline).order_by(B.end_scn.desc(), B.created_at.desc()).limit(limit)
         )
@@ -91,7 +91,7 @@ class Batches(LedgerBase):
     def replace_open_transactions(
         self, batch: str, transactions: Iterable[OpenTransaction], lease: Lease | None = None
     ) -> None:
-        """Those open at the end of `batch`, in place of those of the batch before."""
+        """Replace the open transactions of the last batch by those open at the end of `batch`."""
         rows = [
             {
                 "pipeline": self._pipeline,
@@ -113,7 +113,7 @@ class Batches(LedgerBase):
                 connection.execute(insert(t.open_transactions), rows)
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """Oldest first: the first one says what landing and carry-over must keep."""
+        """Return the open transactions, oldest first. The first one decides how much landing and carry-over must be kept."""
         query = select(t.open_transactions).where(X.pipeline == self._pipeline).order_by(X.start_scn, X.con_id, X.xid)
         with self._read() as connection:
             rows = connection.execute(query).all()

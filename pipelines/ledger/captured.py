@@ -1,4 +1,4 @@
-"""The captured tables: which state each is in, how far it is complete, and what holds it."""
+"""The captured tables: the state of each, the SCN it is complete to, and the error that holds it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = t.tables.c
 class CapturedTables(LedgerBase):
     @crash.writer
     def add_table(self, table: TableId, captured_from: Scn) -> bool:
-        """False where the table is known already; it stays as it is."""
+        """Return False when the table is known already; it stays as it is."""
         row = {**key_of(self._pipeline, table), "state": "new", "captured_from_scn": captured_from, "changed_at": self._now()}
         with self._write() as connection:
             return insert_new(connection, t.tables, row)
@@ -48,10 +48,10 @@ class CapturedTables(LedgerBase):
         lease: Lease | None = None,
         snapshot_scn: Scn | None = None,
     ) -> bool:
-        """False where the table is in none of `from_states`. To hold one, `hold`: it asks for the error."""
+        """Return False when the table is in none of `from_states`. `hold` holds a table, because that takes an error."""
         states = check_moves(TABLE, from_states, to_state)
         if to_state == "held":
-            raise ValueError("a table is held by `hold`, with the error that holds it")
+            raise ValueError("use `hold`, which takes the error")
         values: dict[str, Any] = {
             "state": to_state,
             "changed_at": self._now(),
@@ -66,7 +66,7 @@ class CapturedTables(LedgerBase):
 
     @crash.writer
     def hold(self, table: TableId, error: Json) -> bool:
-        """Stop a table; the others go on. False where it is held already: the first error stays, it is the cause."""
+        """Stop a table; the others continue. Return False when it is held already: the first error is the cause and stays."""
         now = self._now()
         values = {"state": "held", "held_from": T.state, "held_at": now, "error": dict(error), "changed_at": now}
         with self._write() as connection:
@@ -74,7 +74,7 @@ class CapturedTables(LedgerBase):
 
     @crash.writer
     def release(self, table: TableId) -> bool:
-        """Let a held table go on from the state in which it was stopped. False where it is not held."""
+        """Return a held table to the state it was held in. Return False when it is not held."""
         values = {"state": T.held_from, "held_from": None, "held_at": None, "error": None, "changed_at": self._now()}
         with self._write() as connection:
             return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))

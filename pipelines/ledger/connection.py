@@ -1,4 +1,4 @@
-"""An Airflow connection's text, URI or JSON, as the URL of the ledger's database."""
+"""The URL of the ledger's database from an Airflow connection's URI or JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLE = "postgresql://user:password@host/database, or JSON with conn_type post
 
 
 def url_of_connection(text: str, name: str) -> str:
-    """Raises ConfigurationError, which shows nothing of the text: it holds a password."""
+    """Return the database URL. Raises ConfigurationError without the text, because that contains a password."""
     url = _of_json(text, name) if text.lstrip().startswith("{") else _of_uri(text, name)
     if not url.database:
         raise _unusable(name, "names no database")

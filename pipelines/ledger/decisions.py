@@ -1,4 +1,4 @@
-"""What people decided (declared gaps, drops, approvals, notes): written down, never changed."""
+"""What people decided: dropped transactions, resumed tables, loads that set tables back. Never changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Decisions(LedgerBase):
         return Decision(number, kind, dict(body), who, at)
 
     def decisions(self, kind: str | None = None) -> list[Decision]:
-        """In the order in which they were recorded."""
+        """Return the decisions in the order in which they were recorded."""
         query = select(t.decisions).where(D.pipeline == self._pipeline).order_by(D.number)
         if kind is not None:
             query = query.where(D.kind == kind)

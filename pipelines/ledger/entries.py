@@ -1,4 +1,4 @@
-"""What the ledger tells, as values. Times are UTC; `plan`, `error`, `result` and `body` are JSON objects."""
+"""The ledger's entries. Times are UTC; `plan`, `error`, `result` and `body` are JSON objects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to write `name`. A later holder has a higher token, and writes under a lower one are refused."""
+    """The right to write `name`. A later owner has a higher token; the ledger refuses writes under a lower one."""
 
     name: str
     owner: str
@@ -34,7 +34,6 @@ class WindowEntry:
     token: int
     planned_at: datetime
     changed_at: datetime
-    error: Json | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class TableEntry:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Redo that is needed and cannot be had: the error, the step that met it, and what is missing."""
+    """Redo that is needed and not available: the error, the step that found it, and the missing logs."""
 
     error: Json
     step: str  # plan, mine
@@ -92,7 +91,7 @@ class BatchEntry:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person or the dictionary said; never changed, never deleted."""
+    """A person's decision; never changed, never deleted."""
 
     number: int
     kind: str

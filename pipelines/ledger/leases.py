@@ -1,4 +1,4 @@
-"""Leases: one writer works on a thing at a time, and when it dies a second takes over with a higher token."""
+"""Leases: one writer at a time; when it dies, another takes over with a higher token."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from pipelines.ledger.entries import Lease
 class Leases(LedgerBase):
     @crash.writer
     def lease(self, name: str, owner: str, seconds: float, is_gone: Callable[[str], bool] = lambda _: False) -> Lease:
-        """Raises LeaseHeld while another owner has it, unless `is_gone` knows that owner to be dead. The same owner gets it
-        again, with a new token: its earlier self may have been killed only in appearance. Tokens follow the clock: a ledger
-        that was lost, or is an older copy, gives none a second time."""
+        """Take a lease. Raises LeaseHeld while another owner has it, unless `is_gone` reports that owner as dead.
+
+        The same owner gets a new token, because its earlier process may still run. Tokens follow the clock, so that a ledger
+        that was lost, or restored from an older copy, gives none a second time."""
         now = self._now()
         expires_at = now + timedelta(seconds=seconds)
         with self._write() as connection:
@@ -27,8 +28,8 @@ class Leases(LedgerBase):
             row = connection.execute(select(t.leases).where(t.leases.c.name == name).with_for_update()).one()
             if row.owner not in (None, owner) and row.expires_at > now and not is_gone(row.owner):
                 raise LeaseHeld(
-                    f"{row.owner} works on {name}",
-                    cure="wait; it is free when its lease ends",
+                    f"{row.owner} holds the lease {name}",
+                    cure="wait until the lease ends",
                     until=row.expires_at.isoformat(),
                 )
             lease = Lease(name, owner, max(row.token + 1, int(now.timestamp() * 1000)), expires_at)
@@ -39,7 +40,7 @@ class Leases(LedgerBase):
 
     @crash.writer
     def renew(self, lease: Lease, seconds: float) -> Lease:
-        """Raises LeaseHeld when somebody took over. One that ran out unnoticed by others goes on."""
+        """Renew a lease. Raises LeaseHeld when another owner has taken it; an expired one that nobody took is renewed."""
         expires_at = self._now() + timedelta(seconds=seconds)
         with self._write(lease) as connection:
             connection.execute(
@@ -49,7 +50,7 @@ class Leases(LedgerBase):
 
     @crash.writer
     def release_lease(self, lease: Lease) -> bool:
-        """Whether it was still held; the token stays, so that the next one is higher."""
+        """Release a lease; its token stays, so that the next one is higher. Return whether it was still held."""
         own = (t.leases.c.name == lease.name) & (t.leases.c.token == lease.token)
         with self._write() as connection:
             return connection.execute(update(t.leases).where(own).values(owner=None, expires_at=None)).rowcount > 0

@@ -19,14 +19,14 @@ class Positions(LedgerBase):
 
     @crash.writer
     def start_at(self, position: Position) -> bool:
-        """Set the first position. False where there is one already, which stays as it is."""
+        """Set the first position. Return False when there is one already; it stays as it is."""
         row = {"pipeline": self._pipeline, **_columns(position), "created_at": self._now()}
         with self._write() as connection:
             return insert_new(connection, t.pipelines, row)
 
     @crash.writer
     def correct_position(self, position: Position) -> None:
-        """Set what the landed windows prove, in a ledger that was lost or lags behind."""
+        """Set the position that the landed windows prove, in a ledger that was lost or lags behind."""
         with self._write() as connection:
             row = {"pipeline": self._pipeline, **_columns(position), "created_at": self._now()}
             if not insert_new(connection, t.pipelines, row):

@@ -1,19 +1,18 @@
-"""Every state there is, and every move between them. Nothing else in the ledger decides about states."""
+"""The states of windows, tables and batches, and every move between them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-WindowState = Literal["planned", "mined", "landed", "applied", "abandoned"]
+WindowState = Literal["planned", "landed", "applied", "abandoned"]
 TableState = Literal["new", "snapshotting", "live", "held"]
-BatchState = Literal["prepared", "applied", "failed"]
+BatchState = Literal["prepared", "applied"]
 
 Moves = Mapping[str, frozenset[str]]
 
 WINDOW: Moves = {
-    "planned": frozenset({"mined", "landed", "abandoned"}),
-    "mined": frozenset({"planned", "landed", "abandoned"}),
+    "planned": frozenset({"landed", "abandoned"}),
     "landed": frozenset({"applied"}),
     "applied": frozenset(),
     "abandoned": frozenset({"planned"}),
@@ -25,17 +24,15 @@ TABLE: Moves = {
     "held": frozenset({"new", "snapshotting", "live"}),
 }
 BATCH: Moves = {
-    "prepared": frozenset({"applied", "failed"}),
-    "failed": frozenset({"prepared", "applied"}),
+    "prepared": frozenset({"applied"}),
     "applied": frozenset(),
 }
 
 LANDED: frozenset[str] = frozenset({"landed", "applied"})
-UNLANDED: frozenset[str] = frozenset({"planned", "mined"})
 
 
 def check_moves(moves: Moves, from_states: Iterable[str], to_state: str) -> tuple[str, ...]:
-    """The states to compare with; ValueError for a move that the table does not have, which is an error of the caller's."""
+    """Return the states to compare with. Raises ValueError for a move that the table does not contain: the caller is wrong."""
     states = tuple(from_states)
     for state in states:
         if state not in moves or to_state not in moves[state]:

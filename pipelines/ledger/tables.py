@@ -83,7 +83,6 @@ windows = Table(
     Column("token", BigInteger, nullable=False),
     Column("planned_at", UtcDateTime, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
-    Column("error", Body),
 )
 # Only one window that is not abandoned may begin at a position of the chain.
 Index(

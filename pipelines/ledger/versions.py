@@ -1,4 +1,4 @@
-"""Table versions, written once each. The body is JSON that pipelines.schema writes and reads; nothing here looks into it."""
+"""Table versions, each written once. The body is the JSON of a TableVersion; the ledger does not read it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TableVersions(LedgerBase):
         ddl: str | None = None,
         lease: Lease | None = None,
     ) -> bool:
-        """False where the same version is there already. Raises SchemaConflict where another one has that SCN."""
+        """Return False when the same version is recorded already. Raises SchemaConflict when another one has that SCN."""
         key = {**key_of(self._pipeline, table), "from_scn": from_scn}
         row = {**key, "source": source, "body": dict(body), "ddl": ddl, "recorded_at": self._now()}
         with self._write(lease) as connection:
@@ -41,7 +41,7 @@ class TableVersions(LedgerBase):
             if there.scalar_one() != json.loads(json.dumps(dict(body))):
                 raise SchemaConflict(
                     "another version of the table is recorded for this SCN",
-                    cure=f"`redolake snapshot {table} --replace` takes the table anew",
+                    cure=f"run `redolake snapshot {table} --replace`",
                     table=table,
                     scn=from_scn,
                     source=source,
@@ -49,7 +49,7 @@ class TableVersions(LedgerBase):
             return False
 
     def versions(self, table: TableId) -> list[VersionEntry]:
-        """In the order of their SCNs."""
+        """Return the table's versions in the order of their SCNs."""
         query = select(t.table_versions).where(
             and_(*(V[name] == value for name, value in key_of(self._pipeline, table).items()))
         )
@@ -59,7 +59,7 @@ class TableVersions(LedgerBase):
 
     @crash.writer
     def forget_versions_above(self, table: TableId, scn: Scn, lease: Lease | None = None) -> int:
-        """Take back versions above `scn`, for a table that starts anew there; how many there were."""
+        """Remove the versions above `scn` of a table that is snapshotted again there. Return how many there were."""
         found = and_(*(V[name] == value for name, value in key_of(self._pipeline, table).items()), V.from_scn > scn)
         with self._write(lease) as connection:
             return connection.execute(delete(t.table_versions).where(found)).rowcount

@@ -1,4 +1,4 @@
-"""Windows from their plan to their application. Landed is what a manifest says: `record_landed` corrects the ledger from it."""
+"""Windows from their plan to their application. A manifest proves that a window has landed; `record_landed` records it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ W = t.windows.c
 class Windows(LedgerBase):
     @crash.writer
     def plan_window(self, name: str, resetlogs_id: int, scns: ScnRange, plan: Json, lease: Lease) -> WindowEntry:
-        """The window that now has this place in the chain: the one planned here, which replaces a plan that never landed, or,
-        unchanged, the one that has landed with this start. Raises LeaseHeld for a writer that was overtaken."""
+        """Plan a window. Return it, or the window that has landed at the same start. It replaces plans of the same start
+        that never landed. Raises LeaseHeld when another writer has taken the lease over."""
         now = self._now()
         with self._write(lease) as connection:
-            place = _place(self._pipeline, resetlogs_id, scns.start)
-            taken = connection.execute(select(t.windows).where(place)).first()
+            at_start = _starting_at(self._pipeline, resetlogs_id, scns.start)
+            taken = connection.execute(select(t.windows).where(at_start)).first()
             if taken is not None and taken.state in LANDED:
                 return _entry(taken)
-            connection.execute(update(t.windows).where(place).values(state="abandoned", changed_at=now))
+            connection.execute(update(t.windows).where(at_start).values(state="abandoned", changed_at=now))
             entry = WindowEntry(name, resetlogs_id, scns, "planned", dict(plan), lease.token, now, now)
             _put(connection, self._pipeline, entry)
             return entry
@@ -43,32 +43,31 @@ class Windows(LedgerBase):
         to_state: WindowState,
         *,
         lease: Lease | None = None,
-        error: Json | None = None,
     ) -> bool:
-        """False where the window is in none of `from_states` any more. ValueError for a move states.WINDOW does not have."""
+        """Return False when the window is in none of `from_states`. Raises ValueError for a move that is not in WINDOW."""
         states = check_moves(WINDOW, from_states, to_state)
         found = and_(_named(self._pipeline, name), W.state.in_(states))
         with self._write(lease) as connection:
-            values = {"state": to_state, "changed_at": self._now(), "error": error}
+            values = {"state": to_state, "changed_at": self._now()}
             return changed(connection, update(t.windows).where(found).values(values))
 
     @crash.writer
     def record_landed(self, manifest: WindowManifest) -> bool:
-        """Write down what a manifest proves; whether that was news. Raises LandingConflict where another window, of another
-        end, has landed with the same start."""
+        """Record what a manifest proves. Return whether the ledger did not have it yet. Raises LandingConflict when a window
+        with another end has landed at the same start."""
         now = self._now()
-        place = _place(self._pipeline, manifest.resetlogs_id, manifest.scns.start)
+        at_start = _starting_at(self._pipeline, manifest.resetlogs_id, manifest.scns.start)
         with self._write() as connection:
-            row = connection.execute(select(t.windows).where(place).with_for_update()).first()
+            row = connection.execute(select(t.windows).where(at_start).with_for_update()).first()
             if row is not None and row.state in LANDED:
                 if row.name != manifest.name:
                     raise LandingConflict(
                         f"two landed windows begin at SCN {manifest.start}: {row.name} and {manifest.name}",
-                        cure="keep the one the next window begins at the end of, and move the other's folder away",
+                        cure="keep the window at whose end the next one begins, and move the other's folder away",
                         pipeline=self._pipeline,
                     )
                 return False
-            connection.execute(update(t.windows).where(place).values(state="abandoned", changed_at=now))
+            connection.execute(update(t.windows).where(at_start).values(state="abandoned", changed_at=now))
             before = connection.execute(select(t.windows).where(_named(self._pipeline, manifest.name))).first()
             plan, token = ({}, 0) if before is None else (before.plan, before.token)
             planned_at = now if before is None else before.planned_at
@@ -82,7 +81,7 @@ class Windows(LedgerBase):
         return None if row is None else _entry(row)
 
     def windows(self, state: WindowState | None = None, limit: int | None = None) -> list[WindowEntry]:
-        """Newest first, as status shows them."""
+        """Return the windows, newest first."""
         query = (
             select(t.windows)
             .where(W.pipeline == self._pipeline)
@@ -95,7 +94,7 @@ class Windows(LedgerBase):
             return [_entry(row) for row in connection.execute(query)]
 
     def landed_names(self) -> set[str]:
-        """Of all windows that have landed, applied ones too."""
+        """Return the names of the windows that have landed, including applied ones."""
         with self._read() as connection:
             found = select(W.name).where(W.pipeline == self._pipeline, W.state.in_(LANDED))
             return set(connection.execute(found).scalars())
@@ -105,12 +104,12 @@ def _named(pipeline: str, name: str) -> ColumnElement[bool]:
     return and_(W.pipeline == pipeline, W.name == name)
 
 
-def _place(pipeline: str, resetlogs_id: int, start: int) -> ColumnElement[bool]:
+def _starting_at(pipeline: str, resetlogs_id: int, start: int) -> ColumnElement[bool]:
     return and_(W.pipeline == pipeline, W.resetlogs_id == resetlogs_id, W.start_scn == start, W.state != "abandoned")
 
 
 def _put(connection: Connection, pipeline: str, entry: WindowEntry) -> None:
-    """Insert, or bring an abandoned window of the same name back."""
+    """Insert a window, or update the abandoned one of the same name."""
     values = {
         "resetlogs_id": entry.resetlogs_id,
         "start_scn": entry.scns.start,
@@ -120,7 +119,6 @@ def _put(connection: Connection, pipeline: str, entry: WindowEntry) -> None:
         "token": entry.token,
         "planned_at": entry.planned_at,
         "changed_at": entry.changed_at,
-        "error": None,
     }
     if not changed(connection, update(t.windows).where(_named(pipeline, entry.name)).values(values)):
         connection.execute(insert(t.windows).values(pipeline=pipeline, name=entry.name, **values))
@@ -128,6 +126,4 @@ def _put(connection: Connection, pipeline: str, entry: WindowEntry) -> None:
 
 def _entry(row: Row[Any]) -> WindowEntry:
     scns = ScnRange(Scn(row.start_scn), Scn(row.end_scn))
-    return WindowEntry(
-        row.name, row.resetlogs_id, scns, row.state, row.plan, row.token, row.planned_at, row.changed_at, row.error
-    )
+    return WindowEntry(row.name, row.resetlogs_id, scns, row.state, row.plan, row.token, row.planned_at, row.changed_at)

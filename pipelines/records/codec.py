@@ -109,4 +109,4 @@ def _plain(value: object) -> object:
         return value.isoformat()
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"a {type(value).__name__} has no place in JSON")
+    raise TypeError(f"JSON cannot contain a {type(value).__name__}")

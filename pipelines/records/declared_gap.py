@@ -1,7 +1,7 @@
 """A declared gap: the redo between two positions is not read, because a person decided so.
 
-It takes the place in the chain that the window from its start would have had, so only one of the two can be published. It
-records what only people knew; it is never changed.
+A gap and a window from the same position exclude each other: only one of them can be published. A gap records what only
+people knew; it is never changed.
 """
 
 from __future__ import annotations

@@ -121,7 +121,7 @@ def test_at_a_resetlogs_a_break_and_a_window_of_the_new_incarnation_take_one_pla
     records = write(late, behind, rows=((),))
     landing.gaps.declare(RESET)
 
-    with pytest.raises(LandingConflict, match="taken"):
+    with pytest.raises(LandingConflict, match="another window has its position"):
         late.windows.publish(behind, [ORDERS], records, 300)
     assert landing.chain_end() == at(350, 12)
 

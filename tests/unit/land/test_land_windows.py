@@ -98,7 +98,7 @@ def test_windows_land_only_where_the_chain_ends(landing):
         land(landing, window(350, 400, [(THREE,)]), 300, rows=((),))
     with pytest.raises(LandingConflict, match="planned when the chain ended at SCN 250"):
         land(landing, window(250, 400, [(THREE,)]), 250, rows=((),))
-    with pytest.raises(LandingConflict, match="its place in the chain is taken"):
+    with pytest.raises(LandingConflict, match="another window has its position"):
         land(landing, window(200, 300, [(TWO,)]), None, rows=((),))
     assert land(landing, window(300, 400, [(THREE,)]), 300, rows=((),)).start == 300
     assert [w.start for w in landing.windows.after()] == [100, 300]
@@ -110,7 +110,7 @@ def test_of_two_runs_with_different_ends_one_gets_the_place(landing, url):
     records = write(other, longer)
     land(landing, window())
 
-    with pytest.raises(LandingConflict, match="is taken"):
+    with pytest.raises(LandingConflict, match="another window has its position"):
         other.windows.publish(longer, [ORDERS], records, None)
     assert [w.end for w in other.windows.after()] == [300]
 
@@ -246,7 +246,7 @@ def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
 def test_json_is_written_once(landing):
     assert landing.files.write_record_once("batches/1.json", RedoNeededFrom(1)) is True
     assert landing.files.write_record_once("batches/1.json", RedoNeededFrom(1)) is False
-    with pytest.raises(LandingConflict, match="another content"):
+    with pytest.raises(LandingConflict, match="with other content"):
         landing.files.write_record_once("batches/1.json", RedoNeededFrom(2))
     assert landing.files.read_record(RedoNeededFrom, "batches/1.json") == RedoNeededFrom(1)
     assert landing.files.read_record(RedoNeededFrom, "batches/2.json") is None
@@ -262,7 +262,7 @@ def test_a_landing_that_cannot_be_written_says_where_and_what_to_do(tmp_path, in
     with pytest.raises(LandingUnwritable) as caught:
         land(Landing(str(tmp_path), "shop"), window())
     assert in_the_way in str(caught.value.where["path"])
-    assert "a file lies where a folder should be" in caught.value.cure
+    assert "there is a file where a folder is needed" in caught.value.cure
 
 
 @contextmanager

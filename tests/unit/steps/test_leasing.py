@@ -79,7 +79,7 @@ def test_a_job_that_lives_longer_than_its_lease_keeps_it(pipeline, order):
 
     with kept_lease(pipeline, order[0]) as check:
         wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leases_steps.LIVING_SECONDS))
-        with pytest.raises(LeaseHeld, match="works on apply/shop"):
+        with pytest.raises(LeaseHeld, match="holds the lease apply/shop"):
             take_over(pipeline, after_seconds=0)
         check()
 
