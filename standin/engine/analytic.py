@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -137,11 +138,17 @@ class AnalyticQuery:
 
 
 def _connection() -> duckdb.DuckDBPyConnection:
-    """Return a new in-memory connection: a result in use blocks its connection. One thread keeps the order of rows."""
-    connection = duckdb.connect(config={"threads": 1, "preserve_insertion_order": True})
+    """Return a new connection, with names of its own: a result in use blocks its connection."""
+    return _database().cursor()
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Open the in-memory database, which takes a hundred times as long as a connection. One thread keeps the order of rows."""
+    database = duckdb.connect(config={"threads": 1, "preserve_insertion_order": True})
     for macro in _MACROS:
-        connection.execute(macro).fetchall()
-    return connection
+        database.execute(macro).fetchall()
+    return database
 
 
 def _run(connection: duckdb.DuckDBPyConnection, sql: str, failures: list[OraError]) -> pa.Table:
