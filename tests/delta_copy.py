@@ -18,6 +18,7 @@ from hypothesis import note
 from pipelines import steps
 from pipelines.steps.run import capture
 from tests.assemble_reference import NO_XID, UNKNOWN_SQN
+from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
 from tests.histories import TABLES, Apply, Capture, History, Players, abreast, drawn, histories, opened, play
 from tests.reference_copy import IDS, Killed
@@ -102,8 +103,8 @@ class Delta:
     def compare(self) -> None:
         scn = self.complete_to()
         for table in IDS:
-            frame = self.spark.read.format("delta").load(self.pipeline.target(table))
-            rows = [(int(row.ID), row.PLACE, int(row.QUANTITY)) for row in frame.collect()]
+            found = delta_rows(self.pipeline.target(table))
+            rows = [(int(row["ID"]), row["PLACE"], int(row["QUANTITY"])) for row in found]
             assert Counter(rows) == Counter(self.players.rows(table.name, scn).values()), table
 
     def figures(self) -> Counter[str]:

@@ -1,8 +1,9 @@
-"""A local Spark session with Delta, shared by a module's tests."""
+"""A local Spark session with Delta, shared by all tests of a process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -28,9 +29,33 @@ QUIET = {
 }
 
 
+class WorkerSession:
+    """The local session of one test process; opening it again after a Connect module costs less than one per module."""
+
+    def __init__(self, warehouse: Path) -> None:
+        self.settings = {**QUIET, "spark.sql.warehouse.dir": str(warehouse)}
+        self.session: SparkSession | None = None
+
+    def open(self) -> SparkSession:
+        """Return the session; open a new one after `close`, or where a pipeline has stopped the last one."""
+        if self.session is None or self.session.sparkContext._jsc is None:
+            self.session = open_session("local", "local[2]", self.settings)
+        return self.session
+
+    def close(self) -> None:
+        """Stop the session: a process cannot use a local session and a Connect session side by side."""
+        if self.session is not None:
+            self.session.stop()
+        self.session = None
+
+
+@pytest.fixture(scope="session")
+def worker_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerSession]:
+    found = WorkerSession(tmp_path_factory.mktemp("warehouse"))
+    yield found
+    found.close()
+
+
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    warehouse = tmp_path_factory.mktemp("warehouse")
-    session = open_session("local", "local[2]", {**QUIET, "spark.sql.warehouse.dir": str(warehouse)})
-    yield session
-    session.stop()
+def spark(worker_session: WorkerSession) -> SparkSession:
+    return worker_session.open()

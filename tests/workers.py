@@ -1,6 +1,6 @@
-"""Distribute the tests over pytest-xdist's workers: a module at a time, the slow modules first.
+"""Distribute the tests over pytest-xdist's workers: a module at a time, the two groups with Spark first.
 
-A module stays on one worker, for its fixtures are expensive. Modules that share a server or an Airflow form one group.
+A module stays on one worker, for its fixtures are expensive.
 `make test` passes `-n 2 --dist loadfile --no-loadscope-reorder`.
 """
 
@@ -17,12 +17,29 @@ STARTED_BY = {
     "airflow": ("airflow_db",),
     "postgres": ("postgres",),
 }
-# Path prefixes of one group. Each worker that runs Airflow imports it and creates its database, which takes half a minute.
+# Path prefixes of the modules that share a worker. A new Java machine needs a minute of CPU time until Spark runs at speed, and
+# Airflow half a minute for its imports and its database, so each worker gets one of them.
 GROUPS = {
-    "airflow": ("tests/unit/airflow/", "tests/e2e/test_dags_end_to_end.py"),
+    "connect server, Airflow": (
+        "tests/e2e/test_kills_everywhere.py",
+        "tests/e2e/test_backfill.py",
+        "tests/e2e/test_dags_end_to_end.py",
+        "tests/e2e/test_recover_dag.py",
+        "tests/e2e/test_waiting_for_logs.py",
+        "tests/unit/airflow/",
+    ),
+    "local Spark": (
+        "tests/e2e/test_scenarios_in_delta.py",
+        "tests/e2e/test_kills.py",
+        "tests/integration/spark/",
+        "tests/integration/test_histories.py",
+        "tests/integration/test_key_logging.py",
+        "tests/integration/test_keyless.py",
+        "tests/integration/test_pipeline.py",
+        "tests/integration/test_recover.py",
+        "tests/integration/test_transactions.py",
+    ),
 }
-# By duration; all other modules follow, those with Spark first.
-SLOW_FIRST = ("tests/e2e/test_kills_everywhere.py",)
 
 
 def group_of(path: str) -> str:
@@ -32,25 +49,34 @@ def group_of(path: str) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test by the servers its fixtures start, then sort the modules by duration."""
+    """Mark each test by the servers its fixtures start, then put the groups first."""
     for item in items:
         for mark, fixtures in STARTED_BY.items():
             if set(fixtures) & set(getattr(item, "fixturenames", ())):
                 item.add_marker(mark)
+    alone = {path_of(item) for item in items if item.get_closest_marker("spark")} - {
+        path_of(item) for item in items if group_of(path_of(item)) in GROUPS
+    }
+    if alone:
+        raise pytest.UsageError(f"{sorted(alone)} would start a Spark of their own: name them in GROUPS of tests/workers.py")
     items[:] = slow_first(items)
 
 
+def path_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
 def slow_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests with slow groups first; within a group they keep their order."""
-    groups: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        groups.setdefault(group_of(item.nodeid.partition("::")[0]), []).append(item)
+    """Return the tests with the groups of GROUPS first, in their order; all other tests keep their order."""
 
-    def rank(name: str) -> tuple[int, bool]:
-        at = SLOW_FIRST.index(name) if name in SLOW_FIRST else len(SLOW_FIRST)
-        return at, not any(item.get_closest_marker("spark") for item in groups[name])
+    def rank(item: pytest.Item) -> tuple[int, int]:
+        path = path_of(item)
+        group = group_of(path)
+        if group not in GROUPS:
+            return len(GROUPS), 0
+        return list(GROUPS).index(group), next(n for n, prefix in enumerate(GROUPS[group]) if path.startswith(prefix))
 
-    return [item for name in sorted(groups, key=rank) for item in groups[name]]
+    return sorted(items, key=rank)
 
 
 @pytest.hookimpl(optionalhook=True)

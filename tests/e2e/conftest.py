@@ -12,6 +12,7 @@ from demo.processes import DemoProcesses
 from demo.services import new_services
 from demo.walkthrough import listens
 from tests.fix_airflow import airflow_db
+from tests.fix_spark import WorkerSession
 
 __all__ = ["airflow_db"]
 
@@ -36,7 +37,8 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def connect(connect_server: str) -> Iterator[str]:
-    """For a module that works through the server: pyspark keeps in mind that it did, and would open no classic session."""
+def connect(connect_server: str, worker_session: WorkerSession) -> Iterator[str]:
+    """The Connect server's address; pyspark remembers its use in the environment and would then open no local session."""
+    worker_session.close()
     yield connect_server
     os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)

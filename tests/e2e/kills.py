@@ -12,6 +12,7 @@ import os
 import random
 import shutil
 import signal
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, pairwise
@@ -204,6 +205,7 @@ class Copy:
     folder: Path
     remote: str
     logs: Iterable[int] = field(default_factory=lambda: count(1))
+    session: str = field(default_factory=lambda: str(uuid.uuid4()))  # on the Connect server
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True)
@@ -229,27 +231,32 @@ class Copy:
     def pipeline(self) -> Pipeline:
         return load_configuration(self.settings).pipelines[self.name]
 
-    def environment(self) -> dict[str, str]:
+    def environment(self, remote: str) -> dict[str, str]:
         oracle = self.source.shop.oracle
         user = oracle.capture_user
         return {
             "AIRFLOW_CONN_ORACLE_SHOP": f"oracle://{quote(user)}:{oracle.passwords[user]}@{oracle.root_dsn}",
             "REDOLAKE_CONFIG": str(self.settings),
-            "REDOLAKE_SPARK_REMOTE": self.remote,
+            "REDOLAKE_SPARK_REMOTE": remote,
         }
 
-    def start(self, work: Callable[..., Any], *arguments: Any, crash_at: str = "") -> tuple[Any, Path]:
+    def start(
+        self, work: Callable[..., Any], *arguments: Any, crash_at: str = "", remote: str | None = None
+    ) -> tuple[Any, Path]:
         log = self.folder / f"{next(self.logs):03d}.log"
-        env = self.environment() | ({VARIABLE: crash_at} if crash_at else {})
+        env = self.environment(remote or self.remote) | ({VARIABLE: crash_at} if crash_at else {})
         process = processes.Process(target=begin, args=(work, arguments, env, str(log)))
         process.start()
         return process, log
 
     def do(self, work: Callable[..., Any], *arguments: Any, crash_at: str = "") -> tuple[int, str]:
         """A process of its own to its end: its exit code, and what it said."""
-        process, log = self.start(work, *arguments, crash_at=crash_at)
+        # The repeat takes over the session of a killed process: the server starts Python for each session anew, which is slow.
+        process, log = self.start(work, *arguments, crash_at=crash_at, remote=f"{self.remote}/;session_id={self.session}")
         process.join(SECONDS)
         assert process.exitcode is not None, f"{work.__name__} does not end: {log.read_text()[-2000:]}"
+        if process.exitcode != -signal.SIGKILL:
+            self.session = str(uuid.uuid4())  # the process has ended the other one
         return process.exitcode, log.read_text()
 
     def kill_everywhere(

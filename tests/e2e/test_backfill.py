@@ -23,6 +23,7 @@ from pipelines.apply.session import open_session
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
 from pipelines.runtime import environment
+from tests.delta_table import delta_rows
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import Shop, open_shop
 
@@ -75,8 +76,7 @@ class History:
 
     def rows(self, path: str) -> list[Row]:
         """What a Delta table of parts or bins holds, without our own column."""
-        with self.spark() as spark:
-            return sorted(tuple(row) for row in spark.read.format("delta").load(path).drop("_commit_scn").collect())
+        return sorted(tuple(row.values()) for row in delta_rows(path))
 
     def backfill(self, start: str, end: str, *tables: str) -> None:
         with self.spark() as spark:

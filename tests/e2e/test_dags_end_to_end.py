@@ -22,6 +22,7 @@ from pipelines.redo import CHANGES, Operation
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import TABLES, Shop, open_shop
 from tests.fix_spark import QUIET
+from tests.source_comparison import compare_with_source
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
@@ -54,7 +55,7 @@ def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Sh
     assert run_dag(parts, "capture")[0] == "success"
     assert run_dag(parts, "apply")[0] == "success"
 
-    (found,) = steps.verify_tables(parts)["tables"]
+    (found,) = compare_with_source(parts)["tables"]
     assert (found["source_rows"], found["delta_rows"], found["differing_cells"]) == (2, 2, 0)
     state, tasks = run_dag(parts, "apply")
     assert (state, tasks["spark"]) == ("success", "skipped")
@@ -119,7 +120,7 @@ def tell(shop: Shop, pipeline: Pipeline) -> Story:
             two, f"DELETE FROM customers WHERE id = {FIRST + 3}", f"UPDATE customers SET credit = 1 WHERE id = {FIRST + 20}"
         )
         another_batch(shop, pipeline, story, seed=3)
-        story.halfway = steps.verify_tables(pipeline, ["SHOP.CUSTOMERS"])
+        story.halfway = compare_with_source(pipeline, tables=["SHOP.CUSTOMERS"])
         one.commit()
         two.commit()
     another_batch(shop, pipeline, story, seed=4)

@@ -19,6 +19,7 @@ import yaml
 from pipelines import steps
 from pipelines.runtime import environment
 from tests.fix_shop import Shop
+from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
 
@@ -46,8 +47,8 @@ def redolake(shop: Shop, *arguments: str, crash_at: str = "") -> subprocess.Comp
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=600)
 
 
-def delta_rows(shop: Shop, spark: Any) -> dict[str, Any]:
-    found = steps.verify_tables(shop.pipeline(tables=TABLES), source=shop.params, spark=spark)
+def difference_of_rows(shop: Shop) -> dict[str, Any]:
+    found = compare_with_source(shop.pipeline(tables=TABLES), shop.params)
     return {t["table"]: (t["source_rows"] - t["delta_rows"], t["differing_cells"]) for t in found["tables"]}
 
 
@@ -65,5 +66,5 @@ def test_a_run_killed_between_two_tables_is_made_good_by_the_next_one(shop: Shop
     again = redolake(shop, "run", "--until-caught-up")
 
     assert again.returncode == 0, again.stderr
-    assert delta_rows(shop, spark) == {"SHOP.ORDER_LINES": (0, 0), "SHOP.PAYMENTS": (0, 0)}
+    assert difference_of_rows(shop) == {"SHOP.ORDER_LINES": (0, 0), "SHOP.PAYMENTS": (0, 0)}
     assert os.environ.get("REDOLAKE_CRASH_AT") is None

@@ -21,9 +21,10 @@ import psutil
 import pytest
 
 from pipelines import steps
-from pipelines.apply.session import open_session, spark_conf
+from pipelines.apply.session import spark_conf
 from pipelines.runtime import delta_jars, environment
 from pipelines.table import TableId
+from tests.delta_table import delta_rows
 from tests.e2e.kills import (
     BOTH,
     IN_TURN,
@@ -62,7 +63,6 @@ class World:
     source: Source
     folder: Path
     remote: str
-    spark: Any
     copy: Copy | None = None
     gone: set[tuple[str, str]] = field(default_factory=set)
     names: Iterator[int] = field(default_factory=lambda: count(1))
@@ -85,7 +85,7 @@ class World:
     def check(self, copy: Copy) -> None:
         """Every cell of what is committed, and the landing."""
         for table in TABLES:
-            delta = self.delta(copy.pipeline.target(TableId.parse(table)))
+            delta = delta_rows(copy.pipeline.target(TableId.parse(table)))
             assert by_id(delta) == by_id(self.source.rows(table)), table
             assert len(delta) >= 9
         copy.check_landing()
@@ -97,9 +97,6 @@ class World:
         copy.keep_ledger()
         self.copy = copy
 
-    def delta(self, path: str) -> list[dict[str, Any]]:
-        return [row.asDict() for row in self.spark.read.format("delta").load(path).drop("_commit_scn").collect()]
-
 
 def by_id(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: int(row["ID"]))
@@ -109,9 +106,7 @@ def by_id(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def world(tmp_path_factory: pytest.TempPathFactory, connect: str) -> Iterator[World]:
     remote = connect.replace("spark-connect", "sc")
     with open_shop(tmp_path_factory.mktemp("kills")) as shop:
-        spark = open_session("connect", remote)
-        yield World(Source(shop), shop.folder, remote, spark)
-        spark.stop()
+        yield World(Source(shop), shop.folder, remote)
 
 
 # --- The ways --------------------------------------------------------------------------------------------------------
@@ -235,8 +230,8 @@ def looked_at(world: World, kills: Kills) -> None:
     scns = ("--from", str(before["end"]), "--to", str(last["end"]))
     kills.on(redolake, "backfill", "SHOP.PARTS", *scns, "--execute")
     shadow = kills.copy.folder / "lake" / "_shadow" / f"{before['end']}-{last['end']}" / "shop" / "parts"
-    live = world.delta(kills.copy.pipeline.target(TableId("SHOP", "PARTS")))
-    brought = world.delta(str(shadow))
+    live = delta_rows(kills.copy.pipeline.target(TableId("SHOP", "PARTS")))
+    brought = delta_rows(str(shadow))
     assert len(brought) > 5
     assert all(row in live for row in brought)
     kills.on(redolake, "verify", "SHOP.PARTS")

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from pipelines import steps
 from tests.delta_copy import ABREAST, in_delta, several_abreast
 from tests.gathered_histories import Played, damaged, differing, rearranged
 from tests.histories import History, examples, histories, tell
 from tests.reference_copy import IDS, Reference, referenced
+from tests.source_comparison import compare_with_source
 
 LOG = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ def test_any_history_ends_in_delta_as_oracle_shows_it(spark: Any) -> None:
 
     def check(history: History) -> None:
         with in_delta(history, spark) as copy:
-            verified = steps.verify_tables(copy.pipeline, source=copy.source, spark=spark)
+            verified = compare_with_source(copy.pipeline, copy.source)
             assert verified["equal"], verified
             told.update(copy.figures())
 

@@ -14,6 +14,7 @@ from pipelines import steps
 from pipelines.apply.delta.commit import Tag, tagged
 from standin.serve import standin
 from tests.fix_shop import Shop, open_shop
+from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
 
@@ -45,8 +46,8 @@ def caught_up(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
     return dict(table)
 
 
-def differing(shop: Shop, pipeline: Any, spark: Any) -> list[dict[str, Any]]:
-    tables = steps.verify_tables(pipeline, None, source=shop.params, spark=spark)["tables"]
+def differing(shop: Shop, pipeline: Any) -> list[dict[str, Any]]:
+    tables = compare_with_source(pipeline, shop.params)["tables"]
     assert all(table["source_rows"] > 0 for table in tables)
     return [t for t in tables if t["differing_cells"] or t["source_rows"] != t["delta_rows"]]
 
@@ -68,7 +69,7 @@ def test_every_table_of_the_shop_equals_the_source(spark: Any, tmp_path: Path) -
             steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
 
         assert [table["error"] for table in steps.read_status(pipeline)["tables"]] == [None] * 5
-        assert differing(shop, pipeline, spark) == []
+        assert differing(shop, pipeline) == []
         assert any('where "ID" = ' in sql and '"CUSTOMER_ID"' not in sql for sql in landed_updates(shop, "ORDERS"))
 
 
@@ -83,7 +84,7 @@ def test_logging_that_was_taken_away_is_noticed_and_an_update_without_it_stops_t
     source.run_sql(on, "UPDATE parts SET quantity = 21 WHERE id = 20")
     steps.resume_tables(pipeline, ["SHOP.PARTS"])
     resumed = caught_up(source, pipeline, spark)
-    assert differing(source, pipeline, spark) == []
+    assert differing(source, pipeline) == []
 
     source.run_sql(off, "UPDATE parts SET quantity = 30 WHERE id = 3", on)  # between two runs, so no run sees it off
     stopped = caught_up(source, pipeline, spark)
@@ -127,7 +128,7 @@ def test_partial_updates_of_all_kinds_keep_what_they_do_not_tell(spark: Any, sou
     last = caught_up(source, pipeline, spark)
 
     assert (opened[0]["error"], [t["rows"] for t in opened[1:]], last["error"]) == (None, [2], None)
-    assert differing(source, pipeline, spark) == []
+    assert differing(source, pipeline) == []
     assert """update "SHOP"."PARTS" set "QUANTITY" = '50' where "ID" = '5' and "QUANTITY" = '5'""" in landed_updates(
         source, "PARTS"
     )

@@ -10,7 +10,9 @@ import pytest
 from pipelines import steps
 from pipelines.errors import RedoLost, Terminal
 from pipelines.steps.run import capture
+from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
+from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
 
@@ -77,15 +79,15 @@ class World:
         return steps.read_status(self.pipeline)
 
     def verify(self) -> dict[str, Any]:
-        return steps.verify_tables(self.pipeline, source=self.shop.params, spark=self.spark)
+        return compare_with_source(self.pipeline, self.shop.params)
 
     def is_equal(self) -> bool:
         found = self.verify()
         return bool(found["equal"]) and found["tables"][0]["source_rows"] > 0
 
     def delta(self) -> dict[int, int]:
-        rows = self.spark.read.format("delta").load(f"{self.shop.folder}/lake/shop/parts").collect()
-        return {int(row.ID): int(row.QUANTITY) for row in rows}
+        rows = delta_rows(f"{self.shop.folder}/lake/shop/parts")
+        return {int(row["ID"]): int(row["QUANTITY"]) for row in rows}
 
 
 @pytest.fixture

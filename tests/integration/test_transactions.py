@@ -11,7 +11,9 @@ import pytest
 from pipelines import steps
 from pipelines.context import workplace
 from pipelines.errors import Terminal
+from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
+from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
 
@@ -60,8 +62,8 @@ class World:
         return list(steps.read_status(self.pipeline)["dropped"])
 
     def delta(self, table: str) -> dict[int, int]:
-        rows = self.spark.read.format("delta").load(f"{self.shop.folder}/lake/shop/{table}").collect()
-        return {int(row.ID): int(row.QUANTITY) for row in rows}
+        rows = delta_rows(f"{self.shop.folder}/lake/shop/{table}")
+        return {int(row["ID"]): int(row["QUANTITY"]) for row in rows}
 
     def contents(self) -> tuple[dict[int, int], dict[int, int]]:
         return self.delta("parts"), self.delta("bins")
@@ -127,7 +129,7 @@ def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: 
     with workplace(world.pipeline) as work:
         (decision,) = work.ledger.decisions("drop transaction")
         assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
-    compared = steps.verify_tables(world.pipeline, source=world.shop.params, spark=world.spark)
+    compared = compare_with_source(world.pipeline, world.shop.params)
     assert compared["equal"] is False
     assert compared["dropped"] == [told]
 
@@ -158,7 +160,7 @@ def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: 
     assert world.dropped() == []
     assert steps.list_transactions(world.pipeline)["dropped"][0]["state"] == "committed", "it stays on record"
     world.caught_up()
-    assert steps.verify_tables(world.pipeline, source=world.shop.params, spark=world.spark)["equal"]
+    assert compare_with_source(world.pipeline, world.shop.params)["equal"]
 
 
 def test_a_dropped_transaction_that_rolls_back_lacks_nowhere(world: World) -> None:
@@ -169,4 +171,4 @@ def test_a_dropped_transaction_that_rolls_back_lacks_nowhere(world: World) -> No
 
     assert world.dropped() == []
     assert [(t["state"], t["lacking"]) for t in steps.list_transactions(world.pipeline)["dropped"]] == [("rolled back", [])]
-    assert steps.verify_tables(world.pipeline, source=world.shop.params, spark=world.spark)["equal"]
+    assert compare_with_source(world.pipeline, world.shop.params)["equal"]

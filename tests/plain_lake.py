@@ -1,0 +1,159 @@
+"""Run batches and snapshot loads in plain Python instead of Spark: the reference assembles and folds, a dict is the lake.
+
+For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a primary key and log all columns; DDL,
+declared gaps and dropped transactions need the real job.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipelines.apply.comparison import CompareTask, Comparison
+from pipelines.decode.changes import decode_changes
+from pipelines.job.batch import publish_batch, published
+from pipelines.job.snapshot import write_snapshot_result
+from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
+from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
+from pipelines.redo import CHANGES, TRANSACTION_ENDS
+from pipelines.table import TableVersion
+from tests.assemble_reference import DisposedRow, Row, assemble, fold, row_key
+from tests.source_comparison import compare_keyed, plain, rows_of
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class PlainTable:
+    position: int
+    rows: dict[Any, Any]
+
+
+@dataclass(slots=True)
+class PlainLake:
+    """Tables by the path that Delta would have, and the rows of open transactions by carry-over file."""
+
+    tables: dict[str, PlainTable] = field(default_factory=dict)
+    carried: dict[str, dict[str, Rows]] = field(default_factory=dict)
+
+    @contextmanager
+    def in_place_of_spark(self) -> Iterator[None]:
+        run = mock.patch("pipelines.job.job.run", self.run)
+        with run, mock.patch("pipelines.job.comparison.compare_tables", self.compare):
+            yield
+
+    def run(self, _: Any, spec: Any, report: Any = None, may_commit: Callable[[], None] = lambda: None) -> Any:
+        may_commit()
+        return self.load(spec) if isinstance(spec, SnapshotSpec) else self.apply(spec)
+
+    def load(self, spec: SnapshotSpec) -> SnapshotResult:
+        loaded = []
+        for task in spec.tables:
+            rows = source_rows(task.files, task.version)
+            self.tables[task.target] = PlainTable(spec.scn, {key_of(row, task.version): row for row in rows})
+            loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows)))
+        result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
+        write_snapshot_result(spec.manifest, result)
+        return result
+
+    def apply(self, spec: BatchSpec) -> BatchResult:
+        done = published(spec)
+        if done is not None:
+            return done
+        assert not spec.dropped, "dropped transactions need Spark"
+        landed = [(window.start, pq.read_table(file)) for window in spec.windows for file in window.files]
+        carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
+        self.carried[carry_file] = {}
+        tables = tuple(self.apply_one(spec, task, landed, carry_file) for task in spec.tables)
+        open_rows = [row for rows in self.carried[carry_file].values() for row in rows]
+        result = BatchResult(
+            pipeline=spec.pipeline,
+            resetlogs_id=spec.resetlogs_id,
+            start=spec.start,
+            end=spec.end,
+            token=spec.token,
+            windows=tuple(window.name for window in spec.windows),
+            tables=tables,
+            open_transactions=tuple(open_transactions(open_rows)),
+            carry_files=(carry_file,) if open_rows else (),
+        )
+        return publish_batch(spec, result)
+
+    def apply_one(
+        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str
+    ) -> TableResult:
+        assert not task.ddl, "DDL needs Spark"
+        version, table = task.versions[-1], self.tables[task.target]
+        carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
+        rows = [row for start, part in landed for row in redo_of(part, start, spec, task)]
+        changes = [row for row in rows if row["operation_code"] in CHANGES]
+        disposed = assemble([*carried, *rows], position=table.position)
+        assert not [change for change in disposed if change.problem]
+        account = RowAccount(landed=len(changes), carried_in=len(carried), **Counter(change.disposition for change in disposed))
+        assert account.difference == 0
+        net = fold(image(change, version) for change in disposed if change.disposition == "applied")
+        kept = {key: row for key, row in {**table.rows, **net}.items() if row is not None}
+        position = max(table.position, spec.end - 1)
+        self.tables[task.target] = PlainTable(position, kept)
+        self.carried[carry_file][task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
+        if task.hold is not None:
+            return TableResult(task.table, "held", task.hold.at_scn - 1, task.hold.error, balance=account)
+        return TableResult(task.table, "applied", position, balance=account, position=position)
+
+    def compare(self, _: Any, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
+        return tuple(
+            compare_keyed(task, source_rows(task.files, task.version), list(self.tables[task.target].rows.values()))
+            for task in tasks
+        )
+
+
+def source_rows(files: Sequence[str], version: TableVersion) -> list[Any]:
+    numbers = {column.name for column in version.columns if column.type.name == "NUMBER"}
+    names = [column.name for column in version.columns]
+    return rows_of(pa.concat_tables([pq.read_table(file) for file in files]), names, numbers)
+
+
+def key_of(row: Any, version: TableVersion) -> Any:
+    ids = [column.id for column in version.columns]
+    return tuple(row[ids.index(number)] for number in version.key)
+
+
+def redo_of(part: pa.Table, window_start: int, spec: BatchSpec, task: TableTask) -> Iterator[Row]:
+    """Yield the table's decoded changes and all ends of transactions."""
+    version = task.versions[-1]
+    types = {column.id: task.rules.get(column.id) for column in version.columns}
+    rows = part.to_pylist()
+    ends = [row for row in rows if row["operation_code"] in TRANSACTION_ENDS]
+    own = [row["object_id"] == version.object_id and row["operation_code"] in CHANGES for row in rows]
+    for batch in part.filter(pa.array(own, pa.bool_())).combine_chunks().to_batches():
+        ends += decode_changes(batch, version, types, charset=spec.character_set).to_pylist()
+    yield from ({**row, "window_start": window_start} for row in ends)
+
+
+def image(change: DisposedRow, version: TableVersion) -> tuple[Row, Any, Any, Any]:
+    """Return the row with its key before and after the change, and its values after."""
+    assert change.row["error"] is None, change.row
+    before, after = (
+        tuple(plain(change.row[f"{side}{column.id}"], is_number=False) for column in version.columns) for side in "on"
+    )
+    return change.row, key_of(before, version), key_of(after, version), after
+
+
+def open_transactions(rows: Rows) -> Iterator[OpenTransaction]:
+    by_xid: dict[tuple[int, str], Rows] = {}
+    for row in sorted(rows, key=row_key):
+        by_xid.setdefault((row["con_id"], row["xid"]), []).append(row)
+    for (con_id, xid), mine in by_xid.items():
+        yield OpenTransaction(
+            con_id, xid, mine[0]["thread"], mine[0]["start_scn"] or mine[0]["scn"], None, len(mine), 1, "SHOP"
+        )
