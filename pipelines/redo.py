@@ -1,4 +1,4 @@
-"""Oracle's redo as values: threads, log files, incarnations, and the windows cut from them."""
+"""Oracle's redo as values: operations, threads, log files, incarnations, and the windows cut from them."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class RedoThread:
 
 @dataclass(frozen=True, slots=True)
 class LogCopy:
-    """One archived copy of a log, as one row of V$ARCHIVED_LOG claims it."""
+    """One archived copy of a log: a row of V$ARCHIVED_LOG. The file may be missing all the same."""
 
     dest_id: int
     name: str | None
@@ -100,7 +100,7 @@ class LogCopy:
 
     @property
     def is_claimed(self) -> bool:
-        """Whether the control file says that a local file is there to be opened."""
+        """Return whether the control file lists the copy as a local file that can be opened."""
         return self.archived and not self.deleted and not self.standby and self.status == "A" and bool(self.name)
 
 
@@ -116,17 +116,17 @@ class LogFile:
     copies: tuple[LogCopy, ...] = ()
     bytes: int = 0
     first_at: datetime | None = None
-    is_archived: bool = False  # what V$LOG says; V$ARCHIVED_LOG, read later, must then have a row of it
+    is_archived: bool = False  # by V$LOG; V$ARCHIVED_LOG, which is read later, must then contain it
 
     @property
     def claimed(self) -> tuple[LogCopy, ...]:
-        """The copies to try, lowest destination first."""
+        """Return the copies to try, lowest destination first."""
         return tuple(sorted((c for c in self.copies if c.is_claimed), key=lambda c: c.dest_id))
 
 
 @dataclass(frozen=True, slots=True)
 class LogTrace:
-    """A row of V$LOG_HISTORY: the log existed, and where it began and ended, even when no other view shows it any more."""
+    """A row of V$LOG_HISTORY: a log that existed, even when no other view contains it."""
 
     thread: int
     sequence: int
@@ -137,7 +137,7 @@ class LogTrace:
 
 @dataclass(frozen=True, slots=True)
 class RedoFacts:
-    """What the control file says about the redo, read in this order: CURRENT_SCN, logs, threads."""
+    """The redo as the control file describes it, read in this order: CURRENT_SCN, logs, threads."""
 
     dbid: int
     current_scn: Scn
@@ -150,7 +150,7 @@ class RedoFacts:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where the pipeline goes on: everything below `scn` of this incarnation is landed."""
+    """The start of the pipeline's next window: everything below `scn` of this incarnation has landed."""
 
     dbid: int
     resetlogs_id: int

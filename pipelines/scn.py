@@ -7,12 +7,12 @@ from typing import NewType
 
 Scn = NewType("Scn", int)
 
-# What V$LOG and V$ARCHIVED_LOG say as NEXT_CHANGE# of a log that is still open: the newer and the older sentinel.
+# NEXT_CHANGE# of a log that is still open, in V$LOG and V$ARCHIVED_LOG: the newer and the older sentinel.
 OPEN_ENDS = frozenset({2**64 - 1, 2**48 - 1})
 
 
 def known_end(next_change: int | None) -> Scn | None:
-    """NEXT_CHANGE# as a number, or None where Oracle means "still open" (NULL, 2^64-1, 2^48-1)."""
+    """Return NEXT_CHANGE#, or None for a log that is still open (NULL, 2^64-1, 2^48-1)."""
     return None if next_change is None or next_change in OPEN_ENDS else Scn(next_change)
 
 
@@ -42,7 +42,7 @@ BEFORE_ALL = ChainPosition(0, 0)
 
 @dataclass(frozen=True, slots=True, order=True)
 class ScnRange:
-    """All SCNs from `start` up to, and without, `end`."""
+    """All SCNs from `start`, inclusive, to `end`, exclusive."""
 
     start: Scn
     end: Scn

@@ -12,10 +12,9 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from pipelines.records.split_transactions import SplitTransaction, SplitTransactions, TransactionName
-from pipelines.redo import Operation
+from pipelines.redo import CHANGES, Operation
 
 COLUMNS = ("con_id", "xid", "operation_code")
-CHANGES = frozenset({Operation.INSERT, Operation.DELETE, Operation.UPDATE})
 
 Name = tuple[int | None, str]
 

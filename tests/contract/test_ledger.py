@@ -114,7 +114,7 @@ def at_once(*calls: Callable[[], R]) -> list[R | Exception]:
 # -- opening
 
 
-def test_a_second_opening_finds_what_the_first_wrote(url):
+def test_entries_are_found_when_the_ledger_is_opened_again(url):
     first = open_ledger(url, "shop")
     first.start_at(START)
     first.close()
@@ -132,20 +132,20 @@ def test_a_ledger_of_a_newer_redolake_is_refused(url, ledger):
         open_ledger(url, "shop")
 
 
-def test_two_first_openings_at_once_make_one_ledger(url):
+def test_a_new_ledger_may_be_opened_by_several_at_once(url):
     opened = at_once(*[lambda: open_ledger(url, "shop").position()] * 4)
 
     assert opened == [None] * 4
 
 
-def test_a_database_that_does_not_answer_is_a_passing_trouble_and_tells_no_password():
+def test_a_database_that_does_not_answer_is_a_transient_error_without_the_password():
     with pytest.raises(LedgerUnavailable) as caught:
         open_ledger("postgresql://someone:secret@127.0.0.1:1/none", "shop")
 
     assert "secret" not in str(caught.value)
 
 
-def test_a_path_that_cannot_be_a_folder_is_told(tmp_path):
+def test_a_ledger_path_that_cannot_be_a_folder_is_an_error(tmp_path):
     (tmp_path / "file").touch()
 
     with pytest.raises(LedgerUnavailable):
@@ -153,7 +153,7 @@ def test_a_path_that_cannot_be_a_folder_is_told(tmp_path):
 
 
 @pytest.mark.parametrize("bad", ["nonsense", "mysql://x/y", "sqlite://", "sqlite:///:memory:"])
-def test_a_url_that_cannot_be_used_is_a_finding(bad):
+def test_an_unusable_url_is_a_finding(bad):
     with pytest.raises(ConfigurationError, match=r"ledger\.url"):
         open_ledger(bad, "shop")
 
@@ -168,7 +168,7 @@ def test_the_first_position_is_set_once(ledger, other):
     assert other.position() is None
 
 
-def test_a_lost_position_is_set_from_what_landed(ledger):
+def test_a_lost_position_is_set_again(ledger):
     ledger.correct_position(START)
     moved = Position(START.dbid, START.resetlogs_id + 1, Scn(START.scn + 5))
     ledger.correct_position(moved)
@@ -193,7 +193,7 @@ def test_a_planned_window_is_landed_and_then_applied(ledger, capture, clock):
     assert (applied.state, applied.changed_at, applied.plan) == ("applied", LATER, {"slices": [1, 2]})
 
 
-def test_a_move_that_is_not_in_the_table_is_an_error_of_the_caller(ledger, capture):
+def test_a_move_between_states_that_does_not_exist_is_an_error(ledger, capture):
     planned = plan(ledger, capture, 100, 200)
 
     with pytest.raises(ValueError, match="from planned to applied"):
@@ -211,7 +211,7 @@ def test_a_new_plan_replaces_one_that_never_landed(ledger, capture):
     assert ledger.windows("abandoned")[0].name == name(100, 200)
 
 
-def test_a_plan_may_come_back(ledger, capture):
+def test_an_abandoned_plan_may_be_planned_again(ledger, capture):
     plan(ledger, capture, 100, 200)
     plan(ledger, capture, 100, 300)
     plan(ledger, capture, 100, 200)
@@ -219,18 +219,18 @@ def test_a_plan_may_come_back(ledger, capture):
     assert [w.name for w in ledger.windows("planned")] == [name(100, 200)]
 
 
-def test_a_landed_window_is_told_instead_of_planned_anew(ledger, capture):
+def test_planning_at_the_start_of_a_landed_window_returns_that_window(ledger, capture):
     plan(ledger, capture, 100, 200)
     ledger.record_landed(manifest(100, 200))
 
-    told = plan(ledger, capture, 100, 300)
+    landed = plan(ledger, capture, 100, 300)
 
-    assert ledger.landed_names() == {told.name}
-    assert told.name == name(100, 200)
+    assert ledger.landed_names() == {landed.name}
+    assert landed.name == name(100, 200)
     assert ledger.window(name(100, 300)) is None
 
 
-def test_of_two_runs_that_plan_at_once_one_has_the_place(ledger, capture):
+def test_of_several_runs_that_plan_at_once_one_plan_remains(ledger, capture):
     ends = (200, 300, 400)
 
     results = at_once(*[lambda end=end: plan(ledger, capture, 100, end) for end in ends])
@@ -341,7 +341,7 @@ def test_a_table_is_complete_to_the_scn_of_its_delta_log(ledger):
     assert entry.complete_to_scn == 150
 
 
-def test_a_version_is_recorded_once_and_never_otherwise(ledger):
+def test_a_version_is_recorded_once_and_never_changed(ledger):
     body = {"columns": [{"id": 1, "name": "Ñ"}], "key": [1]}
 
     assert ledger.record_version(ORDERS, Scn(200), body, "ddl", ddl="ALTER ..")
@@ -382,7 +382,7 @@ def test_a_batch_is_prepared_once_and_applied_once(ledger, clock):
     assert ledger.applied_names() == {"b1"}
 
 
-def test_a_batch_name_stands_for_one_range(ledger):
+def test_a_batch_has_one_range(ledger):
     ledger.prepare_batch("b1", scns(100, 300), "specs/b1.json")
 
     with pytest.raises(InvariantBroken, match=r"has the range \[100, 300\), not \[100, 400\)"):
@@ -473,7 +473,7 @@ def test_a_writer_whose_lease_was_taken_over_can_write_nothing(ledger, capture, 
     assert ledger.position() == START
 
 
-def test_the_same_owner_fences_its_earlier_self(ledger, capture):
+def test_a_new_lease_of_the_same_owner_ends_its_earlier_one(ledger, capture):
     again = ledger.lease("shop/capture", "run-1", 60)
 
     assert again.token > capture.token
@@ -481,7 +481,7 @@ def test_the_same_owner_fences_its_earlier_self(ledger, capture):
         plan(ledger, capture, 100, 200)
 
 
-def test_of_many_that_want_a_lease_at_once_one_gets_it(ledger):
+def test_of_several_owners_that_take_a_lease_at_once_one_gets_it(ledger):
     results = at_once(*[lambda n=n: ledger.lease("shop/apply", f"run-{n}", 60) for n in range(4)])
 
     assert len([r for r in results if isinstance(r, Lease)]) == 1
@@ -495,7 +495,7 @@ def _want_lease(url: str, owner: str) -> str:
         return "held"
 
 
-def test_of_two_processes_that_want_a_lease_one_gets_it(url, ledger):
+def test_of_two_processes_that_take_a_lease_one_gets_it(url, ledger):
     with get_context("spawn").Pool(2) as pool:
         results = pool.starmap(_want_lease, [(url, "run-1"), (url, "run-2")])
 
@@ -563,7 +563,7 @@ def test_declared_gaps_are_written_once_and_listed_in_the_order_of_the_chain(led
     assert other.gaps() == {}
 
 
-def test_a_table_is_complete_in_an_incarnation(ledger):
+def test_a_tables_position_contains_its_incarnation(ledger):
     ledger.add_table(ORDERS, Scn(1))
     assert ledger.table(ORDERS).position == ChainPosition(0, -1)
 

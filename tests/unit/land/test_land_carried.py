@@ -1,4 +1,4 @@
-"""What is carried over for one transaction."""
+"""The carried rows of one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DDL that is about a captured table although its row names another one, or none."""
+"""DDL of a captured table whose row names another table, or none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.land.landing import Landing
 from pipelines.table import TableId
-from tests.unit.land.landing_world import ORDERS, TABLES, row, window, write
+from tests.unit.land.redo_rows import ORDERS, TABLES, row, window, write
 
 MIXED = TableId("SHOP", "Mixed Case")
 OTHERS = {"owner": "SHOP", "table": "SALES", "object_id": 90}  # a partitioned table that is not captured

@@ -21,7 +21,7 @@ from pipelines.records.snapshot_manifest import RedoNeededFrom
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
-from tests.unit.land.landing_world import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
+from tests.unit.land.redo_rows import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
 
 @pytest.fixture(params=["local", "memory"])
@@ -38,7 +38,7 @@ def land(landing, of, previous_end=None, **how):
     return landing.windows.publish(of, [ORDERS], write(landing, of, **how), previous_end)
 
 
-def test_a_published_window_tells_its_logs_counts_and_files(landing):
+def test_a_manifest_contains_the_logs_counts_and_files(landing):
     manifest = land(landing, window())
 
     assert manifest.counts == {
@@ -50,8 +50,8 @@ def test_a_published_window_tells_its_logs_counts_and_files(landing):
 
 
 @pytest.mark.parametrize("name", [TableId("SHOP", "Orders"), TableId("My Shop", "ORDERS"), TableId("SHOP", "A.B")], ids=str)
-def test_ddl_is_told_by_its_tables_name_however_that_is_spelt(landing, name):
-    """Of an object whose number nobody knows yet."""
+def test_ddl_is_recorded_under_its_tables_name_in_any_spelling(landing, name):
+    """The object id is not known yet."""
     ddl = row(120, 5, owner=name.owner, table=name.name, object_id=9, sql_redo="drop table ...")
 
     manifest = landing.windows.publish(window(), [name], write(landing, window(), rows=([ddl], []), tables={4711: name}), None)
@@ -76,7 +76,7 @@ def test_a_window_without_manifest_does_not_exist(landing):
     assert landing.windows.manifest(window().name) is None
 
 
-def test_a_second_run_over_the_same_redo_ends_as_done_with_the_first_ones_files(landing, url):
+def test_a_second_run_over_the_same_redo_returns_the_manifest_of_the_first(landing, url):
     first = land(landing, window())
 
     second = land(Landing(url, "shop"), window(), token="t2")
@@ -104,7 +104,7 @@ def test_windows_land_only_where_the_chain_ends(landing):
     assert [w.start for w in landing.windows.after()] == [100, 300]
 
 
-def test_of_two_runs_with_different_ends_one_gets_the_place(landing, url):
+def test_of_two_windows_with_different_ends_one_is_published(landing, url):
     other = Landing(url, "shop")
     longer = window(100, 400, [(ONE, TWO), (THREE,)])
     records = write(other, longer)
@@ -115,7 +115,7 @@ def test_of_two_runs_with_different_ends_one_gets_the_place(landing, url):
     assert [w.end for w in other.windows.after()] == [300]
 
 
-def test_a_writer_that_died_between_place_and_manifest_is_finished_by_the_next(tmp_path):
+def test_the_window_of_a_writer_that_died_before_its_manifest_is_finished_by_the_next(tmp_path):
     landing = Landing(str(tmp_path), "shop")
     manifest = land(landing, window())
     Path(landing.files.location(f"windows/{manifest.name}/manifest.json")).unlink()
@@ -145,7 +145,7 @@ def test_the_hash_depends_neither_on_batches_nor_on_slices(tmp_path):
 @pytest.mark.parametrize(
     "change", [{"scn": 121}, {"rs_id": "0x9"}, {"ssn": 1}, {"xid": "1.2.4"}, {"operation_code": 3}, {"rollback": True}], ids=str
 )
-def test_the_hash_sees_every_part_of_a_rows_identity(tmp_path, change):
+def test_the_hash_covers_every_part_of_a_rows_identity(tmp_path, change):
     hashes = set()
     for n, changed in enumerate(({}, change)):
         rows = ((FIRST[0], FIRST[1] | changed, *FIRST[2:]), SECOND)
@@ -154,7 +154,7 @@ def test_the_hash_sees_every_part_of_a_rows_identity(tmp_path, change):
     assert len(hashes) == 2
 
 
-def test_a_table_renamed_or_dropped_between_two_runs_changes_nothing_in_the_identity(tmp_path):
+def test_a_table_renamed_or_dropped_between_two_runs_does_not_change_the_identity(tmp_path):
     renamed = ((FIRST[0], row(120, owner="UNKNOWN", table="OBJ# 4711"), row(130, 3, table="ORDERS_OLD"), *FIRST[3:]), SECOND)
     others = ((*FIRST, row(220, sequence=2, owner="UNKNOWN", table="OBJ# 99", object_id=99)), SECOND)
     identities = [land(Landing(str(tmp_path), f"p{n}"), window(), rows=r).identity() for n, r in enumerate((renamed, others))]
@@ -173,13 +173,13 @@ def test_ddl_of_captured_tables_is_named_in_the_manifest(landing):
     ]
 
 
-def test_a_record_survives_its_way_through_json(landing):
+def test_a_slice_record_is_read_as_it_was_written(landing):
     record = write(landing, window())[0]
 
     assert decode(SliceRecord, encode(record), "x") == record
 
 
-def test_a_record_of_a_newer_format_is_refused(landing):
+def test_a_slice_record_of_a_newer_format_is_refused(landing):
     body = to_body(write(landing, window())[0]) | {"format": 99}
 
     with pytest.raises(FormatTooNew):
@@ -203,7 +203,7 @@ def test_slices_mined_for_other_tables_are_not_published(landing):
     assert landing.windows.after() == []
 
 
-def test_windows_behind_a_place_are_those_that_end_behind_it(landing):
+def test_windows_after_a_position_are_those_that_end_after_it(landing):
     first = land(landing, window())
     second = land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
 
@@ -223,7 +223,7 @@ def test_windows_behind_a_place_are_those_that_end_behind_it(landing):
         pytest.param([], None, id="nothing landed"),
     ],
 )  # fmt: skip
-def test_a_table_is_captured_since_the_last_unbroken_run_that_names_it(windows, since):
+def test_a_table_is_captured_since_the_last_adjoining_windows_that_name_it(windows, since):
     landed = [
         WindowManifest(7, 11, start, end, (), tuple(f"S.{t}" for t in tables), {}, "", (), ()) for start, end, tables in windows
     ]
@@ -232,18 +232,18 @@ def test_a_table_is_captured_since_the_last_unbroken_run_that_names_it(windows, 
 
 
 def test_a_failing_stream_leaves_no_file_under_its_name(tmp_path):
-    def breaks():
+    def failing():
         yield batch(frame(110, 6))
         raise RuntimeError("fetch broke")
 
     landing = Landing(str(tmp_path), "shop")
     with pytest.raises(RuntimeError, match="fetch broke"):
-        landing.windows.write_slice(window(), 0, breaks(), "t", schema=LANDED_SCHEMA, tables=TABLES)
+        landing.windows.write_slice(window(), 0, failing(), "t", schema=LANDED_SCHEMA, tables=TABLES)
 
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
-def test_json_is_written_once(landing):
+def test_a_record_is_written_once(landing):
     assert landing.files.write_record_once("batches/1.json", RedoNeededFrom(1)) is True
     assert landing.files.write_record_once("batches/1.json", RedoNeededFrom(1)) is False
     with pytest.raises(LandingConflict, match="with other content"):
@@ -254,7 +254,7 @@ def test_json_is_written_once(landing):
 
 
 @pytest.mark.parametrize("in_the_way", ["shop", "shop/windows", "shop/chain"])
-def test_a_landing_that_cannot_be_written_says_where_and_what_to_do(tmp_path, in_the_way):
+def test_an_unwritable_landing_is_an_error_with_path_and_cure(tmp_path, in_the_way):
     blocked = tmp_path / in_the_way
     blocked.parent.mkdir(exist_ok=True)
     blocked.write_text("in the way")
@@ -267,7 +267,7 @@ def test_a_landing_that_cannot_be_written_says_where_and_what_to_do(tmp_path, in
 
 @contextmanager
 def full_for_files_over(size):
-    """As ENOSPC would, the kernel refuses in the middle of a file: EFBIG."""
+    """Make the kernel refuse in the middle of a file (EFBIG), as it would for a full disk (ENOSPC)."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -276,7 +276,7 @@ def full_for_files_over(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
+def test_a_full_disk_is_an_error_and_leaves_no_file(tmp_path):
     landing = Landing(str(tmp_path), "shop")
     with full_for_files_over(1000), pytest.raises(LandingUnwritable, match="File too large") as caught:
         write(landing, window())
@@ -295,7 +295,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
     )
 
 
-def test_what_is_no_json_is_a_conflict_that_names_the_file(tmp_path):
+def test_a_file_that_is_not_json_is_a_conflict_that_names_it(tmp_path):
     files = Files(str(tmp_path))
     (tmp_path / "x.json").write_text("{")
 

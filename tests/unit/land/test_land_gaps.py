@@ -1,4 +1,4 @@
-"""A break leads the chain of windows over what is not read: in the place of one window, once, and forward."""
+"""A declared gap continues the chain of windows once, forward, from a position where no window begins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position
 from pipelines.scn import ChainPosition, Scn
-from tests.unit.land.landing_world import ORDERS, THREE, frame, row, window, write
+from tests.unit.land.redo_rows import ORDERS, THREE, frame, row, window, write
 
 OPEN = OpenTransaction(3, "1.2.3", 1, 250, None, 4, 400, "SHOP")
 
@@ -41,7 +41,7 @@ def land(landing, of, previous_end, rows=None):
     return landing.windows.publish(of, [ORDERS], records, previous_end)
 
 
-def test_windows_go_on_where_a_break_leads(landing):
+def test_the_next_window_begins_at_the_end_of_a_gap(landing):
     landing.gaps.declare(gap())
 
     assert landing.chain_end() == at(350)
@@ -51,7 +51,7 @@ def test_windows_go_on_where_a_break_leads(landing):
     assert landing.gaps.all() == [gap()]
 
 
-def test_a_window_that_comes_late_finds_its_place_taken_by_the_break(landing):
+def test_a_window_is_not_published_after_a_gap_at_its_start(landing):
     late = window(300, 400, [(THREE,)])
     records = write(landing, late, rows=((),))
     landing.gaps.declare(gap())
@@ -61,7 +61,7 @@ def test_a_window_that_comes_late_finds_its_place_taken_by_the_break(landing):
     assert [w.start for w in landing.windows.after()] == [100]
 
 
-def test_a_break_that_comes_late_finds_its_place_taken_by_the_window(landing):
+def test_a_gap_is_not_declared_after_a_window_at_its_start(landing):
     land(landing, window(300, 400, [(THREE,)]), 300, rows=((),))
 
     with pytest.raises(LandingConflict, match="begins at SCN 300, but the chain ends at 400"):
@@ -69,7 +69,7 @@ def test_a_break_that_comes_late_finds_its_place_taken_by_the_window(landing):
     assert landing.gaps.all() == []
 
 
-def test_the_same_break_twice_is_one_and_another_one_is_a_conflict(landing):
+def test_the_same_gap_may_be_declared_twice_and_another_one_is_a_conflict(landing):
     first = landing.gaps.declare(gap())
 
     assert landing.gaps.declare(gap(reason="said again")) == first
@@ -77,7 +77,7 @@ def test_the_same_break_twice_is_one_and_another_one_is_a_conflict(landing):
         landing.gaps.declare(gap(end=370))
 
 
-def test_a_break_leads_forward_within_an_incarnation_and_may_set_back_scns_into_a_later_one(landing):
+def test_a_gap_ends_at_a_higher_scn_or_in_a_later_incarnation(landing):
     for end in (300, 299):
         with pytest.raises(LandingConflict, match="ends before it begins"):
             landing.gaps.declare(gap(end=end))
@@ -90,14 +90,14 @@ def test_a_break_leads_forward_within_an_incarnation_and_may_set_back_scns_into_
     assert [(w.resetlogs_id, w.start) for w in landing.windows.after()] == [(11, 100), (12, 120)]
 
 
-def test_a_writer_that_died_between_place_and_break_is_finished_by_the_next(landing, tmp_path):
+def test_the_gap_of_a_writer_that_died_before_its_file_is_finished_by_the_next(landing, tmp_path):
     landing.gaps.declare(gap())
     Path(landing.files.location(f"gaps/{gap().name}.json")).unlink()
 
     assert Landing(str(tmp_path), "shop").gaps.all() == [gap()]
 
 
-def test_two_breaks_may_follow_each_other(landing):
+def test_two_gaps_may_follow_each_other(landing):
     landing.gaps.declare(gap())
     landing.gaps.declare(gap(350, 380))
 
@@ -105,16 +105,16 @@ def test_two_breaks_may_follow_each_other(landing):
     assert landing.gaps.starting_at(ChainPosition(11, 350)) == gap(350, 380)
 
 
-def test_a_break_survives_its_way_through_json():
+def test_a_gap_is_read_as_it_was_written_and_a_newer_format_is_refused():
     assert decode(DeclaredGap, encode(gap()), "x") == gap()
     with pytest.raises(FormatTooNew):
         from_body(DeclaredGap, to_body(gap()) | {"format": 99}, "x")
 
 
-RESET = replace(gap(), end=at(350, 12))  # behind a RESETLOGS at 300
+RESET = replace(gap(), end=at(350, 12))  # after a RESETLOGS at 300
 
 
-def test_at_a_resetlogs_a_break_and_a_window_of_the_new_incarnation_take_one_place(landing, monkeypatch):
+def test_at_a_resetlogs_a_gap_and_a_window_of_the_new_incarnation_exclude_each_other(landing, monkeypatch):
     behind = window(300, 400, [(THREE,)], resetlogs_id=12)
     late = Landing(landing.files.url.rpartition("/")[0], "shop")
     monkeypatch.setattr(late._chain, "end", lambda: at(300))  # read before others continued the chain
@@ -126,7 +126,7 @@ def test_at_a_resetlogs_a_break_and_a_window_of_the_new_incarnation_take_one_pla
     assert landing.chain_end() == at(350, 12)
 
 
-def test_a_window_that_begins_at_a_resetlogs_is_found_again_when_its_writer_died(landing):
+def test_a_window_at_a_resetlogs_is_finished_when_its_writer_died(landing):
     behind = window(300, 400, [(THREE,)], resetlogs_id=12)
     land(landing, behind, 300, rows=((),))
     Path(landing.files.location(f"windows/{behind.name}/manifest.json")).unlink()
@@ -142,12 +142,12 @@ def on_two(scn, code, xid):
     return (row if code < 5 else frame)(scn, code, thread=2, sequence=7, xid=xid)
 
 
-def torn(landing, found):
+def split_by(landing, found):
     split = landing.gaps.split_by(found)
     return split if split is None else {t.xid: t.rows for t in split}
 
 
-def test_the_window_behind_a_break_tells_which_transactions_came_without_their_beginning(landing):
+def test_a_gap_splits_transactions_whose_changes_follow_without_their_start(landing):
     landing.gaps.declare(gap(300, 310))
     rows = (
         on_two(320, 1, "1.1.1"),  # began in the gap
@@ -159,46 +159,46 @@ def test_the_window_behind_a_break_tells_which_transactions_came_without_their_b
         on_two(326, 1, "4.4.4"),  # began in the gap, but has come to nothing
         on_two(327, 36, "4.4.4"),
     )
-    assert torn(landing, gap(300, 310)) is None
+    assert split_by(landing, gap(300, 310)) is None
 
     land(landing, window(310, 350, [(THREE,)]), 310, rows=(rows,))
 
-    assert torn(landing, gap(300, 310)) == {"1.1.1": 2}
+    assert split_by(landing, gap(300, 310)) == {"1.1.1": 2}
     Path(landing.files.location(f"windows/{window(310, 350).name}/redo-t1-00000.parquet")).unlink()
-    assert torn(landing, gap(300, 310)) == {"1.1.1": 2}, "it is kept"
+    assert split_by(landing, gap(300, 310)) == {"1.1.1": 2}, "it is kept"
 
 
-def test_a_transaction_begun_before_a_break_is_told_whenever_its_changes_come(landing):
+def test_a_split_transaction_is_found_in_whichever_window_its_changes_are(landing):
     landing.gaps.declare(gap(300, 310))
     land(landing, window(310, 320, [(THREE,)]), 310, rows=((on_two(311, 6, "2.2.2"), on_two(312, 6, "5.5.5")),))
     land(landing, window(320, 330, [(THREE,)]), 320, rows=((on_two(321, 1, "2.2.2"),),))
-    assert torn(landing, gap(300, 310)) == {}
+    assert split_by(landing, gap(300, 310)) == {}
 
     land(landing, window(330, 340, [(THREE,)]), 330, rows=((on_two(331, 1, "1.1.1"), on_two(332, 1, "2.2.2")),))
     late = (on_two(341, 3, "1.1.1"), on_two(342, 7, "1.1.1"), on_two(343, 1, "5.5.5"))
     land(landing, window(340, 350, [(THREE,)]), 340, rows=(late,))
 
-    assert torn(landing, gap(300, 310)) == {"1.1.1": 2}
-    assert torn(Landing(landing.files.url.rpartition("/")[0], "shop"), gap(300, 310)) == {"1.1.1": 2}
+    assert split_by(landing, gap(300, 310)) == {"1.1.1": 2}
+    assert split_by(Landing(landing.files.url.rpartition("/")[0], "shop"), gap(300, 310)) == {"1.1.1": 2}
 
 
-def test_what_is_torn_by_a_later_break_is_told_there(landing):
+def test_a_later_gap_has_its_own_split_transactions(landing):
     landing.gaps.declare(gap(300, 310))
     land(landing, window(310, 320, [(THREE,)]), 310, rows=((on_two(311, 6, "2.2.2"),),))
     landing.gaps.declare(gap(320, 340, dropped=()))
     land(landing, window(340, 350, [(THREE,)]), 340, rows=((on_two(341, 1, "2.2.2"),),))
 
-    assert torn(landing, gap(300, 310)) == {}
-    assert torn(landing, gap(320, 340, dropped=())) == {"2.2.2": 1}
+    assert split_by(landing, gap(300, 310)) == {}
+    assert split_by(landing, gap(320, 340, dropped=())) == {"2.2.2": 1}
 
 
 @pytest.mark.parametrize(
     ("table", "snapshot", "concerned"),
     [
-        pytest.param("SHOP.ORDERS", 90, True, id="the contents it had at the break"),
-        pytest.param("SHOP.ORDERS", 360, False, id="read anew since"),
+        pytest.param("SHOP.ORDERS", 90, True, id="the contents it had at the gap"),
+        pytest.param("SHOP.ORDERS", 360, False, id="a newer snapshot"),
         pytest.param("SHOP.ITEMS", 90, False, id="not captured then"),
     ],
 )
-def test_a_break_concerns_a_table_until_it_is_read_anew(table, snapshot, concerned):
+def test_a_gap_concerns_a_table_until_its_next_snapshot(table, snapshot, concerned):
     assert gap().concerns(table, snapshot) is concerned

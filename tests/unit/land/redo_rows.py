@@ -1,4 +1,4 @@
-"""A window of two threads and rows for it, terse."""
+"""Short builders of a window of two redo threads and of its rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SECOND = (row(150, thread=2, sequence=7), frame(160, 36, thread=2, sequence=7))
 
 
 def write(landing, of, rows=(FIRST, SECOND), token="t1", tables=TABLES):
-    """All slices of a window, one batch each."""
+    """Write all slices of a window, each from one batch."""
     return [
         landing.windows.write_slice(of, n, [batch(*part)] if part else [], token, schema=LANDED_SCHEMA, tables=tables)
         for n, part in enumerate(rows)
