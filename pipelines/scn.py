@@ -7,7 +7,7 @@ from typing import NewType
 
 Scn = NewType("Scn", int)
 
-# NEXT_CHANGE# of a log that is still open, in V$LOG and V$ARCHIVED_LOG: the newer and the older sentinel.
+# The NEXT_CHANGE# that V$LOG and V$ARCHIVED_LOG show for a log that is still open: the newer and the older sentinel.
 OPEN_ENDS = frozenset({2**64 - 1, 2**48 - 1})
 
 
