@@ -95,7 +95,7 @@ def show_declared_gaps(gaps: Sequence[dict[str, Any]]) -> None:
         )
         text.append(f"  {found['reason']} ({found['by']}, {found['at']}); {found['lost']}\n", style="dim")
         text.append(transactions_text("dropped, open at its start", found["dropped"]), style="dim")
-        text.append(transactions_text("split, without their changes before its end", found["torn"] or []), style="dim")
+        text.append(transactions_text("split, without their changes before its end", found["split"] or []), style="dim")
         text.append("  until `redolake snapshot OWNER.TABLE --replace`", style="dim")
         console.print(text, soft_wrap=True)
 

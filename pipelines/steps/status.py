@@ -64,7 +64,7 @@ def logs_in(manifest: WindowManifest | None) -> int | None:
 
 
 def list_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
-    """`account` says what the batch that applied the window made of its change rows (see batch.Balance); None before that."""
+    """`account` says what the batch that applied the window made of its change rows (see RowAccount); None before that."""
     with workplace(pipeline) as work:
         correct_ledger(work)
         accounts = accounts_of_windows(work)
@@ -115,7 +115,7 @@ def open_breaks(work: Workplace) -> list[dict[str, Any]]:
         found = from_body(DeclaredGap, body, name)
         tables = [text for text, entry in entries.items() if found.concerns(text, entry.snapshot_scn)]
         if tables:
-            told.append({**break_to_json(found, tables), "torn": split_transactions(work, found)})
+            told.append({**break_to_json(found, tables), "split": split_transactions(work, found)})
     return told
 
 

@@ -161,7 +161,7 @@ def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_they_are_r
     assert (found["kind"], found["reason"], found["tables"]) == ("gap", "the tapes are gone", ["SHOP.PARTS"])
     assert found["from_scn"] < found["to_scn"] == made["to_scn"]
     assert [t["rows"] for t in found["dropped"]] == [1]
-    assert [t["rows"] for t in found["torn"]] == [1]
+    assert [t["rows"] for t in found["split"]] == [1]
     compared = world.verify()
     assert compared["equal"] is False
     assert (compared["tables"][0]["missing_rows"], compared["tables"][0]["differing_cells"]) == (3, 1)
