@@ -1,4 +1,4 @@
-"""A history's copy by the pipeline itself: the steps that the DAGs name, Spark, and Delta tables, killed at named points."""
+"""Copy a history by the pipeline itself: the steps of the DAGs, Spark and Delta, killed at named points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pipelines.steps.run import capture
 from tests.assemble_reference import NO_XID, UNKNOWN_SQN
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
-from tests.histories import TABLES, Apply, Capture, History, Players, abreast, drawn, histories, opened, play
+from tests.histories import TABLES, Apply, Capture, Clients, History, abreast, drawn, histories, opened, play
 from tests.reference_copy import IDS, Killed
 
 ABREAST = int(os.environ.get("REDOLAKE_ABREAST", 3))
@@ -28,18 +28,18 @@ PIECE = 4000  # bytes of a statement that LogMiner shows in one row
 DISPOSITIONS = ("applied", "undone", "rolled_back", "carried_out", "before_position", "held")
 
 
-class Delta:
+class DeltaCopy:
     CAPTURE_KILLED = ("plan", "slice", "chain")
     APPLY_KILLED = ("order", "carry-over", "merge", "before manifest", "record")
 
-    def __init__(self, players: Players, folder: Path, spark: Any) -> None:
-        self.players, self.shop, self.spark = players, Shop(players.oracle, folder), spark
-        self.told: Counter[str] = Counter()
+    def __init__(self, clients: Clients, folder: Path, spark: Any) -> None:
+        self.clients, self.shop, self.spark = clients, Shop(clients.oracle, folder), spark
+        self.totals: Counter[str] = Counter()
         self.source = self.shop.params
         self.pipeline = self.configured(2**30, 2**30)
 
     def configured(self, max_bytes: int, slice_bytes: int) -> Any:
-        keys = {name: self.players.key(name) for name in TABLES}
+        keys = {name: self.clients.key(name) for name in TABLES}
         tables = [{"table": f"SHOP.{name}", "key": ["ID"] if key == "columns" else key} for name, key in keys.items()]
         return self.shop.pipeline(tables=tables, window={"max_bytes": max_bytes, "slice_bytes": slice_bytes}, mining_tasks=1)
 
@@ -48,11 +48,11 @@ class Delta:
         note(f"contents AS OF {self.complete_to()}")
 
     def complete_to(self) -> int:
-        """The SCN that both tables are complete to; neither may have been held."""
-        told = steps.read_status(self.pipeline)["tables"]
-        errors = [table["error"] for table in told]
+        """Return the SCN that both tables are complete to; fail when one is held."""
+        tables = steps.read_status(self.pipeline)["tables"]
+        errors = [table["error"] for table in tables]
         assert errors == [None, None], errors
-        (scn,) = {int(table["complete_to"]) for table in told}
+        (scn,) = {int(table["complete_to"]) for table in tables}
         return scn
 
     def capture(self, step: Capture) -> None:
@@ -63,7 +63,7 @@ class Delta:
         while (found := capture(pipeline, self.source))["outcome"] == "window":
             note(found["reason"])
             if step.again:
-                self.told["windows mined again"] += 1
+                self.totals["windows mined again"] += 1
                 assert steps.remine_window(pipeline, found["window"], source=self.source)["equal"]
             if not step.all:
                 break
@@ -72,7 +72,7 @@ class Delta:
         planned = steps.plan_next_window(pipeline, self.source)
         if planned["outcome"] != "window":
             return
-        self.told[f"killed: {killed}"] += 1
+        self.totals[f"killed: {killed}"] += 1
         if killed == "plan":
             return
         slices = planned["slices"][: 1 if killed == "slice" else None]
@@ -85,19 +85,19 @@ class Delta:
         if step.killed:
             with suppress(Killed), mock.patch("pipelines.crash.point", partial(kill_at, step.killed)):
                 order = steps.prepare_batch(self.pipeline)
-                self.told[f"killed: {step.killed}"] += bool(order["batch"])
+                self.totals[f"killed: {step.killed}"] += bool(order["batch"])
                 if step.killed != "order" and order["batch"]:
                     steps.run_spark_job(self.pipeline, order["batch"], self.spark)
         order = steps.prepare_batch(self.pipeline)
         if order["batch"]:
             note(f"batch of commits in [{order['start']}, {order['end']})")
-            self.told["batches"] += 1
+            self.totals["batches"] += 1
             for again in (False, True) if step.again else (False,):
-                self.told["batches run again"] += again
+                self.totals["batches run again"] += again
                 result: Any = steps.run_spark_job(self.pipeline, order["batch"], self.spark)
                 steps.record_batch(self.pipeline, order["batch"])
             for table in result.tables:
-                self.told.update({name: getattr(table.balance, name) for name in DISPOSITIONS})
+                self.totals.update({name: getattr(table.balance, name) for name in DISPOSITIONS})
         self.compare()
 
     def compare(self) -> None:
@@ -105,18 +105,18 @@ class Delta:
         for table in IDS:
             found = delta_rows(self.pipeline.target(table))
             rows = [(int(row["ID"]), row["PLACE"], int(row["QUANTITY"])) for row in found]
-            assert Counter(rows) == Counter(self.players.rows(table.name, scn).values()), table
+            assert Counter(rows) == Counter(self.clients.rows(table.name, scn).values()), table
 
     def figures(self) -> Counter[str]:
-        """What the history had in it, as far as the landed redo tells."""
+        """Count what the landed redo of the history contains."""
         windows = self.shop.folder / "landing" / self.pipeline.name / "windows"
         rows = [row for file in windows.glob("*/*.parquet") for row in pq.read_table(file).to_pylist()]
         changes = [row for row in rows if row["operation_code"] in (1, 2, 3)]
         commits = Counter((row["scn"], row["xid"] == row["pxid"]) for row in rows if row["operation_code"] == 7)
-        partly = [name for name in TABLES if self.players.source.logs_keys and self.players.key(name) == "primary"]
-        self.told.update(
+        partly = [name for name in TABLES if self.clients.source.logs_keys and self.clients.key(name) == "primary"]
+        self.totals.update(
             {
-                "histories": self.players.abreast,
+                "histories": self.clients.abreast,
                 "windows": len(list(windows.glob("*/manifest.json"))),
                 "change rows": len(changes),
                 "of parallel servers": sum(row["pxid"] not in (None, NO_XID, row["xid"]) for row in changes),
@@ -125,12 +125,12 @@ class Delta:
                 "partial updates": sum(row["operation_code"] == 3 and row["table_name"] in partly for row in changes),
                 "statements in several pieces": sum(len(row["sql_redo"] or "") > PIECE for row in changes),
                 "commits at a common SCN": sum(count for (_, alone), count in commits.items() if alone and count > 1),
-                "XIDs in two containers": self.players.twins,
-                f"second table: {self.players.source.second_key}": 1,
-                f"redo threads: {self.players.source.threads}": 1,
+                "XIDs in two containers": self.clients.twins,
+                f"second table: {self.clients.source.second_key}": 1,
+                f"redo threads: {self.clients.source.threads}": 1,
             }
         )
-        return self.told
+        return self.totals
 
 
 def kill_at(killed: str, name: str) -> None:
@@ -139,15 +139,15 @@ def kill_at(killed: str, name: str) -> None:
 
 
 @contextmanager
-def in_delta(history: History, spark: Any) -> Iterator[Delta]:
-    """The history's copy, when all of it has been played, applied and compared with what Oracle shows after every batch."""
-    with tempfile.TemporaryDirectory() as folder, opened(history.source, history.abreast) as players:
-        copy = Delta(players, Path(folder), spark)
-        play(history, players, copy)
+def play_into_delta(history: History, spark: Any) -> Iterator[DeltaCopy]:
+    """Play the whole history, compare the Delta tables with Oracle after every batch; then yield the copy."""
+    with tempfile.TemporaryDirectory() as folder, opened(history.source, history.abreast) as clients:
+        copy = DeltaCopy(clients, Path(folder), spark)
+        play(history, clients, copy)
         yield copy
 
 
 def several_abreast(number: int, at: int) -> list[History]:
-    """That many histories in as few as can be played: a batch takes long, however little is in it."""
-    found = drawn(histories(Delta.CAPTURE_KILLED, Delta.APPLY_KILLED, rounds=2, partial=True), number, at)
+    """Draw `number` histories, ABREAST at a time combined into one: the cost of a batch depends little on its size."""
+    found = drawn(histories(DeltaCopy.CAPTURE_KILLED, DeltaCopy.APPLY_KILLED, rounds=2, partial=True), number, at)
     return [abreast(found[n : n + ABREAST], n) for n in range(0, len(found), ABREAST)]

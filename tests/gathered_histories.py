@@ -1,7 +1,7 @@
-"""Played histories side by side in one Spark job: is the disposition of each row the one that the reference gives?
+"""Compare Spark's assembly of played histories with the reference's, row by row, in one Spark job.
 
-Every history gets containers, tables and slices of its own; what LogMiner showed is else left as it was. All are one batch,
-from the SCN at which a history's tables were copied.
+Every history gets its own containers, tables and slices; nothing else in LogMiner's rows changes. All histories form one
+batch, which begins for each at the SCN of its snapshot.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ END = 2**40  # an SCN above all
 
 @dataclass(frozen=True)
 class Played:
-    """A history's redo as it was landed, and the SCN at which its tables were copied."""
+    """A history's landed redo, and the SCN of its snapshot."""
 
     rows: list[Row]
     begun: int
@@ -36,18 +36,18 @@ class Played:
 
 @dataclass(frozen=True)
 class Dispositions:
-    """Of one table's change rows by place; a table with a problem is stopped, and then the dispositions do not matter."""
+    """The dispositions of one table's change rows by place. They do not matter for a table that a problem stops."""
 
     stopped: bool
-    told: Mapping[tuple[int, int], tuple[Any, ...]]
+    by_row: Mapping[tuple[int, int], tuple[Any, ...]]
 
     def differ(self, other: Dispositions) -> bool:
-        return self.stopped != other.stopped or (not self.stopped and self.told != other.told)
+        return self.stopped != other.stopped or (not self.stopped and self.by_row != other.by_row)
 
 
 def damaged(played: Played, seed: int) -> Played:
-    """Without one of the changes that are undone, with an undo row of another operation, or with a change whose transaction is
-    not told: such redo is not understood."""
+    """Damage the redo so that it cannot be understood: remove an undone change, give an undo row another operation, or give a
+    change an unknown transaction."""
     chance = random.Random(seed)
     undo = [n for n, row in enumerate(played.rows) if row["rollback"] and row["operation_code"] in CHANGES]
     rows: list[Row | None] = list(played.rows)
@@ -67,7 +67,7 @@ def damaged(played: Played, seed: int) -> Played:
 
 
 def rearranged(played: Played, seed: int) -> Played:
-    """Undo rows that follow each other come in another order, but for those of one row: that is all their order promises."""
+    """Shuffle consecutive undo rows, but keep the order of those of one row: Oracle promises no other order."""
     chance = random.Random(seed)
     rows = sorted(played.rows, key=row_key)
     runs = itertools.groupby(
@@ -90,7 +90,7 @@ def mixed(run: list[Row], chance: random.Random) -> list[Row]:
 
 
 def differing(spark: Any, folder: Path, histories: Sequence[Played]) -> list[int]:
-    """The numbers of the histories in which Spark and the definition do not agree."""
+    """Return the numbers of the histories in which Spark and the reference differ."""
     apart = [set_apart(history.rows, number) for number, history in enumerate(histories)]
     expected = [
         defined(rows, f"{table}{number}", history.begun)
@@ -119,11 +119,11 @@ def set_apart(rows: Sequence[Row], number: int) -> list[Row]:
 
 def defined(rows: Sequence[Row], table: str, begun: int) -> Dispositions:
     changes = assemble([row for row in rows if row["operation_code"] in ENDS or row["table_name"] == table], position=begun)
-    told = {
+    by_row = {
         (change.row["slice"], change.row["ordinal"]): (change.disposition, *(change.commit or (None, None, None)))
         for change in changes
     }
-    return Dispositions(any(change.problem for change in changes), told)
+    return Dispositions(any(change.problem for change in changes), by_row)
 
 
 def by_spark(spark: Any, folder: Path, rows: Sequence[Row], begun: Sequence[int]) -> list[Dispositions]:
@@ -133,11 +133,11 @@ def by_spark(spark: Any, folder: Path, rows: Sequence[Row], begun: Sequence[int]
         for n, table in enumerate(TABLES)
     ]
     found = assemble_batch(spark, ScnRange(0, END), [land(folder, 0, END, rows)], [], captured, "FREEPDB1")
-    told: list[dict[tuple[int, int], tuple[Any, ...]]] = [{} for _ in captured]
+    by_row: list[dict[tuple[int, int], tuple[Any, ...]]] = [{} for _ in captured]
     for row in found.changes.drop("sql_redo").collect():
         commit = row["commit_scn"], row["commit_thread"], row["commit_rs_id"]
-        told[row["table_number"]][row["slice"], row["ordinal"]] = (row["disposition"], *commit)
+        by_row[row["table_number"]][row["slice"], row["ordinal"]] = (row["disposition"], *commit)
     stopped = {table for table, _ in found.accounting.problems}
     for table in captured:
         assert found.accounting.balance(table.number, found.input_counts).difference == 0
-    return [Dispositions(table.number in stopped, told[table.number]) for table in captured]
+    return [Dispositions(table.number in stopped, by_row[table.number]) for table in captured]

@@ -1,9 +1,11 @@
-"""Histories of client work on an Oracle: what several sessions do to two tables, drawn by hypothesis, played over the driver's
-own connections to a stand-in, together with when redo is captured and applied, and where that is cut off and repeated.
+"""Generated histories of client work on an Oracle: what several sessions do to two tables.
 
-A history is data, so hypothesis can shrink it. One thread plays it: a statement that would have to wait for another session is
-left out, which keeps each history the same on every run. Several histories may be played abreast, in the same two tables: each
-has sessions and keys of its own, and all are captured and applied together.
+Hypothesis generates them. Each is played over the driver's own connections to a stand-in. A history also says when redo is
+captured and applied, and where that is killed and repeated.
+
+A history is data, so hypothesis can shrink it. One thread plays it, and a statement that would wait for another session is
+left out: each history is the same on every run. Several histories may be played abreast in the same two tables. Each has its
+own sessions and keys, and all are captured and applied together.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ FAILURES = {1, 1086, 12838, 12839, 12899}
 
 @dataclass(frozen=True)
 class Source:
-    """What kind of Oracle it is, and how large its logs are. `second_key` tells the rows of the second table apart: as in
-    pipelines.yml, its primary key, its ROWIDs, a unique index, or nothing, for it only gets INSERTs. `logs_keys`: supplemental
-    logging of the primary key only. `few_slots`: undo slots are used again as soon as they can be."""
+    """The kind of Oracle and the size of its logs. `second_key` is the key of the second table, as in pipelines.yml: primary
+    key, ROWID, a unique index, or none because it only gets INSERTs. `logs_keys`: supplemental logging of the primary key
+    only. `few_slots`: undo slots are reused as soon as possible."""
 
     threads: int
     log_bytes: int
@@ -85,8 +87,8 @@ class End:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """In another container a transaction of the XID of one that is open in ours begins, and ends as told; or stays open until
-    the next one."""
+    """In another container a transaction begins with the XID of one that is open in ours. It ends with `word`, or stays open
+    until the next one."""
 
     word: str
     stays: bool
@@ -101,7 +103,7 @@ class Switch:
 
 @dataclass(frozen=True)
 class Capture:
-    """Land windows: one at most, or all that are sealed. `killed` is where the first attempt ends, `again` mines them anew."""
+    """Land one window at most, or all sealed ones. `killed`: where the first attempt ends. `again`: mine them a second time."""
 
     all: bool
     max_bytes: int
@@ -112,7 +114,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Apply:
-    """One batch over what is landed; `killed` as above, `again` applies the same batch once more."""
+    """Apply one batch over all landed windows. `killed` as above; `again`: apply the same batch a second time."""
 
     killed: str | None
     again: bool
@@ -122,7 +124,7 @@ Step = Write | Savepoint | RollbackTo | End | Neighbour | Switch | Capture | App
 
 
 class Copy(Protocol):
-    """The pipeline's side of a history."""
+    """The pipeline that copies the tables while a history is played."""
 
     def begin(self) -> None: ...
     def capture(self, step: Capture) -> None: ...
@@ -138,7 +140,7 @@ def binds(session: Session, key: int) -> list[Any]:
 
 
 def place_of(session: Session) -> str | None:
-    """NULL, or text with a quote in it, or so many of them that LogMiner cuts the statement, maybe within a doubled one."""
+    """Return NULL, a text with a quote, or so many quotes that LogMiner cuts the statement, maybe within a doubled quote."""
     if session.written % 5 == 0:
         return None
     return "'" * (1930 + session.written) if session.written % 7 == 0 else f"{session.name} it's {session.written}"
@@ -186,9 +188,9 @@ def writes(session: st.SearchStrategy[int]) -> st.SearchStrategy[Step]:
 
 
 @st.composite
-def taken_back(draw: st.DrawFn, between: st.SearchStrategy[list[Step]]) -> list[Step]:
-    """One session changes a few rows, changes them again behind a savepoint, and goes back: to there, to an older one, or no
-    further than a newer one. Then it may commit what is left. `between` happens before it goes back."""
+def partial_rollback(draw: st.DrawFn, between: st.SearchStrategy[list[Step]]) -> list[Step]:
+    """Draw a session that changes rows, changes them again after a savepoint, and rolls back to that savepoint, to an older
+    or to a newer one. Then it may commit. The steps of `between` come before the rollback."""
     session, table, kinds = draw(sessions), draw(st.integers(0, 1)), st.sampled_from(WRITES)
     keys = draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=2, unique=True).map(tuple))
     done = st.lists(kinds.map(lambda kind: Write(session, table, kind, keys)), min_size=1, max_size=3)
@@ -206,14 +208,14 @@ def one(step: st.SearchStrategy[Step]) -> st.SearchStrategy[list[Step]]:
 
 
 def ends_together() -> st.SearchStrategy[list[Step]]:
-    """Of sessions of several instances, with nothing in between: their COMMITs may have one SCN."""
+    """Draw consecutive COMMITs of sessions on several instances: they may get one SCN."""
     some = st.lists(sessions, min_size=2, max_size=4, unique=True)
     return some.map(lambda chosen: [End(session, "COMMIT") for session in chosen])
 
 
 @st.composite
 def savepoint_storm(draw: st.DrawFn) -> list[Step]:
-    """Savepoints within savepoints, and back through them, each time to change the same rows once more."""
+    """Draw nested savepoints and rollbacks through them, with changes of the same rows after each."""
     session, table = draw(sessions), draw(st.integers(0, 1))
     keys = draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=2, unique=True).map(tuple))
     name = st.sampled_from("abc")
@@ -233,8 +235,8 @@ def work(least: int, most: int, between: st.SearchStrategy[list[Step]]) -> st.Se
     kinds = (
         st.lists(writes(sessions), min_size=1, max_size=5),
         st.lists(writes(sessions), min_size=1, max_size=5),
-        taken_back(between),
-        taken_back(between),
+        partial_rollback(between),
+        partial_rollback(between),
         one(st.builds(Savepoint, sessions, names)),
         one(st.builds(RollbackTo, sessions, names)),
         one(ends),
@@ -258,8 +260,7 @@ def applies(killed: tuple[str, ...]) -> st.SearchStrategy[Step]:
 
 @dataclass(frozen=True)
 class History:
-    """`before` happens before the tables' first contents are read; transactions may be open then. `abreast`: of how many
-    histories it is made, each with sessions and keys of its own."""
+    """`before` are the steps before the snapshot; transactions may be open then. `abreast`: how many histories it combines."""
 
     source: Source
     before: list[Step]
@@ -317,8 +318,8 @@ def flat(parts: Iterable[list[Step]]) -> list[Step]:
 
 
 def abreast(histories: Sequence[History], order: int) -> History:
-    """As one, mixed in an order that the number tells. The Oracle of the one that is applied most often is theirs, and so is
-    when redo is captured and applied."""
+    """Combine histories into one, interleaved at random; `order` is the seed. The Oracle, the captures and the batches are
+    those of the history with the most batches."""
     chance = random.Random(order)
     histories = sorted(histories, key=lambda one: -sum(isinstance(step, Apply) for step in one.steps))
     before = mixed([moved(history.before, n) for n, history in enumerate(histories)], chance)
@@ -355,11 +356,11 @@ class Session:
     name: str
     instance: str
     connection: Any
-    held: set[tuple[str, int]] = field(default_factory=set)  # keys it may hold locks of
+    held: set[tuple[str, int]] = field(default_factory=set)  # keys it may have locked
     written: int = 0
 
     def execute(self, sql: str, rows: list[list[Any]] | None = None) -> bool:
-        """False when the statement failed in one of the expected ways."""
+        """Return False when the statement failed with an expected error."""
         shown = f"{self.name}@{self.instance}: {sql}" + (f"  {rows}" if rows else "")
         with self.connection.cursor() as cursor:
             try:
@@ -374,8 +375,8 @@ class Session:
         return True
 
 
-class Players:
-    """The sessions of a history, spread over the instances, and a DBA's, on one stand-in."""
+class Clients:
+    """The client sessions of a history, spread over the instances, and a DBA's, on one stand-in."""
 
     def __init__(self, oracle: StandIn, source: Source, abreast: int) -> None:
         self.oracle, self.source, self.abreast = oracle, source, abreast
@@ -395,7 +396,7 @@ class Players:
             connection.close()
 
     def key(self, table: str) -> str:
-        """What tells a table's rows apart, by the word that pipelines.yml has for it."""
+        """Return the table's kind of key, in the word of pipelines.yml."""
         return "primary" if table == TABLES[0] else self.source.second_key
 
     def play(self, step: Step) -> None:
@@ -409,7 +410,7 @@ class Players:
             case End():
                 self.end(self.sessions[step.session], step.word)
             case Neighbour():
-                self.rival(step)
+                self.neighbour_transaction(step)
             case Switch(None):
                 self.switch()
             case Switch():
@@ -443,13 +444,13 @@ class Players:
         session.held.clear()
 
     def are_ahead(self) -> bool:
-        """Whether more transactions have begun in our container than in the other, which made users and grants at first."""
+        """Return whether our container has begun more transactions than the other, which first created users and grants."""
         used = self.oracle.database.transactions.used_slots()
         ours, others = (max(n for (con_id, *_), n in used.items() if (con_id != ROOT) is own) for own in (True, False))
         return ours > others
 
-    def rival(self, step: Neighbour) -> None:
-        """XIDs are given in turn in each container, so it takes some transactions to come to that of one of ours."""
+    def neighbour_transaction(self, step: Neighbour) -> None:
+        """Begin a transaction with an XID of ours. Each container allocates XIDs in turn, so some transactions come first."""
         transactions = self.oracle.database.state.transactions.values()
         ours = {tx.xid for tx in transactions if tx.con_id != ROOT}
         with self.neighbour.cursor() as cursor:
@@ -464,7 +465,7 @@ class Players:
                 cursor.execute(step.word)
 
     def switch(self, instance: str | None = None) -> None:
-        """As a DBA does it, over a connection of its own."""
+        """Switch logs as a DBA does, over another connection."""
         note(f"log switch of {instance or 'all threads'}")
         where = {} if instance is None else {"instance_name": instance}
         what = "ARCHIVE LOG CURRENT" if instance is None else "SWITCH LOGFILE"
@@ -472,7 +473,7 @@ class Players:
             cursor.execute(f"ALTER SYSTEM {what}")
 
     def rows(self, table: str, scn: int | None = None) -> dict[Any, tuple[Any, ...]]:
-        """The table's committed rows by key or ROWID, as Oracle shows them AS OF an SCN or now."""
+        """Return the table's committed rows by key or ROWID, AS OF an SCN or now."""
         key = "id" if self.key(table) in ("primary", "columns") else "ROWID"
         with self.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
             cursor.execute(f"SELECT {key}, id, place, quantity FROM {table}" + (f" AS OF SCN {scn}" if scn else ""))
@@ -480,28 +481,28 @@ class Players:
 
 
 @contextmanager
-def opened(source: Source, abreast: int = 1) -> Iterator[Players]:
-    """A fresh stand-in of that kind with the two tables."""
+def opened(source: Source, abreast: int = 1) -> Iterator[Clients]:
+    """Start a new stand-in of that kind with the two tables."""
     ours = ("few_slots", "second_key", "logs_keys")
     options = {name: getattr(source, name) for name in Source.__dataclass_fields__ if name not in ours}
     options |= {"undo_slots": SLOTS * abreast} if source.few_slots else {}
     with standin(background=False, archive_lag_target=0, **options) as oracle:
         with oracle.connect("SYS") as connection, connection.cursor() as cursor:
             cursor.execute(f"CREATE TABLE {NEIGHBOUR} (id NUMBER(9))")
-        players = Players(oracle, source, abreast)
+        clients = Clients(oracle, source, abreast)
         try:
             with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
                 for table in TABLES:
-                    create(cursor, table, players.key(table), source.logs_keys)
+                    create(cursor, table, clients.key(table), source.logs_keys)
                     rows = [[n * APART + key, "first", 0] for n in range(abreast) for key in THERE]
                     cursor.executemany(INSERT.format(t=table), rows)
                 connection.commit()
-                while not players.are_ahead():
+                while not clients.are_ahead():
                     cursor.execute(f"UPDATE {TABLES[0]} SET quantity = 0 WHERE id = 1")
                     connection.commit()
-            yield players
+            yield clients
         finally:
-            players.close()
+            clients.close()
 
 
 def create(cursor: Any, table: str, key: str, logs_keys: bool) -> None:
@@ -513,10 +514,10 @@ def create(cursor: Any, table: str, key: str, logs_keys: bool) -> None:
         cursor.execute(f"CREATE UNIQUE INDEX {table}_ID ON {table} (id)")
 
 
-def play(history: History, players: Players, copy: Copy) -> None:
-    """The whole history. In its end every transaction is ended, all redo sealed, landed and applied."""
+def play(history: History, clients: Clients, copy: Copy) -> None:
+    """Play the whole history, then end every transaction, and land and apply all redo."""
     for step in history.before:
-        players.play(step)
+        clients.play(step)
     copy.begin()
     for step in history.steps:
         if isinstance(step, Capture):
@@ -524,10 +525,10 @@ def play(history: History, players: Players, copy: Copy) -> None:
         elif isinstance(step, Apply):
             copy.apply(step)
         else:
-            players.play(step)
-    for number, session in enumerate(players.sessions):
-        players.end(session, "ROLLBACK" if number % len(SESSIONS) == 1 else "COMMIT")
-    players.switch()
+            clients.play(step)
+    for number, session in enumerate(clients.sessions):
+        clients.end(session, "ROLLBACK" if number % len(SESSIONS) == 1 else "COMMIT")
+    clients.switch()
     copy.capture(Capture(all=True, max_bytes=2**30, slice_bytes=2**30, killed=None, again=False))
     copy.apply(Apply(killed=None, again=False))
 
@@ -536,7 +537,7 @@ def play(history: History, players: Players, copy: Copy) -> None:
 
 
 def examples(usual: int) -> Callable[[Any], Any]:
-    """The same few each time, for a suite must not turn red by chance; REDOLAKE_EXAMPLES=n hunts with n new ones."""
+    """Return settings for the same `usual` examples on each run, or for REDOLAKE_EXAMPLES new ones."""
     hunted = os.environ.get("REDOLAKE_EXAMPLES")
     return settings(hunt(usual), derandomize=True) if hunted is None else hunt(int(hunted))
 
@@ -547,7 +548,7 @@ def hunt(number: int) -> settings:
 
 
 def drawn(histories: st.SearchStrategy[History], number: int, at: int) -> list[History]:
-    """That many different ones, the same for the same `at`: for what takes too long to let hypothesis shrink it."""
+    """Draw different histories, the same for the same seed `at`. Nothing shrinks them: that would take too long."""
     found: dict[str, History] = {}
 
     @seed(at)
@@ -561,7 +562,7 @@ def drawn(histories: st.SearchStrategy[History], number: int, at: int) -> list[H
     return different[:: max(1, len(different) // number)][:number]
 
 
-def tell(history: History, check: Callable[[History], None]) -> None:
-    """Run the check; a failure shows the history and all that happened in it."""
+def run_check(history: History, check: Callable[[History], None]) -> None:
+    """Run the check. A failure shows the history and every statement played."""
     once = settings(hunt(1), phases=[Phase.explicit])
     once(example(history)(given(st.just(history))(check)))()

@@ -1,11 +1,10 @@
-"""Are the generated histories wild enough? Breaks the matching of undo rows on purpose, and tells how many histories it takes
-until Spark and the definition differ. Run by hand: `python -m tests.mutants 40`. Exit code 1 when a mutant survives.
+"""Test the generated histories: break the matching of undo rows on purpose, and count the histories until a difference shows.
 
-No test collects it: it takes minutes. Histories are played once; every mutant is then tried by Spark, in this process, on
-all of them: as they were played, with undo rows rearranged, and damaged.
+Run by hand or by `make soak`: `python -m tests.mutants 40`. Exit code 1 when a mutant survives. The histories are played once.
+Spark then tries every mutant on all of them: as played, with undo rows rearranged, and damaged.
 
-`python -m tests.mutants 6 "oldest first" "undo rows stay"` lets the pipeline itself be broken in these ways instead, from the
-redo to Delta, and tells what found it: a Delta table that is not as Oracle shows it, or the error that held one.
+`python -m tests.mutants 6 "oldest first" "undo rows stay"` breaks the pipeline itself in these ways, from the redo to Delta. It
+prints what found the mutant: a Delta table that differs from Oracle, or the error that held a table.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from hypothesis import given, seed
 from pipelines.apply.session import open_session
 from pipelines.assemble import undo
 from pipelines.errors import RedolakeError
-from tests.delta_copy import in_delta, several_abreast
+from tests.delta_copy import play_into_delta, several_abreast
 from tests.fix_spark import QUIET
 from tests.gathered_histories import Played, damaged, differing, rearranged
-from tests.histories import History, histories, hunt, tell
-from tests.reference_copy import Reference, referenced
+from tests.histories import History, histories, hunt, run_check
+from tests.reference_copy import ReferenceCopy, play_into_reference
 
 # Each turns a text of pipelines/assemble/undo.py into another.
 MUTANTS: dict[str, tuple[str, str]] = {
@@ -52,9 +51,9 @@ def played(number: int) -> list[Played]:
 
     @hunt(number)
     @seed(1)
-    @given(history=histories(Reference.KILLED))
+    @given(history=histories(ReferenceCopy.KILLED))
     def one(history: History) -> None:
-        with referenced(history) as copy:
+        with play_into_reference(history) as copy:
             pass
         kept.append(Played(copy.raw, copy.begun))
 
@@ -73,7 +72,7 @@ def mutated(old: str, new: str) -> Iterator[None]:
 
 
 def compared(number: int) -> int:
-    """All mutants by what each row meets; how many survived."""
+    """Try all mutants on the dispositions of rows; return how many survived."""
     whole = played(number)
     number = len(whole)
     forms = {"as played": whole}
@@ -85,14 +84,14 @@ def compared(number: int) -> int:
             red = differing(spark, Path(folder) / "landed", [one for form in forms.values() for one in form])
         if bool(red) != (name in MUTANTS):
             survivors.append(name)
-        found = (f"{form} {told([n % number for n in red if n // number == at])}" for at, form in enumerate(forms))
+        found = (f"{form} {shown([n % number for n in red if n // number == at])}" for at, form in enumerate(forms))
         print(f"{name:40} {' '.join(found)}", flush=True)  # noqa: T201
     spark.stop()
     return len(survivors)
 
 
 def into_delta(number: int, names: list[str]) -> int:
-    """These mutants by what the pipeline makes of them; how many survived."""
+    """Try these mutants in the whole pipeline; return how many survived."""
     survivors = 0
     spark = open_session("local", "local[2]", QUIET)
     for name in names:
@@ -112,11 +111,11 @@ def into_delta(number: int, names: list[str]) -> int:
 
 def found_in_delta(history: History, spark: Any) -> str | None:
     def check(history: History) -> None:
-        with in_delta(history, spark):
+        with play_into_delta(history, spark):
             pass
 
     try:
-        tell(history, check)
+        run_check(history, check)
     except RedolakeError as held:
         return str(held)
     except AssertionError as differs:
@@ -124,7 +123,7 @@ def found_in_delta(history: History, spark: Any) -> str | None:
     return None
 
 
-def told(red: list[int]) -> str:
+def shown(red: list[int]) -> str:
     return f"after {red[0] + 1:2} ({len(red)})" if red else "never".ljust(13)
 
 

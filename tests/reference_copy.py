@@ -1,4 +1,4 @@
-"""A history's copy without Spark: mined, landed and decoded for real, assembled and folded by their definition."""
+"""Copy a history without Spark: the pipeline mines, lands and decodes it; the reference assembles and folds it."""
 
 from __future__ import annotations
 
@@ -37,38 +37,38 @@ from pipelines.source import (
 from pipelines.table import TableId
 from pipelines.window import NothingNew, Sealed, plan_window
 from tests.assemble_reference import DisposedRow, Row, assemble, fold
-from tests.histories import TABLES, Apply, Capture, History, Players, opened, play
+from tests.histories import TABLES, Apply, Capture, Clients, History, opened, play
 
 PDB = "FREEPDB1"
 IDS = tuple(TableId("SHOP", name) for name in TABLES)
 
 
 class Killed(BaseException):
-    """Stands for the end of a process: nothing but the test catches it."""
+    """Stand for the end of a process: only the test catches it."""
 
 
 @dataclass
 class Folded:
-    """A table as the reference folds it."""
+    """A table as folded by the reference."""
 
     position: int
     rows: dict[Any, Any]
     carried: list[Row] = field(default_factory=list)
 
 
-class Reference:
-    """The real mining, landing and decoding; assembling and folding by their definition in plain Python, without Spark."""
+class ReferenceCopy:
+    """Mines, lands and decodes with the pipeline's code; assembles and folds with the reference, in plain Python."""
 
     KILLED = ("slice", "manifest", "chain")
 
-    def __init__(self, players: Players) -> None:
-        self.players = players
-        user = players.oracle.capture_user
-        self.source = open_source(ConnectParams(user, players.oracle.passwords[user], players.oracle.root_dsn))
+    def __init__(self, clients: Clients) -> None:
+        self.clients = clients
+        user = clients.oracle.capture_user
+        self.source = open_source(ConnectParams(user, clients.oracle.passwords[user], clients.oracle.root_dsn))
         self.landing = Landing(f"memory://{uuid.uuid4().hex}", "histories")
         self.landed: list[WindowManifest] = []  # and not yet applied
         self.raw: list[Row] = []  # all rows, as landed
-        self.told: Counter[str] = Counter()
+        self.totals: Counter[str] = Counter()
 
     def close(self) -> None:
         self.source.close()
@@ -85,7 +85,7 @@ class Reference:
         self.versions = {table: baseline(found[table], found[table].scn_before, None) for table in IDS}
         scn = int(handover.snapshot_scn)
         self.begun = scn
-        self.tables = {table: Folded(scn, self.players.rows(table.name, scn)) for table in IDS}
+        self.tables = {table: Folded(scn, self.clients.rows(table.name, scn)) for table in IDS}
 
     # --- capture
 
@@ -103,11 +103,11 @@ class Reference:
         note(f"window {window.scns}")
         if step.killed:
             with suppress(Killed):
-                self.told["kills"] += 1
+                self.totals["kills"] += 1
                 self.land(window, step.killed)
         manifest = self.land(window)
         if step.again:
-            self.told["repeats"] += 1
+            self.totals["repeats"] += 1
             again = self.land(window)
             assert again.identity() == manifest.identity()
         self.landed.append(manifest)
@@ -115,7 +115,7 @@ class Reference:
         return True
 
     def land(self, window: Window, killed: str | None = None) -> WindowManifest:
-        """As the steps do it; `killed` ends it in the middle of the last slice, before the manifest, or within it."""
+        """Mine and land as the steps do. `killed` ends it within the last slice, before the manifest or in its writing."""
         last = window.slices[-1].number
         records = [
             mine_from_any_copy(
@@ -150,8 +150,8 @@ class Reference:
         if not self.landed:
             return
         windows, self.landed = self.landed, []
-        self.told["windows"] += len(windows)
-        self.told["batches"] += 1
+        self.totals["windows"] += len(windows)
+        self.totals["batches"] += 1
         rows = [row for manifest in windows for row in self.read(manifest)]
         end = windows[-1].end - 1
         note(f"batch of {len(windows)} window(s), complete to {end}")
@@ -163,7 +163,7 @@ class Reference:
                 self.fold_again(table, rows, end)
 
     def read(self, manifest: WindowManifest) -> Iterator[Row]:
-        """The landed rows as the reference wants them, values decoded."""
+        """Yield the landed rows in the reference's form, with decoded values."""
         for file in self.landing.windows.files_of(manifest):
             with fsspec.open(file) as opened_file:
                 rows = pq.read_table(opened_file)
@@ -192,33 +192,33 @@ class Reference:
         assert counts["undone"] % 2 == counts["rolled_back"] % 2 == 0
         carried = [change.row for change in disposed if change.disposition == "carried_out"]
         position = max(end, folded.position)
-        assert merged == self.players.rows(table.name, position)
-        self.told.update(counts)
+        assert merged == self.clients.rows(table.name, position)
+        self.totals.update(counts)
         self.tables[table] = Folded(position, merged, carried)
 
     def image(self, table: TableId, change: DisposedRow) -> tuple[Row, Any, Any, Any]:
         assert change.row["error"] is None, change.row
         version = self.versions[table]
         before, after = (tuple(plain(change.row[f"{side}{c.id}"]) for c in version.columns) for side in "on")
-        if self.players.key(table.name) in ("rowid", "append"):
+        if self.clients.key(table.name) in ("rowid", "append"):
             return change.row, change.row["row_id"], change.row["row_id"], after
         return change.row, before[0], after[0], after
 
     def fold_again(self, table: TableId, rows: list[Row], end: int) -> None:
-        """The same windows once more, when the table is complete to their end: nothing is applied twice."""
+        """Assemble the same windows again, with the table complete to their end: nothing is applied twice."""
         disposed = assemble([row for row in rows if row["operation_code"] in (6, 7, 36) or row["table"] == table], position=end)
 
         assert {change.disposition for change in disposed} <= {"before_position", "rolled_back", "carried_out"}
 
 
 @contextmanager
-def referenced(history: History) -> Iterator[Reference]:
-    """The history's copy, when all of it has been played, folded and compared with what Oracle shows."""
-    with opened(history.source, history.abreast) as players:
-        copy = Reference(players)
+def play_into_reference(history: History) -> Iterator[ReferenceCopy]:
+    """Play the whole history, fold it, compare each batch with Oracle; then yield the copy."""
+    with opened(history.source, history.abreast) as clients:
+        copy = ReferenceCopy(clients)
         try:
-            play(history, players, copy)
-            copy.told["XIDs in two containers"] = players.twins
+            play(history, clients, copy)
+            copy.totals["XIDs in two containers"] = clients.twins
             yield copy
         finally:
             copy.close()
@@ -229,7 +229,7 @@ def plain(value: Any) -> Any:
 
 
 def cut_off(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The first batch, and then the end of the process."""
+    """Yield the first batch, then end the process."""
     for batch in batches:
         yield batch
         break

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from tests.delta_copy import ABREAST, in_delta, several_abreast
+from tests.delta_copy import ABREAST, play_into_delta, several_abreast
 from tests.gathered_histories import Played, damaged, differing, rearranged
-from tests.histories import History, examples, histories, tell
-from tests.reference_copy import IDS, Reference, referenced
+from tests.histories import History, examples, histories, run_check
+from tests.reference_copy import IDS, ReferenceCopy, play_into_reference
 from tests.source_comparison import compare_with_source
 
 LOG = logging.getLogger(__name__)
@@ -23,22 +23,22 @@ LOG = logging.getLogger(__name__)
 @pytest.fixture(scope="module")
 def played() -> list[Played]:
     """Histories, each of which the definition has folded to what Oracle shows, after every batch and in the end."""
-    told: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     kept: list[Played] = []
 
     @examples(4)
-    @given(history=histories(Reference.KILLED))
+    @given(history=histories(ReferenceCopy.KILLED))
     def check(history: History) -> None:
-        with referenced(history) as copy:
+        with play_into_reference(history) as copy:
             for table in IDS:
-                assert copy.tables[table].rows == copy.players.rows(table.name)
+                assert copy.tables[table].rows == copy.clients.rows(table.name)
                 assert not copy.tables[table].carried
-        told.update(copy.told)
+        totals.update(copy.totals)
         kept.append(Played(copy.raw, copy.begun))
 
     check()
-    assert all(told[name] for name in ("applied", "undone", "rolled_back", "carried_out", "before_position")), told
-    LOG.info("change rows by what became of them: %s", dict(told))
+    assert all(totals[name] for name in ("applied", "undone", "rolled_back", "carried_out", "before_position")), totals
+    LOG.info("change rows by what became of them: %s", dict(totals))
     return kept
 
 
@@ -61,15 +61,15 @@ def test_any_history_ends_in_delta_as_oracle_shows_it(spark: Any) -> None:
     """Several at a time, for a batch takes long however little is in it. REDOLAKE_EXAMPLES hunts with as many new ones,
     REDOLAKE_SEED says which."""
     number, seed = int(os.environ.get("REDOLAKE_EXAMPLES", ABREAST)), int(os.environ.get("REDOLAKE_SEED", 8))
-    told: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
 
     def check(history: History) -> None:
-        with in_delta(history, spark) as copy:
+        with play_into_delta(history, spark) as copy:
             verified = compare_with_source(copy.pipeline, copy.source)
             assert verified["equal"], verified
-            told.update(copy.figures())
+            totals.update(copy.figures())
 
     for several in several_abreast(number, seed):
-        tell(several, check)
-        LOG.info("so far: %s", dict(told))
-    assert told["applied"], told
+        run_check(several, check)
+        LOG.info("so far: %s", dict(totals))
+    assert totals["applied"], totals

@@ -241,7 +241,7 @@ def test_a_database_that_was_set_back_goes_on_in_its_new_incarnation(world: Worl
     world.shop.oracle.faults.reset_logs(to_scn=kept)
     world.change("UPDATE parts SET quantity = 300 WHERE id = 3")
     world.shop.switch_logs()
-    with pytest.raises(RedoLost, match="rewound"):
+    with pytest.raises(RedoLost, match="undid changes that were landed"):
         world.plan()
     with pytest.raises(RedoLost, match="nothing to compare it with"):
         world.verify()
