@@ -249,8 +249,8 @@ class TableHeld(Terminal):
     Follow the cure of each held table. `redolake status` shows all held tables with their errors.
     """
 
-    def __init__(self, findings: Sequence[Finding], outcome: Mapping[str, object] | None = None) -> None:
-        self.findings, self.outcome = tuple(findings), dict(outcome or {})
+    def __init__(self, findings: Sequence[Finding], outcome: object = None) -> None:
+        self.findings, self.outcome = tuple(findings), outcome
         what = "; ".join(f"{f.subject} is held: {f.what}" for f in findings)
         super().__init__(what, cure="; ".join(f"{f.subject}: {f.cure}" for f in findings) + "; the other tables continued")
 

@@ -84,18 +84,18 @@ class DeltaCopy:
     def apply(self, step: Apply) -> None:
         if step.killed:
             with suppress(Killed), mock.patch("pipelines.crash.point", partial(kill_at, step.killed)):
-                order = steps.prepare_batch(self.pipeline)
-                self.totals[f"killed: {step.killed}"] += bool(order["batch"])
-                if step.killed != "order" and order["batch"]:
-                    steps.run_spark_job(self.pipeline, order["batch"], self.spark)
-        order = steps.prepare_batch(self.pipeline)
-        if order["batch"]:
-            note(f"batch of commits in [{order['start']}, {order['end']})")
+                prepared = steps.prepare_batch(self.pipeline)
+                self.totals[f"killed: {step.killed}"] += bool(prepared.batch)
+                if step.killed != "order" and prepared.batch:
+                    steps.run_spark_job(self.pipeline, prepared.batch, self.spark)
+        prepared = steps.prepare_batch(self.pipeline)
+        if prepared.batch:
+            note(f"batch of commits in [{prepared.start}, {prepared.end})")
             self.totals["batches"] += 1
             for again in (False, True) if step.again else (False,):
                 self.totals["batches run again"] += again
-                result: Any = steps.run_spark_job(self.pipeline, order["batch"], self.spark)
-                steps.record_batch(self.pipeline, order["batch"])
+                result: Any = steps.run_spark_job(self.pipeline, prepared.batch, self.spark)
+                steps.record_batch(self.pipeline, prepared.batch)
             for table in result.tables:
                 self.totals.update({name: getattr(table.balance, name) for name in DISPOSITIONS})
         self.compare()

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
@@ -19,6 +20,9 @@ from pipelines.airflow.texts import APPLY, TASKS, dag_text
 from pipelines.config import Pipeline
 from pipelines.errors import TableHeld
 
+if TYPE_CHECKING:
+    from pipelines.steps.apply import RecordedBatch
+
 log = logging.getLogger(__name__)
 
 
@@ -28,22 +32,22 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with resolved_pipeline(pipeline) as resolved:
-            prepared = dict(steps.prepare_batch(resolved))
-        if not prepared["batch"]:
+            prepared = steps.prepare_batch(resolved)
+        if prepared.batch is None:
             log.info("every landed window is applied")
             return {}
-        log.info("commits of SCN [%s, %s), %s: %s", prepared["start"], prepared["end"], prepared["reason"], prepared["batch"])
-        return prepared
+        log.info("commits of SCN [%s, %s), %s: %s", prepared.start, prepared.end, prepared.reason, prepared.batch)
+        return asdict(prepared)
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str) -> dict[str, Any]:
         with resolved_pipeline(pipeline) as resolved:
             recorded, message = recorded_apply(resolved, batch)
-        for name, result in recorded["tables"].items():
-            log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in result.items()))
-        advanced = {name: result["complete_to"] for name, result in recorded["tables"].items() if result["state"] == "applied"}
+        for name, table in recorded.tables.items():
+            log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
+        advanced = {name: table.complete_to for name, table in recorded.tables.items() if table.state == "applied"}
         publish_table_events(get_current_context()["outlet_events"], pipeline, advanced)
-        return {**recorded, "message": message}
+        return {**asdict(recorded), "message": message}
 
     @task(doc_md=TASKS["check"])
     def check(recorded: dict[str, Any]) -> None:
@@ -62,11 +66,11 @@ def apply_dag(pipeline: Pipeline) -> DAG:
     return dag
 
 
-def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[dict[str, Any], str]:
+def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[RecordedBatch, str]:
     """Return what was recorded, and a message about tables this batch held: a failed task would publish no event at all."""
     from pipelines import steps
 
     try:
-        return dict(steps.record_batch(pipeline, batch)), ""
+        return steps.record_batch(pipeline, batch), ""
     except TableHeld as error:  # raised after everything is recorded
-        return error.outcome, str(error)
+        return cast("RecordedBatch", error.outcome), str(error)

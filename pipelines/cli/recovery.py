@@ -33,8 +33,9 @@ def resume(
     from pipelines import steps
 
     with report_errors(output):
-        result = steps.resume_tables(select_pipeline(pipeline, config), tables)
-        show(output, result, lambda: "\n".join(f"{table}: continues with the next run" for table in result["resumed"]))
+        resumed = steps.resume_tables(select_pipeline(pipeline, config), tables)
+        lines = "\n".join(f"{table}: continues with the next run" for table in resumed)
+        show(output, {"resumed": resumed}, lambda: lines)
 
 
 def recover(

@@ -11,6 +11,7 @@ from pipelines.errors import RedoLost
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import Void, batch_result, end_of, is_of_the_chain, superseded
+from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.codec import to_body
@@ -22,7 +23,6 @@ from pipelines.scn import ChainPosition, Scn, ScnRange
 from pipelines.table import TableId
 
 DROP = "drop transaction"
-NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
 
 
 @crash.writer

@@ -24,7 +24,7 @@ from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
-from pipelines.steps.apply import batch_of
+from pipelines.steps.next_batch import build_batch
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.table import TableId
 
@@ -173,7 +173,7 @@ def folding(work: Workplace, entries: Sequence[TableEntry], scns: ScnRange, mani
     if before is not None and before.end != ahead[0].start:
         before = None  # a RESETLOGS or a gap lies between, which no transaction survives
     tables = [replace(entry, state="live", complete_to_scn=Scn(scns.start - 1)) for entry in entries]
-    return batch_of(work, ahead, before, tables, None)
+    return build_batch(work, ahead, before, tables)
 
 
 def before_range(chain: Sequence[BatchResult], scns: ScnRange) -> BatchResult | None:

@@ -150,13 +150,13 @@ def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Rep
 
 def apply(pipeline: Pipeline, spark: Spark, report: Report) -> bool:
     """One batch; False where there was none. A table that gets held does not stop the others' way on."""
-    order = again(pipeline)(lambda: prepare_batch(pipeline))
-    if order["batch"] is None:
+    prepared = again(pipeline)(lambda: prepare_batch(pipeline))
+    if prepared.batch is None:
         return False
-    report(f"applying commits of SCN [{order['start']}, {order['end']}): {order['reason']}")
-    run_spark_job(pipeline, order["batch"], spark.session())
+    report(f"applying commits of SCN [{prepared.start}, {prepared.end}): {prepared.reason}")
+    run_spark_job(pipeline, prepared.batch, spark.session())
     try:
-        record_batch(pipeline, order["batch"])
+        record_batch(pipeline, prepared.batch)
     except TableHeld as held:
         report(str(held))
     return True

@@ -95,7 +95,7 @@ def begin_first(name: str) -> None:
 def prepare(name: str, answer: str) -> None:
     from pipelines import steps
 
-    Path(answer).write_text(steps.prepare_batch(the_pipeline(name))["batch"])
+    Path(answer).write_text(steps.prepare_batch(the_pipeline(name)).batch)
 
 
 def the_pipeline(name: str) -> Pipeline:

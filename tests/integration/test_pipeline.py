@@ -226,10 +226,10 @@ def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop:
     with spark_when_needed(pipeline, spark) as session:
         while capture(pipeline, shop.params)["outcome"] == "window":
             pass
-        order = steps.prepare_batch(pipeline)
-        steps.run_spark_job(pipeline, order["batch"], session.session())
+        prepared = steps.prepare_batch(pipeline)
+        steps.run_spark_job(pipeline, prepared.batch, session.session())
         with pytest.raises(TableHeld, match=r"SHOP\.PAYMENTS"):
-            steps.record_batch(pipeline, order["batch"])
+            steps.record_batch(pipeline, prepared.batch)
         apply(pipeline, session, lambda _: None)
 
     states = {t["table"]: t["state"] for t in steps.read_status(pipeline)["tables"]}

@@ -8,7 +8,7 @@ from pipelines import steps
 from pipelines.context import workplace
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from pipelines.source import handover
-from pipelines.steps.apply import character_set
+from pipelines.steps.next_batch import character_set
 from pipelines.steps.run import capture
 from pipelines.table import DictionaryTable
 from tests.fix_shop import Shop

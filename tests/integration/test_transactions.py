@@ -140,7 +140,7 @@ def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: 
     world.lose_ledger()
     with pytest.raises(Terminal, match="applied in part"):
         world.drop(wanted["xid"])
-    order = steps.prepare_batch(world.pipeline)["batch"]
+    order = steps.prepare_batch(world.pipeline).batch
     steps.run_spark_job(world.pipeline, order, world.spark)
     steps.record_batch(world.pipeline, order)
     assert json.loads(manifest.read_text())["dropped"] == first["dropped"]

@@ -5,19 +5,14 @@ import json
 import pytest
 
 from pipelines.errors import Finding, RedoLost, SourceUnavailable, TableHeld
+from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 PLANNED = {"outcome": "window", "reason": "2 logs", "window": "w1", "slices": [0, 1], "run": "r"}
 NOTHING_NEW = {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
 LANDED = {"window": "w1", "start": 100, "end": 200, "manifest": "/l/manifest.json", "rows": 7}
-BATCH = {
-    "batch": "/l/batch.json",
-    "reason": "1 window",
-    "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"],
-    "start": 100,
-    "end": 200,
-}
+BATCH = PreparedBatch("/l/batch.json", "1 window", ("SHOP.ORDERS", "SHOP.ORDER_LINES"), 100, 200)
 LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, or snapshot again", thread=1, sequence=12345)
 
 
@@ -172,13 +167,11 @@ def events(ran):
 def test_only_tables_that_advanced_publish_an_event_and_a_held_one_fails_the_run(run, steps):
     from pipelines.airflow.apply import apply_dag
 
-    result = {
-        "tables": {
-            "SHOP.ORDERS": {"state": "applied", "complete_to": 199},
-            "SHOP.ORDER_LINES": {"state": "held", "complete_to": 149},
-        },
-        "held": ["SHOP.ORDER_LINES"],
+    tables = {
+        "SHOP.ORDERS": AppliedTable("applied", 199, inserted=1, updated=0, deleted=0),
+        "SHOP.ORDER_LINES": AppliedTable("held", 149, inserted=0, updated=0, deleted=0),
     }
+    result = RecordedBatch(tables, ("SHOP.ORDER_LINES",), 100, 200)
     steps.answers("prepare_batch", BATCH)
     held = TableHeld([Finding("SHOP.ORDER_LINES", "column X is absent", "snapshot it")], result)
     steps.answers("record_batch", always(held))
@@ -195,7 +188,7 @@ def test_only_tables_that_advanced_publish_an_event_and_a_held_one_fails_the_run
 def test_apply_with_nothing_landed_starts_no_spark(run, steps):
     from pipelines.airflow.apply import apply_dag
 
-    steps.answers("prepare_batch", {"batch": None, "tables": [], "start": 0, "end": 0})
+    steps.answers("prepare_batch", PreparedBatch(None, "every landed window is applied"))
 
     _, ran = run(apply_dag)
 

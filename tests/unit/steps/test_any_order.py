@@ -190,7 +190,7 @@ class History:
     # --- batches ---
 
     def prepare(self) -> str | None:
-        made: str | None = prepare_batch(self.pipeline)["batch"]
+        made: str | None = prepare_batch(self.pipeline).batch
         self.orders += [made] if made else []
         return made
 

@@ -33,7 +33,8 @@ from pipelines.redo import Incarnation, Position, RedoFacts
 from pipelines.scn import ChainPosition, Scn
 from pipelines.source import Handover
 from pipelines.steps import snapshot as snapshot_steps
-from pipelines.steps.apply import catch_up, next_batch, resume_tables
+from pipelines.steps.apply import resume_tables
+from pipelines.steps.next_batch import catch_up, next_batch
 from pipelines.steps.snapshot import begin_snapshot, check_stretch, prepare_snapshot_load, stretch_of
 from pipelines.steps.status import list_windows, read_status
 from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
@@ -285,7 +286,7 @@ def test_a_held_table_is_resumed_also_where_the_ledger_was_lost(beside: Beside) 
     beside.batch(beside.window(100, 200))
     beside.batch(beside.window(200, 300), state="held")
 
-    assert resume_tables(beside.pipeline, ["SHOP.ORDERS"]) == {"resumed": ["SHOP.ORDERS"]}
+    assert resume_tables(beside.pipeline, ["SHOP.ORDERS"]) == ("SHOP.ORDERS",)
 
 
 def test_scns_that_were_set_back_count_in_their_incarnation(beside: Beside, work: Workplace) -> None:
@@ -320,12 +321,12 @@ def test_without_a_break_the_open_transactions_are_carried_in(beside: Beside, wo
     assert (spec.carry_in, spec.open_in) == (("carry.parquet",), (OPEN,))
 
 
-def test_no_carried_row_vanishes_at_a_break(beside: Beside, work: Workplace) -> None:
+def test_no_carried_row_vanishes_at_a_declared_gap(beside: Beside, work: Workplace) -> None:
     beside.break_(200, 300, dropped=(), of=120)
     beside.window(300, 400)
     table(work)
 
-    with pytest.raises(InvariantBroken, match="4 change rows were carried to the break at SCN 200, it names 0"):
+    with pytest.raises(InvariantBroken, match="4 change rows were carried to the declared gap at SCN 200, which names 0"):
         next_batch(work, last_batch(work))
 
 

@@ -168,7 +168,7 @@ def test_what_is_recorded_already_may_be_recorded_again_whoever_has_the_lease(pi
     record_batch(pipeline, order[1])
     take_over(pipeline)
 
-    assert record_batch(pipeline, order[1])["end"] == 200
+    assert record_batch(pipeline, order[1]).end == 200
 
 
 def test_a_batch_that_has_its_manifest_needs_no_lease_to_be_run_again(pipeline, order):

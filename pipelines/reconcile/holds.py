@@ -1,0 +1,127 @@
+"""Rules that hold a table in a batch. Each is a pure function over one value; the hold at the lowest SCN counts. Pure.
+
+A held table stays in the batch, so that its rows are accounted for and carried over; nothing is applied from its hold on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipelines.errors import InvariantBroken, RedoLost, SchemaConflict
+from pipelines.ledger import TableEntry
+from pipelines.records.batch_spec import HoldAt
+from pipelines.records.window_manifest import WindowManifest
+from pipelines.scn import ChainPosition
+
+NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "where": {}, "cure": "take its snapshot"}
+
+
+@dataclass(frozen=True, slots=True)
+class BatchedTable:
+    """A captured table and a batch over `windows`. The chain continues at `chain_position` before the batch; `crosses_gap` says
+    that a declared gap lies between there and the first window. `omission` is what a window or batch that left the table out
+    may have lost, `conflict` why the dictionary contradicts its versions, `ddl` the first DDL that is not supported."""
+
+    entry: TableEntry
+    windows: Sequence[WindowManifest]
+    chain_position: ChainPosition
+    crosses_gap: bool
+    omission: HoldAt | None = None
+    conflict: SchemaConflict | None = None
+    ddl: HoldAt | None = None
+
+    @property
+    def start(self) -> int:
+        return self.windows[0].start
+
+
+def held_before(table: BatchedTable) -> HoldAt | None:
+    return HoldAt(table.start, dict(table.entry.error or {})) if table.entry.state == "held" else None
+
+
+def without_contents(table: BatchedTable) -> HoldAt | None:
+    return None if table.entry.state in ("held", "live") else HoldAt(table.start, NOT_LOADED)
+
+
+def is_of_later_incarnation(table: BatchedTable) -> HoldAt | None:
+    """Hold a table snapshotted after a RESETLOGS: it already contains everything that these older windows contain, and applying
+    them would overwrite newer rows."""
+    if (table.entry.resetlogs_id or 0) <= table.windows[0].resetlogs_id:
+        return None
+    what = "the table's contents are of a later incarnation"
+    return HoldAt(table.start, {**NOT_LOADED, "what": what, "cure": "nothing"})
+
+
+def missing_from_window(table: BatchedTable) -> HoldAt | None:
+    """Hold at a window that was mined while pipelines.yml did not list the table: it has none of the table's rows."""
+    name = table.entry.table
+    for window in table.windows:
+        if window.end_position.plus(-1) > table.entry.position and str(name) not in window.tables:
+            cure = f"`redolake snapshot {name} --replace` reads the table again"
+            error = SchemaConflict("a window was landed without the table", cure=cure, window=window.name)
+            return HoldAt(window.start, error.as_dict())
+    return None
+
+
+def behind_the_chain(table: BatchedTable) -> HoldAt | None:
+    """Hold a table that lacks changes from before the batch: its catch-up is missing."""
+    entry = table.entry
+    if entry.complete_to_scn is None or entry.position >= table.chain_position.plus(-1):
+        return None
+    error = InvariantBroken(
+        f"the table is complete to SCN {entry.complete_to_scn}, the batch begins at {table.start}",
+        cure=f"`redolake resume {entry.table}` catches it up",
+        table=entry.table,
+    )
+    return HoldAt(table.start, error.as_dict())
+
+
+def ahead_of_resetlogs(table: BatchedTable) -> HoldAt | None:
+    """Hold a table that may contain rows which a RESETLOGS took back: its snapshot has a later SCN than the windows before it.
+
+    If the RESETLOGS lies in a declared gap, its SCN is unknown, so everything read after the gap's start may be taken back.
+    """
+    entry, first = table.entry, table.windows[0]
+    if (entry.resetlogs_id or 0) >= first.resetlogs_id or entry.complete_to_scn is None:
+        return None
+    if entry.position < table.chain_position if table.crosses_gap else entry.complete_to_scn < first.start:
+        return None
+    since = f"came after SCN {table.chain_position.scn}" if table.crosses_gap else f"has set the database back to {first.start}"
+    error = RedoLost(
+        f"the table was read AS OF SCN {entry.complete_to_scn}, and a RESETLOGS {since}",
+        cure=f"`redolake snapshot {entry.table} --replace` reads the table again",
+        table=entry.table,
+    )
+    return HoldAt(table.start, error.as_dict())
+
+
+def omitted_before(table: BatchedTable) -> HoldAt | None:
+    return table.omission
+
+
+def contradicts_dictionary(table: BatchedTable) -> HoldAt | None:
+    return None if table.conflict is None else HoldAt(table.start, table.conflict.as_dict())
+
+
+def unsupported_ddl(table: BatchedTable) -> HoldAt | None:
+    return table.ddl
+
+
+RULES: tuple[Callable[[BatchedTable], HoldAt | None], ...] = (
+    held_before,
+    without_contents,
+    is_of_later_incarnation,
+    missing_from_window,
+    behind_the_chain,
+    ahead_of_resetlogs,
+    omitted_before,
+    contradicts_dictionary,
+    unsupported_ddl,
+)
+
+
+def first_hold(table: BatchedTable) -> HoldAt | None:
+    """Return the hold at the lowest SCN, and of several there the one whose rule comes first."""
+    holds = [hold for rule in RULES if (hold := rule(table)) is not None]
+    return min(holds, key=lambda hold: hold.at_scn, default=None)

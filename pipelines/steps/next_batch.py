@@ -1,0 +1,195 @@
+"""Choose the next batch: which windows and tables it takes, what it follows, and what holds each table in it."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+
+from pipelines.context import Workplace
+from pipelines.errors import InvariantBroken, Terminal
+from pipelines.land import layout
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, superseded
+from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
+from pipelines.reconcile.ledger import drops, last_batch
+from pipelines.reconcile.omitted_tables import omission
+from pipelines.reconcile.table_versions import app_id, history, record_derived, table_task
+from pipelines.records.batch_result import BatchResult
+from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.handover import FirstPosition
+from pipelines.records.window_manifest import WindowManifest
+from pipelines.scn import BEFORE_ALL, ChainPosition
+from pipelines.steps.transactions import in_force
+from pipelines.table import TableId
+
+
+def next_batch(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
+    """Return a batch of all landed windows after the last batch, up to the next declared gap or RESETLOGS."""
+    windows = adjoining(work.landing.windows.after(BEFORE_ALL if last is None else last.end_position))
+    tables = [entry for entry in work.ledger.tables() if is_configured(work, entry.table)]
+    return build_batch(work, windows, last, tables) if windows else None
+
+
+def catch_up(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
+    """Return a batch for one table that is behind the chain: from the last batch whose end it has reached, with the carry-over
+    of that batch."""
+    if last is None:
+        return None
+    for entry in work.ledger.tables("live"):
+        if not is_configured(work, entry.table) or entry.complete_to_scn is None or is_applied(entry, last):
+            continue
+        before = last_batch(work, entry.position.plus(1))
+        landed = work.landing.windows.after(BEFORE_ALL if before is None else before.end_position)
+        windows = adjoining([window for window in landed if window.end_position <= last.end_position])
+        if windows:
+            return build_batch(work, windows, before, [entry], catch_up_of=entry.table)
+    return None
+
+
+def adjoining(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
+    """Return the first windows, as far as they adjoin in one incarnation."""
+    found = list(windows[:1])
+    for window in windows[1:]:
+        if window.start_position != found[-1].end_position:
+            break
+        found.append(window)
+    return found
+
+
+def is_configured(work: Workplace, table: TableId) -> bool:
+    return any(configured.id == table for configured in work.pipeline.tables)
+
+
+def is_applied(entry: TableEntry, batch: BatchResult) -> bool:
+    return entry.position >= batch.end_position.plus(-1)
+
+
+def build_batch(
+    work: Workplace,
+    windows: Sequence[WindowManifest],
+    before: BatchResult | None,
+    entries: Sequence[TableEntry],
+    catch_up_of: TableId | None = None,
+) -> BatchSpec:
+    """Return the spec of a batch over `windows` that follows the batch `before`."""
+    start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
+    gaps = gaps_after(work, before)
+    check_continuity(windows, before, gaps)
+    carried = None if gaps else before  # a transaction that was open at a declared gap cannot be completed
+    token = uuid.uuid4().hex if catch_up_of is None else f"{catch_up_of}:{uuid.uuid4().hex}"
+    name = batch_name(resetlogs_id, start, end, attempt_of(token) if catch_up_of else "")
+    location = work.landing.files.location
+    return BatchSpec(
+        pipeline=work.name,
+        resetlogs_id=resetlogs_id,
+        start=start,
+        end=end,
+        token=token,
+        windows=tuple(LandedWindow(m.name, m.start, m.end, work.landing.windows.files_of(m)) for m in windows),
+        tables=build_tasks(work, windows, before, entries, bool(gaps)),
+        carry_out=location(layout.batch_carry(name, attempt_of(token))),
+        manifest=location(layout.batch_manifest(name)),
+        carry_in=carried.carry_files if carried else (),
+        open_in=carried.open_transactions if carried else (),
+        dropped=in_force(drops(work), work.landing.gaps.all(), before, windows[0].start_position, end),
+        container=work.pipeline.source.container,
+        character_set=character_set(work),
+        spark=dict(work.pipeline.spark.conf),
+    )
+
+
+def build_tasks(
+    work: Workplace,
+    windows: Sequence[WindowManifest],
+    before: BatchResult | None,
+    entries: Sequence[TableEntry],
+    crosses_gap: bool,
+) -> tuple[TableTask, ...]:
+    """Return a task for each table of which a version is known, held ones too."""
+    start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
+    follows = before is not None and before.resetlogs_id == resetlogs_id
+    expected = positions_after(work, before) if follows and before is not None else {}
+    tasks: list[TableTask] = []
+    for entry in entries:
+        past = history(work, entry.table, start, windows, end)
+        if past is None:
+            continue
+        table = BatchedTable(
+            entry=entry,
+            windows=windows,
+            chain_position=continues_at(work, before),
+            crosses_gap=crosses_gap,
+            omission=omission(work, entry, None if crosses_gap else before, windows),
+            conflict=past.complaint,
+            ddl=past.hold,
+        )
+        if is_of_later_incarnation(table) is None:
+            record_derived(work, past, end)
+        app, target = app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table)
+        at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))
+        tasks.append(table_task(work, past, app, target, first_hold(table), at_least))
+    return tuple(tasks)
+
+
+def expected_position(entry: TableEntry, resetlogs_id: int, after_batch: int | None) -> int | None:
+    """Return the position that the table's Delta log must have: the last batch left it there, or a load since."""
+    loaded = entry.snapshot_scn if (entry.resetlogs_id, entry.complete_to_scn) == (resetlogs_id, entry.snapshot_scn) else None
+    return max((scn for scn in (after_batch, loaded) if scn is not None), default=None)
+
+
+def positions_after(work: Workplace, before: BatchResult) -> dict[TableId, int]:
+    """Return the positions in the Delta logs that this batch, and catch-ups to its end, left."""
+    void, found = superseded(work), dict[TableId, int]()
+    for name in work.landing.files.names(layout.BATCHES):
+        result = batch_result(work, name) if end_of(name) == before.end_position else None
+        for done in result.tables if result is not None else ():
+            if done.position is not None and name not in void.get(done.table, ()):
+                found[done.table] = max(done.position, found.get(done.table, done.position))
+    return found
+
+
+def character_set(work: Workplace) -> str:
+    """Return the database's character set when the pipeline began."""
+    start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    return "AL32UTF8" if start is None else start.character_set
+
+
+def gaps_after(work: Workplace, before: BatchResult | None) -> list[DeclaredGap]:
+    """Return the declared gaps that directly follow a batch, or the start of the chain. Raises InvariantBroken unless the first
+    one names as dropped exactly the rows that the batch carried out."""
+    found: list[DeclaredGap] = []
+    position = continues_at(work, before)
+    while (gap := work.landing.gaps.starting_at(position)) is not None:
+        found.append(gap)
+        position = gap.end.chain
+    carried = 0 if before is None else sum(transaction.rows for transaction in before.open_transactions)
+    if found and found[0].dropped_rows != carried:
+        raise InvariantBroken(
+            f"{carried} change rows were carried to the declared gap at SCN {found[0].start.scn}, "
+            f"which names {found[0].dropped_rows}",
+            cure="nothing was merged; report it with the gap's file and the batch's manifest",
+        )
+    return found
+
+
+def continues_at(work: Workplace, before: BatchResult | None) -> ChainPosition:
+    """Return where the chain continues after a batch; before the first batch, where it begins."""
+    if before is not None:
+        return before.end_position
+    start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    assert start is not None, "the first snapshot has written it"
+    return start.chain
+
+
+def check_continuity(windows: Sequence[WindowManifest], before: BatchResult | None, gaps: Sequence[DeclaredGap]) -> None:
+    """Raise Terminal unless the windows adjoin each other and the batch before them, except for declared gaps."""
+    end = int(gaps[-1].end.scn) if gaps else windows[0].start if before is None else before.end
+    for window in windows:
+        if window.start != end:
+            raise Terminal(
+                f"the landed windows have a hole: SCN {end} to {window.start}",
+                cure="restore the missing window's folder in the landing; a range across a declared gap is two ranges",
+                window=window.name,
+            )
+        end = window.end
