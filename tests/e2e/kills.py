@@ -1,7 +1,6 @@
-"""What the kills need: a source that works on, copies of it that processes of their own make, and what must hold afterwards.
+"""A source that keeps changing, pipelines that copy it in separate processes, and the checks after kills.
 
-The processes are `redolake` as the terminal has it, forked from one that has imported everything: they start at once, and
-nothing but the process differs from a start by hand.
+The processes run `redolake` as a terminal does. They are forked from one that has imported everything, so they start at once.
 """
 
 from __future__ import annotations
@@ -57,48 +56,48 @@ def redolake(*arguments: str) -> None:
 
 
 def capture_all(name: str) -> None:
-    """What the capture DAG does while apply lies still."""
+    """Land every sealed window, as the capture DAG does, and apply nothing."""
     from pipelines import steps
 
-    pipeline = the_pipeline(name)
+    pipeline = configured_pipeline(name)
     while (found := steps.plan_next_window(pipeline))["outcome"] == "window":
         window = found["window"]
         steps.land_window(pipeline, window, [steps.mine_window_slice(pipeline, None, window, n) for n in found["slices"]])
 
 
-def read_anew(name: str, table: str, answer: str) -> None:
-    """The first half of the snapshot DAG with `replace`: its SCN is left in the file `answer`."""
+def read_snapshot_again(name: str, table: str, answer: str) -> None:
+    """Run the first half of the snapshot DAG with `replace`; write its SCN to the file `answer`."""
     from pipelines import steps
 
-    begun = steps.begin_snapshot(the_pipeline(name), None, [table], replace=True)
-    steps.read_snapshot_table(the_pipeline(name), None, begun["scn"], table)
+    begun = steps.begin_snapshot(configured_pipeline(name), None, [table], replace=True)
+    steps.read_snapshot_table(configured_pipeline(name), None, begun["scn"], table)
     Path(answer).write_text(str(begun["scn"]))
 
 
 def load(name: str, table: str, scn: int) -> None:
-    """Its second half."""
+    """Run the second half of that DAG."""
     from pipelines import steps
 
-    pipeline = the_pipeline(name)
+    pipeline = configured_pipeline(name)
     batch = steps.prepare_snapshot_load(pipeline, scn, [table], replace=True)["batch"]
     steps.run_spark_job(pipeline, batch, steps.open_spark(pipeline))
     steps.record_snapshot_load(pipeline, batch)
 
 
-def begin_first(name: str) -> None:
-    """The first step of the first snapshot: capture may go on from there."""
+def begin_first_snapshot(name: str) -> None:
+    """Run the first step of the first snapshot; capture can begin after it."""
     from pipelines import steps
 
-    steps.begin_snapshot(the_pipeline(name), None, TABLES)
+    steps.begin_snapshot(configured_pipeline(name), None, TABLES)
 
 
 def prepare(name: str, answer: str) -> None:
     from pipelines import steps
 
-    Path(answer).write_text(steps.prepare_batch(the_pipeline(name)).batch)
+    Path(answer).write_text(steps.prepare_batch(configured_pipeline(name)).batch)
 
 
-def the_pipeline(name: str) -> Pipeline:
+def configured_pipeline(name: str) -> Pipeline:
     return load_configuration(Path(os.environ["REDOLAKE_CONFIG"])).pipelines[name]
 
 
@@ -106,9 +105,9 @@ def the_pipeline(name: str) -> Pipeline:
 
 
 @dataclass(slots=True)
-class Source:
-    """Two tables in two redo threads. `work` leaves a transaction open, which `finish` commits. `changing` are the tables that
-    change: one, where two would prove nothing more."""
+class ChangingSource:
+    """Two tables, changed on two redo threads. `work` leaves a transaction open, which `finish` commits. `changing`: the tables
+    that change; one where two would prove nothing more."""
 
     shop: Shop
     changing: tuple[str, ...] = BOTH
@@ -126,7 +125,7 @@ class Source:
         self.shop.switch_logs()
 
     def change(self, base: int, instance: int) -> None:
-        """Every kind of change, a partial rollback and a moved key, in one transaction of one redo thread."""
+        """Make every kind of change, a partial rollback and a key update in one transaction on one redo thread."""
         with self.shop.oracle.connect("SHOP", instance_name=self.shop.instances[instance]) as connection:
             cursor = connection.cursor()
             for table in self.changing:
@@ -178,7 +177,7 @@ class Source:
         self.shop.switch_logs()
 
     def much(self) -> None:
-        """More than the files of a ledger or of a Delta log hold, and nothing compresses it."""
+        """Insert more than the limit of the full-disk test lets a file hold; the text does not compress."""
         some = random.Random(1)
         base = next(self.steps) * 1000
         rows = [(base + n, some.randbytes(900).hex()) for n in range(400)]
@@ -193,15 +192,15 @@ class Source:
         self.more()
 
 
-# --- A copy of it ----------------------------------------------------------------------------------------------------
+# --- A pipeline that copies it ----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class Copy:
-    """A pipeline with a landing, a ledger and a lake of its own."""
+class PipelineCopy:
+    """A pipeline with its own landing, ledger and lake."""
 
     name: str
-    source: Source
+    source: ChangingSource
     folder: Path
     remote: str
     logs: Iterable[int] = field(default_factory=lambda: count(1))
@@ -240,7 +239,7 @@ class Copy:
             "REDOLAKE_SPARK_REMOTE": remote,
         }
 
-    def start(
+    def start_process(
         self, work: Callable[..., Any], *arguments: Any, crash_at: str = "", remote: str | None = None
     ) -> tuple[Any, Path]:
         log = self.folder / f"{next(self.logs):03d}.log"
@@ -249,17 +248,19 @@ class Copy:
         process.start()
         return process, log
 
-    def do(self, work: Callable[..., Any], *arguments: Any, crash_at: str = "") -> tuple[int, str]:
-        """A process of its own to its end: its exit code, and what it said."""
-        # The repeat takes over the session of a killed process: the server starts Python for each session anew, which is slow.
-        process, log = self.start(work, *arguments, crash_at=crash_at, remote=f"{self.remote}/;session_id={self.session}")
+    def run_process(self, work: Callable[..., Any], *arguments: Any, crash_at: str = "") -> tuple[int, str]:
+        """Run a process to its end; return its exit code and its output."""
+        # A repeat uses the Connect session of the killed process: the server starts new Python workers for each session.
+        process, log = self.start_process(
+            work, *arguments, crash_at=crash_at, remote=f"{self.remote}/;session_id={self.session}"
+        )
         process.join(SECONDS)
         assert process.exitcode is not None, f"{work.__name__} does not end: {log.read_text()[-2000:]}"
         if process.exitcode != -signal.SIGKILL:
-            self.session = str(uuid.uuid4())  # the process has ended the other one
+            self.session = str(uuid.uuid4())  # the process has closed the other one
         return process.exitcode, log.read_text()
 
-    def kill_everywhere(
+    def repeat_until_done(
         self,
         killed_at: Path,
         meanwhile: Callable[[], None],
@@ -267,21 +268,21 @@ class Copy:
         *arguments: Any,
         codes: tuple[int, ...] = (0,),
     ) -> int:
-        """The same work again and again, killed each time behind a write that is not in `killed_at` yet, until it ends."""
-        while (found := self.do(work, *arguments, crash_at=str(killed_at)))[0] == -signal.SIGKILL:
+        """Repeat the work until it ends; each attempt is killed after the first write that `killed_at` does not list yet."""
+        while (found := self.run_process(work, *arguments, crash_at=str(killed_at)))[0] == -signal.SIGKILL:
             meanwhile()
         code, said = found
         points = killed_at.read_text().splitlines() if killed_at.exists() else []
         assert code in codes, f"exit {code} after the kills at {points[-8:]}: {said[-2500:]}"
         return code
 
-    def good(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> str:
-        code, said = self.do(work, *arguments)
+    def succeed(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> str:
+        code, said = self.run_process(work, *arguments)
         assert code in codes, f"exit {code}: {said[-1500:]}"
         return said
 
-    def run(self, codes: tuple[int, ...] = (0,)) -> str:
-        return self.good(redolake, "run", "--until-caught-up", codes=codes)
+    def catch_up(self, codes: tuple[int, ...] = (0,)) -> str:
+        return self.succeed(redolake, "run", "--until-caught-up", codes=codes)
 
     # --- its ledger ---
 
@@ -300,7 +301,7 @@ class Copy:
             file.unlink()
 
     def put_back_ledger(self) -> None:
-        """Before there was one, to have none is the older state."""
+        """Restore the older ledger; before the first one was kept, that is none."""
         self.lose_ledger()
         for file in (self.folder / "kept").glob("*"):
             shutil.copy(file, self.folder / "landing")
@@ -311,7 +312,7 @@ class Copy:
     # --- what must hold ---
 
     def check_landing(self) -> None:
-        """The windows and breaks form one chain, and each file that a manifest names is there with its rows."""
+        """Check that windows and declared gaps form one chain, and that every file of a manifest exists with its rows."""
         landing = self.folder / "landing" / self.name
         places = [json.loads(file.read_text()) for file in sorted((landing / "chain").iterdir())]
         windows = {(body["start"], body["end"]): body for body in places if body["record"] == "window manifest"}
@@ -327,7 +328,7 @@ class Copy:
         assert all(before[1] == after[0] for before, after in pairwise(ends)), ends
 
     def check_batches(self) -> None:
-        """They follow the chain to its end."""
+        """Check that the batches follow the chain to its end."""
         landing = self.folder / "landing" / self.name
         places = [json.loads(file.read_text()) for file in sorted((landing / "chain").iterdir())]
         breaks = {body["start"]["scn"]: body["end"]["scn"] for body in places if body["record"] == "declared gap"}
@@ -337,31 +338,34 @@ class Copy:
         assert batches[-1][1] == places[-1]["end"], "what is landed is not all applied"
 
 
-# --- Kills behind each write -------------------------------------------------------------------------------------------
+# --- Kills after each write ------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class Kills:
-    """Kills on one way: behind which writes, and what happens after each."""
+class KillSequence:
+    """Run a workflow's processes until they end by themselves, with a kill after each write not killed at before.
 
-    copy: Copy
+    `killed_at` lists the points already used; `between` is what happens between a kill and the repeat.
+    """
+
+    copy: PipelineCopy
     killed_at: Path
-    what: str
+    between: str
     turns: Iterator[int]
 
-    def on(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> int:
-        return self.copy.kill_everywhere(self.killed_at, self.meanwhile, work, *arguments, codes=codes)
+    def run(self, work: Callable[..., Any], *arguments: Any, codes: tuple[int, ...] = (0,)) -> int:
+        return self.copy.repeat_until_done(self.killed_at, self.meanwhile, work, *arguments, codes=codes)
 
-    def rounds(self, before: Callable[[], None], work: Callable[..., Any], *arguments: Any) -> None:
-        """Until one goes by without a kill: where more landed before a repeat, that has nothing left to do."""
+    def run_in_rounds(self, before: Callable[[], None], work: Callable[..., Any], *arguments: Any) -> None:
+        """Repeat `before` and the work until no write is left to kill at."""
         known = -1
         while known < len(self.points()):
             known = len(self.points())
             before()
-            self.on(work, *arguments)
+            self.run(work, *arguments)
 
-    def again_at(self, *points: str) -> None:
-        """Points of ways before, behind which the state is another on this one."""
+    def kill_again_at(self, *points: str) -> None:
+        """Kill again at points of earlier workflows whose state differs in this one."""
         kept = [line for line in self.points() if line not in points and line.partition(" ")[0] not in points]
         self.killed_at.write_text("".join(f"{line}\n" for line in kept))
 
@@ -369,11 +373,11 @@ class Kills:
         return self.killed_at.read_text().splitlines() if self.killed_at.exists() else []
 
     def meanwhile(self) -> None:
-        what = MEANWHILE[next(self.turns) % len(MEANWHILE)] if self.what == IN_TURN else self.what
-        if what == "more landed":
+        event = MEANWHILE[next(self.turns) % len(MEANWHILE)] if self.between == IN_TURN else self.between
+        if event == "more landed":
             self.copy.source.more()
-            self.copy.good(capture_all, self.copy.name, codes=(0, 1))  # 1: redo is lost
-        elif what == "ledger lost":
+            self.copy.succeed(capture_all, self.copy.name, codes=(0, 1))  # 1: redo is lost
+        elif event == "ledger lost":
             self.copy.lose_ledger()
-        elif what == "ledger older":
+        elif event == "ledger older":
             self.copy.put_back_ledger()

@@ -1,8 +1,8 @@
-"""kill -9 behind any write, then the same again: the tables equal the source.
+"""Kill a process with SIGKILL after any write, run it again: the tables equal the source.
 
-Each way is something that people or DAGs do. It is begun again and again, and each time the process kills itself behind a write
-at which it was not killed before (pipelines/crash.py), until it ends; between a kill and the repeat more windows land, or the
-ledger is lost or put back from an older copy. One copy of the source lives on from way to way.
+Each workflow is a sequence of commands that operators or DAGs run. Each command is repeated until it ends. Every attempt kills
+itself after the first write at which no attempt was killed before (pipelines/crash.py). Between a kill and the repeat more
+windows land, or the ledger is lost or replaced by an older copy. One pipeline goes through all workflows.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from tests.e2e.kills import (
     MEANWHILE,
     SECONDS,
     TABLES,
-    Copy,
-    Kills,
-    Source,
-    begin_first,
+    ChangingSource,
+    KillSequence,
+    PipelineCopy,
+    begin_first_snapshot,
     capture_all,
     load,
     prepare,
-    read_anew,
+    read_snapshot_again,
     redolake,
 )
 from tests.fix_shop import open_shop
@@ -49,41 +49,41 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.spark
 everywhere = pytest.mark.skipif(
     "REDOLAKE_ALL_KILLS" not in os.environ,
-    reason="each write of each way with each thing that may happen meanwhile: about an hour; REDOLAKE_ALL_KILLS=1 runs it",
+    reason="takes an hour: every write of every workflow with every event between; `make soak` runs it",
 )
 
 PIPELINES = Path(steps.__file__).parents[1]
 
 
-# --- The world of all cases ------------------------------------------------------------------------------------------
+# --- The testbed of all cases ----------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class World:
-    source: Source
+class KillTestbed:
+    source: ChangingSource
     folder: Path
     remote: str
-    copy: Copy | None = None
-    gone: set[tuple[str, str]] = field(default_factory=set)
+    copy: PipelineCopy | None = None
+    done: set[tuple[str, str]] = field(default_factory=set)
     names: Iterator[int] = field(default_factory=lambda: count(1))
     turns: Iterator[int] = field(default_factory=count)
 
-    def new_copy(self) -> Copy:
+    def new_copy(self) -> PipelineCopy:
         name = f"shop{next(self.names)}"
-        return Copy(name, self.source, self.folder / name, self.remote)
+        return PipelineCopy(name, self.source, self.folder / name, self.remote)
 
-    def living_copy(self) -> Copy:
-        """The one that the ways before have left good; a new one when the last of them has failed."""
+    def usable_copy(self) -> PipelineCopy:
+        """Return the pipeline that the earlier workflows left correct, or a new one if the last workflow failed."""
         copy, self.copy = self.copy, None
         if copy is None:
             self.source.finish_open()
             copy = self.new_copy()
-            copy.run()
+            copy.catch_up()
             copy.keep_ledger()
         return copy
 
-    def check(self, copy: Copy) -> None:
-        """Every cell of what is committed, and the landing."""
+    def check(self, copy: PipelineCopy) -> None:
+        """Compare every cell of both tables with the source, and check landing, batches and status."""
         for table in TABLES:
             delta = delta_rows(copy.pipeline.target(TableId.parse(table)))
             assert by_id(delta) == by_id(self.source.rows(table)), table
@@ -103,164 +103,178 @@ def by_id(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory, connect: str) -> Iterator[World]:
+def testbed(tmp_path_factory: pytest.TempPathFactory, connect: str) -> Iterator[KillTestbed]:
     remote = connect.replace("spark-connect", "sc")
     with open_shop(tmp_path_factory.mktemp("kills")) as shop:
-        yield World(Source(shop), shop.folder, remote)
+        yield KillTestbed(ChangingSource(shop), shop.folder, remote)
 
 
-# --- The ways --------------------------------------------------------------------------------------------------------
+# --- The workflows --------------------------------------------------------------------------------------------------------
 
 ONE = ("parts",)
 CATCH_UP = (redolake, "run", "--until-caught-up")
 NOTHING_LEFT = (0, 1)  # 1: it is done already, and says so
+Workflow = Callable[[KillTestbed, KillSequence], None]
 
 
-def first_run(world: World, kills: Kills) -> None:
-    """First contents of a new pipeline, and then the first windows and the first batch."""
-    another = world.new_copy()
-    kills.on(redolake, "snapshot")
-    Kills(another, kills.killed_at, kills.what, kills.turns).on(begin_first, another.name)  # which is killed further on
-    kills.rounds(world.source.work, capture_all, kills.copy.name)
-    kills.on(*CATCH_UP)
+def first_run(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Take the first snapshot of a new pipeline, then land the first windows and apply the first batch."""
+    another = testbed.new_copy()
+    kills.run(redolake, "snapshot")
+    later_points = KillSequence(another, kills.killed_at, kills.between, kills.turns)
+    later_points.run(begin_first_snapshot, another.name)
+    kills.run_in_rounds(testbed.source.work, capture_all, kills.copy.name)
+    kills.run(*CATCH_UP)
 
 
-def ddl(world: World, kills: Kills) -> None:
-    """A batch while columns are dropped and others added, one of them with a default."""
-    world.source.changing = ONE
-    kills.again_at("merge")
-    world.source.work(ddl=True)
-    kills.on(*CATCH_UP)
+def ddl(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Apply a batch while columns are dropped and added, one of them with a default."""
+    testbed.source.changing = ONE
+    kills.kill_again_at("merge")
+    testbed.source.work(ddl=True)
+    kills.run(*CATCH_UP)
 
 
-def anew(world: World, kills: Kills) -> None:
-    """A live table read anew; the batches have passed the snapshot's SCN when it is loaded."""
-    world.source.changing = ONE
+def re_snapshot(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Replace a live table's snapshot; batches have passed the snapshot's SCN before it is loaded."""
+    testbed.source.changing = ONE
     scn = kills.copy.folder / "scn"
-    world.source.work()
-    kills.on(read_anew, kills.copy.name, "SHOP.PARTS", str(scn))
-    world.source.more()
-    kills.on(*CATCH_UP)
-    kills.again_at(
+    testbed.source.work()
+    kills.run(read_snapshot_again, kills.copy.name, "SHOP.PARTS", str(scn))
+    testbed.source.more()
+    kills.run(*CATCH_UP)
+    kills.kill_again_at(
         "prepare_snapshot_load", "snapshot", "write_snapshot_result", "ledger.move_table", "ledger.record_complete_to"
     )
-    kills.on(load, kills.copy.name, "SHOP.PARTS", int(scn.read_text()))
+    kills.run(load, kills.copy.name, "SHOP.PARTS", int(scn.read_text()))
 
 
-def held(world: World, kills: Kills) -> None:
-    """A table is held, because its target is not there; it is, and the table is resumed and caught up."""
+def held_table(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Hold a table because its Delta table is missing; put that back, resume the table and catch up."""
     target, aside = kills.copy.folder / "lake" / "shop" / "bins", kills.copy.folder / "aside"
-    world.source.work()
+    testbed.source.work()
     target.rename(aside)
-    kills.on(*CATCH_UP, codes=(3,))
+    kills.run(*CATCH_UP, codes=(3,))
     aside.rename(target)
-    kills.again_at("merge", "prepare_batch")
+    kills.kill_again_at("merge", "prepare_batch")
     for _ in range(3):  # that it was released is nowhere but in the ledger, and so is lost with it
-        kills.on(redolake, "resume", "SHOP.BINS", codes=NOTHING_LEFT)
-        if kills.on(*CATCH_UP, codes=(0, 3)) == 0:
+        kills.run(redolake, "resume", "SHOP.BINS", codes=NOTHING_LEFT)
+        if kills.run(*CATCH_UP, codes=(0, 3)) == 0:
             break
 
 
-def dropped(world: World, kills: Kills) -> None:
-    """A person drops an open transaction; it commits, and its table is read anew."""
-    world.source.changing = ONE
-    world.source.work()
-    kills.on(*CATCH_UP)
+def dropped_transaction(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Drop an open transaction; it commits, and a new snapshot repairs its table."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    kills.run(*CATCH_UP)
     (still_open,) = steps.list_transactions(kills.copy.pipeline)["open"]
     assert still_open["rows"] == 2
-    kills.again_at("ledger.record_decision")
-    kills.on(redolake, "tx", "drop", still_open["xid"], "--reason", "test", "--yes", codes=NOTHING_LEFT)
-    world.source.finish()
-    kills.on(*CATCH_UP)
+    kills.kill_again_at("ledger.record_decision")
+    kills.run(redolake, "tx", "drop", still_open["xid"], "--reason", "test", "--yes", codes=NOTHING_LEFT)
+    testbed.source.finish()
+    kills.run(*CATCH_UP)
     (drop,) = steps.list_transactions(kills.copy.pipeline)["dropped"]
     assert (drop["state"], drop["lacking"]) == ("committed", ["SHOP.PARTS"])
-    kills.on(redolake, "snapshot", "--replace", "SHOP.PARTS")
+    kills.run(redolake, "snapshot", "--replace", "SHOP.PARTS")
 
 
-def restored(world: World, kills: Kills) -> None:
-    """Logs are gone, and capture stops; they are restored, and it goes on."""
-    world.source.changing = ONE
-    world.source.work()
-    world.source.shop.oracle.faults.purge_logs()
-    world.source.more()
-    kills.on(*CATCH_UP, codes=(1,))
-    world.source.shop.oracle.faults.restore_logs()
-    kills.on(*CATCH_UP)
+def restored_logs(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Remove logs, so that capture stops; restore them, and it goes on."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    testbed.source.shop.oracle.faults.purge_logs()
+    testbed.source.more()
+    kills.run(*CATCH_UP, codes=(1,))
+    testbed.source.shop.oracle.faults.restore_logs()
+    kills.run(*CATCH_UP)
 
 
-def lost(world: World, kills: Kills) -> None:
-    """Redo is lost, and the tables are read anew behind it."""
-    lose_redo(world, kills)
-    kills.on(redolake, "recover", "--snapshot", "--yes", codes=NOTHING_LEFT)
-    kills.on(redolake, "snapshot", "--replace", *TABLES)
+def redo_loss(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Lose redo, and take new snapshots of the tables after it."""
+    lose_redo(testbed, kills)
+    kills.run(redolake, "recover", "--snapshot", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "snapshot", "--replace", *TABLES)
 
 
-def gap(world: World, kills: Kills) -> None:
-    """Redo is lost, a gap is declared, and later the tables are read anew."""
-    lose_redo(world, kills)
-    kills.again_at("ledger.record_gap", "declare", "finish")
-    kills.on(redolake, "recover", "--declare-gap", "--reason", "the tapes are gone", "--yes", codes=NOTHING_LEFT)
-    kills.on(*CATCH_UP)
-    kills.on(redolake, "snapshot", "--replace", *TABLES)
+def declared_gap(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Lose redo, declare a gap, and take new snapshots later."""
+    lose_redo(testbed, kills)
+    kills.kill_again_at("ledger.record_gap", "declare", "finish")
+    kills.run(redolake, "recover", "--declare-gap", "--reason", "the tapes are gone", "--yes", codes=NOTHING_LEFT)
+    kills.run(*CATCH_UP)
+    kills.run(redolake, "snapshot", "--replace", *TABLES)
 
 
-def lose_redo(world: World, kills: Kills) -> None:
-    """A transaction is open where the loss begins, and commits in what is lost."""
-    world.source.changing = ONE
-    world.source.work()
-    kills.on(*CATCH_UP)
-    world.source.finish()
-    world.source.shop.oracle.faults.purge_logs()
-    world.source.more()
-    kills.again_at("ledger.record_loss")
-    kills.on(*CATCH_UP, codes=(1,))
+def lose_redo(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Lose redo that contains the commit of a transaction open before it."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    kills.run(*CATCH_UP)
+    testbed.source.finish()
+    testbed.source.shop.oracle.faults.purge_logs()
+    testbed.source.more()
+    kills.kill_again_at("ledger.record_loss")
+    kills.run(*CATCH_UP, codes=(1,))
 
 
-def looked_at(world: World, kills: Kills) -> None:
-    """Shadows of what the last batch brought, and comparisons: they write, too, and change no table."""
-    world.source.changing = ONE
-    world.source.work()
-    kills.copy.run()  # behind the snapshot, where a range may begin
+def backfill_and_verify(testbed: KillTestbed, kills: KillSequence) -> None:
+    """Backfill the last batch's range into shadow tables, mine again and verify: these commands write too, but to no table."""
+    testbed.source.changing = ONE
+    testbed.source.work()
+    kills.copy.catch_up()  # a range can only begin after the snapshot
     before = steps.list_windows(kills.copy.pipeline)[-1]
-    kills.on(redolake, "remine", before["name"], codes=NOTHING_LEFT)  # 1: a ledger that was lost has no plan of it
-    world.source.work()
-    kills.on(*CATCH_UP)
+    kills.run(redolake, "remine", before["name"], codes=NOTHING_LEFT)  # 1: a lost ledger has no plan of the window
+    testbed.source.work()
+    kills.run(*CATCH_UP)
     last = steps.list_windows(kills.copy.pipeline)[-1]
-    kills.again_at("merge")
+    kills.kill_again_at("merge")
     scns = ("--from", str(before["end"]), "--to", str(last["end"]))
-    kills.on(redolake, "backfill", "SHOP.PARTS", *scns, "--execute")
+    kills.run(redolake, "backfill", "SHOP.PARTS", *scns, "--execute")
     shadow = kills.copy.folder / "lake" / "_shadow" / f"{before['end']}-{last['end']}" / "shop" / "parts"
     live = delta_rows(kills.copy.pipeline.target(TableId("SHOP", "PARTS")))
     brought = delta_rows(str(shadow))
     assert len(brought) > 5
     assert all(row in live for row in brought)
-    kills.on(redolake, "verify", "SHOP.PARTS")
+    kills.run(redolake, "verify", "SHOP.PARTS")
 
 
-WAYS = (first_run, ddl, anew, held, dropped, restored, lost, gap, looked_at)
+WORKFLOWS = (
+    first_run,
+    ddl,
+    re_snapshot,
+    held_table,
+    dropped_transaction,
+    restored_logs,
+    redo_loss,
+    declared_gap,
+    backfill_and_verify,
+)
 
 
-def go(world: World, way: Callable[[World, Kills], None], what: str, killed_at: Path) -> None:
-    copy = world.new_copy() if way is first_run else world.living_copy()
-    world.source.changing = BOTH
-    way(world, Kills(copy, killed_at, what, world.turns))
-    world.gone.add((way.__name__, what))
+def run_workflow(testbed: KillTestbed, workflow: Workflow, between: str, killed_at: Path) -> None:
+    copy = testbed.new_copy() if workflow is first_run else testbed.usable_copy()
+    testbed.source.changing = BOTH
+    workflow(testbed, KillSequence(copy, killed_at, between, testbed.turns))
+    testbed.done.add((workflow.__name__, between))
 
-    copy.run()
-    world.check(copy)
+    copy.catch_up()
+    testbed.check(copy)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_killed_behind_each_write_once(world: World, way: Callable[[World, Kills], None]) -> None:
-    go(world, way, IN_TURN, world.folder / "killed-at")
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.__name__)
+def test_each_workflow_survives_a_kill_after_each_write(testbed: KillTestbed, workflow: Workflow) -> None:
+    run_workflow(testbed, workflow, IN_TURN, testbed.folder / "killed-at")
 
 
 @everywhere
-@pytest.mark.parametrize("what", MEANWHILE)
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_killed_behind_each_write_of_each_way(world: World, way: Callable[[World, Kills], None], what: str) -> None:
-    killed_at = world.folder / f"killed-at, {way.__name__}, {what}"
-    go(world, way, what, killed_at)
+@pytest.mark.parametrize("between", MEANWHILE)
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda workflow: workflow.__name__)
+def test_each_workflow_survives_a_kill_after_each_write_with_each_event_between(
+    testbed: KillTestbed, workflow: Workflow, between: str
+) -> None:
+    killed_at = testbed.folder / f"killed-at, {workflow.__name__}, {between}"
+    run_workflow(testbed, workflow, between, killed_at)
     assert len(killed_at.read_text().splitlines()) > 5
 
 
@@ -268,31 +282,31 @@ def test_killed_behind_each_write_of_each_way(world: World, way: Callable[[World
 
 
 @everywhere
-def test_a_client_killed_while_the_server_merges_for_it(world: World) -> None:
-    """The server goes on with what it was told: the next run may meet it, and tries again."""
-    copy = world.living_copy()
-    world.source.work()
+def test_a_client_may_be_killed_while_the_server_merges_for_it(testbed: KillTestbed) -> None:
+    """The server continues the killed client's merge: the next run may conflict with it, and tries again."""
+    copy = testbed.usable_copy()
+    testbed.source.work()
     before = copy.data_files()
-    process, log = copy.start(*CATCH_UP)
+    process, log = copy.start_process(*CATCH_UP)
     wait_until(lambda: copy.data_files() != before or not process.is_alive(), SECONDS)
     process.kill()
     process.join()
     assert process.exitcode == -signal.SIGKILL, log.read_text()
     assert steps.read_status(copy.pipeline)["windows"][-1]["state"] == "landed"
 
-    world.source.finish()
-    wait_until(lambda: copy.do(*CATCH_UP)[0] == 0, SECONDS)
-    world.check(copy)
+    testbed.source.finish()
+    wait_until(lambda: copy.run_process(*CATCH_UP)[0] == 0, SECONDS)
+    testbed.check(copy)
 
 
 @everywhere
-def test_a_spark_job_killed_while_it_merges(world: World) -> None:
-    """By spark-submit, with its JVM and its driver at once."""
-    copy = world.living_copy()
+def test_a_spark_job_may_be_killed_while_it_merges(testbed: KillTestbed) -> None:
+    """Kill spark-submit, its JVM and its driver at once."""
+    copy = testbed.usable_copy()
     order = copy.folder / "order"
-    world.source.work()
-    copy.good(capture_all, copy.name)
-    copy.good(prepare, copy.name, str(order))
+    testbed.source.work()
+    copy.succeed(capture_all, copy.name)
+    copy.succeed(prepare, copy.name, str(order))
     before = copy.data_files()
     settings = [f"--conf={key}={value}" for key, value in spark_conf(QUIET).items()]
     jars = ",".join(delta_jars())
@@ -315,27 +329,27 @@ def test_a_spark_job_killed_while_it_merges(world: World) -> None:
     assert submitted.wait() == -signal.SIGKILL, (copy.folder / "submit.log").read_text()[-2000:]
     assert not Path(order.read_text()).with_name("manifest.json").exists()
 
-    world.source.finish()
-    copy.run()
-    world.check(copy)
+    testbed.source.finish()
+    copy.catch_up()
+    testbed.check(copy)
 
 
 # --- Full disks, and two at once --------------------------------------------------------------------------------------
 
 
-def test_a_full_disk_while_spark_merges_is_told_and_holds_no_table(world: World) -> None:
-    copy = world.living_copy()
+def test_a_full_disk_while_spark_merges_stops_the_run_and_holds_no_table(testbed: KillTestbed) -> None:
+    copy = testbed.usable_copy()
     copy.configure("16MiB")
-    world.source.much()
-    with file_limit(server_of(world.remote), 128 * 1024):
-        code, said = copy.do(*CATCH_UP)
+    testbed.source.much()
+    with file_limit(server_of(testbed.remote), 128 * 1024):
+        code, said = copy.run_process(*CATCH_UP)
     assert code == 1, said[-2000:]
     assert "LakeFull: " in said
     assert {t["state"] for t in steps.read_status(copy.pipeline)["tables"]} == {"live"}
 
-    world.source.finish()
-    copy.run()
-    world.check(copy)
+    testbed.source.finish()
+    copy.catch_up()
+    testbed.check(copy)
 
 
 def server_of(remote: str) -> psutil.Process:
@@ -347,7 +361,7 @@ def server_of(remote: str) -> psutil.Process:
 
 @contextmanager
 def file_limit(process: psutil.Process, file_bytes: int) -> Iterator[None]:
-    """As if the device were full for every file of the process that grows larger."""
+    """Limit the size of the process's files, as if the device were full."""
     before = process.rlimit(psutil.RLIMIT_FSIZE)
     process.rlimit(psutil.RLIMIT_FSIZE, (file_bytes, before[1]))
     try:
@@ -356,11 +370,11 @@ def file_limit(process: psutil.Process, file_bytes: int) -> Iterator[None]:
         process.rlimit(psutil.RLIMIT_FSIZE, before)
 
 
-def test_of_two_runs_at_once_one_gives_way(world: World) -> None:
-    copy = world.living_copy()
-    world.source.work()
-    world.source.more()
-    both = [copy.start(*CATCH_UP) for _ in range(2)]
+def test_of_two_runs_at_once_one_gives_way(testbed: KillTestbed) -> None:
+    copy = testbed.usable_copy()
+    testbed.source.work()
+    testbed.source.more()
+    both = [copy.start_process(*CATCH_UP) for _ in range(2)]
     for process, _ in both:
         process.join(SECONDS)
     ends = [(process.exitcode, log.read_text()) for process, log in both]
@@ -368,19 +382,19 @@ def test_of_two_runs_at_once_one_gives_way(world: World) -> None:
     assert 0 in {code for code, _ in ends}, ends
     assert all("LeaseHeld" in said for code, said in ends if code == 75), ends
 
-    world.source.finish()
-    copy.run()
-    world.check(copy)
+    testbed.source.finish()
+    copy.catch_up()
+    testbed.check(copy)
 
 
 # --- No write is left out --------------------------------------------------------------------------------------------
 
 
-def test_no_write_is_left_out(world: World) -> None:
-    """It needs the ways before it, for what they were killed at is found by running them."""
-    if not {(way.__name__, IN_TURN) for way in WAYS} <= world.gone:
-        pytest.skip("not all ways were gone before")
-    killed_at = (world.folder / "killed-at").read_text().splitlines()
+def test_no_write_is_left_out(testbed: KillTestbed) -> None:
+    """Needs the workflows before it: only running them shows where they were killed."""
+    if not {(workflow.__name__, IN_TURN) for workflow in WORKFLOWS} <= testbed.done:
+        pytest.skip("needs all workflows of this module in the same run")
+    killed_at = (testbed.folder / "killed-at").read_text().splitlines()
 
     assert named_points() | ledger_points() <= set(killed_at)
     assert writers_of_files() - set(NOT_KILLED_AT) <= {line.partition(" ")[0] for line in killed_at}

@@ -1,6 +1,6 @@
-"""kill -9 behind every write of capture, then the same again: what is landed is what an undisturbed capture lands.
+"""Kill capture with SIGKILL after every write, run it again: it lands what an undisturbed capture lands.
 
-No Spark is needed for that. The same for apply, snapshots, recovery and decisions: tests/e2e/test_kills_everywhere.py.
+This needs no Spark. The same for apply, snapshots, recovery and decisions: tests/e2e/test_kills_everywhere.py.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pipelines.land import Landing
-from tests.e2e.kills import IN_TURN, Copy, Kills, Source, begin_first, capture_all
+from tests.e2e.kills import IN_TURN, ChangingSource, KillSequence, PipelineCopy, begin_first_snapshot, capture_all
 from tests.fix_shop import open_shop
 
 NO_SPARK = "sc://127.0.0.1:1"
 
 
-def landed_from(copy: Copy, scn: int) -> Counter[tuple[Any, ...]]:
+def landed_from(copy: PipelineCopy, scn: int) -> Counter[tuple[Any, ...]]:
     landing = Landing(copy.pipeline.landing, copy.name)
     rows: Counter[tuple[Any, ...]] = Counter()
     for manifest in landing.windows.after():
@@ -32,19 +32,21 @@ def landed_from(copy: Copy, scn: int) -> Counter[tuple[Any, ...]]:
 
 def test_a_capture_killed_behind_each_write_lands_what_an_undisturbed_one_does(tmp_path: Path) -> None:
     with open_shop(tmp_path) as shop:
-        source = Source(shop)
-        killed, twice, undisturbed = (Copy(name, source, tmp_path / name, NO_SPARK) for name in ("shop1", "shop2", "shop3"))
-        kills = Kills(killed, tmp_path / "killed-at", IN_TURN, count())
-        kills.on(begin_first, killed.name)
-        Kills(twice, kills.killed_at, IN_TURN, count()).on(
-            begin_first, twice.name
+        source = ChangingSource(shop)
+        killed, twice, undisturbed = (
+            PipelineCopy(name, source, tmp_path / name, NO_SPARK) for name in ("shop1", "shop2", "shop3")
+        )
+        kills = KillSequence(killed, tmp_path / "killed-at", IN_TURN, count())
+        kills.run(begin_first_snapshot, killed.name)
+        KillSequence(twice, kills.killed_at, IN_TURN, count()).run(
+            begin_first_snapshot, twice.name
         )  # further than the first one could be killed
-        undisturbed.good(begin_first, undisturbed.name)
+        undisturbed.succeed(begin_first_snapshot, undisturbed.name)
         killed.keep_ledger()
-        kills.rounds(source.work, capture_all, killed.name)
+        kills.run_in_rounds(source.work, capture_all, killed.name)
         source.finish()
         for copy in (killed, undisturbed):
-            copy.good(capture_all, copy.name)
+            copy.succeed(capture_all, copy.name)
             copy.check_landing()
         begun = Landing(undisturbed.pipeline.landing, undisturbed.name).windows.after()[0].start
 
