@@ -1,8 +1,8 @@
-"""What the manifests of ended batches and loads say, and which of it is void since.
+"""The history of batches and snapshot loads, from their manifests, and which of them are superseded.
 
-A table that is read anew goes on being applied, so it may be beyond the SCN of its new contents when they are loaded, which
-sets it back. What brought it there is void from then on. No manifest of a batch can say so, and a ledger that was lost has
-nothing else: the load's order names them, and the load's own name ends in ANEW, so that few orders have to be looked through.
+A table keeps being applied while its new snapshot is read, so loading the snapshot may set it back. The batches and loads that
+had brought it beyond are superseded from then on. Their own manifests cannot say so, and a rebuilt ledger has nothing else.
+So the spec of the load names them, and the load's own name ends in REPLACES, so that only few specs need to be read.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, Snapsh
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
-ANEW = "-anew"
+REPLACES = "-replaces"
 
 Void = Mapping[TableId, set[str]]
 
 
 def load_name(scn: int, token: str, tasks: Sequence[SnapshotTask]) -> str:
-    return f"{scn:020d}-{token}{ANEW if any(task.supersedes for task in tasks) else ''}"
+    return f"{scn:020d}-{token}{REPLACES if any(task.supersedes for task in tasks) else ''}"
 
 
 def scn_of(load: str) -> int:
@@ -33,13 +33,13 @@ def scn_of(load: str) -> int:
 
 
 def batch_name(resetlogs_id: int, start: int, end: int, catch_up: str = "") -> str:
-    """A catch-up has its attempt in its name: the same range may be caught up again after another hold."""
+    """Return the batch's name. A catch-up's contains its attempt: the same range may be caught up again after another hold."""
     name = f"{resetlogs_id:010d}-{start:020d}-{end:020d}"
     return f"{name}-{catch_up}" if catch_up else name
 
 
 def attempt_of(token: str) -> str:
-    """What of an order's token is its own, and fits every path; a catch-up's begins with its table."""
+    """Return the random part of a spec's token, which fits every path; a catch-up's token begins with its table."""
     return token.rpartition(":")[2]
 
 
@@ -66,8 +66,11 @@ def beyond(work: Workplace, position: ChainPosition) -> dict[TableId, tuple[str,
 
 
 def check_names_all(work: Workplace, spec: SnapshotSpec) -> None:
-    """Raises Terminal for a load that would set a table back behind a batch its order does not name: it came since, and what is
-    rebuilt from what lies written would count it. A lease tells that too, unless an older copy of the ledger was put back."""
+    """Raise Terminal for a load that would set a table back behind a batch its spec does not name.
+
+    That batch came later, and a rebuilt ledger would count it. The lease prevents this too, except with an older copy of the
+    ledger.
+    """
     positions = {task.table: ChainPosition(incarnation_of(task.app_id), spec.scn) for task in spec.tables}
     passed = {position: beyond(work, position) for position in set(positions.values())}
     for task in spec.tables:
@@ -81,7 +84,7 @@ def check_names_all(work: Workplace, spec: SnapshotSpec) -> None:
 
 
 def applied_as(work: Workplace, name: str) -> dict[TableId, ChainPosition]:
-    """The places that a batch has brought tables to; none for a batch that has not ended."""
+    """Return the positions to which a batch brought its tables; none for a batch without a manifest."""
     result = batch_result(work, name)
     if result is None:
         return {}
@@ -93,7 +96,7 @@ def applied_as(work: Workplace, name: str) -> dict[TableId, ChainPosition]:
 
 
 def loaded_as(work: Workplace, name: str) -> dict[TableId, ChainPosition]:
-    """The tables that a load has given contents, and of which place."""
+    """Return the tables that a load filled, with the position of their contents."""
     return {task.table: loaded_at(task, name) for task in loaded_tasks(work, name) or ()}
 
 
@@ -102,21 +105,21 @@ def loaded_at(task: SnapshotTask, load: str) -> ChainPosition:
 
 
 def superseded(work: Workplace) -> Void:
-    """Of each table that was set back, the batches and loads that count for it no more."""
+    """Return for each table that was set back the batches and loads that no longer count."""
     void: dict[TableId, set[str]] = defaultdict(set)
     for name in work.landing.files.names(layout.LOADS):
-        for task in (loaded_tasks(work, name) or ()) if name.endswith(ANEW) else ():
+        for task in (loaded_tasks(work, name) or ()) if name.endswith(REPLACES) else ():
             void[task.table].update(task.supersedes)
     return void
 
 
 def batch_result(work: Workplace, name: str) -> BatchResult | None:
-    """None for a batch that has no manifest yet."""
+    """Return a batch's result; None if it has no manifest yet."""
     return work.landing.files.read_record(BatchResult, layout.batch_manifest(name))
 
 
 def loaded_tasks(work: Workplace, name: str) -> list[SnapshotTask] | None:
-    """Of the tables that a load has given contents; None for a load that has not ended."""
+    """Return the tasks of the tables that a load filled; None for a load without a manifest."""
     result = work.landing.files.read_record(SnapshotResult, layout.load_manifest(name))
     if result is None:
         return None

@@ -14,7 +14,7 @@ from pipelines.table import DictionaryTable, TableId
 
 @crash.writer
 def write_reading(work: Workplace, resetlogs_id: int, scn: int, dictionary: Mapping[TableId, DictionaryTable]) -> None:
-    """Two plans at one SCN read the same dictionary: the first one's file stays."""
+    """Write the dictionary as read at an SCN. Two plans at one SCN read the same, so the first file stays."""
     file = layout.dictionary_file(ChainPosition(resetlogs_id, scn))
     if work.landing.files.read_record(DictionaryReading, file) is None:
         work.landing.files.write_record_once(file, DictionaryReading(resetlogs_id, scn, tuple(dictionary.values())))

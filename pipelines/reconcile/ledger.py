@@ -1,4 +1,4 @@
-"""The ledger brought to what lies written: landed is what manifests say, applied what batch manifests say."""
+"""Correct the ledger from files: manifests prove what has landed, batch manifests what is applied."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ DROP = "drop transaction"
 
 @crash.writer
 def correct_ledger(work: Workplace) -> None:
-    """Bring the ledger to what lies written beside the data; only what it does not know is read. A ledger that was lost, or is
-    an older copy, is made good by this."""
+    """Bring the ledger into agreement with the files in the landing, reading only those it does not know. This also rebuilds a
+    ledger that was lost or replaced by an older copy."""
     if news := work.landing.windows.other_than(work.ledger.landed_names()):
         with work.ledger.at_once():
             for manifest in news:
@@ -39,12 +39,12 @@ def correct_ledger(work: Workplace) -> None:
     rebuild_tables(work)
     if correct_batches(work):
         rebuild_versions(work)
-    correct_breaks(work)  # after the batches: one from before a break would let go of the tables it holds
+    correct_breaks(work)  # after the batches: one from before a gap would release tables that the gap holds
     correct_drops(work)
 
 
 def proven_position(work: Workplace) -> Position | None:
-    """The end of the chain, or where its first window shall begin, or None before the first snapshot."""
+    """Return the end of the chain, or where its first window will begin; None before the first snapshot."""
     end = work.landing.chain_end()
     if end is not None:
         return end
@@ -53,8 +53,10 @@ def proven_position(work: Workplace) -> Position | None:
 
 
 def correct_breaks(work: Workplace) -> None:
-    """Write down the breaks the ledger does not know. Where tables were to be read anew, those that were not are held: each
-    time, for a batch or a load from before the break may have ended since, and let go of them."""
+    """Record declared gaps that the ledger does not know, and hold tables that must be read again after one.
+
+    Tables are held each time: a batch or load from before the gap may have ended since and released them.
+    """
     known = work.ledger.gaps()
     for found in work.landing.gaps.all():
         for entry in work.ledger.tables() if found.kind == "snapshot" else ():
@@ -65,8 +67,11 @@ def correct_breaks(work: Workplace) -> None:
 
 
 def is_from_before(entry: TableEntry, found: DeclaredGap) -> bool:
-    """Whether what the break skips is not in the table's contents. The break names the snapshot they were to come from, and one
-    that was under way may never have been loaded: then their position tells it."""
+    """Return whether the table's contents lack the changes in the gap.
+
+    The gap names the snapshot of the contents at that time. A snapshot in progress then may never have been loaded, so the
+    table's position counts too.
+    """
     lies_before = entry.state != "snapshotting" and entry.position < found.end.chain.plus(-1)
     return lies_before or found.concerns(entry.table, entry.snapshot_scn)
 
@@ -80,7 +85,7 @@ def correct_drops(work: Workplace) -> None:
 
 
 def drops(work: Workplace) -> list[DroppedTransaction]:
-    """The transactions that people have dropped."""
+    """Return the dropped transactions."""
     files = [f"{layout.DROPS}/{name}" for name in work.landing.files.names(layout.DROPS)]
     return [found for file in files if (found := work.landing.files.read_record(DroppedTransaction, file)) is not None]
 
@@ -88,7 +93,7 @@ def drops(work: Workplace) -> list[DroppedTransaction]:
 def not_read(found: DeclaredGap, table: TableId) -> RedoLost:
     return RedoLost(
         f"changes from SCN {found.start.scn} to {found.end.scn} were never read",
-        cure=f"`redolake snapshot {table} --replace` reads the table anew",
+        cure=f"`redolake snapshot {table} --replace` reads the table again",
         table=table,
         reason=found.reason,
     )
@@ -96,7 +101,7 @@ def not_read(found: DeclaredGap, table: TableId) -> RedoLost:
 
 @crash.writer
 def correct_batches(work: Workplace) -> int:
-    """Write down, in the order in which they were applied, the batches the ledger does not know; how many there were."""
+    """Record the batches that the ledger does not know, in the order they were applied; return their number."""
     known = work.ledger.applied_names()
     found = [(name, batch_result(work, name)) for name in work.landing.files.names(layout.BATCHES) if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
@@ -109,8 +114,7 @@ def correct_batches(work: Workplace) -> int:
 
 
 def last_batch(work: Workplace, until: ChainPosition | None = None) -> BatchResult | None:
-    """The newest of the chain (catch-ups of single tables stand beside it), or the newest that ends by a place in it:
-    incarnation and SCN."""
+    """Return the newest batch of the chain, or the newest that does not end after `until`. Catch-ups are not of the chain."""
     for name in reversed(work.landing.files.names(layout.BATCHES)):
         if is_of_the_chain(name) and (until is None or end_of(name) <= until):
             result = batch_result(work, name)
@@ -120,30 +124,31 @@ def last_batch(work: Workplace, until: ChainPosition | None = None) -> BatchResu
 
 
 def chain_of_batches(work: Workplace) -> list[BatchResult]:
-    """Oldest first, without the catch-ups of single tables that stand beside it."""
+    """Return the batches of the chain, oldest first, without catch-ups of single tables."""
     found = (batch_result(work, name) for name in work.landing.files.names(layout.BATCHES) if is_of_the_chain(name))
     return [result for result in found if result is not None]
 
 
 def catch_up_of(result: BatchResult) -> TableId | None:
-    """A catch-up says so in its token: `<table>:<random>`."""
+    """Return the table of a catch-up, whose token is `<table>:<random>`; None for a batch of the chain."""
     return TableId.parse(result.token.rpartition(":")[0]) if ":" in result.token else None
 
 
 def is_made_good(done: TableResult, entry: TableEntry, result: BatchResult) -> bool:
-    """A batch written down late: the table had no contents then, or has passed the batch's end since, by a newer snapshot."""
+    """Return whether a late recorded hold is obsolete: the table had no contents then, or a newer snapshot has passed the
+    batch's end since."""
     no_contents = (done.error or {}).get("code") == NOT_LOADED["code"]
     return no_contents or entry.position >= result.end_position.plus(-1)
 
 
 def is_held_since(work: Workplace, entry: TableEntry, batch: str) -> bool:
-    """Whether the table was held while the batch was under way, which knew nothing of it."""
+    """Return whether the table was held after the batch was prepared."""
     prepared = work.ledger.batch(batch)
     return prepared is not None and entry.held_at is not None and entry.held_at > prepared.created_at
 
 
 def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> None:
-    """Bring the ledger to a batch's manifest, but for the tables that were set back since."""
+    """Record a batch's result in the ledger, except for tables that a load has set back since."""
     for done in result.tables:
         entry = work.ledger.table(done.table)
         if entry is None or name in void.get(done.table, ()):
@@ -156,7 +161,7 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
         ):
             work.ledger.record_complete_to(done.table, Scn(done.complete_to), result.resetlogs_id)
         if done.state == "applied" and entry.state == "held" and not is_held_since(work, entry, name):
-            work.ledger.release(done.table)  # resumed before the batch: seen when a lost ledger is rebuilt
+            work.ledger.release(done.table)  # it was resumed before the batch; a rebuilt ledger does not know that
         if done.state == "held" and entry.state == "live" and not is_made_good(done, entry, result):
             work.ledger.hold(done.table, dict(done.error or {}))
     if catch_up_of(result) is None:
@@ -174,5 +179,5 @@ def write_down(work: Workplace, result: BatchResult, name: str, void: Void) -> N
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:
-    """The invariant's terms, without those that are 0."""
+    """Return the terms of a row account that are not 0."""
     return {term: rows for term, rows in asdict(account).items() if rows}

@@ -1,4 +1,4 @@
-"""Table versions for a range of SCNs: baselines from the dictionary, and what the landed DDL makes of them."""
+"""Table versions for a range of SCNs: baselines from the dictionary, and the changes that landed DDL makes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEP_KINDS = {"add": "add_column", "drop": "drop_column"}
 
 
 def record_baselines(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> None:
-    """What the dictionary says now becomes the table's version from now on; columns that stay keep their ids."""
+    """Record the dictionary's present description as each table's version; columns that stay keep their ids."""
     for table, found in dictionary.items():
         known = known_versions(work, table)
         version = baseline(found, found.scn_before, known[-1] if known else None, work.pipeline.table(table).key_policy)
@@ -35,7 +35,7 @@ def record_baselines(work: Workplace, dictionary: Mapping[TableId, DictionaryTab
 
 
 def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
-    """From the last baseline on: what came before it belongs to contents that a newer snapshot replaced."""
+    """Return the versions from the last baseline on; older ones belong to contents that a newer snapshot replaced."""
     versions: list[TableVersion] = []
     for entry in work.ledger.versions(table):
         if entry.source == "baseline":
@@ -45,28 +45,28 @@ def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
 
 
 def object_ids(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
-    """All object ids the captured tables have or had."""
+    """Return all object ids that the captured tables have or had."""
     ids = {int(entry.body["object_id"]): table.id for table in work.pipeline.tables for entry in work.ledger.versions(table.id)}
     return {**ids, **{found.object_id: table for table, found in dictionary.items()}}
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A table's versions over a range; `complaint` says why the dictionary does not agree with them."""
+    """A table's versions over a range; `conflict` says why the dictionary contradicts them."""
 
     table: TableId
     derived: Derived
-    complaint: SchemaConflict | None = None
+    conflict: SchemaConflict | None = None
 
     @property
     def hold(self) -> HoldAt | None:
-        """At the first DDL that is not followed."""
+        """The first DDL that is not supported."""
         found = self.derived.hold
         return None if found is None else HoldAt(found.scn, found.error.as_dict())
 
 
 def history(work: Workplace, table: TableId, start: int, windows: Sequence[WindowManifest], end: int) -> History | None:
-    """None for a table of which no version is known yet."""
+    """Return the table's versions over a batch's range; None if no version is known yet."""
     known = known_versions(work, table)
     if not known:
         return None
@@ -74,27 +74,30 @@ def history(work: Workplace, table: TableId, start: int, windows: Sequence[Windo
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     derived = derive(versions_before(known, start), rows)
     resetlogs_id = windows[0].resetlogs_id
-    complaint = None if derived.hold else disagreement(work, table, derived, resetlogs_id, start, end)
-    complaint = complaint or declared_otherwise(work, known[-1]) or key_lost(work, known, resetlogs_id, start)
-    return History(table, derived, complaint)
+    conflict = None if derived.hold else dictionary_conflict(work, table, derived, resetlogs_id, start, end)
+    conflict = conflict or key_policy_conflict(work, known[-1]) or key_lost(work, known, resetlogs_id, start)
+    return History(table, derived, conflict)
 
 
-def declared_otherwise(work: Workplace, version: TableVersion) -> SchemaConflict | None:
-    """What tells the rows of the contents apart is what was declared when they were read."""
+def key_policy_conflict(work: Workplace, version: TableVersion) -> SchemaConflict | None:
+    """Return a conflict if `key` in pipelines.yml differs from the key that the contents were read with."""
     wanted = work.pipeline.table(version.table).key_policy
     if wanted == version.policy:
         return None
     return SchemaConflict(
         f"pipelines.yml says `key: {wanted}`, and the table was read with `key: {version.policy}`",
-        cure=f"`redolake snapshot {version.table} --replace` reads it anew with the key that is declared now; or declare the "
-        f"old one and `redolake resume {version.table}`",
+        cure=f"`redolake snapshot {version.table} --replace` reads it again with the present key; or declare the "
+        f"old key and `redolake resume {version.table}`",
         table=version.table,
     )
 
 
 def key_lost(work: Workplace, known: Sequence[TableVersion], resetlogs_id: int, start: int) -> SchemaConflict | None:
-    """Declared columns are a key while a unique index stands. No DDL of the table tells that it was dropped, but the dictionary
-    that was read after a window's redo does: before the first row is merged that the index did not guard."""
+    """Return a conflict if the unique index of declared key columns is gone.
+
+    No DDL of the table shows that an index was dropped, but the dictionary read after a window's redo does, before the first
+    row is merged that the index did not guard.
+    """
     version, since = known[-1], max(start, known[0].from_scn)
     if version.key_kind != "columns":
         return None
@@ -109,9 +112,9 @@ def key_lost(work: Workplace, known: Sequence[TableVersion], resetlogs_id: int, 
 def lost_key(version: TableVersion, why: str, scn: Scn) -> SchemaConflict:
     table = version.table
     return SchemaConflict(
-        f"the declared key no longer tells rows apart: {why}",
-        cure=f"make the unique index, or declare another `key` for {table} in pipelines.yml; then `redolake snapshot {table} "
-        "--replace` reads the table anew",
+        f"the declared key no longer identifies rows: {why}",
+        cure=f"create the unique index, or declare another `key` for {table} in pipelines.yml; then `redolake snapshot {table} "
+        "--replace` reads the table again",
         table=table,
         scn=scn,
     )
@@ -121,31 +124,32 @@ def concerns(row: DdlRow, table: TableId, ids: set[int]) -> bool:
     return row.object_id in ids or (row.owner, row.table) == (table.owner, table.name)
 
 
-def disagreement(
+def dictionary_conflict(
     work: Workplace, table: TableId, derived: Derived, resetlogs_id: int, start: int, end: int
 ) -> SchemaConflict | None:
-    """Compare with the last dictionary that was read inside the range: all DDL before that reading has landed."""
+    """Compare the versions with the last dictionary read inside the range: all DDL before that reading has landed."""
     for tables in readings(work, resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
         here = next((t for t in tables if t.table == table), None)
         if here is None:
-            return not_seen(table)
-        if here.scn_before < end:  # a DDL behind the range is in its dictionary, and not landed yet
+            return table_missing(table)
+        if here.scn_before < end:  # a later dictionary may contain a DDL that has not landed yet
             return conflict_with_dictionary(valid_at(derived.versions, here.scn_before), here)
     return None
 
 
-def not_seen(table: TableId) -> SchemaConflict:
-    """Not every DROP names its table: DROP USER .. CASCADE, or a tablespace with its contents."""
+def table_missing(table: TableId) -> SchemaConflict:
+    """Return the conflict of a table that is gone without a DDL that names it: DROP USER .. CASCADE, or a tablespace with its
+    contents."""
     return SchemaConflict(
-        "the dictionary shows the table no more, and no DDL of it has told why",
-        cure=f"if it is still there, grant SELECT on it again and `redolake resume {table}`; if it was dropped and made anew, "
-        f"`redolake snapshot {table} --replace`; else take it out of `tables`",
+        "the dictionary no longer shows the table, and the redo contains no DDL that explains it",
+        cure=f"if it is still there, grant SELECT on it again and `redolake resume {table}`; if it was created again, "
+        f"`redolake snapshot {table} --replace`; otherwise remove it from `tables`",
         table=table,
     )
 
 
 def record_derived(work: Workplace, past: History, end: int) -> None:
-    """Keep the versions the redo has told, so that the next range starts from them."""
+    """Record the versions found in the redo, so that the next range starts from them."""
     known = {version.from_scn for version in known_versions(work, past.table)}
     for version in past.derived.versions:
         if version.from_scn not in known and version.from_scn < end:
@@ -155,8 +159,11 @@ def record_derived(work: Workplace, past: History, end: int) -> None:
 def table_task(
     work: Workplace, past: History, app: str, target: str, hold: HoldAt | None = None, at_least: int | None = None
 ) -> TableTask:
-    """The first version is good for all older rows too: a transaction that was open at the snapshot has changes from before
-    the dictionary was read, and no structural DDL can pass an open change of the table."""
+    """Return the table's part of a batch spec.
+
+    The first version is valid for all older rows too. A transaction open at the snapshot may have changes from before the
+    dictionary was read, and Oracle runs no structural DDL while a change of the table is open.
+    """
     versions = past.derived.versions
     first = versions[0].since(Scn(0))
     steps = tuple(ColumnChange(s.scn, STEP_KINDS[s.kind], s.column, s.default) for s in past.derived.steps)  # type: ignore[arg-type]
@@ -174,7 +181,7 @@ def table_task(
 
 
 def rules(work: Workplace, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
-    """The YAML's rules per column name as rules per column id."""
+    """Return the rules of pipelines.yml by column id instead of column name."""
     named = {name.upper(): rule for name, rule in work.pipeline.table(table).columns.items()}
     return {c.id: named[c.name.upper()] for version in versions for c in version.columns if c.name.upper() in named}
 
@@ -184,5 +191,5 @@ def app_id(work: Workplace, table: TableId, resetlogs_id: int) -> str:
 
 
 def incarnation_of(app: str) -> int:
-    """The other way round: an SCN that a table is complete to is one of that incarnation."""
+    """Return the incarnation in an app id, to which the SCNs under it belong."""
     return int(app.rpartition("/")[2])

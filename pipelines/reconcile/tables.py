@@ -1,4 +1,4 @@
-"""A ledger that was lost, or is an older copy, made good from what lies written: handover, snapshots, landed windows."""
+"""Rebuild tables and versions of a ledger that was lost, or is an older copy, from handover, snapshot loads and windows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pipelines.context import Workplace, owner
 from pipelines.land import captured_since, layout
 from pipelines.ledger import Lease, TableEntry
-from pipelines.reconcile.batches import ANEW, Void, loaded_at, loaded_tasks, scn_of, superseded
+from pipelines.reconcile.batches import REPLACES, Void, loaded_at, loaded_tasks, scn_of, superseded
 from pipelines.reconcile.table_versions import concerns, known_versions
 from pipelines.records.codec import to_body
 from pipelines.records.declared_gap import DeclaredGap
@@ -17,12 +17,12 @@ from pipelines.schema import derive
 from pipelines.scn import Scn
 from pipelines.table import TableId, TableVersion
 
-LOAD = "load"  # the decision that is recorded of a load that set tables back
+LOAD = "load"  # the kind of decision recorded for a load that set tables back
 
 
 def rebuild_tables(work: Workplace) -> None:
-    """The tables the ledger does not know although they are captured, and the snapshots it has not heard of. How far each is
-    applied since, the batches tell."""
+    """Add captured tables and snapshot loads that the ledger does not know. The batches say how far each
+    table is applied since."""
     if work.landing.files.read_record(FirstPosition, layout.HANDOVER) is None:
         return
     known = {entry.table for entry in work.ledger.tables()}
@@ -39,11 +39,13 @@ def rebuild_tables(work: Workplace) -> None:
 
 
 def captured_from(work: Workplace, table: TableId) -> Scn | None:
-    """From where on the redo of a table is landed without a break, or will be; None when the newest window leaves it out, or
-    before the first snapshot. Behind a break every configured table is captured."""
+    """Return the SCN from which a table's redo is landed without a declared gap, or will be.
+
+    None if the newest window omits the table, or before the first snapshot. After a gap every configured table is captured.
+    """
     windows = work.landing.windows.after()
-    for last_break in work.landing.gaps.all()[-1:]:
-        end = last_break.end
+    for gap in work.landing.gaps.all()[-1:]:
+        end = gap.end
         if end == work.landing.chain_end():
             return end.scn
         windows = [w for w in windows if w.start_position >= end.chain]
@@ -55,14 +57,15 @@ def captured_from(work: Workplace, table: TableId) -> Scn | None:
 
 
 def unknown_loads(work: Workplace) -> list[str]:
-    """Loads of an SCN that some table is not complete to, and those that set tables back: by their names, oldest first."""
+    """Return the names of loads that may be unknown, oldest first: of an SCN that some table is not complete to, and those
+    that set tables back."""
     known = heard_of(work)
     loads = [name for name in work.landing.files.names(layout.LOADS) if name not in known]
     reached, position = [entry.position for entry in work.ledger.tables()], work.ledger.position()
     incarnations = {p.resetlogs_id for p in reached} | ({position.resetlogs_id} if position else set())
     if len(incarnations) > 1:  # SCNs of several incarnations do not compare
         return loads
-    return [name for name in loads if reached and (name.endswith(ANEW) or scn_of(name) > min(reached).scn)]
+    return [name for name in loads if reached and (name.endswith(REPLACES) or scn_of(name) > min(reached).scn)]
 
 
 def heard_of(work: Workplace) -> set[str]:
@@ -70,7 +73,7 @@ def heard_of(work: Workplace) -> set[str]:
 
 
 def take_up(work: Workplace, name: str, void: Void) -> None:
-    """The tables as they were after that load, with the columns' ids under which it was written."""
+    """Restore tables in the ledger as they were after a load, with the column ids it was written under."""
     tasks = loaded_tasks(work, name)
     if tasks is None:
         return
@@ -89,21 +92,21 @@ def take_up(work: Workplace, name: str, void: Void) -> None:
 
 
 def record_load(work: Workplace, name: str) -> None:
-    """A load that set tables back is heard of once: from then on their batches bring them forward again."""
-    if name.endswith(ANEW) and name not in heard_of(work):
+    """Record a load that set tables back once: from then on their batches advance them again."""
+    if name.endswith(REPLACES) and name not in heard_of(work):
         work.ledger.record_decision(LOAD, {"name": name}, owner())
 
 
 def begin_anew(work: Workplace, version: TableVersion, lease: Lease | None = None) -> None:
-    """The version under which a table was loaded. Later ones are those of a future that a RESETLOGS has taken back, or the redo
-    tells them again."""
+    """Record the version a table was loaded under, and forget later ones: a RESETLOGS took them back, or the redo contains them
+    again."""
     work.ledger.forget_versions_above(version.table, version.from_scn, lease)
     body = to_body(version)
     work.ledger.record_version(version.table, version.from_scn, body, "baseline")
 
 
 def rebuild_versions(work: Workplace) -> None:
-    """What the DDL in the redo has made of the tables, as far as it is applied; what lies behind that, apply derives itself."""
+    """Record the versions that landed DDL made of the tables, as far as it is applied; apply derives later ones itself."""
     windows, breaks = work.landing.windows.after(), work.landing.gaps.all()
     for entry in work.ledger.tables():
         if entry.complete_to_scn is not None:
@@ -111,7 +114,8 @@ def rebuild_versions(work: Workplace) -> None:
 
 
 def telling(windows: Sequence[WindowManifest], breaks: Sequence[DeclaredGap], entry: TableEntry) -> list[WindowManifest]:
-    """Those whose DDL can be in the table's contents: none from before SCNs were set back, once the table is read anew."""
+    """Return the windows whose DDL can be in the table's contents: none from before SCNs were set back, once the table was read
+    again."""
     passed = [b.end for b in breaks if b.end.scn < b.start.scn and not b.concerns(entry.table, entry.snapshot_scn)]
     return [m for m in windows if not passed or m.start_position >= passed[-1].chain]
 

@@ -121,7 +121,7 @@ def build_tasks(
             chain_position=continues_at(work, before),
             crosses_gap=crosses_gap,
             omission=omission(work, entry, None if crosses_gap else before, windows),
-            conflict=past.complaint,
+            conflict=past.conflict,
             ddl=past.hold,
         )
         if is_of_later_incarnation(table) is None:

@@ -1,0 +1,87 @@
+"""The rules that hold a table in a batch, and which of several holds counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pipelines.errors import SchemaConflict
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.holds import BatchedTable, first_hold
+from pipelines.records.batch_spec import HoldAt
+from pipelines.records.window_manifest import WindowManifest
+from pipelines.scn import ChainPosition, Scn
+from pipelines.table import TableId
+
+ORDERS = TableId("SHOP", "ORDERS")
+LIVE = TableEntry(
+    ORDERS,
+    "live",
+    Scn(50),
+    snapshot_scn=Scn(90),
+    complete_to_scn=Scn(99),
+    held_from=None,
+    held_at=None,
+    error=None,
+    resetlogs_id=11,
+)
+
+
+def window(start: int, end: int, *tables: str, resetlogs_id: int = 11) -> WindowManifest:
+    return WindowManifest(7, resetlogs_id, start, end, logs=(), tables=tables, counts={}, row_hash="", ddl=(), files=())
+
+
+WINDOWS = (window(100, 200, "SHOP.ORDERS"), window(200, 300, "SHOP.ORDERS"))
+TABLE = BatchedTable(LIVE, WINDOWS, ChainPosition(11, 100), crosses_gap=False)
+HELD = replace(LIVE, state="held", error={"code": "KeyNeeded"})
+CONFLICT = SchemaConflict("column X", cure="snapshot")
+
+HOLDS = {
+    "a live table that every window contains": (TABLE, None),
+    "held before": (replace(TABLE, entry=HELD), (100, "KeyNeeded")),
+    "no contents yet": (replace(TABLE, entry=replace(LIVE, state="snapshotting")), (100, "NotLoaded")),
+    "contents of a later incarnation": (replace(TABLE, entry=replace(LIVE, resetlogs_id=12)), (100, "NotLoaded")),
+    "a window without the table": (
+        replace(TABLE, windows=(WINDOWS[0], window(200, 300, "SHOP.PARTS"))),
+        (200, "SchemaConflict"),
+    ),
+    "changes before the batch are missing": (
+        replace(TABLE, entry=replace(LIVE, complete_to_scn=Scn(79))),
+        (100, "InvariantBroken"),
+    ),
+    "rows that a RESETLOGS took back": (
+        replace(TABLE, entry=replace(LIVE, complete_to_scn=Scn(120), resetlogs_id=10), chain_position=ChainPosition(10, 100)),
+        (100, "RedoLost"),
+    ),
+    "rows that a RESETLOGS in a declared gap may have taken back": (
+        replace(
+            TABLE,
+            entry=replace(LIVE, complete_to_scn=Scn(95), resetlogs_id=10),
+            chain_position=ChainPosition(10, 90),
+            crosses_gap=True,
+        ),
+        (100, "RedoLost"),
+    ),
+    "omitted before": (replace(TABLE, omission=HoldAt(100, {"code": "RedoLost"})), (100, "RedoLost")),
+    "the dictionary contradicts": (
+        replace(TABLE, conflict=SchemaConflict("column X", cure="snapshot")),
+        (100, "SchemaConflict"),
+    ),
+    "an unsupported DDL": (replace(TABLE, ddl=HoldAt(150, {"code": "SchemaConflict"})), (150, "SchemaConflict")),
+    "the lowest SCN counts": (
+        replace(TABLE, windows=(WINDOWS[0], window(200, 300)), ddl=HoldAt(150, {"code": "KeyNeeded"})),
+        (150, "KeyNeeded"),
+    ),
+    "at one SCN the first rule counts": (
+        replace(TABLE, entry=HELD, omission=HoldAt(100, {"code": "RedoLost"})),
+        (100, "KeyNeeded"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("table", "expected"), HOLDS.values(), ids=HOLDS)
+def test_a_table_is_held_where_nothing_may_be_applied(table: BatchedTable, expected: tuple[int, str] | None) -> None:
+    hold = first_hold(table)
+
+    assert expected == (None if hold is None else (hold.at_scn, hold.error["code"]))
