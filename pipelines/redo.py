@@ -157,7 +157,7 @@ class Position:
     scn: Scn
 
     @property
-    def chain(self) -> ChainPosition:
+    def chain_position(self) -> ChainPosition:
         return ChainPosition(self.resetlogs_id, int(self.scn))
 
 

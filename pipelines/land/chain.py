@@ -47,7 +47,7 @@ class Chain:
         """Return where the chain continues: the end of its last window or gap; None when nothing is landed."""
         ends = [Position(last.dbid, last.resetlogs_id, Scn(last.end)) for last in self.last_windows(1)]
         ends += [gap.end for gap in self.gaps()[-1:]]
-        return max(ends, key=lambda end: end.chain, default=None)
+        return max(ends, key=lambda end: end.chain_position, default=None)
 
     def window_names(self) -> list[str]:
         self.finish_last()

@@ -93,7 +93,7 @@ def check_gap(gap: DeclaredGap, end: Position | None) -> None:
     if end is not None and end != gap.start:
         what = f"the declared gap begins at SCN {gap.start.scn}, but the chain ends at {end.scn}"
         raise LandingConflict(what, cure="run `redolake recover` again: the chain has grown meanwhile")
-    if gap.end.chain <= gap.start.chain:
+    if gap.end.chain_position <= gap.start.chain_position:
         what = f"the declared gap ends before it begins: from SCN {gap.start.scn} to {gap.end.scn}"
         raise LandingConflict(what, cure="choose a position after the last landed window")
 

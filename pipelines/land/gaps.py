@@ -26,12 +26,12 @@ class Gaps:
         """Continue the chain with a declared gap. Raises LandingConflict when the chain does not end at its start, or continues
         in another way already."""
         self._chain.finish(gap.name)
-        published = self.starting_at(gap.start.chain)
+        published = self.starting_at(gap.start.chain_position)
         if published is None:
             check_gap(gap, self._chain.end())
             self._chain.continue_with(gap.name, gap)
             self._chain.finish(gap.name)
-            published = self.starting_at(gap.start.chain)
+            published = self.starting_at(gap.start.chain_position)
         if published is None or (published.kind, published.end) != (gap.kind, gap.end):
             by = "a window" if published is None else f"a declared gap ({published.kind}, to SCN {published.end.scn})"
             raise LandingConflict(f"the chain continues with {by}", cure="see `redolake status`", scn=gap.start.scn)
@@ -61,8 +61,8 @@ class Gaps:
 
     def _windows_after(self, gap: DeclaredGap) -> Sequence[WindowManifest]:
         """Return the windows from the gap's end to the next gap or RESETLOGS; no transaction continues after these."""
-        start = gap.end.chain
-        later = [other.start.chain for other in self.all() if other.name > gap.name]
+        start = gap.end.chain_position
+        later = [other.start.chain_position for other in self.all() if other.name > gap.name]
         end = min(later, default=ChainPosition(start.resetlogs_id + 1, 0))
         names = (name for name in self._chain.window_names() if layout.ends_after(name, start))
         found = [manifest for manifest in map(self._chain.manifest, names) if manifest is not None]

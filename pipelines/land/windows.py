@@ -97,8 +97,8 @@ class Windows:
         """Return the name of the window's start. Exactly at a RESETLOGS the start has a name in either incarnation; a gap from
         there would have the older one, so the window takes it too."""
         start, end = window.start_position, self._chain.end()
-        is_at_resetlogs = end is not None and end.scn == start.scn and end.chain < start
-        return end.chain.name if is_at_resetlogs and end is not None else start.name
+        is_at_resetlogs = end is not None and end.scn == start.scn and end.chain_position < start
+        return end.chain_position.name if is_at_resetlogs and end is not None else start.name
 
     def manifest(self, window: str) -> WindowManifest | None:
         """Return None when no such window is landed."""

@@ -72,7 +72,7 @@ def is_from_before(entry: TableEntry, found: DeclaredGap) -> bool:
     The gap names the snapshot of the contents at that time. A snapshot in progress then may never have been loaded, so the
     table's position counts too.
     """
-    lies_before = entry.state != "snapshotting" and entry.position < found.end.chain.plus(-1)
+    lies_before = entry.state != "snapshotting" and entry.position < found.end.chain_position.plus(-1)
     return lies_before or found.concerns(entry.table, entry.snapshot_scn)
 
 

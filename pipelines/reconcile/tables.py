@@ -48,7 +48,7 @@ def captured_from(work: Workplace, table: TableId) -> Scn | None:
         end = gap.end
         if end == work.landing.chain_end():
             return end.scn
-        windows = [w for w in windows if w.start_position >= end.chain]
+        windows = [w for w in windows if w.start_position >= end.chain_position]
     if not windows:
         start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
         return None if start is None else Scn(start.scn)
@@ -117,7 +117,7 @@ def telling(windows: Sequence[WindowManifest], breaks: Sequence[DeclaredGap], en
     """Return the windows whose DDL can be in the table's contents: none from before SCNs were set back, once the table was read
     again."""
     passed = [b.end for b in breaks if b.end.scn < b.start.scn and not b.concerns(entry.table, entry.snapshot_scn)]
-    return [m for m in windows if not passed or m.start_position >= passed[-1].chain]
+    return [m for m in windows if not passed or m.start_position >= passed[-1].chain_position]
 
 
 def record_ddl(work: Workplace, table: TableId, windows: Sequence[WindowManifest], below: int) -> None:

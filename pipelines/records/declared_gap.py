@@ -34,7 +34,7 @@ class DeclaredGap:
     @property
     def name(self) -> str:
         """The gap's file name, which sorts in the order of the chain."""
-        return self.start.chain.name
+        return self.start.chain_position.name
 
     @property
     def dropped_rows(self) -> int:

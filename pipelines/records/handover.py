@@ -22,5 +22,5 @@ class FirstPosition:
         return Position(self.dbid, self.resetlogs_id, Scn(self.scn))
 
     @property
-    def chain(self) -> ChainPosition:
+    def chain_position(self) -> ChainPosition:
         return ChainPosition(self.resetlogs_id, self.scn)

@@ -145,7 +145,7 @@ def plan_of(work: Workplace, window: str) -> WindowPlan:
 def is_overtaken(work: Workplace, window: Window) -> bool:
     """Whether the chain has gone on from the window's start, or past it: what a cleared old run would land is read already."""
     end = work.landing.chain_end()
-    return end is not None and end.chain > window.start_position
+    return end is not None and end.chain_position > window.start_position
 
 
 def mine_window_slice(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def gaps_after(work: Workplace, before: BatchResult | None) -> list[DeclaredGap]
     position = continues_at(work, before)
     while (gap := work.landing.gaps.starting_at(position)) is not None:
         found.append(gap)
-        position = gap.end.chain
+        position = gap.end.chain_position
     carried = 0 if before is None else sum(transaction.rows for transaction in before.open_transactions)
     if found and found[0].dropped_rows != carried:
         raise InvariantBroken(
@@ -179,7 +179,7 @@ def continues_at(work: Workplace, before: BatchResult | None) -> ChainPosition:
         return before.end_position
     start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
     assert start is not None, "the first snapshot has written it"
-    return start.chain
+    return start.chain_position
 
 
 def check_continuity(windows: Sequence[WindowManifest], before: BatchResult | None, gaps: Sequence[DeclaredGap]) -> None:

@@ -166,7 +166,7 @@ def end_of_break(work: Workplace, oracle: Source, case: Case, kind: GapKind, scn
     check_continues_from(case.position, case.facts)
     if kind == "snapshot":
         end = first_position(work.pipeline, case.facts, read_handover(oracle))
-        if case.gap is not None and end.chain < case.gap.chain:
+        if case.gap is not None and end.chain_position < case.gap.chain_position:
             raise SnapshotTooEarly(
                 f"a snapshot taken now needs redo from SCN {end.scn} on, and what cannot be read ends at SCN {case.gap.scn}",
                 cure="switch the logs (ALTER SYSTEM ARCHIVE LOG CURRENT), let open transactions end, and choose it again",
@@ -193,7 +193,7 @@ def open_transactions(work: Workplace, position: Position) -> tuple[OpenTransact
             "what is landed before the lost redo is not applied yet",
             cure=f"let {work.name}_apply run, or `redolake run {work.name}`; then recover again",
         )
-    if last is None or last.end_position != position.chain:
+    if last is None or last.end_position != position.chain_position:
         return ()  # nothing was landed since the last break, which dropped what was open there
     return last.open_transactions
 

@@ -170,7 +170,7 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
     position = proven_position(work)
     assert position is not None, "the first snapshot has set it"
     oldest = ChainPosition(position.resetlogs_id, int(handover.start_scn))
-    behind_oldest = batches_between(work, oldest, position.chain)
+    behind_oldest = batches_between(work, oldest, position.chain_position)
     for table in chosen:
         since = captured_from(work, table)
         if since is None:

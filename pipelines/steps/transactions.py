@@ -53,7 +53,7 @@ def is_in_force(
 ) -> bool:
     if drop.resetlogs_id == start.resetlogs_id and drop.transaction.start_scn >= end:
         return False
-    if any(drop.position <= b.start.chain and b.end.chain <= start and is_rewind(b) for b in breaks):
+    if any(drop.position <= b.start.chain_position and b.end.chain_position <= start and is_rewind(b) for b in breaks):
         return False  # no transaction outlives a RESETLOGS, and behind it SCNs may come again
     if (start if before is None else before.end_position) <= drop.position:
         return True  # it was open when it was dropped, so it is open there already, or begins later
@@ -95,7 +95,7 @@ def fate_of(drop: DroppedTransaction, met: Sequence[DroppedRows], breaks: Sequen
     for told in met:
         if told.end_scn is not None:
             return Fate("committed" if told.committed else "rolled back", told.end_scn, counted)
-    passed = [found for found in breaks if found.start.chain >= drop.position]
+    passed = [found for found in breaks if found.start.chain_position >= drop.position]
     if passed:
         return Fate("unknown", int(passed[-1].end.scn), counted)
     return Fate("open", None, counted)

@@ -171,7 +171,7 @@ def checked_position(position: Position, scn: int, facts: RedoFacts) -> Position
     if found is None:
         raise Terminal(f"SCN {scn} lies before every incarnation of the database", cure=cure)
     here = follow_resetlogs(position, facts)  # a RESETLOGS SCN belongs to two incarnations: a gap between them is empty
-    if found.chain <= here.chain:
+    if found.chain_position <= here.chain_position:
         what = f"SCN {scn} is landed already: incarnation {position.resetlogs_id} is landed up to SCN {position.scn}"
         raise Terminal(what, cure=cure, incarnation=found.resetlogs_id)
     missing = missing_logs(found, facts)
