@@ -30,7 +30,7 @@ def landed_from(copy: PipelineCopy, scn: int) -> Counter[tuple[Any, ...]]:
     return rows
 
 
-def test_a_capture_killed_behind_each_write_lands_what_an_undisturbed_one_does(tmp_path: Path) -> None:
+def test_a_capture_killed_after_each_write_lands_the_rows_of_an_undisturbed_one(tmp_path: Path) -> None:
     with open_shop(tmp_path) as shop:
         source = ChangingSource(shop)
         killed, twice, undisturbed = (

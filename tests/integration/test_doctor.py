@@ -1,4 +1,4 @@
-"""What doctor says about a pipeline that has begun, against the stand-in."""
+"""Doctor's findings for a pipeline that has begun, against the stand-in."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def move_position(pipeline, **changes) -> None:
         work.ledger.correct_position(replace(position, **changes))
 
 
-def test_a_pipeline_that_has_begun_well_has_no_errors(pipeline, shop: Shop) -> None:
+def test_a_healthy_pipeline_has_no_errors(pipeline, shop: Shop) -> None:
     assert errors(pipeline, shop) == []
 
 
@@ -52,7 +52,7 @@ def test_a_position_from_which_nothing_can_be_read_is_an_error_with_a_cure(pipel
     assert "do this:" in found
 
 
-def test_errors_stand_before_warnings_and_notes(pipeline, shop: Shop) -> None:
+def test_errors_come_before_warnings_and_notes(pipeline, shop: Shop) -> None:
     move_position(pipeline, dbid=1)
 
     severities = [f.severity for f in steps.run_doctor(pipeline, shop.params)]
@@ -61,7 +61,7 @@ def test_errors_stand_before_warnings_and_notes(pipeline, shop: Shop) -> None:
     assert set(severities) == {"error", "warning", "note"}
 
 
-def test_what_the_container_logs_of_every_table_is_enough_and_told(pipeline, shop: Shop) -> None:
+def test_logging_of_the_whole_container_is_sufficient_and_reported(pipeline, shop: Shop) -> None:
     shop.run_sql("ALTER TABLE parts DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
     unlogged = errors(pipeline, shop)
     with shop.oracle.connect("SYS", dsn=shop.oracle.pdb_dsn) as pdb:
@@ -73,7 +73,7 @@ def test_what_the_container_logs_of_every_table_is_enough_and_told(pipeline, sho
     assert "SHOP.PARTS: supplemental logging of the primary key, set on its container" in notes
 
 
-def test_a_right_that_only_few_databases_need_is_missed_by_those_alone(pipeline, shop: Shop) -> None:
+def test_a_privilege_that_few_databases_need_is_asked_of_those_alone(pipeline, shop: Shop) -> None:
     shop.run_sql(f"REVOKE SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING FROM {shop.oracle.capture_user} CONTAINER = ALL", user="SYS")
     before = errors(pipeline, shop)
     shop.run_sql("ALTER TABLE parts DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS")

@@ -1,4 +1,4 @@
-"""Any history of concurrent sessions, cut into windows and batches, killed and repeated, ends as Oracle shows the tables."""
+"""Any history of concurrent sessions, split into windows and batches, killed and repeated, ends with the rows of Oracle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOG = logging.getLogger(__name__)
 
 @pytest.fixture(scope="module")
 def played() -> list[Played]:
-    """Histories, each of which the definition has folded to what Oracle shows, after every batch and in the end."""
+    """Play histories; the reference folds each to Oracle's rows, after every batch and at the end."""
     totals: Counter[str] = Counter()
     kept: list[Played] = []
 
@@ -42,7 +42,7 @@ def played() -> list[Played]:
     return kept
 
 
-def test_any_history_is_folded_to_what_oracle_shows(played: list[Played]) -> None:
+def test_the_reference_folds_any_history_to_the_rows_of_oracle(played: list[Played]) -> None:
     assert played
 
 
@@ -50,16 +50,16 @@ def test_any_history_is_folded_to_what_oracle_shows(played: list[Played]) -> Non
 def test_spark_gives_every_row_of_a_history_the_disposition_of_the_reference(
     spark: Any, tmp_path: Path, played: list[Played]
 ) -> None:
-    """Also where undo rows come in another order; and of damaged redo, whether it is found not to be understood."""
+    """Try each history as played, with undo rows in another order, and damaged, where both must refuse it."""
     others = [other(one, seed) for other in (rearranged, damaged) for seed, one in enumerate(played)]
 
     assert differing(spark, tmp_path, [*played, *others]) == []
 
 
 @pytest.mark.spark
-def test_any_history_ends_in_delta_as_oracle_shows_it(spark: Any) -> None:
-    """Several at a time, for a batch takes long however little is in it. REDOLAKE_EXAMPLES hunts with as many new ones,
-    REDOLAKE_SEED says which."""
+def test_any_history_ends_in_delta_with_the_rows_of_oracle(spark: Any) -> None:
+    """Several histories are combined, because the cost of a batch depends little on its size. REDOLAKE_EXAMPLES is the number
+    of histories, REDOLAKE_SEED chooses them."""
     number, seed = int(os.environ.get("REDOLAKE_EXAMPLES", ABREAST)), int(os.environ.get("REDOLAKE_SEED", 8))
     totals: Counter[str] = Counter()
 

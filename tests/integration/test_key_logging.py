@@ -1,4 +1,4 @@
-"""The whole way with supplemental logging of the primary key alone: an UPDATE's redo has its key and the columns it sets."""
+"""The whole pipeline with supplemental logging of the primary key alone: an UPDATE's redo has its key and changed columns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def begun(shop: Shop, spark: Any) -> Any:
 
 
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
-    """What `status` says of the table then."""
+    """Catch up; return the status of the table."""
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
     (table,) = steps.read_status(pipeline)["tables"]
@@ -73,7 +73,7 @@ def test_every_table_of_the_shop_equals_the_source(spark: Any, tmp_path: Path) -
         assert any('where "ID" = ' in sql and '"CUSTOMER_ID"' not in sql for sql in landed_updates(shop, "ORDERS"))
 
 
-def test_logging_that_was_taken_away_is_noticed_and_an_update_without_it_stops_the_table(spark: Any, source: Shop) -> None:
+def test_removed_logging_is_noticed_and_an_update_without_it_holds_the_table(spark: Any, source: Shop) -> None:
     source.run_sql(OF_TABLE.format("ADD"))
     pipeline = begun(source, spark)
     off, on = OF_TABLE.format("DROP"), OF_TABLE.format("ADD")
@@ -96,8 +96,8 @@ def test_logging_that_was_taken_away_is_noticed_and_an_update_without_it_stops_t
     assert code_of_hold(source) == "NotLogged"
 
 
-def test_partial_updates_of_all_kinds_keep_what_they_do_not_tell(spark: Any, source: Shop) -> None:
-    """Over three batches, with the database's logging: no table asks for any of its own."""
+def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark: Any, source: Shop) -> None:
+    """Use three batches, with logging of the database: no table has logging of its own."""
     source.run_sql(OF_DATABASE.format("ADD"), user="SYS")
     pipeline = begun(source, spark)
     with source.oracle.connect("SHOP", instance_name=source.instances[1]) as connection, connection.cursor() as open_over_two:
@@ -134,7 +134,7 @@ def test_partial_updates_of_all_kinds_keep_what_they_do_not_tell(spark: Any, sou
     )
 
 
-def test_a_partial_update_of_a_row_that_the_target_lacks_stops_the_table(spark: Any, source: Shop) -> None:
+def test_a_partial_update_of_a_row_missing_from_the_target_holds_the_table(spark: Any, source: Shop) -> None:
     source.run_sql(OF_TABLE.format("ADD"))
     pipeline = begun(source, spark)
     with tagged(spark, Tag(f"{pipeline.name}/SHOP.PARTS/test", 1, {})):  # any other commit would hold the table at once
@@ -149,7 +149,7 @@ def test_a_partial_update_of_a_row_that_the_target_lacks_stops_the_table(spark: 
 
 
 def code_of_hold(shop: Shop) -> str:
-    """As the last batch that held a table wrote it into its manifest."""
+    """Return the error code in the manifest of the last batch that held a table."""
     manifests = sorted((shop.folder / "landing").glob("**/batches/*/manifest.json"), key=lambda file: file.stat().st_mtime)
     tables = [table for file in manifests for table in json.loads(file.read_text())["tables"]]
     return str([table["error"]["code"] for table in tables if table["error"]][-1])

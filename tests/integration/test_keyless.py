@@ -1,4 +1,4 @@
-"""Tables without a primary key through the whole pipeline: by a unique index, by ROWID, and as appends."""
+"""Tables without a primary key through the whole pipeline: keyed by a unique index, by ROWID, or append-only."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EVENTS = {"table": "SHOP.EVENTS", "key": "append"}
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Iterator[Shop]:
-    """A database that gives the ROWIDs of deleted rows to new ones."""
+    """Start a database that reuses the ROWIDs of deleted rows."""
     with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0, reuses_rowids=True) as oracle:
         yield Shop(oracle, tmp_path)
 
@@ -83,7 +83,7 @@ def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, p
     assert rows == {"SHOP.READINGS": 3, "SHOP.EVENTS": 3}
 
 
-def test_what_ends_a_key_holds_its_table_until_it_is_read_anew(shop: Shop, spark: Any, pipeline: Any) -> None:
+def test_a_change_that_invalidates_the_key_holds_its_table_until_a_new_snapshot(shop: Shop, spark: Any, pipeline: Any) -> None:
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         "DROP INDEX rates_of_day",
@@ -114,7 +114,7 @@ def test_what_ends_a_key_holds_its_table_until_it_is_read_anew(shop: Shop, spark
     assert held == {"SHOP.EVENTS": "pipelines.yml says `key: append`, and the table was read with `key: rowid`"}
 
 
-def test_a_key_that_is_none_is_refused_before_anything_is_read(shop: Shop, pipeline: Any) -> None:
+def test_columns_that_are_no_key_are_refused_before_anything_is_read(shop: Shop, pipeline: Any) -> None:
     wrong = shop.pipeline(tables=[{**RATES, "key": ["code"]}, "SHOP.READINGS"])
 
     with pytest.raises(ConfigurationError) as caught:

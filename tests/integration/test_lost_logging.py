@@ -1,4 +1,4 @@
-"""Capture notices that somebody has taken a table's supplemental logging away, before an UPDATE comes that nobody can place."""
+"""Capture notices that a table lost its supplemental logging, before an UPDATE without its key arrives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TABLES = ("PARTS", "NOTES", "BADGES", "STAYS")
 
 @pytest.fixture
 def pipeline(shop: Shop) -> Any:
-    """All live: PARTS, BADGES and STAYS with logging of their primary keys, NOTES by ROWID with that of all columns."""
+    """Four live tables: PARTS, BADGES and STAYS log their primary keys; NOTES, keyed by ROWID, logs all columns."""
     for table in TABLES:
         key = "" if table == "NOTES" else f"CONSTRAINT {table}_pk PRIMARY KEY"
         shop.run_sql(f"CREATE TABLE {table} (id NUMBER(9) {key}, place VARCHAR2(20))")
@@ -35,14 +35,14 @@ def pipeline(shop: Shop) -> Any:
 
 
 def held(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]]:
-    """By table, what holds it after one more window."""
+    """Land one more window; return the errors of held tables by name."""
     shop.switch_logs()
     assert capture(pipeline, shop.params)["outcome"] == "window"
     with workplace(pipeline) as work:
         return {e.table.name: dict(e.error or {}) for e in work.ledger.tables() if e.state == "held"}
 
 
-def test_each_table_that_lacks_what_it_needs_is_held_until_that_is_back(shop: Shop, pipeline: Any) -> None:
+def test_each_table_without_the_logging_it_needs_is_held_until_it_is_restored(shop: Shop, pipeline: Any) -> None:
     before = held(shop, pipeline)
     shop.run_sql(KEY.format("parts", "DROP"), ALL.format("notes", "DROP"), KEY.format("notes", "ADD"))
     shop.run_sql("ALTER TABLE badges DROP PRIMARY KEY")  # the DDL itself holds that one, and says so
@@ -65,14 +65,14 @@ def test_a_table_that_is_resumed_while_its_logging_is_off_is_held_again(shop: Sh
     assert held(shop, pipeline).keys() == first.keys() == {"PARTS"}
 
 
-def test_a_level_that_another_one_takes_over_is_not_missed(shop: Shop, pipeline: Any) -> None:
+def test_logging_replaced_by_another_level_is_no_error(shop: Shop, pipeline: Any) -> None:
     shop.run_sql("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS", user="SYS")
     shop.run_sql(KEY.format("parts", "DROP"), ALL.format("notes", "DROP"))
 
     assert held(shop, pipeline) == {}
 
 
-def test_the_script_for_a_dba_asks_for_the_cheapest_logging_that_will_do(shop: Shop, pipeline: Any) -> None:
+def test_the_script_for_a_dba_asks_for_the_cheapest_sufficient_logging(shop: Shop, pipeline: Any) -> None:
     lines = steps.setup_sql(pipeline).splitlines()
 
     assert f"{KEY.format('SHOP.PARTS', 'ADD')};" in lines

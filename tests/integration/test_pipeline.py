@@ -1,4 +1,4 @@
-"""The whole way of the data in one process: stand-in, driver, LogMiner, landing, Spark, Delta, and the comparison."""
+"""The whole pipeline in one process: stand-in, driver, LogMiner, landing, Spark, Delta, and the comparison."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, spark: Any) ->
     assert differences(shop, pipeline) == {}
 
 
-def test_an_older_copy_of_the_ledger_is_made_good(shop: Shop, spark: Any) -> None:
+def test_an_older_copy_of_the_ledger_is_corrected(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     ledger = shop.folder / "landing" / "redolake-ledger.db"
@@ -154,7 +154,7 @@ def test_an_older_copy_of_the_ledger_is_made_good(shop: Shop, spark: Any) -> Non
     assert differences(shop, pipeline) == {}
 
 
-def test_a_table_put_back_to_an_older_copy_is_held_until_it_is_read_anew(shop: Shop, spark: Any) -> None:
+def test_a_table_replaced_by_an_older_copy_is_held_until_a_new_snapshot(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     target, older = Path(pipeline.target(TableId("SHOP", "PARTS"))), shop.folder / "older"
@@ -174,7 +174,7 @@ def test_a_table_put_back_to_an_older_copy_is_held_until_it_is_read_anew(shop: S
     assert differences(shop, pipeline) == {}
 
 
-def test_a_table_applied_on_while_it_was_read_anew_lacks_nothing_where_the_ledger_was_lost(shop: Shop, spark: Any) -> None:
+def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     begun = steps.begin_snapshot(pipeline, shop.params, ["SHOP.PARTS"], replace=True)
@@ -191,7 +191,7 @@ def test_a_table_applied_on_while_it_was_read_anew_lacks_nothing_where_the_ledge
 
 
 def checkpointed(ledger: Path) -> bool:
-    """All of it in the one file."""
+    """Move the whole ledger into its one file; return whether that succeeded."""
     with sqlite3.connect(ledger) as connection:
         return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
 
@@ -252,7 +252,7 @@ def test_a_held_table_is_cured_by_a_new_snapshot(shop: Shop, spark: Any) -> None
     assert differences(shop, pipeline) == {}
 
 
-def test_a_change_that_logminer_cannot_show_holds_its_table_until_it_is_read_anew(shop: Shop, spark: Any) -> None:
+def test_a_change_that_logminer_cannot_show_holds_its_table_until_a_new_snapshot(shop: Shop, spark: Any) -> None:
     parts_pipeline(shop)
     pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.STOCK"])
     shop.work(30)
@@ -278,7 +278,7 @@ def test_a_change_that_logminer_cannot_show_holds_its_table_until_it_is_read_ane
     assert differences(shop, pipeline) == {}
 
 
-def test_a_resumed_table_catches_up_all_that_passed_while_it_was_held(shop: Shop, spark: Any) -> None:
+def test_a_resumed_table_catches_up_on_everything_since_it_was_held(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDER_LINES"])
     shop.work(30)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
@@ -306,14 +306,12 @@ def test_a_table_that_was_left_out_for_a_while_is_held(shop: Shop, spark: Any) -
     assert held == {"SHOP.PAYMENTS": "a window was landed without the table"}
 
 
-def test_a_row_that_could_not_be_read_is_read_again_from_the_landing_by_a_parser_that_can(
-    shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
 
     def older_parser(batch: pa.RecordBatch, *version: Any, **charset: Any) -> pa.RecordBatch:
-        """Does not know that a doubled quote stands for one."""
+        """Parse without knowing that a doubled quote stands for one."""
         at, sql = batch.schema.get_field_index("sql_redo"), batch.column("sql_redo")
         unread = pc.if_else(pc.match_substring(sql, "''"), pc.binary_join_element_wise("?", sql, ""), sql)
         return decode_changes(batch.set_column(at, "sql_redo", unread), *version, **charset)
@@ -362,7 +360,7 @@ def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any
     assert differences(shop, pipeline) == {}
 
 
-def test_names_in_double_quotes_come_through(shop: Shop, spark: Any) -> None:
+def test_quoted_names_reach_delta(shop: Shop, spark: Any) -> None:
     shop.run_sql(
         'CREATE TABLE "Order Parts" ("Part No" NUMBER(9) PRIMARY KEY, "place" VARCHAR2(20), "select" NUMBER(9))',
         'ALTER TABLE "Order Parts" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',

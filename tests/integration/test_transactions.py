@@ -18,8 +18,8 @@ from tests.source_comparison import compare_with_source
 pytestmark = pytest.mark.spark
 
 
-class World:
-    """Two tables, loaded; then two transactions that stay open over a batch: one to be dropped, one to be kept."""
+class OpenTransactions:
+    """Two loaded tables, and two transactions that stay open over a batch: one to drop and one to keep."""
 
     def __init__(self, shop: Shop, spark: Any) -> None:
         self.shop, self.spark = shop, spark
@@ -76,7 +76,7 @@ class World:
         return max((self.shop.folder / "landing" / "shop" / "batches").glob("*/manifest.json"))
 
     def use_again(self, xid: str, con_id: int) -> None:
-        """The next transaction of the container gets this xid, as if its slot's sequence had wrapped."""
+        """Give this xid to the next transaction of the container, as if the sequence of its slot had wrapped."""
         segment, slot, sequence = map(int, xid.split("."))
         allocator = self.shop.oracle.database.transactions._xids
         allocator._free[con_id].remove((segment, slot))
@@ -85,90 +85,96 @@ class World:
 
 
 @pytest.fixture
-def world(shop: Shop, spark: Any) -> World:
-    return World(shop, spark)
+def transactions(shop: Shop, spark: Any) -> OpenTransactions:
+    return OpenTransactions(shop, spark)
 
 
-def test_a_dropped_transaction_is_never_applied_and_the_others_are_whole(world: World) -> None:
-    unwanted, wanted = world.listed[2], world.listed[1]
+def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions: OpenTransactions) -> None:
+    unwanted, wanted = transactions.listed[2], transactions.listed[1]
     assert unwanted["username"] == "SHOP"
     assert unwanted["bytes"] > 0
     assert unwanted["age_seconds"] is not None
     xid, con_id = unwanted["xid"], unwanted["con_id"]
     for no_such, container in ((f"{xid}0", None), (xid, con_id + 1)):
         with pytest.raises(Terminal, match="is open at the end of the last batch"):
-            world.drop(no_such, container)
+            transactions.drop(no_such, container)
     with pytest.raises(Terminal, match="a reason is wanted"):
-        steps.drop_transaction(world.pipeline, xid, reason=" ", by="test")
-    assert steps.look_up_transaction(world.pipeline, xid)["tables"] == {"SHOP.PARTS": 2}
+        steps.drop_transaction(transactions.pipeline, xid, reason=" ", by="test")
+    assert steps.look_up_transaction(transactions.pipeline, xid)["tables"] == {"SHOP.PARTS": 2}
 
-    world.drop(xid)
+    transactions.drop(xid)
     with pytest.raises(Terminal, match=r"was dropped by test at .*: a forgotten session"):
-        world.drop(xid)
-    assert [t["xid"] for t in world.open()] == [wanted["xid"]]
-    world.go_on(world.unwanted, "INSERT INTO bins (id, quantity) VALUES (11, 11)")
-    world.go_on(world.wanted, "UPDATE parts SET quantity = 200 WHERE id = 2")
-    world.caught_up()
-    (told,) = world.dropped()
+        transactions.drop(xid)
+    assert [t["xid"] for t in transactions.open()] == [wanted["xid"]]
+    transactions.go_on(transactions.unwanted, "INSERT INTO bins (id, quantity) VALUES (11, 11)")
+    transactions.go_on(transactions.wanted, "UPDATE parts SET quantity = 200 WHERE id = 2")
+    transactions.caught_up()
+    (told,) = transactions.dropped()
     assert (told["state"], told["tables"], told["lacking"]) == ("open", {"SHOP.BINS": 1, "SHOP.PARTS": 2}, [])
-    assert [t["rows"] for t in world.open()] == [2]
+    assert [t["rows"] for t in transactions.open()] == [2]
 
-    world.lose_ledger()
-    world.go_on(world.unwanted, "UPDATE bins SET quantity = 22 WHERE id = 2")
-    world.unwanted.commit()
-    world.wanted.commit()
-    world.caught_up()
+    transactions.lose_ledger()
+    transactions.go_on(transactions.unwanted, "UPDATE bins SET quantity = 22 WHERE id = 2")
+    transactions.unwanted.commit()
+    transactions.wanted.commit()
+    transactions.caught_up()
     expected = {1: 1, 2: 200, 20: 20}, {1: 1, 2: 2}
-    assert world.contents() == expected
-    (told,) = world.dropped()
+    assert transactions.contents() == expected
+    (told,) = transactions.dropped()
     assert (told["state"], told["by"], told["reason"]) == ("committed", "test", "a forgotten session")
     assert (told["tables"], told["lacking"]) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ["SHOP.BINS", "SHOP.PARTS"])
-    windows = steps.list_windows(world.pipeline)
+    windows = steps.list_windows(transactions.pipeline)
     assert sum(w["account"].get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
     assert sum(w["account"].get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
-    with workplace(world.pipeline) as work:
+    with workplace(transactions.pipeline) as work:
         (decision,) = work.ledger.decisions("drop transaction")
         assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
-    compared = compare_with_source(world.pipeline, world.shop.params)
+    compared = compare_with_source(transactions.pipeline, transactions.shop.params)
     assert compared["equal"] is False
     assert compared["dropped"] == [told]
 
     # as if it had been killed before the batch's manifest, and the ledger lost: the same once more
-    manifest = world.last_manifest()
+    manifest = transactions.last_manifest()
     first = json.loads(manifest.read_text())
     manifest.unlink()
-    world.lose_ledger()
+    transactions.lose_ledger()
     with pytest.raises(Terminal, match="applied in part"):
-        world.drop(wanted["xid"])
-    order = steps.prepare_batch(world.pipeline).batch
-    steps.run_spark_job(world.pipeline, order, world.spark)
-    steps.record_batch(world.pipeline, order)
+        transactions.drop(wanted["xid"])
+    order = steps.prepare_batch(transactions.pipeline).batch
+    steps.run_spark_job(transactions.pipeline, order, transactions.spark)
+    steps.record_batch(transactions.pipeline, order)
     assert json.loads(manifest.read_text())["dropped"] == first["dropped"]
-    assert (world.contents(), world.dropped()) == (expected, [told])
+    assert (transactions.contents(), transactions.dropped()) == (expected, [told])
 
-    world.use_again(xid, con_id)
-    again = world.session("INSERT INTO parts (id, quantity) VALUES (30, 30)")
-    world.caught_up()
-    assert [t["xid"] for t in world.open()] == [xid]
+    transactions.use_again(xid, con_id)
+    again = transactions.session("INSERT INTO parts (id, quantity) VALUES (30, 30)")
+    transactions.caught_up()
+    assert [t["xid"] for t in transactions.open()] == [xid]
     again.commit()
-    world.caught_up()
-    assert world.delta("parts") == {**expected[0], 30: 30}, "another transaction of the same xid"
+    transactions.caught_up()
+    assert transactions.delta("parts") == {**expected[0], 30: 30}, "another transaction of the same xid"
 
-    steps.take_snapshot(world.pipeline, ["SHOP.PARTS"], replace=True, source=world.shop.params, spark=world.spark)
-    assert [told["lacking"] for told in world.dropped()] == [["SHOP.BINS"]]
-    steps.take_snapshot(world.pipeline, ["SHOP.BINS"], replace=True, source=world.shop.params, spark=world.spark)
-    assert world.dropped() == []
-    assert steps.list_transactions(world.pipeline)["dropped"][0]["state"] == "committed", "it stays on record"
-    world.caught_up()
-    assert compare_with_source(world.pipeline, world.shop.params)["equal"]
+    steps.take_snapshot(
+        transactions.pipeline, ["SHOP.PARTS"], replace=True, source=transactions.shop.params, spark=transactions.spark
+    )
+    assert [told["lacking"] for told in transactions.dropped()] == [["SHOP.BINS"]]
+    steps.take_snapshot(
+        transactions.pipeline, ["SHOP.BINS"], replace=True, source=transactions.shop.params, spark=transactions.spark
+    )
+    assert transactions.dropped() == []
+    assert steps.list_transactions(transactions.pipeline)["dropped"][0]["state"] == "committed", "it stays on record"
+    transactions.caught_up()
+    assert compare_with_source(transactions.pipeline, transactions.shop.params)["equal"]
 
 
-def test_a_dropped_transaction_that_rolls_back_lacks_nowhere(world: World) -> None:
-    world.drop(world.listed[2]["xid"])
-    world.unwanted.rollback()
-    world.wanted.commit()
-    world.caught_up()
+def test_a_dropped_transaction_that_rolls_back_is_missing_from_no_table(transactions: OpenTransactions) -> None:
+    transactions.drop(transactions.listed[2]["xid"])
+    transactions.unwanted.rollback()
+    transactions.wanted.commit()
+    transactions.caught_up()
 
-    assert world.dropped() == []
-    assert [(t["state"], t["lacking"]) for t in steps.list_transactions(world.pipeline)["dropped"]] == [("rolled back", [])]
-    assert compare_with_source(world.pipeline, world.shop.params)["equal"]
+    assert transactions.dropped() == []
+    assert [(t["state"], t["lacking"]) for t in steps.list_transactions(transactions.pipeline)["dropped"]] == [
+        ("rolled back", [])
+    ]
+    assert compare_with_source(transactions.pipeline, transactions.shop.params)["equal"]
