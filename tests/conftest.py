@@ -1,4 +1,4 @@
-"""Fixtures by subject; nothing else, but that one test leaves nothing of its Airflow to the next."""
+"""Load the fixture modules, and remove what one test's Airflow run would leave to the next."""
 
 import os
 from collections.abc import Iterator
@@ -9,9 +9,8 @@ pytest_plugins = ["tests.workers", "tests.fix_postgres", "tests.fix_spark", "tes
 
 
 @pytest.fixture(autouse=True)
-def _no_airflow_task_goes_on() -> Iterator[None]:
-    """A DAG run in this process leaves the context of its last task, and a process with such a context is that task: it would
-    share the DAG's leases."""
+def _no_airflow_context_stays() -> Iterator[None]:
+    """Remove the context that a DAG run leaves in this process: its leases would count as held by this process."""
     yield
     for name in [name for name in os.environ if name.startswith("AIRFLOW_CTX_")]:
         del os.environ[name]

@@ -1,4 +1,4 @@
-"""An Airflow of the tests' own, in a temporary folder; imported before airflow itself, which reads the environment then.
+"""A separate Airflow for the tests, in a temporary folder. Import this before airflow, which reads the environment on import.
 
 And how a test uses it: a pipeline as a user configures it, and a run of one of its DAGs in this process.
 """
@@ -52,7 +52,7 @@ def airflow_db() -> None:
 def configure(
     shop: Shop, patch: pytest.MonkeyPatch, tables: Sequence[Any], spark: dict[str, Any], spark_connection: str
 ) -> Pipeline:
-    """pipelines.yml with the pipeline `e2e`, and its two connections in the environment."""
+    """Write pipelines.yml with the pipeline `e2e`, and put its two connections into the environment."""
     settings = {
         "source": {"connection": "e2e_oracle", "container": "FREEPDB1"},
         "landing": str(shop.folder / "landing"),
@@ -73,7 +73,7 @@ def configure(
 
 
 def run_dag(pipeline: Pipeline, part: str, conf: dict[str, Any] | None = None) -> tuple[str, dict[str, str]]:
-    """The state of the run, and of each task (of the last one, where a task is mapped)."""
+    """Return the state of the run and of each task; of a mapped task, that of its last instance."""
     from pipelines.airflow import factory
 
     build = {build.__name__: build for build in factory.BUILDERS}[f"{part}_dag"]

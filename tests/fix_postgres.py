@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the session's own, on a loopback port in a temporary folder, stopped at its end.
+"""A PostgreSQL server for each test process, on a free loopback port, in a temporary folder.
 
 The programs are looked for in PATH and where Debian puts them; when they are missing and this is root with apt-get, they
 are installed once. `postgres_url` gives each test a database of its own.
@@ -35,7 +35,7 @@ class Postgres:
 
 
 def find_programs() -> Path | None:
-    """The folder that holds initdb and pg_ctl."""
+    """Return the folder that contains initdb and pg_ctl."""
     in_path = shutil.which("initdb")
     folders = [Path(in_path).resolve().parent] if in_path else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
@@ -43,7 +43,7 @@ def find_programs() -> Path | None:
 
 
 def install() -> str | None:
-    """Why the programs cannot be had, or None when they have been installed."""
+    """Install the programs; return why that is impossible, or None."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return "PostgreSQL is not installed (initdb, pg_ctl), and only root with apt-get could install it here"
     for command in INSTALL:
@@ -54,7 +54,7 @@ def install() -> str | None:
 
 
 def as_server_user(folder: Path) -> list[str]:
-    """The server refuses to run as root: hand it the folder and run it as another user."""
+    """Return the command prefix for another user, and give that user the folder: the server refuses to run as root."""
     if os.geteuid() != 0:
         return []
     known = {entry.pw_name: entry for entry in pwd.getpwall()}

@@ -1,4 +1,4 @@
-"""A running stand-in with the shop on it, and a pipeline over all its tables."""
+"""A running stand-in with the shop's tables, and a pipeline over all of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLES: tuple[Any, ...] = (
 
 @dataclass(slots=True)
 class Shop:
-    """The source side of a test: the stand-in, its users, and how to give it work."""
+    """The source of a test: the stand-in, its users, and ways to change its tables."""
 
     oracle: StandIn
     folder: Path
@@ -72,13 +72,13 @@ class Shop:
             connection.commit()
 
     def switch_logs(self) -> None:
-        """End the current log of every redo thread, so that what happened so far is sealed."""
+        """Switch the logs of every redo thread, so that all changes so far can be sealed."""
         self.run_sql("ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
 
 
 @contextmanager
 def open_shop(folder: Path, logging: str = "ALL") -> Iterator[Shop]:
-    """Two redo threads, small logs, the shop's tables empty, with that supplemental logging on each."""
+    """Start a stand-in with two redo threads, small logs and the shop's empty tables, with that supplemental logging."""
     with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0) as oracle:
         with oracle.connect("SHOP") as connection:
             create_shop(connection, logging)

@@ -2,7 +2,8 @@
 savepoints, failed statements, parallel DML, moved and swapped keys, reused ROWIDs, rollbacks whose XIDSQN LogMiner does not
 know, undo rows before their changes (as 19.13 shows them), and rows that come late, out of the order of SCNs.
 
-`cut` gives `History.rows` their windows and ordinals. `truth(scn)` is the table AS OF; `dispositions(scn)`, by row.
+`cut` gives `History.rows` their windows and ordinals. `truth(scn)` is the table AS OF that SCN, `dispositions(scn)` those of
+its rows.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT = "applied", "undone", "rolled_back", 
 
 @dataclass
 class Server:
-    """Who writes redo under an xid: a session, or a parallel server of it."""
+    """A writer of redo under one xid: a session or one of its parallel servers."""
 
     xid: str
     thread: int
@@ -32,7 +33,7 @@ class Server:
 
 @dataclass
 class Done:
-    """A change that its transaction may still undo; `number` is that of its row."""
+    """A change that its transaction may still undo; `number` identifies its row."""
 
     code: int
     row_id: str
@@ -71,7 +72,7 @@ class History:
         self.come_late()
 
     def dispositions(self, scn: int) -> dict[int, str]:
-        """By number, of the change rows at or below `scn`: as known from the redo up to there."""
+        """Return the disposition by number of each change row at or below `scn`, as known from the redo up to there."""
         changes = [row for row in self.rows if row["scn"] <= scn and row["operation_code"] in (1, 2, 3)]
         ends = {row["number"]: self.disposition.get(row["number"], (scn + 1, CARRIED_OUT)) for row in changes}
         return {number: what if end <= scn else CARRIED_OUT for number, (end, what) in ends.items()}
@@ -132,7 +133,7 @@ class History:
             self.undo_to(writer, mark)
 
     def parallel(self, writer: Open) -> None:
-        """A statement that two servers share: each changes rows that the transaction has not touched yet."""
+        """Run a statement on two servers: each changes rows that the transaction has not touched yet."""
         self.begin(writer)
         servers = []
         for _ in range(2):
@@ -153,7 +154,7 @@ class History:
                 self.end_servers(writer, servers, first)
 
     def end_servers(self, writer: Open, servers: list[Server], first: int) -> None:
-        """The transactions of a failed statement's servers end for themselves."""
+        """End the server transactions of a failed statement."""
         self.tick()
         for by in servers:
             if by.begun:
@@ -188,7 +189,7 @@ class History:
         self.open.remove(writer)
 
     def end_of(self, writer: Open, code: int, nameless: bool = False) -> None:
-        """The coordinator's end, and of its servers' whichever show."""
+        """Write the coordinator's end, and those server ends that LogMiner shows."""
         shown = [by for by in writer.servers if by.begun and self.random.random() < 0.5]
         for by in self.random.sample([*shown, writer], len(shown) + 1):
             if by.begun:
@@ -246,7 +247,7 @@ class History:
             self.current[row_id] = after
 
     def come_late(self) -> None:
-        """Private redo strands are written late: a row may stand behind another transaction's rows of higher SCNs."""
+        """Move rows after rows of higher SCNs, as late private redo strands do."""
         for at in range(len(self.rows) - 1):
             pair = self.rows[at : at + 2]
             changes = all(row["operation_code"] in (1, 2, 3) for row in pair)
@@ -298,7 +299,7 @@ class History:
         return number
 
     def cut(self, edges: list[int]) -> list[tuple[int, int, list[dict[str, Any]]]]:
-        """The windows between `edges` (the first at or below every row): (start, end, rows with ordinals)."""
+        """Split into windows at `edges` (the first at or below every row): (start, end, rows with ordinals)."""
         windows = []
         for start, end in zip([0, *edges], [*edges, self.end], strict=True):
             ordinals = [0, 0]
@@ -320,7 +321,7 @@ class History:
         self.scn += 1
 
     def new_xid(self) -> str:
-        """One transaction per undo slot; a slot is used again with a higher sequence."""
+        """Return a new xid: one transaction per undo slot; a reused slot has a higher sequence."""
         held = {by.slot for writer in self.open for by in (writer, *writer.servers)}
         free = [slot for slot in (f"{usn}.{n}" for usn in (1, 2) for n in range(16)) if slot not in held]
         self.sequence += 1

@@ -1,4 +1,4 @@
-"""Waiting for a condition, with a deadline."""
+"""Wait for a condition, with a deadline."""
 
 from __future__ import annotations
 

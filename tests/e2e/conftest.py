@@ -1,4 +1,4 @@
-"""Airflow in a folder of the tests' own (see tests/fix_airflow.py for what must happen first), and Spark as a server."""
+"""Airflow in a temporary folder (tests/fix_airflow.py must be imported first), and a Spark Connect server."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def connect(connect_server: str, worker_session: WorkerSession) -> Iterator[str]:
-    """The Connect server's address; pyspark remembers its use in the environment and would then open no local session."""
+    """Yield the Connect server's address. pyspark notes Connect in the environment and then opens no local session."""
     worker_session.close()
     yield connect_server
     os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)

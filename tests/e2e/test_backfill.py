@@ -1,4 +1,4 @@
-"""`<name>_backfill` and `redolake backfill` over an old SCN range, against the stand-in: the shadows, and what stays untouched.
+"""`<name>_backfill` and `redolake backfill` over an old SCN range, against the stand-in: they write shadows and nothing else.
 
 A shadow holds the rows as the changes that committed in the range leave them: the source AS OF the range's end, but only
 those rows that changed in it.
@@ -35,7 +35,7 @@ FOLDED = [(2, "early", 20), (3, "it's", 3), (10, "long", 10), (11, None, 11), (1
 
 @dataclass(slots=True)
 class History:
-    """Changes of SHOP.PARTS and SHOP.BINS over several windows; `scn` tells moments by name."""
+    """Changes of SHOP.PARTS and SHOP.BINS over several windows; `scn` maps names of moments to SCNs."""
 
     shop: Shop
     pipeline: Pipeline
@@ -48,12 +48,12 @@ class History:
             return [tuple(row) for row in cursor.execute(sql).fetchall()]
 
     def mark(self, name: str) -> None:
-        """All that has committed so far did so below it."""
+        """Name the SCN above every commit so far."""
         ((scn,),) = self.source("SELECT current_scn FROM v$database")
         self.scn[name] = int(scn) + 1
 
     def captured(self, *parts: str) -> int:
-        """End the logs and run these DAGs; the end of what is landed."""
+        """Switch the logs and run these DAGs; return the SCN that is landed to."""
         self.shop.switch_logs()
         for part in parts:
             assert run_dag(self.pipeline, part)[0] == "success", part
@@ -75,7 +75,7 @@ class History:
             session.stop()
 
     def rows(self, path: str) -> list[Row]:
-        """What a Delta table of parts or bins holds, without our own column."""
+        """Return the rows of a Delta table of parts or bins, without `_commit_scn`."""
         return sorted(tuple(row.values()) for row in delta_rows(path))
 
     def backfill(self, start: str, end: str, *tables: str) -> None:
@@ -87,7 +87,7 @@ class History:
         return {"from_scn": self.scn[start], "to_scn": self.scn[end], "tables": chosen, "dry_run": dry_run}
 
     def files(self) -> set[Path]:
-        """All that was ever written but the ledger."""
+        """Return every file except the ledger's."""
         folders = (self.shop.folder / "landing", self.shop.folder / "lake")
         return {path for folder in folders for path in folder.rglob("*") if "ledger" not in path.name}
 
@@ -164,7 +164,7 @@ def test_a_dry_run_ends_after_prepare_and_writes_nothing(history: History) -> No
     assert history.files() == before
 
 
-def test_the_shadow_is_what_the_range_left_the_live_tables_stay_and_a_repeat_gives_the_same(history: History) -> None:
+def test_the_shadow_has_the_rows_of_the_range_live_tables_stay_and_a_repeat_is_equal(history: History) -> None:
     live = [history.target(table) for table in ("SHOP.PARTS", "SHOP.BINS")]
     status, versions = steps.read_status(history.pipeline), [latest_version(path) for path in live]
 
@@ -185,7 +185,7 @@ def test_a_range_may_begin_and_end_within_a_window(history: History) -> None:
     assert history.rows(history.shadow("inside", "further inside", "SHOP.BINS")) == [(2, "new", 2)]
 
 
-def test_a_ddl_in_a_range_that_is_landed_only_is_followed_by_the_shadow(history: History) -> None:
+def test_the_shadow_follows_a_ddl_in_a_range_that_is_landed_but_not_applied(history: History) -> None:
     history.backfill("to", "end", "SHOP.PARTS")
 
     assert history.rows(history.shadow("to", "end")) == [
@@ -216,7 +216,7 @@ def test_a_ddl_in_a_range_that_is_landed_only_is_followed_by_the_shadow(history:
         pytest.param("from", "to", ["SHOP.LATE"], "no contents yet", id="a table without contents"),
     ],
 )
-def test_an_order_that_cannot_be_carried_out_is_refused_and_leaves_nothing(
+def test_an_impossible_range_is_refused_and_writes_nothing(
     history: History, start: str, end: str, tables: list[str], said: str
 ) -> None:
     first = steps.list_windows(history.pipeline)[0]["start"]
@@ -231,7 +231,7 @@ def test_an_order_that_cannot_be_carried_out_is_refused_and_leaves_nothing(
     assert history.files() == before
 
 
-def test_a_refused_order_fails_the_run_at_prepare(history: History) -> None:
+def test_a_refused_range_fails_the_run_at_prepare(history: History) -> None:
     state, tasks = run_dag(history.pipeline, "backfill", {**history.range("from", "to"), "to_scn": history.scn["end"] + 1})
 
     assert (state, tasks) == ("failed", {"prepare": "failed", "spark": "upstream_failed", "record": "upstream_failed"})
@@ -247,7 +247,7 @@ def redolake(*arguments: object) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_the_terminal_shows_the_plan_and_does_it_when_told_to(history: History) -> None:
+def test_the_terminal_shows_the_plan_and_executes_it_on_request(history: History) -> None:
     order = ("--from", history.scn["from"], "--to", history.scn["middle"], "shop.parts", "--output", "json")
 
     planned, executed = redolake(*order, "--dry-run"), redolake(*order, "--execute")
@@ -261,7 +261,7 @@ def test_the_terminal_shows_the_plan_and_does_it_when_told_to(history: History) 
     assert len(history.rows(history.shadow("from", "middle"))) == 3
 
 
-def test_the_terminal_tells_a_refused_order_by_its_exit_code_and_as_json(history: History) -> None:
+def test_the_terminal_reports_a_refused_range_by_exit_code_and_as_json(history: History) -> None:
     code, output = redolake("--from", 5, "--to", 5, "--output", "json")
 
     assert code == 2

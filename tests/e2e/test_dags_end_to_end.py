@@ -65,8 +65,8 @@ def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Sh
 
 
 @dataclass(slots=True)
-class Story:
-    """What happened, as the landing, the batches and `redolake verify` tell it afterwards."""
+class Replication:
+    """A replication of the shop, as shown by the landing, the batches and `redolake verify` afterwards."""
 
     snapshot_scn: int = 0
     windows: list[dict[str, Any]] = field(default_factory=list)
@@ -78,27 +78,27 @@ class Story:
 
     @property
     def carried(self) -> set[str]:
-        """Transactions that were open at the end of the first batch."""
+        """Return the transactions open at the end of the first batch."""
         return {transaction["xid"] for transaction in self.open_after_batch[0]}
 
     def changes(self) -> list[dict[str, Any]]:
-        """Those of transactions that committed after the snapshot."""
+        """Return the changes of transactions that committed after the snapshot."""
         committed = {r["xid"] for r in self.redo if r["operation_code"] == Operation.COMMIT and r["scn"] > self.snapshot_scn}
         return [row for row in self.redo if row["operation_code"] in CHANGES and row["xid"] in committed]
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory, airflow_db: None, connect: str) -> Iterator[Story]:
-    with pytest.MonkeyPatch.context() as patch, open_shop(tmp_path_factory.mktemp("story")) as shop:
-        yield tell(shop, configure(shop, patch, TABLES, {"mode": "connect"}, connect))
+def replication(tmp_path_factory: pytest.TempPathFactory, airflow_db: None, connect: str) -> Iterator[Replication]:
+    with pytest.MonkeyPatch.context() as patch, open_shop(tmp_path_factory.mktemp("replication")) as shop:
+        yield replicate(shop, configure(shop, patch, TABLES, {"mode": "connect"}, connect))
 
 
-def tell(shop: Shop, pipeline: Pipeline) -> Story:
-    """Two transactions, one on each redo thread, stay open over two batches; the workload goes on around them."""
-    story = Story()
+def replicate(shop: Shop, pipeline: Pipeline) -> Replication:
+    """Keep two transactions open over two batches, one on each redo thread, while the workload goes on."""
+    replication = Replication()
     shop.work(40)
     shop.run_sql(*(f"INSERT INTO customers (id, name) VALUES ({FIRST + n}, 'early {n}')" for n in range(4)))
-    passed(pipeline, "snapshot", last="record")
+    run_part(pipeline, "snapshot", last="record")
     one, two = (shop.oracle.connect("SHOP", instance_name=instance) for instance in shop.instances)
     with one, two:
         execute(
@@ -107,7 +107,7 @@ def tell(shop: Shop, pipeline: Pipeline) -> Story:
             f"UPDATE customers SET id = {2 * FIRST + 1} - id WHERE id IN ({FIRST}, {FIRST + 1})",  # the two swap their keys
         )
         execute(two, f"UPDATE customers SET id = {FIRST + 20}, name = 'moved' WHERE id = {FIRST + 2}")
-        another_batch(shop, pipeline, story, seed=2)
+        another_batch(shop, pipeline, replication, seed=2)
         execute(
             one,
             "SAVEPOINT doubt",
@@ -119,30 +119,30 @@ def tell(shop: Shop, pipeline: Pipeline) -> Story:
         execute(
             two, f"DELETE FROM customers WHERE id = {FIRST + 3}", f"UPDATE customers SET credit = 1 WHERE id = {FIRST + 20}"
         )
-        another_batch(shop, pipeline, story, seed=3)
-        story.halfway = compare_with_source(pipeline, tables=["SHOP.CUSTOMERS"])
+        another_batch(shop, pipeline, replication, seed=3)
+        replication.halfway = compare_with_source(pipeline, tables=["SHOP.CUSTOMERS"])
         one.commit()
         two.commit()
-    another_batch(shop, pipeline, story, seed=4)
-    story.windows = steps.list_windows(pipeline, 1000)
-    story.redo = landed_redo(shop)
+    another_batch(shop, pipeline, replication, seed=4)
+    replication.windows = steps.list_windows(pipeline, 1000)
+    replication.redo = landed_redo(shop)
     with workplace(pipeline) as work:
-        story.batches = chain_of_batches(work)
-        (story.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in work.ledger.tables()}
-    story.verified = steps.verify_tables(pipeline)
-    return story
+        replication.batches = chain_of_batches(work)
+        (replication.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in work.ledger.tables()}
+    replication.verified = steps.verify_tables(pipeline)
+    return replication
 
 
-def another_batch(shop: Shop, pipeline: Pipeline, story: Story, seed: int) -> None:
+def another_batch(shop: Shop, pipeline: Pipeline, replication: Replication, seed: int) -> None:
     shop.work(40, seed=seed)
     shop.switch_logs()
-    passed(pipeline, "capture", last="land")
-    passed(pipeline, "apply", last="record")
-    story.open_after_batch.append(steps.list_transactions(pipeline)["open"])
+    run_part(pipeline, "capture", last="land")
+    run_part(pipeline, "apply", last="record")
+    replication.open_after_batch.append(steps.list_transactions(pipeline)["open"])
 
 
-def passed(pipeline: Pipeline, part: str, last: str) -> None:
-    """The DAG ran, and had work to do."""
+def run_part(pipeline: Pipeline, part: str, last: str) -> None:
+    """Run the DAG, and check that it had work to do."""
     state, tasks = run_dag(pipeline, part)
     assert (state, tasks[last]) == ("success", "success"), tasks
 
@@ -159,49 +159,49 @@ def landed_redo(shop: Shop) -> list[dict[str, Any]]:
     return list(pa.concat_tables([pq.read_table(file, columns=columns) for file in files]).to_pylist())
 
 
-def test_every_window_had_logs_of_both_redo_threads(story: Story) -> None:
-    assert [window["threads"] for window in story.windows] == [2, 2, 2]
+def test_every_window_had_logs_of_both_redo_threads(replication: Replication) -> None:
+    assert [window["threads"] for window in replication.windows] == [2, 2, 2]
 
 
-def test_transactions_of_both_threads_were_carried_over_two_batches_and_then_applied(story: Story) -> None:
-    first, second, third = story.open_after_batch
+def test_transactions_of_both_threads_were_carried_over_two_batches_and_then_applied(replication: Replication) -> None:
+    first, second, third = replication.open_after_batch
 
     assert [{t["thread"] for t in carried} for carried in (first, second)] == [{1, 2}, {1, 2}]
     assert [t["xid"] for t in first] == [t["xid"] for t in second]
     assert [t["rows"] for t in first] < [t["rows"] for t in second]
     assert third == []
-    carried_rows = [sum(t.balance.carried_in for t in batch.tables) for batch in story.batches]
+    carried_rows = [sum(t.balance.carried_in for t in batch.tables) for batch in replication.batches]
     assert carried_rows == [0, sum(t["rows"] for t in first), sum(t["rows"] for t in second)]
 
 
-def test_rows_of_an_open_transaction_are_in_no_table_before_it_commits(story: Story) -> None:
-    (customers,) = story.halfway["tables"]
+def test_rows_of_an_open_transaction_are_in_no_table_before_it_commits(replication: Replication) -> None:
+    (customers,) = replication.halfway["tables"]
 
-    assert story.halfway["equal"]
+    assert replication.halfway["equal"]
     assert customers["source_rows"] > 0
 
 
-def test_savepoint_rollbacks_were_among_the_landed_rows_and_cancelled(story: Story) -> None:
-    undone = [row for row in story.changes() if row["rollback"]]
+def test_savepoint_rollbacks_were_among_the_landed_rows_and_cancelled(replication: Replication) -> None:
+    undone = [row for row in replication.changes() if row["rollback"]]
 
-    assert {row["xid"] for row in undone} & story.carried
-    assert {row["xid"] for row in undone} - story.carried
-    assert sum(t.balance.undone for batch in story.batches for t in batch.tables) == 2 * len(undone)
-
-
-def test_changed_keys_were_among_the_landed_rows_of_both_threads(story: Story) -> None:
-    moved = [row for row in story.changes() if row["table_name"] == "CUSTOMERS" and SET_KEY.search(row["sql_redo"] or "")]
-
-    assert {row["thread"] for row in moved if row["xid"] in story.carried} == {1, 2}
-    assert {row["xid"] for row in moved} - story.carried
+    assert {row["xid"] for row in undone} & replication.carried
+    assert {row["xid"] for row in undone} - replication.carried
+    assert sum(t.balance.undone for batch in replication.batches for t in batch.tables) == 2 * len(undone)
 
 
-def test_every_cell_of_every_table_equals_the_source(story: Story) -> None:
-    found = {t["table"]: t for t in story.verified["tables"]}
+def test_changed_keys_were_among_the_landed_rows_of_both_threads(replication: Replication) -> None:
+    moved = [row for row in replication.changes() if row["table_name"] == "CUSTOMERS" and SET_KEY.search(row["sql_redo"] or "")]
+
+    assert {row["thread"] for row in moved if row["xid"] in replication.carried} == {1, 2}
+    assert {row["xid"] for row in moved} - replication.carried
+
+
+def test_every_cell_of_every_table_equals_the_source(replication: Replication) -> None:
+    found = {t["table"]: t for t in replication.verified["tables"]}
 
     assert set(found) == {"SHOP.CUSTOMERS", "SHOP.ORDERS", "SHOP.ORDER_LINES", "SHOP.PAYMENTS", "SHOP.STOCK"}
     assert {name: (t["missing_rows"], t["extra_rows"], t["differing_cells"]) for name, t in found.items()} == {
         name: (0, 0, 0) for name in found
     }
     assert all(t["source_rows"] == t["delta_rows"] > 0 for t in found.values())
-    assert {t["applied_scn"] for t in found.values()} == {story.windows[-1]["end"] - 1}
+    assert {t["applied_scn"] for t in found.values()} == {replication.windows[-1]["end"] - 1}

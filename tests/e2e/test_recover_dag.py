@@ -1,4 +1,4 @@
-"""`<name>_recover` as Airflow runs it, against a source whose redo is gone: it looks, and goes on only where it was told to."""
+"""`<name>_recover` in Airflow, against a source whose redo is lost: it inspects, and acts only on a confirmed choice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.airflow
 
 @pytest.fixture
 def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipeline:
-    """Nothing is landed yet, and the redo behind the position is purged."""
+    """Nothing is landed yet, and the redo after the position is purged."""
     spark = '{"conn_type": "spark", "host": "local[2]"}'
     pipeline = configure(shop, monkeypatch, ["SHOP.PAYMENTS", "SHOP.STOCK"], {}, spark)
     steps.begin_snapshot(pipeline, shop.params)
@@ -29,7 +29,7 @@ def lost(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipel
 def test_a_gap_is_declared_only_where_the_form_was_confirmed(shop: Shop, lost: Pipeline) -> None:
     position = steps.read_status(lost)["landed_to"]
     assert run_dag(lost, "capture")[0] == "failed"
-    assert run_dag(lost, "recover")[0] == "failed", "a look, while something is lost"
+    assert run_dag(lost, "recover")[0] == "failed", "it only inspects, while redo is lost"
     gap = {"choice": "gap", "reason": "tapes are gone"}
     assert run_dag(lost, "recover", {**gap, "confirm": "yes"})[0] == "failed"
     assert steps.read_status(lost)["landed_to"] == position

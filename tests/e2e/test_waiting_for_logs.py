@@ -1,4 +1,4 @@
-"""An archiver that lags: the run waits without a worker and mines when the log comes; an overdue log is told, then mined."""
+"""An archiver that lags: the run waits without a worker and mines when the log arrives; an overdue log fails the run."""
 
 import pytest
 import yaml
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.airflow
 
 @pytest.fixture
 def pipeline(shop, monkeypatch, airflow_db):
-    """Its position stands behind the table's birth, as a snapshot would have left it."""
+    """A pipeline positioned after the CREATE TABLE, as a snapshot would leave it."""
     from pipelines.config import load_pipeline
 
     shop.run_sql(
@@ -48,7 +48,7 @@ def pipeline(shop, monkeypatch, airflow_db):
 
 @pytest.fixture
 def lagging(shop, pipeline):
-    """Rows on thread 1, and the archiver of thread 2 behind: nothing can be mined although thread 1 is archived."""
+    """Write rows on thread 1 while the archiver of thread 2 lags: nothing can be mined although thread 1 is archived."""
     shop.oracle.faults.lag_archiver(thread=2)
     shop.run_sql("INSERT INTO parts VALUES (1, 'shelf')", "INSERT INTO parts VALUES (2, 'floor')")
     shop.switch_logs()
@@ -63,12 +63,12 @@ def run_capture(pipeline, **changes):
 
 
 @pytest.fixture
-def looks(monkeypatch, lagging):
-    """The answers of each look; the archiver catches up behind the second one."""
-    answers, look = [], steps.is_still_awaited
+def checks(monkeypatch, lagging):
+    """Record the answer of each check; the archiver catches up after the second one."""
+    answers, check = [], steps.is_still_awaited
 
     def counted(*args):
-        answers.append(look(*args))
+        answers.append(check(*args))
         if len(answers) == 2:
             lagging.oracle.faults.catch_up_archiver(thread=2)
         return answers[-1]
@@ -78,11 +78,11 @@ def looks(monkeypatch, lagging):
     return answers
 
 
-def test_a_run_that_meets_a_lagging_archiver_waits_deferred_and_then_mines_and_lands(pipeline, looks):
+def test_a_run_with_a_lagging_archiver_is_deferred_and_then_mines_and_lands(pipeline, checks):
     state, tasks = run_capture(pipeline)
 
     assert (state, tasks["plan"], tasks["land"]) == ("success", "success", "success")
-    assert looks == [True, True, False]
+    assert checks == [True, True, False]
     (window,) = steps.list_windows(pipeline, 10)
     assert (window["rows"] > 0, steps.plan_next_window(pipeline)["outcome"]) == (True, "nothing")
 
@@ -98,8 +98,8 @@ def test_an_overdue_log_fails_the_run_and_the_next_one_mines_it(pipeline, laggin
     assert len(steps.list_windows(pipeline, 10)) == 1
 
 
-def test_a_terminal_waits_too_when_it_is_told_to(pipeline, looks, monkeypatch):
-    """`redolake run --wait`, without the Spark that first contents would need."""
+def test_the_terminal_waits_with_the_option_wait(pipeline, checks, monkeypatch):
+    """Run `redolake run --wait`, without the Spark that a snapshot would need."""
     monkeypatch.setattr(run_steps, "first_contents", lambda *_: None)
     monkeypatch.setattr(run_steps, "apply", lambda *_: False)
     told = []
@@ -109,5 +109,5 @@ def test_a_terminal_waits_too_when_it_is_told_to(pipeline, looks, monkeypatch):
 
     assert (once["outcome"], once["windows"]) == ("wait", 0)
     assert "redo thread 2" in once["reason"]
-    assert (waited["windows"], looks) == (1, [True, True, False])
+    assert (waited["windows"], checks) == (1, [True, True, False])
     assert any(line.startswith("waiting for the archived log with sequence") for line in told)
