@@ -70,5 +70,6 @@ def columns_of(part: pa.Table, fields: list[dict[str, Any]]) -> pa.Table:
 
 
 def arrow_type(delta_type: str) -> pa.DataType:
+    delta_type = delta_type.removesuffix(" collate UTF8_BINARY")  # as a Connect client writes it
     decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", delta_type)
     return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else TYPES[delta_type]
