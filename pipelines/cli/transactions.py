@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import getpass
+from dataclasses import asdict
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +21,9 @@ from pipelines.cli.options import (
 )
 from pipelines.cli.output import Output, grid, print_progress, show, show_dropped
 
+if TYPE_CHECKING:
+    from pipelines.steps.transactions import DropCost, OpenTransactionReport
+
 COLUMNS = ("xid", "container", "thread", "start SCN", "started at", "age", "rows", "bytes", "user")
 
 app = typer.Typer(no_args_is_help=True)
@@ -31,19 +35,18 @@ def list_transactions(name: NameArgument = None, config: ConfigOption = None, ou
     from pipelines import steps
 
     with report_errors(output):
-        result = steps.list_transactions(select_pipeline(name, config))
-        until = "" if result["read_to"] is None else f", redo read to {result['read_to']}"
-        rows = [transaction_cells(t) for t in result["open"]]
-        show(output, result, lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")))
+        found = steps.list_transactions(select_pipeline(name, config))
+        until = "" if found.read_to is None else f", redo read to {found.read_to}"
+        rows = [transaction_cells(t) for t in found.open]
+        show(output, asdict(found), lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")))
         if output is Output.table:
-            show_dropped(result["dropped"])
+            show_dropped([asdict(drop) for drop in found.dropped])
 
 
-def transaction_cells(found: dict[str, Any]) -> tuple[object, ...]:
-    seconds = found["age_seconds"]
-    age = "" if seconds is None else str(timedelta(seconds=seconds))
-    ids = (found["xid"], found["con_id"], found["thread"], found["start_scn"])
-    return (*ids, found["first_at"], age, found["rows"], found["bytes"], found["username"])
+def transaction_cells(found: OpenTransactionReport) -> tuple[object, ...]:
+    age = "" if found.age_seconds is None else str(timedelta(seconds=found.age_seconds))
+    ids = (found.xid, found.con_id, found.thread, found.start_scn)
+    return (*ids, found.first_at, age, found.rows, found.bytes, found.username)
 
 
 @app.command(name="drop")
@@ -64,15 +67,15 @@ def drop_transaction(
         found = steps.look_up_transaction(selected, xid, container)
         print_progress(cost_text(found))
         confirm(selected, yes)
-        made = steps.drop_transaction(selected, xid, found["con_id"], reason=reason, by=getpass.getuser())
-        show(output, made, lambda: f"Transaction {xid} is dropped; the next batch leaves out its rows.")
+        drop = steps.drop_transaction(selected, xid, found.con_id, reason=reason, by=getpass.getuser())
+        show(output, asdict(drop), lambda: f"Transaction {xid} is dropped; the next batch leaves out its rows.")
 
 
-def cost_text(found: dict[str, Any]) -> str:
-    rows = "".join(f"\n  {table}: {count} row(s)" for table, count in found["tables"].items())
+def cost_text(found: DropCost) -> str:
+    rows = "".join(f"\n  {table}: {count} row(s)" for table, count in found.tables.items())
     return (
-        f"Transaction {found['xid']} of container {found['con_id']}, open since SCN {found['start_scn']} "
-        f"({found['first_at']}, thread {found['thread']}, user {found['username'] or 'unknown'}), has so far changed{rows}\n"
+        f"Transaction {found.xid} of container {found.con_id}, open since SCN {found.start_scn} "
+        f"({found.first_at}, thread {found.thread}, user {found.username or 'unknown'}), has so far changed{rows}\n"
         "None of these rows, and no later change of this transaction, will be applied. If it commits, or has committed "
         "meanwhile, these tables lack its changes until `redolake snapshot OWNER.TABLE --replace`, and a later change to one "
         "of its rows may hold its table."

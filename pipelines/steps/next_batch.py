@@ -10,6 +10,7 @@ from pipelines.errors import InvariantBroken, Terminal
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, superseded
+from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
 from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.omitted_tables import omission
@@ -20,7 +21,6 @@ from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import BEFORE_ALL, ChainPosition
-from pipelines.steps.transactions import in_force
 from pipelines.table import TableId
 
 
@@ -92,7 +92,7 @@ def build_batch(
         manifest=location(layout.batch_manifest(name)),
         carry_in=carried.carry_files if carried else (),
         open_in=carried.open_transactions if carried else (),
-        dropped=in_force(drops(work), work.landing.gaps.all(), before, windows[0].start_position, end),
+        dropped=drops_in_effect(drops(work), work.landing.gaps.all(), before, windows[0].start_position, end),
         container=work.pipeline.source.container,
         character_set=character_set(work),
         spark=dict(work.pipeline.spark.conf),

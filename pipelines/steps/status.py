@@ -10,11 +10,11 @@ from pipelines.config import Pipeline
 from pipelines.context import Workplace, workplace
 from pipelines.ledger import Loss
 from pipelines.reconcile.batches import is_of_the_chain
+from pipelines.reconcile.dropped_transactions import read_open_drops
 from pipelines.reconcile.ledger import correct_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.steps.transactions import open_drops
 
 
 def read_status(pipeline: Pipeline) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def read_status(pipeline: Pipeline) -> dict[str, Any]:
             "tables": tables,
             "lost": loss_to_json(work.ledger.loss()),
             "breaks": open_breaks(work),
-            "dropped": open_drops(work),
+            "dropped": [asdict(drop) for drop in read_open_drops(work)],
             "open_transactions": len(work.ledger.open_transactions()),
         }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from pipelines import crash
@@ -13,6 +13,7 @@ from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, workplace
 from pipelines.errors import RedoLost, SchemaConflict, Terminal
 from pipelines.land import layout
+from pipelines.reconcile.dropped_transactions import read_open_drops
 from pipelines.reconcile.ledger import correct_ledger
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.redo import RedoFacts
@@ -21,7 +22,6 @@ from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables
 from pipelines.steps.spark_jobs import open_spark
 from pipelines.steps.status import open_breaks
-from pipelines.steps.transactions import open_drops
 from pipelines.table import DictionaryTable, TableId, TableVersion
 from pipelines.window import incarnation_at
 from pipelines.window.recovery_options import newest
@@ -52,7 +52,7 @@ def verify_tables(
             "equal": all(c.equal for c in comparisons),
             "tables": [row(c) for c in comparisons],
             "breaks": [found for found in open_breaks(work) if compared_tables & set(found["tables"])],
-            "dropped": [found for found in open_drops(work) if compared_tables & set(found["lacking"])],
+            "dropped": [asdict(drop) for drop in read_open_drops(work) if compared_tables & set(drop.lacking)],
         }
 
 

@@ -19,6 +19,7 @@ from pipelines.context import workplace
 from pipelines.reconcile.ledger import chain_of_batches
 from pipelines.records.batch_result import BatchResult
 from pipelines.redo import CHANGES, Operation
+from pipelines.steps.transactions import OpenTransactionReport
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import TABLES, Shop, open_shop
 from tests.fix_spark import QUIET
@@ -71,7 +72,7 @@ class Replication:
     snapshot_scn: int = 0
     windows: list[dict[str, Any]] = field(default_factory=list)
     batches: list[BatchResult] = field(default_factory=list)
-    open_after_batch: list[list[dict[str, Any]]] = field(default_factory=list)
+    open_after_batch: list[tuple[OpenTransactionReport, ...]] = field(default_factory=list)
     redo: list[dict[str, Any]] = field(default_factory=list)
     halfway: dict[str, Any] = field(default_factory=dict)
     verified: dict[str, Any] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class Replication:
     @property
     def carried(self) -> set[str]:
         """Return the transactions open at the end of the first batch."""
-        return {transaction["xid"] for transaction in self.open_after_batch[0]}
+        return {transaction.xid for transaction in self.open_after_batch[0]}
 
     def changes(self) -> list[dict[str, Any]]:
         """Return the changes of transactions that committed after the snapshot."""
@@ -138,7 +139,7 @@ def another_batch(shop: Shop, pipeline: Pipeline, replication: Replication, seed
     shop.switch_logs()
     run_part(pipeline, "capture", last="land")
     run_part(pipeline, "apply", last="record")
-    replication.open_after_batch.append(steps.list_transactions(pipeline)["open"])
+    replication.open_after_batch.append(steps.list_transactions(pipeline).open)
 
 
 def run_part(pipeline: Pipeline, part: str, last: str) -> None:
@@ -166,12 +167,12 @@ def test_every_window_had_logs_of_both_redo_threads(replication: Replication) ->
 def test_transactions_of_both_threads_were_carried_over_two_batches_and_then_applied(replication: Replication) -> None:
     first, second, third = replication.open_after_batch
 
-    assert [{t["thread"] for t in carried} for carried in (first, second)] == [{1, 2}, {1, 2}]
-    assert [t["xid"] for t in first] == [t["xid"] for t in second]
-    assert [t["rows"] for t in first] < [t["rows"] for t in second]
-    assert third == []
+    assert [{t.thread for t in carried} for carried in (first, second)] == [{1, 2}, {1, 2}]
+    assert [t.xid for t in first] == [t.xid for t in second]
+    assert [t.rows for t in first] < [t.rows for t in second]
+    assert third == ()
     carried_rows = [sum(t.balance.carried_in for t in batch.tables) for batch in replication.batches]
-    assert carried_rows == [0, sum(t["rows"] for t in first), sum(t["rows"] for t in second)]
+    assert carried_rows == [0, sum(t.rows for t in first), sum(t.rows for t in second)]
 
 
 def test_rows_of_an_open_transaction_are_in_no_table_before_it_commits(replication: Replication) -> None:

@@ -168,14 +168,14 @@ def dropped_transaction(testbed: KillTestbed, kills: KillSequence) -> None:
     testbed.source.changing = ONE
     testbed.source.work()
     kills.run(*CATCH_UP)
-    (still_open,) = steps.list_transactions(kills.copy.pipeline)["open"]
-    assert still_open["rows"] == 2
+    (still_open,) = steps.list_transactions(kills.copy.pipeline).open
+    assert still_open.rows == 2
     kills.kill_again_at("ledger.record_decision")
-    kills.run(redolake, "tx", "drop", still_open["xid"], "--reason", "test", "--yes", codes=NOTHING_LEFT)
+    kills.run(redolake, "tx", "drop", still_open.xid, "--reason", "test", "--yes", codes=NOTHING_LEFT)
     testbed.source.finish()
     kills.run(*CATCH_UP)
-    (drop,) = steps.list_transactions(kills.copy.pipeline)["dropped"]
-    assert (drop["state"], drop["lacking"]) == ("committed", ["SHOP.PARTS"])
+    (drop,) = steps.list_transactions(kills.copy.pipeline).dropped
+    assert (drop.state, drop.lacking) == ("committed", ("SHOP.PARTS",))
     kills.run(redolake, "snapshot", "--replace", "SHOP.PARTS")
 
 

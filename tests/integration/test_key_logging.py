@@ -114,7 +114,7 @@ def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark
             "INSERT INTO parts VALUES (20, 'new', 20, 'whole')",
             "UPDATE parts SET quantity = 21 WHERE id = 20",
         )
-        opened = [caught_up(source, pipeline, spark), *steps.list_transactions(pipeline)["open"]]
+        opened = [caught_up(source, pipeline, spark), *steps.list_transactions(pipeline).open]
         open_over_two.execute("UPDATE parts SET note = 'third' WHERE id = 77")
         connection.commit()
     caught_up(source, pipeline, spark)
@@ -127,7 +127,7 @@ def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark
     )
     last = caught_up(source, pipeline, spark)
 
-    assert (opened[0]["error"], [t["rows"] for t in opened[1:]], last["error"]) == (None, [2], None)
+    assert (opened[0]["error"], [t.rows for t in opened[1:]], last["error"]) == (None, [2], None)
     assert differing(source, pipeline) == []
     assert """update "SHOP"."PARTS" set "QUANTITY" = '50' where "ID" = '5' and "QUANTITY" = '5'""" in landed_updates(
         source, "PARTS"

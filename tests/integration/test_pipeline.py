@@ -112,11 +112,11 @@ def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, spa
         for quantity in (2, 3, 4):
             cursor.execute("UPDATE parts SET quantity = :1 WHERE id = 900001", [quantity])
             caught_up(shop, pipeline, spark)
-        assert [t["rows"] for t in steps.list_transactions(pipeline)["open"]] == [3]
+        assert [t.rows for t in steps.list_transactions(pipeline).open] == [3]
         long.commit()
     caught_up(shop, pipeline, spark)
 
-    assert steps.list_transactions(pipeline)["open"] == []
+    assert steps.list_transactions(pipeline).open == ()
     assert differences(shop, pipeline) == {}
 
 

@@ -11,6 +11,8 @@ import pytest
 from pipelines import steps
 from pipelines.context import workplace
 from pipelines.errors import Terminal
+from pipelines.reconcile.dropped_transactions import DropReport
+from pipelines.steps.transactions import OpenTransactionReport
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
 from tests.source_comparison import compare_with_source
@@ -37,7 +39,7 @@ class OpenTransactions:
         )
         self.wanted = self.session("INSERT INTO parts (id, quantity) VALUES (20, 20)")
         self.caught_up()
-        self.listed = {transaction["rows"]: transaction for transaction in self.open()}
+        self.listed = {transaction.rows: transaction for transaction in self.open()}
 
     def session(self, *statements: str) -> Any:
         opened = self.shop.oracle.connect("SHOP")
@@ -52,10 +54,10 @@ class OpenTransactions:
         self.shop.switch_logs()
         steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
 
-    def open(self) -> list[dict[str, Any]]:
-        return list(steps.list_transactions(self.pipeline)["open"])
+    def open(self) -> list[OpenTransactionReport]:
+        return list(steps.list_transactions(self.pipeline).open)
 
-    def drop(self, xid: str, con_id: int | None = None) -> dict[str, Any]:
+    def drop(self, xid: str, con_id: int | None = None) -> DropReport:
         return steps.drop_transaction(self.pipeline, xid, con_id, reason="a forgotten session", by="test")
 
     def dropped(self) -> list[dict[str, Any]]:
@@ -91,27 +93,27 @@ def transactions(shop: Shop, spark: Any) -> OpenTransactions:
 
 def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions: OpenTransactions) -> None:
     unwanted, wanted = transactions.listed[2], transactions.listed[1]
-    assert unwanted["username"] == "SHOP"
-    assert unwanted["bytes"] > 0
-    assert unwanted["age_seconds"] is not None
-    xid, con_id = unwanted["xid"], unwanted["con_id"]
+    assert unwanted.username == "SHOP"
+    assert unwanted.bytes > 0
+    assert unwanted.age_seconds is not None
+    xid, con_id = unwanted.xid, unwanted.con_id
     for no_such, container in ((f"{xid}0", None), (xid, con_id + 1)):
         with pytest.raises(Terminal, match="is open at the end of the last batch"):
             transactions.drop(no_such, container)
-    with pytest.raises(Terminal, match="a reason is wanted"):
+    with pytest.raises(Terminal, match="needs a reason"):
         steps.drop_transaction(transactions.pipeline, xid, reason=" ", by="test")
-    assert steps.look_up_transaction(transactions.pipeline, xid)["tables"] == {"SHOP.PARTS": 2}
+    assert steps.look_up_transaction(transactions.pipeline, xid).tables == {"SHOP.PARTS": 2}
 
     transactions.drop(xid)
     with pytest.raises(Terminal, match=r"was dropped by test at .*: a forgotten session"):
         transactions.drop(xid)
-    assert [t["xid"] for t in transactions.open()] == [wanted["xid"]]
+    assert [t.xid for t in transactions.open()] == [wanted.xid]
     transactions.go_on(transactions.unwanted, "INSERT INTO bins (id, quantity) VALUES (11, 11)")
     transactions.go_on(transactions.wanted, "UPDATE parts SET quantity = 200 WHERE id = 2")
     transactions.caught_up()
     (told,) = transactions.dropped()
-    assert (told["state"], told["tables"], told["lacking"]) == ("open", {"SHOP.BINS": 1, "SHOP.PARTS": 2}, [])
-    assert [t["rows"] for t in transactions.open()] == [2]
+    assert (told["state"], told["tables"], told["lacking"]) == ("open", {"SHOP.BINS": 1, "SHOP.PARTS": 2}, ())
+    assert [t.rows for t in transactions.open()] == [2]
 
     transactions.lose_ledger()
     transactions.go_on(transactions.unwanted, "UPDATE bins SET quantity = 22 WHERE id = 2")
@@ -122,7 +124,7 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     assert transactions.contents() == expected
     (told,) = transactions.dropped()
     assert (told["state"], told["by"], told["reason"]) == ("committed", "test", "a forgotten session")
-    assert (told["tables"], told["lacking"]) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ["SHOP.BINS", "SHOP.PARTS"])
+    assert (told["tables"], told["lacking"]) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ("SHOP.BINS", "SHOP.PARTS"))
     windows = steps.list_windows(transactions.pipeline)
     assert sum(w["account"].get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
     assert sum(w["account"].get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
@@ -139,7 +141,7 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     manifest.unlink()
     transactions.lose_ledger()
     with pytest.raises(Terminal, match="applied in part"):
-        transactions.drop(wanted["xid"])
+        transactions.drop(wanted.xid)
     order = steps.prepare_batch(transactions.pipeline).batch
     steps.run_spark_job(transactions.pipeline, order, transactions.spark)
     steps.record_batch(transactions.pipeline, order)
@@ -149,7 +151,7 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     transactions.use_again(xid, con_id)
     again = transactions.session("INSERT INTO parts (id, quantity) VALUES (30, 30)")
     transactions.caught_up()
-    assert [t["xid"] for t in transactions.open()] == [xid]
+    assert [t.xid for t in transactions.open()] == [xid]
     again.commit()
     transactions.caught_up()
     assert transactions.delta("parts") == {**expected[0], 30: 30}, "another transaction of the same xid"
@@ -157,24 +159,22 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     steps.take_snapshot(
         transactions.pipeline, ["SHOP.PARTS"], replace=True, source=transactions.shop.params, spark=transactions.spark
     )
-    assert [told["lacking"] for told in transactions.dropped()] == [["SHOP.BINS"]]
+    assert [told["lacking"] for told in transactions.dropped()] == [("SHOP.BINS",)]
     steps.take_snapshot(
         transactions.pipeline, ["SHOP.BINS"], replace=True, source=transactions.shop.params, spark=transactions.spark
     )
     assert transactions.dropped() == []
-    assert steps.list_transactions(transactions.pipeline)["dropped"][0]["state"] == "committed", "it stays on record"
+    assert steps.list_transactions(transactions.pipeline).dropped[0].state == "committed", "it stays on record"
     transactions.caught_up()
     assert compare_with_source(transactions.pipeline, transactions.shop.params)["equal"]
 
 
 def test_a_dropped_transaction_that_rolls_back_is_missing_from_no_table(transactions: OpenTransactions) -> None:
-    transactions.drop(transactions.listed[2]["xid"])
+    transactions.drop(transactions.listed[2].xid)
     transactions.unwanted.rollback()
     transactions.wanted.commit()
     transactions.caught_up()
 
     assert transactions.dropped() == []
-    assert [(t["state"], t["lacking"]) for t in steps.list_transactions(transactions.pipeline)["dropped"]] == [
-        ("rolled back", [])
-    ]
+    assert [(t.state, t.lacking) for t in steps.list_transactions(transactions.pipeline).dropped] == [("rolled back", ())]
     assert compare_with_source(transactions.pipeline, transactions.shop.params)["equal"]

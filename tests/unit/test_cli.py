@@ -11,6 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli import app
+from pipelines.reconcile.dropped_transactions import DropReport
+from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
 
 SETTINGS = """
 pipelines:
@@ -113,9 +115,9 @@ def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, mo
 def test_the_xid_of_an_open_transaction_can_be_copied(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pipelines import steps
 
-    ids = {"xid": "1234.56.7890123", "con_id": 3, "thread": 2, "start_scn": 281474976710655, "rows": 10**6, "bytes": 10**9}
-    more = {"first_at": "2026-01-02 03:04:05", "age_seconds": 3601, "username": "SHOP_OWNER"}
-    result = {"read_to": "2026-01-02 04:04:06", "open": [{**ids, **more}], "dropped": []}
+    began = "2026-01-02 03:04:05"
+    found = OpenTransactionReport(3, "1234.56.7890123", 2, 281474976710655, began, 10**6, 10**9, "SHOP_OWNER", 3601)
+    result = TransactionList("2026-01-02 04:04:06", (found,), ())
     monkeypatch.setattr(steps, "list_transactions", lambda _: result)
 
     _, output = run("tx", "list", "--config", str(settings))
@@ -168,10 +170,11 @@ def test_a_transaction_is_dropped_only_after_its_cost_is_shown_and_confirmed(
 ) -> None:
     from pipelines import steps
 
-    found = {"xid": "3.12.45", "con_id": 3, "start_scn": 150, "first_at": None, "thread": 2, "username": None}
-    monkeypatch.setattr(steps, "look_up_transaction", lambda *_: {**found, "tables": {"SHOP.ORDERS": 7}})
+    found = DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7})
+    drop = DropReport(3, "3.12.45", 2, 150, None, 7, 90, None, "forgotten", "ada", "now", "open", None, found.tables, ())
+    monkeypatch.setattr(steps, "look_up_transaction", lambda *_: found)
     dropped: list[object] = []
-    monkeypatch.setattr(steps, "drop_transaction", lambda *_, **how: dropped.append(how["reason"]) or {})
+    monkeypatch.setattr(steps, "drop_transaction", lambda *_, **how: dropped.append(how["reason"]) or drop)
     order = ("tx", "drop", "3.12.45", "--reason", "forgotten", "--config", str(settings))
 
     code, output = run(*order)

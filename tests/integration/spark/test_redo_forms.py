@@ -64,4 +64,4 @@ def caught_up(shop: Shop, pipeline: Any, spark: Any) -> list[int]:
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
     assert [table["error"] for table in steps.read_status(pipeline)["tables"]] == [None]
-    return [transaction["rows"] for transaction in steps.list_transactions(pipeline)["open"]]
+    return [transaction.rows for transaction in steps.list_transactions(pipeline).open]

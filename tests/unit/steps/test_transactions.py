@@ -11,6 +11,7 @@ import pytest
 from pipelines.assemble.dropped import TransactionEnd, xid_uses
 from pipelines.errors import Terminal
 from pipelines.ledger import TableEntry
+from pipelines.reconcile.dropped_transactions import drops_in_effect, outcome_of
 from pipelines.records.batch_result import BatchResult, DroppedRows
 from pipelines.records.batch_spec import DroppedXid
 from pipelines.records.codec import decode, encode
@@ -19,7 +20,7 @@ from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position
 from pipelines.scn import ChainPosition, Scn
-from pipelines.steps.transactions import age, fate_of, in_force, the_open_one
+from pipelines.steps.transactions import age, find_open
 from pipelines.table import TableId
 
 XID = "3.12.4567"
@@ -60,15 +61,15 @@ def a_break(start: int, end: int, to_resetlogs_id: int = 1) -> DeclaredGap:
 def test_a_batch_is_told_of_a_drop_until_the_transaction_has_ended(
     before: BatchResult | None, start: int, end: int, told: bool
 ) -> None:
-    assert in_force([DROP], [], before, ChainPosition(1, start), end) == ((ORDERED,) if told else ())
+    assert drops_in_effect([DROP], [], before, ChainPosition(1, start), end) == ((ORDERED,) if told else ())
 
 
 def test_a_dropped_transaction_lives_on_behind_a_gap_and_not_behind_a_resetlogs() -> None:
     before = batch(100, 200)
 
-    assert in_force([DROP], [a_break(200, 300)], before, ChainPosition(1, 300), 400) == (ORDERED,)
-    assert in_force([DROP], [a_break(200, 120, to_resetlogs_id=2)], before, ChainPosition(2, 120), 400) == ()
-    assert in_force([DROP], [a_break(50, 60, to_resetlogs_id=2)], before, ChainPosition(1, 200), 400) == (ORDERED,), (
+    assert drops_in_effect([DROP], [a_break(200, 300)], before, ChainPosition(1, 300), 400) == (ORDERED,)
+    assert drops_in_effect([DROP], [a_break(200, 120, to_resetlogs_id=2)], before, ChainPosition(2, 120), 400) == ()
+    assert drops_in_effect([DROP], [a_break(50, 60, to_resetlogs_id=2)], before, ChainPosition(1, 200), 400) == (ORDERED,), (
         "one from before it"
     )
 
@@ -100,7 +101,7 @@ def test_an_xid_that_comes_again_is_another_transaction() -> None:
         ([met(T=2)], [a_break(100, 140)], "open", {"SHOP.T": 2}, []),
     ],
 )
-def test_the_fate_of_a_dropped_transaction_and_the_tables_that_lack_it(
+def test_the_outcome_of_a_dropped_transaction_and_the_tables_that_lack_it(
     told: list[DroppedRows], breaks: list[DeclaredGap], state: str, rows: dict[str, int], lacking: list[str]
 ) -> None:
     """Table T is of a snapshot from before it, U of one from behind its end, V has no row of it."""
@@ -109,27 +110,27 @@ def test_the_fate_of_a_dropped_transaction_and_the_tables_that_lack_it(
         for name, scn in (("T", Scn(90)), ("U", Scn(260)), ("V", Scn(90)))
     ]
 
-    fate = fate_of(DROP, told, breaks)
+    outcome = outcome_of(DROP, told, breaks)
 
-    assert (fate.state, fate.rows, fate.lacking(entries)) == (state, rows, lacking)
+    assert (outcome.state, outcome.rows, list(outcome.lacking(entries))) == (state, rows, lacking)
 
 
 def test_only_a_snapshot_from_behind_its_commit_has_what_it_did() -> None:
-    fate = fate_of(DROP, [met(250, True, T=2)], [])
+    outcome = outcome_of(DROP, [met(250, True, T=2)], [])
     table = TableEntry(TableId("SHOP", "T"), "live", Scn(1), snapshot_scn=Scn(249))
 
-    assert fate.lacking([table]) == ["SHOP.T"], "taken after the drop, before the commit"
-    assert fate.lacking([replace(table, snapshot_scn=Scn(250))]) == []
+    assert outcome.lacking([table]) == ("SHOP.T",), "taken after the drop, before the commit"
+    assert outcome.lacking([replace(table, snapshot_scn=Scn(250))]) == ()
 
 
 def test_one_open_transaction_is_meant() -> None:
     other = replace(LONG, con_id=4)
 
-    assert the_open_one([LONG, other], [], XID, 4) == other
-    assert the_open_one([LONG], [], XID, None) == LONG
-    assert the_open_one([LONG, other], [DROP], XID, None) == other, "the first one is dropped already"
+    assert find_open([LONG, other], [], XID, 4) == other
+    assert find_open([LONG], [], XID, None) == LONG
+    assert find_open([LONG, other], [DROP], XID, None) == other, "the first one is dropped already"
     again = replace(LONG, start_scn=900)
-    assert the_open_one([again], [DROP], XID, 3) == again, "the slot has wrapped"
+    assert find_open([again], [DROP], XID, 3) == again, "the slot has wrapped"
 
 
 @pytest.mark.parametrize(
@@ -145,7 +146,7 @@ def test_what_is_not_open_or_not_the_only_one_is_refused(
     listed: list[OpenTransaction], dropped: list[DroppedTransaction], con_id: int | None, said: str
 ) -> None:
     with pytest.raises(Terminal, match=re.escape(said)):
-        the_open_one(listed, dropped, XID, con_id)
+        find_open(listed, dropped, XID, con_id)
 
 
 def test_a_drop_survives_json() -> None:
