@@ -1,4 +1,4 @@
-"""The scenarios whose tables are replaced by new snapshots, and one without an error, end to end in Delta."""
+"""The scenarios that replace Delta tables by new snapshots, end to end."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from tests.e2e.test_scenarios import REPLACING, check_scenario
 pytestmark = pytest.mark.spark
 
 
-@pytest.mark.parametrize("name", [*REPLACING, "thread-reopened"])
+@pytest.mark.parametrize("name", REPLACING)
 def test_a_scenario_raises_its_errors_and_ends_with_equal_tables(name: str, tmp_path: Path, spark: Any) -> None:
     check_scenario(name, tmp_path, spark)

@@ -1,8 +1,7 @@
-"""Steps in any order, killed behind any write, over any ledger: what is live in the end has every commit.
+"""Run steps in random order, killed after any write, over any ledger: in the end live tables have every commit.
 
-Steps, landing and ledger are the real ones. Of Spark's job there is what they see of it: it reads an order, leaves a manifest,
-and moves tables, of which a dict knows the transactions in them and their positions. The job itself is killed behind its writes
-in tests/e2e/test_kills_everywhere.py.
+Steps, landing and ledger are the real ones. A stub replaces Spark's job: it reads a spec, writes a manifest, and keeps
+in a dict each table's position and transactions. tests/e2e/test_kills_everywhere.py kills the job itself after its writes.
 """
 
 from __future__ import annotations
@@ -54,12 +53,12 @@ TABLES = (TableId("SHOP", "PARTS"), TableId("SHOP", "BINS"))
 
 
 class Killed(BaseException):
-    """SIGKILL, as far as a test can have it: no step catches it, and none writes while it passes."""
+    """Stand for SIGKILL: no step catches it, and none writes while it propagates."""
 
 
 @dataclass(slots=True)
 class Killer:
-    after: int | None = None  # so many writes the next step survives
+    after: int | None = None  # the number of writes that the next step survives
 
     def is_next(self, name: str, _: Path) -> bool:
         if self.after is not None:
@@ -71,7 +70,7 @@ class Killer:
 
 @dataclass(slots=True)
 class Ledgers:
-    """One connection while the file is the same: most of a step's time goes into opening it."""
+    """Keep one connection per ledger file: opening it takes most of a step's time."""
 
     opened: dict[str, Ledger] = field(default_factory=dict)
 
@@ -117,13 +116,13 @@ class History:
         self.scn = 100
         self.transactions: list[Transaction] = []
         self.lake: dict[TableId, Target] = {}
-        self.begun: list[tuple[tuple[TableId, ...], int]] = []  # snapshots that were read and not loaded to the end
+        self.begun: list[tuple[tuple[TableId, ...], int]] = []  # snapshots that were read and not completely loaded
         self.orders: list[str] = []
-        self.understood = True  # else a table that is changed is held
+        self.understood = True  # if False, a changed table is held
         self.unended: dict[TableId, int] = {}  # loads that must be repeated
-        self.told: list[str] = []
+        self.log: list[str] = []
 
-    # --- the source, and what is landed of it ---
+    # --- the source and its landing ---
 
     def work(self) -> None:
         for _ in range(self.chance.randint(1, 3)):
@@ -210,10 +209,10 @@ class History:
             for table in [t.table for t in spec.tables if self.unended.get(t.table) == spec.scn]:
                 del self.unended[table]
         else:
-            with suppress(Terminal):  # TableHeld is raised when all is written
+            with suppress(Terminal):  # TableHeld is raised after everything is written
                 record_batch(self.pipeline, order)
 
-    # --- what Spark's job does ---
+    # --- the Spark job ---
 
     def run(self, order: str) -> None:
         run_spark_job(self.pipeline, order, spark=self)
@@ -238,7 +237,7 @@ class History:
         write_snapshot_result(spec.manifest, SnapshotResult(spec.pipeline, spec.scn, loaded))
 
     def run_batch(self, spec: BatchSpec, may_commit: Callable[[], None]) -> None:
-        """A transaction's rows lie where it began: in one of the windows, or in what was carried."""
+        """Apply the transactions that begin in the batch's windows or are carried over. Their rows lie where they begin."""
         numbers = {t.number for t in self.transactions if any(w.start <= t.begin < w.end for w in spec.windows)}
         numbers |= {number for file in spec.carry_in for number in json.loads(file)}
         rows = [t for t in self.transactions if t.number in numbers]
@@ -292,7 +291,7 @@ class History:
 
     def understand(self) -> None:
         self.understood = not self.understood
-        self.told.append("understood" if self.understood else "not understood")
+        self.log.append("understood" if self.understood else "not understood")
 
     def resume(self, table: TableId) -> None:
         resume_tables(self.pipeline, [str(table)])
@@ -316,19 +315,19 @@ class History:
         for file in (self.folder / "kept").glob("*"):
             shutil.copy(file, self.folder)
 
-    # --- what happens ---
+    # --- random steps ---
 
     def do(self, step: Callable[..., Any], *arguments: Any, writes: int = 0) -> Any:
-        """Killed behind one of its first `writes`, now and then. An error is an answer."""
+        """Run a step; sometimes kill it after one of its first `writes`. An error is a valid answer."""
         self.killer.after = self.chance.randrange(writes) if writes and self.chance.random() < 0.35 else None
-        told, answer = "", None
+        outcome, answer = "", None
         try:
             answer = step(*arguments)
         except (Killed, Transient, Terminal) as stopped:
-            told = f" -> {type(stopped).__name__}: {stopped}"[:150]
+            outcome = f" -> {type(stopped).__name__}: {stopped}"[:150]
         finally:
             self.killer.after = None
-        self.told.append(f"{step.__name__} {', '.join(map(str, arguments))}{told}")
+        self.log.append(f"{step.__name__} {', '.join(map(str, arguments))}{outcome}")
         return answer
 
     def something(self) -> None:
@@ -359,7 +358,7 @@ class History:
             self.do(what, writes=0 if what == self.work else 20)
 
     def late(self) -> None:
-        """A task alone, as its DAG's run was cleared or goes on late."""
+        """Run one task alone, as after clearing a DAG run, or as a run that is late."""
         what = self.chance.choice([self.run, self.run, self.record, self.record, self.prepare, self.prepare_load])
         if what in (self.run, self.record):
             self.do(what, self.chance.choice(self.orders[-4:]), writes=6)
@@ -372,8 +371,8 @@ class History:
         self.do(self.chance.choice([self.keep_ledger, self.keep_ledger, self.lose_ledger, self.put_back_ledger]))
 
     def goes_on_undisturbed(self) -> None:
-        """Who began a load ends it, what was not understood is, and the DAGs run. A table of which a ledger put back thinks
-        that its load is under way gets another one, as `redolake run` has it."""
+        """Complete every load, understand every row, and run the DAGs. A table whose load seems in progress to an older ledger
+        gets another load, as from `redolake run`."""
         self.understood = True
         for table, scn in list(self.unended.items()):
             self.do(self.load, (table,), scn)
@@ -390,7 +389,7 @@ class History:
         batches = 0
         while self.apply():
             batches += 1
-            assert batches < 50, self.told
+            assert batches < 50, self.log
 
     def entries(self) -> dict[TableId, TableEntry]:
         with workplace(self.pipeline) as work:
@@ -402,7 +401,7 @@ class History:
         for table in TABLES:
             found = (entries[table].state, entries[table].error, entries[table].position.scn, self.lake[table].holds)
             expected = ("live", None, max(self.scn - 2, self.lake[table].position), self.committed(table, self.scn))
-            assert found == expected, "\n".join([str(table), *self.told])
+            assert found == expected, "\n".join([str(table), *self.log])
 
 
 @pytest.fixture
@@ -419,14 +418,14 @@ def ledgers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledgers]:
     monkeypatch.setattr(contexts, "open_ledger", found.open)
     monkeypatch.setattr(Ledger, "close", lambda _: None)
     monkeypatch.setattr(job, "run", lambda history, spec, _, may_commit: history.job(spec, may_commit))
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine fails here, and half of the time went into it
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine fails here, and it takes half of the time
     yield found
     found.close()
 
 
 @pytest.fixture
 def history(tmp_path: Path, ledgers: Ledgers, killer: Killer, request: pytest.FixtureRequest) -> History:
-    """Both tables are loaded."""
+    """A history with both tables loaded."""
     made = History(tmp_path, getattr(request, "param", 0), ledgers, killer)
     made.work()
     made.begin(*TABLES)
@@ -438,7 +437,7 @@ SEED, HISTORIES = int(os.environ.get("REDOLAKE_SEED", "0")), int(os.environ.get(
 
 
 @pytest.mark.parametrize("history", range(SEED, SEED + HISTORIES), indirect=True)
-def test_what_is_live_in_the_end_has_every_commit(history: History) -> None:
+def test_live_tables_have_every_commit_in_the_end(history: History) -> None:
     for _ in range(40):
         history.something()
     history.goes_on_undisturbed()
@@ -452,8 +451,8 @@ def test_what_is_live_in_the_end_has_every_commit(history: History) -> None:
     history.check()
 
 
-def test_a_load_does_not_run_behind_a_batch_that_its_order_does_not_name(history: History) -> None:
-    """The ledger is put back to where the load was prepared, so that no lease tells that others have gone on since."""
+def test_a_load_does_not_run_after_a_batch_that_its_spec_does_not_name(history: History) -> None:
+    """The ledger is replaced by its copy from the preparation of the load, so no lease shows the later batch."""
     history.begin(TABLES[0])
     order = history.prepare_load(*history.begun[0])
     history.keep_ledger()
