@@ -41,7 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(folder: Path) -> Path:
-    """Built by hatchling, which the development environment has."""
+    """Build the wheel with hatchling, which the development environment has."""
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist"), folder=ROOT)
     (built,) = (folder / "dist").glob("*.whl")
     return built
@@ -49,7 +49,7 @@ def wheel(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, folder: Path) -> Path:
-    """The bin folder of an environment that holds the wheel, its dependencies and Airflow, and nothing else."""
+    """Install the wheel, its dependencies and Airflow into an empty environment; return its bin folder."""
     home = folder / "environment"
     python = str(home / "bin" / "python")
     wanted = ("-c", str(ROOT / "constraints.txt"), f"redolake[airflow] @ file://{wheel}")
@@ -68,6 +68,7 @@ def test_the_wheel_holds_the_product_alone(wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+@pytest.mark.airflow
 def test_the_installed_command_shows_help_and_validates(installed: Path, folder: Path) -> None:
     file = folder / "pipelines.yml"
     file.write_text(SETTINGS.format(folder=folder))
@@ -78,6 +79,7 @@ def test_the_installed_command_shows_help_and_validates(installed: Path, folder:
     assert "CREATE USER" in run(str(installed / "redolake"), "setup-sql", folder=folder, **oracle)
 
 
+@pytest.mark.airflow
 def test_airflow_imports_the_dag_file_from_the_installed_package(installed: Path, folder: Path) -> None:
     file = folder / "pipelines.yml"
     file.write_text(SETTINGS.format(folder=folder))
