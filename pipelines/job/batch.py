@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import time
 import uuid
 from collections.abc import Sequence
 
@@ -27,6 +29,8 @@ from pipelines.records.batch_spec import BatchSpec
 from pipelines.records.codec import decode, encode
 from pipelines.records.open_transaction import OpenTransaction
 
+log = logging.getLogger(__name__)
+
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
     """Apply the batch, unless its manifest is there already."""
@@ -34,6 +38,7 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     if done is not None:
         report("the batch is applied already")
         return done
+    started = time.monotonic()
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translation(spec.character_set), may_commit, report)
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
@@ -41,7 +46,9 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
     batch = assemble_batch(spark, spec.scns, spec.windows, spec.carry_in, captured, spec.container, spec.dropped)
     balances = check_accounts(spec, batch, captured)
-    report(f"{sum(b.landed + b.carried_in for b in balances)} change rows assembled")
+    rows = sum(balance.landed + balance.carried_in for balance in balances)
+    log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), time.monotonic() - started)
+    report(f"{rows} change rows assembled")
     carry_files, open_transactions = carry_over(spark, spec, batch)
     results = tuple(apply_one(context, table, spec, batch, number, balances[number]) for number, table in enumerate(tables))
     result = batch_result(spec, batch, results, carry_files, open_transactions)
@@ -104,8 +111,10 @@ def apply_one(
             problem=None if problem is None else problem.error(task.table),
         )
 
+    started = time.monotonic()
     result = apply_table(context, table, task, changes_of, balance)
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
+    log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, counts, time.monotonic() - started)
     context.report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")
     return result
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from pyspark.sql import SparkSession
 
 from pipelines import crash
@@ -14,6 +16,8 @@ from pipelines.land.files import Files
 from pipelines.records.codec import encode
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 
+log = logging.getLogger(__name__)
+
 
 def run_snapshot(
     spark: SparkSession, spec: SnapshotSpec, report: Report = silent, may_commit: MayCommit = allow
@@ -22,6 +26,7 @@ def run_snapshot(
     for task in spec.tables:
         may_commit()
         loaded = load_or_hold(spark, spec, task)
+        log.info("%s: %s, %s rows loaded AS OF SCN %s", task.table, loaded.state, loaded.rows, spec.scn)
         report(f"{task.table}: {loaded.rows} rows" if loaded.loaded else f"{task.table}: nothing loaded")
         tables.append(loaded)
     result = SnapshotResult(spec.pipeline, spec.scn, tuple(tables))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from pipelines.land.parquet import frames, write_parquet
 from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
 from pipelines.scn import ChainPosition
 from pipelines.table import DictionaryTable, TableId
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Snapshots:
             circumstance=circumstance or {},
         )
         self._files.create_record(layout.snapshot_manifest(table, scn), manifest)
+        log.info("landed the snapshot of %s AS OF SCN %s: %s rows", table, scn, manifest.row_count)
         published = self.manifest(table, scn)
         if published is None or published.row_count != manifest.row_count:
             cure = "keep both attempts' files and report it: AS OF the same SCN a table has the same rows"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,8 @@ from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Window
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
+
+log = logging.getLogger(__name__)
 
 
 class Windows:
@@ -88,6 +91,8 @@ class Windows:
             point("land.chain")
             self._chain.finish(position)
             published = self.manifest(window.name)
+            rows = sum(tally.row_count for record in slice_records for tally in record.logs)
+            log.info("landed window %s: %s log(s), %s rows", window.name, len(manifest.logs), rows)
         if published is None:
             raise LandingConflict("another window has its position in the chain", cure=TAKEN_CURE, window=window.name)
         check_same(published, manifest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -12,6 +13,8 @@ from pipelines.errors import LeaseHeld
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, insert_new
 from pipelines.ledger.entries import Lease
+
+log = logging.getLogger(__name__)
 
 
 class Leases(LedgerBase):
@@ -36,6 +39,7 @@ class Leases(LedgerBase):
             connection.execute(
                 update(t.leases).where(t.leases.c.name == name).values(owner=owner, token=lease.token, expires_at=expires_at)
             )
+            log.info("took the lease %s as %s for %s s", name, owner, seconds)
             return lease
 
     @crash.writer

@@ -5,6 +5,8 @@ After a failure the caller must discard every batch of the attempt.
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +23,8 @@ from pipelines.mine.session import Session, logminer
 from pipelines.redo import Slice, Window
 from pipelines.statements import statement
 from pipelines.table import TableId
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -68,7 +72,7 @@ class SliceMining:
         self.facts = MiningFacts(refused=log_set.refused, neighbours=tuple(sorted(log_set.neighbours)))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        session, facts = self._session, self.facts
+        session, facts, started = self._session, self.facts, time.monotonic()
         session.use_container(None)
         facts.settings = dict(session.pin_session())
         facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
@@ -76,6 +80,11 @@ class SliceMining:
             facts.destinations = {f"{log.thread}/{log.sequence}": copy.dest_id for log, copy in opened.items()}
             yield from self._rows()
         facts.complete = True
+        log.info(
+            "mined slice %s of window %s: redo thread %s, %s log(s), %s rows, %s outside the window, %.1f s",
+            self._logs.number, self._window.name, self._logs.thread, len(self._logs.logs), facts.row_count,
+            facts.outside_count, time.monotonic() - started,
+        )  # fmt: skip
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         where, binds = predicate(self._tables, self._object_ids, self._container)

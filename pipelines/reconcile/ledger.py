@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from datetime import datetime
 
@@ -22,6 +23,8 @@ from pipelines.redo import Position
 from pipelines.scn import ChainPosition, Scn, ScnRange
 from pipelines.table import TableId
 
+log = logging.getLogger(__name__)
+
 DROP = "drop transaction"
 
 
@@ -30,6 +33,7 @@ def correct_ledger(work: Workplace) -> None:
     """Bring the ledger into agreement with the files in the landing, reading only those it does not know. This also rebuilds a
     ledger that was lost or replaced by an older copy."""
     if news := work.landing.windows.other_than(work.ledger.landed_names()):
+        log.info("recording %s landed window(s) that the ledger does not know", len(news))
         with work.ledger.at_once():
             for manifest in news:
                 work.ledger.record_landed(manifest)
@@ -106,6 +110,7 @@ def correct_batches(work: Workplace) -> int:
     found = [(name, batch_result(work, name)) for name in work.landing.files.names(layout.BATCHES) if name not in known]
     unknown = [(result, name) for name, result in found if result is not None]
     if unknown:
+        log.info("recording %s batch(es) that the ledger does not know", len(unknown))
         void = superseded(work)
         with work.ledger.at_once():
             for result, name in sorted(unknown, key=lambda u: (u[0].start_position, u[0].end)):

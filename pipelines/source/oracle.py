@@ -5,6 +5,8 @@ Only connecting is retried here, and only after transient errors.
 
 from __future__ import annotations
 
+import logging
+import time
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
@@ -21,6 +23,8 @@ from pipelines.source.connection import ConnectParams
 from pipelines.source.failures import DriverError, translate
 from pipelines.source.quoting import quoted
 from pipelines.statements import statement
+
+log = logging.getLogger(__name__)
 
 # Cloud load balancers cut idle connections after 350 s without telling either side.
 EXPIRE_MINUTES = 2
@@ -60,7 +64,10 @@ def open_source(params: ConnectParams, *, call_timeout_seconds: float = 1800, re
         wait=wait_exponential(multiplier=rule.first_seconds, max=rule.most_seconds),
         reraise=True,
     )
-    return retrying(lambda: Source(params, call_timeout_seconds))
+    started = time.monotonic()
+    source = retrying(lambda: Source(params, call_timeout_seconds))
+    log.info("connected to %s as %s in %.1f s", params.dsn, params.user, time.monotonic() - started)
+    return source
 
 
 def _init_thick(params: ConnectParams) -> None:
