@@ -60,26 +60,26 @@ class DeltaCopy:
         if step.killed:
             with suppress(Killed):
                 self.capture_killed(pipeline, step.killed)
-        while (found := capture(pipeline, self.source))["outcome"] == "window":
-            note(found["reason"])
+        while (found := capture(pipeline, self.source)).window:
+            note(found.reason)
             if step.again:
                 self.totals["windows mined again"] += 1
-                assert steps.remine_window(pipeline, found["window"], source=self.source)["equal"]
+                assert steps.remine_window(pipeline, found.window, source=self.source).equal
             if not step.all:
                 break
 
     def capture_killed(self, pipeline: Any, killed: str) -> None:
         planned = steps.plan_next_window(pipeline, self.source)
-        if planned["outcome"] != "window":
+        if planned.window is None:
             return
         self.totals[f"killed: {killed}"] += 1
         if killed == "plan":
             return
-        slices = planned["slices"][: 1 if killed == "slice" else None]
-        records = [steps.mine_window_slice(pipeline, self.source, planned["window"], number) for number in slices]
+        slices = planned.slices[: 1 if killed == "slice" else None]
+        records = [steps.mine_window_slice(pipeline, self.source, planned.window, number) for number in slices]
         if killed == "chain":
             with mock.patch("pipelines.land.windows.point", partial(kill_at, "land.chain")):
-                steps.land_window(pipeline, planned["window"], records)
+                steps.land_window(pipeline, planned.window, records)
 
     def apply(self, step: Apply) -> None:
         if step.killed:

@@ -148,7 +148,7 @@ class Testbed:
         found = steps.run_pipeline(
             self.pipeline, until_caught_up=True, source=self.source, spark=self.spark, report=self._say_redolake
         )
-        return str(found["reason"])
+        return found.reason
 
     def expect_error(self) -> ReportedError:
         """Catch up, and return the error that stops the pipeline until an operator acts."""

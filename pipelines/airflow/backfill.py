@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -41,18 +42,18 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
             prepared = steps.prepare_backfill(
                 resolved, chosen["from_scn"], chosen["to_scn"], list(chosen["tables"]), bool(chosen["dry_run"])
             )
-        log.info("%s", prepared["plan"])
-        if chosen["dry_run"] or not prepared["batch"]:
-            get_current_context()["ti"].xcom_push("plan", prepared["plan"])
+        log.info("%s", prepared.plan)
+        if prepared.batch is None:
+            get_current_context()["ti"].xcom_push("plan", prepared.plan)
             return {}
-        return {"batch": prepared["batch"], "plan": prepared["plan"]}
+        return {"batch": prepared.batch, "plan": prepared.plan}
 
     @task(doc_md=TASKS["record"])
     def record(batch: str) -> dict[str, Any]:
         from pipelines import steps
 
         with resolved_pipeline(pipeline) as resolved:
-            return dict(steps.record_backfill(resolved, batch))
+            return asdict(steps.record_backfill(resolved, batch))
 
     params = backfill_params(pipeline)
     with DAG(**dag_settings(pipeline, "backfill"), schedule=None, params=params, doc_md=dag_text(BACKFILL, pipeline)) as dag:

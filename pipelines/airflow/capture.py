@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, get_current_context, task
 
@@ -18,17 +19,36 @@ from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import CAPTURE, TASKS, dag_text
 from pipelines.airflow.waiting import PlanWindow
 from pipelines.config import Pipeline
+from pipelines.records.codec import from_body, to_body
+from pipelines.records.slice_record import SliceRecord
+
+if TYPE_CHECKING:
+    from pipelines.steps import AlreadyLanded
 
 log = logging.getLogger(__name__)
 
 
-def slice_label(record: Mapping[str, Any]) -> str:
+def slice_label(mined: SliceRecord | AlreadyLanded) -> str:
     """Return the name of a mapped task in Airflow's lists: the logs it read."""
-    logs = [tally["log"] for tally in record.get("logs", ())]
-    if not logs:
-        return f"slice {record.get('number', record.get('slice'))}"
-    first, last = logs[0]["sequence"], logs[-1]["sequence"]
-    return f"redo thread {logs[0]['thread']}, " + (f"log {first}" if first == last else f"logs {first}-{last}")
+    if not isinstance(mined, SliceRecord):
+        return f"slice {mined.slice}"
+    if not mined.logs:
+        return f"slice {mined.number}"
+    first, last = mined.logs[0].log, mined.logs[-1].log
+    numbers = f"log {first.sequence}" if first.sequence == last.sequence else f"logs {first.sequence}-{last.sequence}"
+    return f"redo thread {first.thread}, {numbers}"
+
+
+def mined_to_xcom(mined: SliceRecord | AlreadyLanded) -> dict[str, Any]:
+    return to_body(mined) if isinstance(mined, SliceRecord) else {"landed": True, "slice": mined.slice}
+
+
+def mined_from_xcom(body: Mapping[str, Any]) -> SliceRecord | AlreadyLanded:
+    from pipelines import steps
+
+    if body.get("landed"):
+        return steps.AlreadyLanded(body["slice"])
+    return from_body(SliceRecord, body, f"the record of slice {body.get('number')}")
 
 
 def capture_dag(pipeline: Pipeline) -> DAG:
@@ -45,23 +65,24 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         context = get_current_context()
         context["slice_label"] = f"slice {slice_number}"  # type: ignore[typeddict-unknown-key]
         with resolved_pipeline(pipeline) as resolved:
-            record = dict(steps.mine_window_slice(resolved, source_of(pipeline), window, slice_number))
-        context["slice_label"] = label = slice_label(record)  # type: ignore[typeddict-unknown-key]
-        log.info("%s: %s rows", label, sum(tally["row_count"] for tally in record.get("logs", ())))
-        return record
+            mined = steps.mine_window_slice(resolved, source_of(pipeline), window, slice_number)
+        context["slice_label"] = label = slice_label(mined)  # type: ignore[typeddict-unknown-key]
+        log.info("%s: %s rows", label, sum(t.row_count for t in mined.logs) if isinstance(mined, SliceRecord) else 0)
+        return mined_to_xcom(mined)
 
     @task(doc_md=TASKS["land"], outlets=[landing])
     def land(planned: list[dict[str, Any]], mined: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
         with resolved_pipeline(pipeline) as resolved:
-            landed = dict(steps.land_window(resolved, planned[0]["window"], list(mined)))
-        if landed.get("overtaken"):
-            log.info("window %s: the chain already continues past its start, there is nothing to land", landed["window"])
+            landed = steps.land_window(resolved, planned[0]["window"], [mined_from_xcom(body) for body in mined])
+        if landed.overtaken:
+            log.info("window %s: the chain already continues past its start, there is nothing to land", landed.window)
         else:
-            log.info("window %s: %s rows in %s", landed["window"], landed["rows"], landed["manifest"])
-        get_current_context()["outlet_events"][landing].extra = {k: landed[k] for k in ("window", "start", "end")}
-        return landed
+            log.info("window %s: %s rows in %s", landed.window, landed.rows, landed.manifest)
+        extra = {"window": landed.window, "start": landed.start, "end": landed.end}
+        get_current_context()["outlet_events"][landing].extra = extra
+        return asdict(landed)
 
     settings = dag_settings(pipeline, "capture")
     with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
@@ -39,8 +40,8 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             begun = steps.begin_snapshot(
                 resolved, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
             )
-        log.info("AS OF SCN %s: %s", begun["scn"], ", ".join(begun["tables"]) or "every table has contents")
-        return [{"scn": begun["scn"], "table": table} for table in begun["tables"]]
+        log.info("AS OF SCN %s: %s", begun.scn, ", ".join(begun.tables) or "every table has contents")
+        return [{"scn": begun.scn, "table": table} for table in begun.tables]
 
     @task(
         doc_md=TASKS["read"],
@@ -51,9 +52,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with resolved_pipeline(pipeline) as resolved:
-            done = dict(steps.read_snapshot_table(resolved, source_of(pipeline), scn, table))
-        log.info("%s: %s rows AS OF SCN %s", table, done["rows"], scn)
-        return done
+            done = steps.read_snapshot_table(resolved, source_of(pipeline), scn, table)
+        log.info("%s: %s rows AS OF SCN %s", table, done.rows, scn)
+        return asdict(done)
 
     @task(multiple_outputs=True, doc_md=TASKS["prepare"])
     def prepare(begun: list[dict[str, Any]]) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         scn, tables = begun[0]["scn"], [item["table"] for item in begun]
         replace = bool(get_current_context()["params"]["replace"])
         with resolved_pipeline(pipeline) as resolved:
-            return dict(steps.prepare_snapshot_load(resolved, scn, tables, replace=replace))
+            return {"batch": steps.prepare_snapshot_load(resolved, scn, tables, replace=replace)}
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str, begun: list[dict[str, Any]]) -> str:

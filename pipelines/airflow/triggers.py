@@ -56,7 +56,7 @@ class ArchivedLogTrigger(BaseTrigger):
         from pipelines.source.connection import connection_from_json
 
         source = connection_from_json(connection_json(self.connection), f"connection {self.connection}")
-        return bool(steps.is_still_awaited(self.awaited, source))
+        return steps.is_still_awaited(steps.AwaitedLog(**self.awaited), source)
 
     def event(self, because: str) -> TriggerEvent:
         self.log.info("%s: %s", self.pipeline, because)

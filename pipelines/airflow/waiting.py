@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
@@ -21,6 +22,9 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.triggers import ArchivedLogTrigger
 from pipelines.config import Pipeline
+
+if TYPE_CHECKING:
+    from pipelines.steps import AwaitedLog
 
 log = logging.getLogger(__name__)
 
@@ -47,19 +51,19 @@ class PlanWindow(BaseOperator, SkipMixin):
 
         with resolved_pipeline(self.pipeline) as resolved:
             found = steps.plan_next_window(resolved, source_of(self.pipeline))
-        log.info("%s: %s", found["outcome"], found["reason"])
-        if found["outcome"] == "window":
-            return [{"window": found["window"], "slice_number": number} for number in found["slices"]]
-        context["ti"].xcom_push("outcome", {"outcome": found["outcome"], "reason": found["reason"]})
-        if found["outcome"] == "wait":
-            self.wait(found["awaited"], event)
+        log.info("%s: %s", found.outcome, found.reason)
+        if found.outcome == "window":
+            return [{"window": found.window, "slice_number": number} for number in found.slices]
+        context["ti"].xcom_push("outcome", {"outcome": found.outcome, "reason": found.reason})
+        if found.awaited is not None:
+            self.wait(found.awaited, event)
         self.skip(ti=context["ti"], tasks=context["task"].get_flat_relatives(upstream=False))
         return []
 
-    def wait(self, awaited: dict[str, int], event: Mapping[str, Any]) -> None:
+    def wait(self, awaited: AwaitedLog, event: Mapping[str, Any]) -> None:
         """Defer until the log arrives or its deadline passes; never returns. Each awaited log has its own deadline."""
         now, deadline = datetime.now(UTC), timedelta(minutes=self.pipeline.wait_warns_after_minutes)
-        until = datetime.fromisoformat(event["until"]) if event.get("awaited") == awaited else now + deadline
+        until = datetime.fromisoformat(event["until"]) if event.get("awaited") == asdict(awaited) else now + deadline
         if until <= now:
             from pipelines import steps
 
@@ -68,6 +72,6 @@ class PlanWindow(BaseOperator, SkipMixin):
             raise AirflowFailException(str(error))
         pipeline = self.pipeline
         trigger = ArchivedLogTrigger(
-            pipeline.name, pipeline.source.connection, awaited, pipeline.wait_looks_every_seconds, until.isoformat()
+            pipeline.name, pipeline.source.connection, asdict(awaited), pipeline.wait_looks_every_seconds, until.isoformat()
         )
         self.defer(trigger=trigger, method_name="plan_again")

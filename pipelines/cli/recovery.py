@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 import typer
@@ -74,9 +75,10 @@ def recover(
         if asked:
             confirm(pipeline, yes)
             kind, scn = asked[0]
-            made = steps.recover_redo_loss(
+            recovered = steps.recover_redo_loss(
                 pipeline, kind, scn=scn, reason=reason, by=getpass.getuser(), tables=tables or None, report=print_progress
             )
+            made = {**recovered.gap, "snapshots": [asdict(table) for table in recovered.snapshots]}
             show(output, made, lambda: declared_text(made))
             return
         found = steps.recheck_redo_loss(pipeline) if restored else steps.inspect_redo_loss(pipeline)

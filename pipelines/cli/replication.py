@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -38,8 +39,8 @@ def snapshot(
 
     with report_errors(output):
         result = steps.take_snapshot(select_pipeline(pipeline, config), tables or None, replace=replace, report=print_progress)
-        rows = [(t["table"], t["scn"], t["rows"]) for t in result["tables"]]
-        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
+        rows = [(t.table, t.scn, t.rows) for t in result.tables]
+        show(output, asdict(result), lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
 
 
 def run(
@@ -60,13 +61,13 @@ def run(
         result = steps.run_pipeline(
             select_pipeline(name, config), until_caught_up=until_caught_up, wait=wait, report=print_progress
         )
-        rows = [(t["table"], t["state"], t["complete_to"]) for t in result["tables"]]
-        title = f"{result['windows']} window(s) landed, {result['batches']} batch(es) applied"
-        show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
-        if any(t["state"] == "held" for t in result["tables"]):
+        rows = [(t["table"], t["state"], t["complete_to"]) for t in result.tables]
+        title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
+        show(output, asdict(result), lambda: grid(title, ("table", "state", "complete to SCN"), rows))
+        if any(t["state"] == "held" for t in result.tables):
             raise typer.Exit(DIFFERS)
-        if result["outcome"] == "wait":
-            print_progress(f"waiting for a log: {result['reason']}")
+        if result.outcome == "wait":
+            print_progress(f"waiting for a log: {result.reason}")
             raise typer.Exit(TRY_AGAIN)
 
 
@@ -86,12 +87,13 @@ def backfill(
         result = steps.run_backfill(
             select_pipeline(pipeline, config), from_scn, to_scn, tables or None, execute=execute, report=print_progress
         )
-        if not execute:
-            show(output, result, lambda: f"Nothing is done yet; --execute does it: {result['plan']}")
+        prepared, recorded = result.prepared, result.recorded
+        if recorded is None:
+            show(output, asdict(prepared), lambda: f"Nothing is done yet; --execute does it: {prepared.plan}")
             return
         columns = ("table", "shadow", "inserted", "updated", "deleted")
-        rows = [tuple(t[column] for column in ("table", "target", *columns[2:])) for t in result["tables"]]
-        show(output, result, lambda: grid(f"Commits of SCN [{from_scn}, {to_scn})", columns, rows))
+        rows = [(t.table, t.target, t.inserted, t.updated, t.deleted) for t in recorded.tables]
+        show(output, asdict(prepared) | asdict(recorded), lambda: grid(f"Commits of SCN [{from_scn}, {to_scn})", columns, rows))
 
 
 COMMANDS = (snapshot, run, backfill)

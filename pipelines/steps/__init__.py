@@ -5,7 +5,7 @@ Steps open the doors, call the decisions, write the ledger and say one line. The
 
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
-from pipelines.steps.capture import land_window, mine_window_slice, plan_next_window, remine_window
+from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
 from pipelines.steps.doctor import run_doctor, setup_sql, validate
 from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
@@ -15,9 +15,11 @@ from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_
 from pipelines.steps.status import list_windows, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.verify import verify_tables
-from pipelines.steps.wait import is_still_awaited, log_overdue
+from pipelines.steps.wait import AwaitedLog, is_still_awaited, log_overdue
 
 __all__ = [
+    "AlreadyLanded",
+    "AwaitedLog",
     "begin_snapshot",
     "declare_gap",
     "drop_transaction",

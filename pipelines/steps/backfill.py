@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines import crash
@@ -29,10 +29,44 @@ from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.table import TableId
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedBackfill:
+    """`batch` is the location of the spec, None for a dry run."""
+
+    plan: str
+    batch: str | None
+    tables: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowTable:
+    """`target` is the shadow's location. The counts are 0 where an earlier run had completed the shadow."""
+
+    table: str
+    target: str
+    inserted: int
+    updated: int
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBackfill:
+    to_scn: int
+    tables: tuple[ShadowTable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BackfillOutcome:
+    """`recorded` is None for a dry run."""
+
+    prepared: PreparedBackfill
+    recorded: RecordedBackfill | None = None
+
+
 @crash.writer
 def prepare_backfill(
     pipeline: Pipeline, from_scn: int, to_scn: int, tables: Sequence[str] | None = None, dry_run: bool = True
-) -> dict[str, Any]:
+) -> PreparedBackfill:
     """Say what would be folded, and unless it is a dry run write the order for it. Raises ConfigurationError with all
     findings for an order that cannot be carried out whole."""
     scns = range_of(from_scn, to_scn)
@@ -48,14 +82,12 @@ def prepare_backfill(
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
         where = shadow_folder(pipeline, scns)
         plan = f"{len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}"
-        order = {"plan": plan, "batch": None, "tables": [str(t) for t in chosen]}
-        if dry_run:
-            return order
-        name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
-        return {
-            **order,
-            "batch": work.landing.files.write_new_record(layout.backfill_spec(name), shadowed(work, spec, name, scns)),
-        }
+        batch = None
+        if not dry_run:
+            name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
+            path = layout.backfill_spec(name)
+            batch = work.landing.files.write_new_record(path, shadowed(work, spec, name, scns))
+        return PreparedBackfill(plan, batch, tuple(str(t) for t in chosen))
 
 
 # --- What stands against an order -------------------------------------------------------------------------------------
@@ -209,7 +241,7 @@ def shadowed(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> Bat
 # --- After the job ----------------------------------------------------------------------------------------------------
 
 
-def record_backfill(pipeline: Pipeline, batch: str) -> dict[str, Any]:
+def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
     """What the job did to the shadows: nothing more, where they were whole already. The ledger does not know them."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
@@ -226,17 +258,8 @@ def record_backfill(pipeline: Pipeline, batch: str) -> dict[str, Any]:
                     table=done.table,
                     shadow=targets[done.table],
                 )
-        tables = [
-            {
-                "table": str(done.table),
-                "target": targets[done.table],
-                "inserted": done.inserted,
-                "updated": done.updated,
-                "deleted": done.deleted,
-            }
-            for done in result.tables
-        ]
-        return {"to_scn": result.end, "tables": tables}
+        shadows = (ShadowTable(str(t.table), targets[t.table], t.inserted, t.updated, t.deleted) for t in result.tables)
+        return RecordedBackfill(result.end, tuple(shadows))
 
 
 def run_backfill(
@@ -248,16 +271,16 @@ def run_backfill(
     execute: bool = False,
     spark: Any = None,
     report: Report = silent,
-) -> dict[str, Any]:
+) -> BackfillOutcome:
     """All of it in one process."""
-    order = prepare_backfill(pipeline, from_scn, to_scn, tables, dry_run=not execute)
-    report(order["plan"])
-    if not execute:
-        return order
+    prepared = prepare_backfill(pipeline, from_scn, to_scn, tables, dry_run=not execute)
+    report(prepared.plan)
+    if prepared.batch is None:
+        return BackfillOutcome(prepared)
     session = spark or open_spark(pipeline)
     try:
-        run_spark_job(pipeline, order["batch"], session)
+        run_spark_job(pipeline, prepared.batch, session)
     finally:
         if spark is None:
             session.stop()
-    return {**order, **record_backfill(pipeline, order["batch"])}
+    return BackfillOutcome(prepared, record_backfill(pipeline, prepared.batch))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from pipelines import crash
 from pipelines.config import Pipeline
@@ -32,29 +32,70 @@ from pipelines.source import (
     read_tables,
 )
 from pipelines.steps.redo_loss import keep_loss, missing_in, regain
-from pipelines.steps.wait import awaited_by
+from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs, plan_window
 from pipelines.window.recovery_options import current_of
 
 LEASE_SECONDS = 60.0
+Outcome = Literal["window", "nothing", "wait"]
 
 
-def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class PlanOutcome:
+    """`window` and `slices` are set if the outcome is window, `awaited` if it is wait."""
+
+    outcome: Outcome
+    reason: str
+    window: str | None = None
+    slices: tuple[int, ...] = ()
+    awaited: AwaitedLog | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyLanded:
+    """Stands for the record of a slice that need not be mined: its window has landed, or the chain has passed it."""
+
+    slice: int
+
+
+@dataclass(frozen=True, slots=True)
+class LandedWindowReport:
+    """`manifest` is its location. An overtaken window has none: the chain already continues past its start."""
+
+    window: str
+    start: int
+    end: int
+    rows: int
+    manifest: str | None = None
+    overtaken: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RemineReport:
+    window: str
+    equal: bool
+    differs: tuple[str, ...]  # the parts of the identity that differ
+    row_hash: str
+    landed_row_hash: str
+
+
+def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> PlanOutcome:
     """The next window, or why there is none: outcome is window, nothing or wait. Raises RedoLost."""
     while True:
         found = planned_next(pipeline, source)
-        if found["outcome"] != "window" or found["slices"]:
+        if found.window is None or found.slices:
             return found
-        land_window(pipeline, found["window"], [])  # no thread has redo in it, and without a slice no task would land it
+        land_window(pipeline, found.window, [])  # no thread has redo in it, and without a slice no task would land it
 
 
-def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> dict[str, Any]:
+def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
     with workplace(pipeline) as work:
         correct_ledger(work)
         position = work.ledger.position()
         if position is None:
-            return nothing(f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`")
+            reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
+            return PlanOutcome("nothing", reason)
         with opened_source(pipeline, source) as oracle:
             facts = read_redo_facts(oracle)
             found = plan_window(position, facts, pipeline.window)
@@ -63,17 +104,13 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> dict[str, 
                 raise found.error
             regain(work, "plan")
             if isinstance(found, NothingNew):
-                return nothing(found.reason)
+                return PlanOutcome("nothing", found.reason)
             if isinstance(found, Wait):
-                return {**nothing(found.reason), "outcome": "wait", "awaited": awaited_by(position, found)}
+                return PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
             return planned(work, oracle, found.window, current_of(facts).resetlogs_id)
 
 
-def nothing(reason: str) -> dict[str, Any]:
-    return {"outcome": "nothing", "reason": reason, "window": None, "slices": [], "run": ""}
-
-
-def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) -> dict[str, Any]:
+def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) -> PlanOutcome:
     """Write the plan down. The dictionary is read now, after the window's redo, as LogMiner will read it, in the incarnation of
     today, which may be a later one than the window's."""
     ids = tuple(table.id for table in work.pipeline.tables)
@@ -91,11 +128,10 @@ def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) 
         entry = work.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
     finally:
         work.ledger.release_lease(lease)
-    slices = [s.number for s in window.slices]
     size = sum(log.bytes for s in window.slices for log in s.logs)
     logs = sum(len(s.logs) for s in window.slices)
     reason = f"SCN {window.scns}, {logs} log(s) of {len({s.thread for s in window.slices})} redo thread(s), {size:,} bytes"
-    return {"outcome": "window", "reason": reason, "window": entry.name, "slices": slices, "run": uuid.uuid4().hex[:12]}
+    return PlanOutcome("window", reason, entry.name, tuple(s.number for s in window.slices))
 
 
 def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTable], work: Workplace) -> None:
@@ -148,22 +184,23 @@ def is_overtaken(work: Workplace, window: Window) -> bool:
     return end is not None and end.chain_position > window.start_position
 
 
-def mine_window_slice(pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int) -> dict[str, Any]:
+def mine_window_slice(
+    pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int
+) -> SliceRecord | AlreadyLanded:
     """Mine one slice into files of this attempt's own; what is returned names them. A window that has landed is left alone."""
     with workplace(pipeline) as work:
         if work.landing.windows.manifest(window) is not None:
-            return {"landed": True, "slice": slice_number}
+            return AlreadyLanded(slice_number)
         made = plan_of(work, window)
         if is_overtaken(work, made.window):
-            return {"landed": True, "slice": slice_number}
+            return AlreadyLanded(slice_number)
         try:
-            record = mined(work, source, made, slice_number)
+            return mined(work, source, made, slice_number)
         except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # a person may choose to go on without it
             position = None if isinstance(error, EdgeCut) else work.ledger.position()
             if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
                 keep_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise
-        return to_body(record)
 
 
 def mined(work: Workplace, source: ConnectParams | None, made: WindowPlan, slice_number: int) -> SliceRecord:
@@ -201,35 +238,30 @@ def mined_once(work: Workplace, source: ConnectParams | None, made: WindowPlan, 
     return replace(record, circumstance={**record.circumstance, **mining.facts.as_json()})
 
 
-def land_window(pipeline: Pipeline, window: str, records: list[dict[str, Any]]) -> dict[str, Any]:
+def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRecord | AlreadyLanded]) -> LandedWindowReport:
     """Publish the manifest, then advance the position. A window that has landed is done; so is one whose place the chain has
     passed by another way, and `overtaken` says so."""
     with workplace(pipeline) as work:
         manifest = work.landing.windows.manifest(window)
-        if manifest is None or not any(record.get("landed") for record in records):
+        records = [mined for mined in mined_slices if isinstance(mined, SliceRecord)]
+        if manifest is None or len(records) == len(mined_slices):
             made = plan_of(work, window)
             if manifest is None and is_overtaken(work, made.window):
-                return {
-                    "window": window,
-                    "start": int(made.window.scns.start),
-                    "end": int(made.window.scns.end),
-                    "rows": 0,
-                    "overtaken": True,
-                }
-            slices = [from_body(SliceRecord, record, f"the record of slice {record.get('number')}") for record in records]
+                scns = made.window.scns
+                return LandedWindowReport(window, int(scns.start), int(scns.end), rows=0, overtaken=True)
             end = work.landing.chain_end()
-            manifest = work.landing.windows.publish(made.window, made.tables, slices, None if end is None else int(end.scn))
+            manifest = work.landing.windows.publish(made.window, made.tables, records, None if end is None else int(end.scn))
         correct_ledger(work)
         regain(work, "mine")
         rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
         path = work.landing.files.location(layout.window_manifest(manifest.name))
-        return {"window": manifest.name, "start": manifest.start, "end": manifest.end, "manifest": path, "rows": rows}
+        return LandedWindowReport(manifest.name, manifest.start, manifest.end, rows, path)
 
 
 @crash.writer
 def remine_window(
     pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent
-) -> dict[str, Any]:
+) -> RemineReport:
     """Mine a landed window again under a token of its own, compare the identities, and leave nothing behind."""
     with workplace(pipeline) as work:
         manifest = work.landing.windows.manifest(window)
@@ -246,6 +278,5 @@ def remine_window(
             for record in records:
                 work.landing.windows.discard_slice(record)
         ours, theirs = manifest.identity(), again.identity()
-        differs = sorted(key for key in ours if ours[key] != theirs[key])
-        hashes = {"row_hash": again.row_hash, "landed_row_hash": manifest.row_hash}
-        return {"window": window, "equal": not differs, "differs": differs, **hashes}
+        differs = tuple(sorted(key for key in ours if ours[key] != theirs[key]))
+        return RemineReport(window, not differs, differs, again.row_hash, manifest.row_hash)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,14 +17,36 @@ from pipelines.errors import SnapshotTooEarly, TableHeld, Transient
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
-from pipelines.steps.capture import land_window, mine_window_slice, plan_next_window
+from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.recover import check_reason, declare_gap
-from pipelines.steps.snapshot import begin_snapshot, prepare_snapshot_load, read_snapshot_table, record_snapshot_load
+from pipelines.steps.snapshot import (
+    LoadedSnapshot,
+    TableSnapshot,
+    begin_snapshot,
+    prepare_snapshot_load,
+    read_snapshot_table,
+    record_snapshot_load,
+)
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.steps.status import read_status
 from pipelines.steps.wait import await_log
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    windows: int  # landed
+    batches: int  # applied
+    outcome: Outcome  # of the last plan
+    reason: str
+    tables: Sequence[Mapping[str, Any]]  # as `redolake status` shows them
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveredLoss:
+    gap: Mapping[str, Any]  # the declared gap
+    snapshots: tuple[TableSnapshot, ...]
 
 
 class Spark:
@@ -72,22 +95,22 @@ def take_snapshot(
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
-) -> dict[str, Any]:
+) -> LoadedSnapshot:
     with spark_when_needed(pipeline, spark) as session:
         return read_and_load_snapshot(pipeline, tables, replace, source, session, report)
 
 
 def read_and_load_snapshot(
     pipeline: Pipeline, tables: Sequence[str] | None, replace: bool, source: ConnectParams | None, spark: Spark, report: Report
-) -> dict[str, Any]:
+) -> LoadedSnapshot:
     retried = again(pipeline)
     begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace))
-    if not begun["tables"]:
-        return {"scn": None, "tables": []}
-    for table in begun["tables"]:
-        report(f"reading {table} AS OF SCN {begun['scn']}")
-        retried(partial(read_snapshot_table, pipeline, source, begun["scn"], table))
-    batch = prepare_snapshot_load(pipeline, begun["scn"], begun["tables"], replace=replace)["batch"]
+    if not begun.tables:
+        return LoadedSnapshot(None, ())
+    for table in begun.tables:
+        report(f"reading {table} AS OF SCN {begun.scn}")
+        retried(partial(read_snapshot_table, pipeline, source, begun.scn, table))
+    batch = prepare_snapshot_load(pipeline, begun.scn, begun.tables, replace=replace)
     report("loading into Delta")
     run_spark_job(pipeline, batch, spark.session())
     return record_snapshot_load(pipeline, batch)
@@ -101,7 +124,7 @@ def run_pipeline(
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
-) -> dict[str, Any]:
+) -> RunOutcome:
     """One window and one batch, or all that is sealed; with `wait` also what a log that is due still holds back.
 
     Tables without contents get their snapshot first.
@@ -111,18 +134,17 @@ def run_pipeline(
         first_contents(pipeline, source, session, report)
         while True:
             found = capture(pipeline, source, report)
-            windows += found["outcome"] == "window"
-            if until_caught_up and found["outcome"] == "window":
+            windows += found.outcome == "window"
+            if until_caught_up and found.outcome == "window":
                 continue  # one batch over many windows costs little more than one over one
             applied = apply(pipeline, session, report)
             batches += applied
-            if wait and found["outcome"] == "wait":
-                await_log(pipeline, found["awaited"], source, report, again(pipeline))
+            if wait and found.awaited is not None:
+                await_log(pipeline, found.awaited, source, report, again(pipeline))
                 continue
             if not until_caught_up or not applied:
                 break
-    told = {"outcome": found["outcome"], "reason": found["reason"]}
-    return {"windows": windows, "batches": batches, **told, "tables": read_status(pipeline)["tables"]}
+    return RunOutcome(windows, batches, found.outcome, found.reason, read_status(pipeline)["tables"])
 
 
 def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> None:
@@ -133,18 +155,17 @@ def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
         report(str(later))
 
 
-def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> dict[str, Any]:
+def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> PlanOutcome:
     """Plan, mine side by side, land: one window."""
     retried = again(pipeline)
     found = retried(lambda: plan_next_window(pipeline, source))
-    report(f"{found['outcome']}: {found['reason']}")
-    if found["outcome"] != "window":
+    report(f"{found.outcome}: {found.reason}")
+    if (window := found.window) is None:
         return found
-    window = found["window"]
     with ThreadPoolExecutor(pipeline.mining_tasks) as pool:
-        records = list(pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found["slices"]))
+        records = list(pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices))
     landed = land_window(pipeline, window, records)
-    report(f"landed SCN [{landed['start']}, {landed['end']}): {landed['rows']} rows")
+    report(f"landed SCN [{landed.start}, {landed.end}): {landed.rows} rows")
     return found
 
 
@@ -173,7 +194,7 @@ def recover_redo_loss(
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
-) -> dict[str, Any]:
+) -> RecoveredLoss:
     """What a person chose about lost redo, to its end: apply what is landed, break the chain, take the snapshots."""
     check_reason(kind, reason)  # before anything takes time
     with spark_when_needed(pipeline, spark) as session:
@@ -181,9 +202,7 @@ def recover_redo_loss(
             pass
         made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by)
         report(f"the chain goes on at SCN {made['to_scn']}")
-        snapshots: dict[str, Any] = {"scn": None, "tables": []}
-        if kind == "snapshot":
-            snapshots = read_and_load_snapshot(
-                pipeline, tables or [str(t.id) for t in pipeline.tables], True, source, session, report
-            )
-    return {**made, "snapshots": snapshots["tables"]}
+        if kind != "snapshot":
+            return RecoveredLoss(made, ())
+        chosen = tables or [str(t.id) for t in pipeline.tables]
+        return RecoveredLoss(made, read_and_load_snapshot(pipeline, chosen, True, source, session, report).tables)

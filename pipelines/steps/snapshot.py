@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from pipelines import crash
 from pipelines.config import Pipeline
@@ -17,6 +17,7 @@ from pipelines.context import (
 )
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.land import layout
+from pipelines.ledger.states import TableState
 from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.ledger import correct_ledger, proven_position
 from pipelines.reconcile.omitted_tables import batches_between, is_without
@@ -45,16 +46,42 @@ from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, plan_window
 
 
+@dataclass(frozen=True, slots=True)
+class BegunSnapshot:
+    """`tables` is empty, and `scn` 0, if every table has contents."""
+
+    scn: int
+    tables: tuple[str, ...]
+    replace: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TableSnapshot:
+    """A table's rows AS OF an SCN."""
+
+    table: str
+    scn: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSnapshot:
+    """`scn` is None if there was nothing to load."""
+
+    scn: int | None
+    tables: tuple[TableSnapshot, ...]
+
+
 @crash.writer
 def begin_snapshot(
     pipeline: Pipeline, source: ConnectParams | None = None, tables: Sequence[str] | None = None, *, replace: bool = False
-) -> dict[str, Any]:
+) -> BegunSnapshot:
     """Choose the SCN and write down where redo must be read from. Default: the tables without contents."""
     with workplace(pipeline) as work:
         correct_ledger(work)
         chosen = choose(work, tables, replace)
         if not chosen:
-            return {"scn": 0, "tables": [], "replace": replace}
+            return BegunSnapshot(0, (), replace)
         with opened_source(pipeline, source) as oracle:
             check_source(pipeline, oracle, chosen)
             handover, dictionary = read_handover_and_tables(oracle, chosen, pipeline.source.container)
@@ -71,7 +98,7 @@ def begin_snapshot(
         for table, found in dictionary.items():
             check_unread(work, table, scn, stretch)
             work.landing.snapshots.begin(found, scn, stretch, since)
-        return {"scn": scn, "tables": [str(table) for table in chosen], "replace": replace}
+        return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace)
 
 
 def stretch_of(work: Workplace) -> str:
@@ -198,7 +225,7 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
     return oldest
 
 
-def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> dict[str, Any]:
+def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> TableSnapshot:
     """Read one table AS OF the SCN into Parquet; a table that lies there already is not read again."""
     wanted = TableId.parse(table)
     with workplace(pipeline) as work:
@@ -216,7 +243,7 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
                 )
                 file = work.landing.snapshots.write_rows(wanted, scn, answers, uuid.uuid4().hex)
             there = work.landing.snapshots.publish_manifest(wanted, scn, [file])
-        return {"table": str(wanted), "scn": scn, "rows": there.row_count}
+        return TableSnapshot(str(wanted), scn, there.row_count)
 
 
 def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
@@ -227,11 +254,9 @@ def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
 
 
 @crash.writer
-def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> dict[str, Any]:
-    """Write the order that loads the read tables into Delta."""
+def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> str:
+    """Write the spec that loads the read tables into Delta, and return its location."""
     with workplace(pipeline) as work:
-        if not tables:
-            return {"batch": None}
         lease = take_apply_lease(work)
         correct_ledger(work)
         position = proven_position(work)
@@ -254,12 +279,11 @@ def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *
             lease=lease.token,
         )
         for task in tasks:
-            work.ledger.move_table(task.table, tuple(begun_from(work, task.table)), "snapshotting", snapshot_scn=Scn(scn))
-        order = work.landing.files.write_new_record(layout.load_spec(name), spec)
-        return {"batch": order}
+            work.ledger.move_table(task.table, begun_from(work, task.table), "snapshotting", snapshot_scn=Scn(scn))
+        return work.landing.files.write_new_record(layout.load_spec(name), spec)
 
 
-def begun_from(work: Workplace, table: TableId) -> tuple[Any, ...]:
+def begun_from(work: Workplace, table: TableId) -> tuple[TableState, ...]:
     """`held` and `live` only where the contents are to be replaced, which snapshot_begin has asked for."""
     entry = work.ledger.table(table)
     return ("new",) if entry is None or entry.state == "snapshotting" else (entry.state,)
@@ -284,7 +308,7 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supe
     )
 
 
-def record_snapshot_load(pipeline: Pipeline, batch: str) -> dict[str, Any]:
+def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
     """The loaded tables are live from the snapshot's SCN on. Raises TableHeld for those that could not be loaded."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
@@ -307,5 +331,4 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> dict[str, Any]:
         work.ledger.release_lease(lease)
         if failed:
             raise TableHeld(failed)
-        rows = [{"table": str(t.table), "scn": result.scn, "rows": t.rows} for t in result.tables]
-        return {"scn": result.scn, "tables": rows}
+        return LoadedSnapshot(result.scn, tuple(TableSnapshot(str(t.table), result.scn, t.rows) for t in result.tables))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from pipelines.config import Pipeline, WindowLimits
 from pipelines.context import Report
@@ -21,37 +21,42 @@ from pipelines.window import Wait, plan_window
 LOOK_SECONDS = 60.0
 
 
-def awaited_by(position: Position, wait: Wait) -> dict[str, Any]:
-    """Numbers only: what somebody else needs to look for the log, and to name it."""
-    return {
-        "dbid": int(position.dbid),
-        "resetlogs_id": int(position.resetlogs_id),
-        "position": int(position.scn),
-        "thread": wait.thread,
-        "sequence": wait.sequence,
-        "scn": int(wait.scn),
-    }
+@dataclass(frozen=True, slots=True)
+class AwaitedLog:
+    """An archived log that is due, and the position that cannot continue without it."""
+
+    dbid: int
+    resetlogs_id: int
+    position: int
+    thread: int
+    sequence: int
+    scn: int  # its redo is needed from here on
+
+    def __str__(self) -> str:
+        return f"the archived log with sequence {self.sequence} of redo thread {self.thread}, from SCN {self.scn}"
 
 
-def named(awaited: Mapping[str, Any]) -> str:
-    return f"the archived log with sequence {awaited['sequence']} of redo thread {awaited['thread']}, from SCN {awaited['scn']}"
+def awaited_by(position: Position, wait: Wait) -> AwaitedLog:
+    return AwaitedLog(
+        int(position.dbid), int(position.resetlogs_id), int(position.scn), wait.thread, wait.sequence, int(wait.scn)
+    )
 
 
-def is_still_awaited(awaited: Mapping[str, Any], source: ConnectParams) -> bool:
+def is_still_awaited(awaited: AwaitedLog, source: ConnectParams) -> bool:
     """Whether the position still stands at this log. It asks once and shortly: whoever waits looks again anyway."""
-    position = Position(awaited["dbid"], awaited["resetlogs_id"], Scn(awaited["position"]))
+    position = Position(awaited.dbid, awaited.resetlogs_id, Scn(awaited.position))
     with open_source(source, call_timeout_seconds=LOOK_SECONDS, retry=RetryRule(attempts=1)) as oracle:
         found = plan_window(position, read_redo_facts(oracle), WindowLimits())
-    return isinstance(found, Wait) and (found.thread, found.sequence) == (awaited["thread"], awaited["sequence"])
+    return isinstance(found, Wait) and (found.thread, found.sequence) == (awaited.thread, awaited.sequence)
 
 
 def await_log(
-    pipeline: Pipeline, awaited: Mapping[str, Any], source: ConnectParams | None, report: Report, retried: Callable[..., bool]
+    pipeline: Pipeline, awaited: AwaitedLog, source: ConnectParams | None, report: Report, retried: Callable[..., bool]
 ) -> None:
     """In this process, until the log is there, however long; each time the deadline passes it is told again."""
     params = source or connect_params(pipeline.source.connection, os.environ)
     began = told = time.monotonic()
-    report(f"waiting for {named(awaited)}")
+    report(f"waiting for {awaited}")
     while retried(lambda: is_still_awaited(awaited, params)):
         if time.monotonic() - told >= pipeline.wait_warns_after_minutes * 60:
             told = time.monotonic()
@@ -59,12 +64,13 @@ def await_log(
         time.sleep(pipeline.wait_looks_every_seconds)
 
 
-def log_overdue(awaited: Mapping[str, Any], minutes: float) -> LogOverdue:
-    where = {name: awaited[name] for name in ("thread", "sequence", "scn")}
+def log_overdue(awaited: AwaitedLog, minutes: float) -> LogOverdue:
     return LogOverdue(
-        f"Redo Thread {awaited['thread']}: log {awaited['sequence']} is switched, and no archived copy of it has come for "
+        f"Redo Thread {awaited.thread}: log {awaited.sequence} is switched, and no archived copy of it has come for "
         f"{minutes:g} minutes",
         cure="look at the archiver (V$INSTANCE.ARCHIVER, V$ARCHIVE_DEST_STATUS.ERROR, room in the recovery area) and at the "
         "transport to a standby; nothing is lost while its redo is kept (`redolake runway`), and the next run goes on waiting",
-        **where,
+        thread=awaited.thread,
+        sequence=awaited.sequence,
+        scn=awaited.scn,
     )

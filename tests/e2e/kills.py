@@ -60,9 +60,8 @@ def capture_all(name: str) -> None:
     from pipelines import steps
 
     pipeline = configured_pipeline(name)
-    while (found := steps.plan_next_window(pipeline))["outcome"] == "window":
-        window = found["window"]
-        steps.land_window(pipeline, window, [steps.mine_window_slice(pipeline, None, window, n) for n in found["slices"]])
+    while window := (found := steps.plan_next_window(pipeline)).window:
+        steps.land_window(pipeline, window, [steps.mine_window_slice(pipeline, None, window, n) for n in found.slices])
 
 
 def read_snapshot_again(name: str, table: str, answer: str) -> None:
@@ -70,8 +69,8 @@ def read_snapshot_again(name: str, table: str, answer: str) -> None:
     from pipelines import steps
 
     begun = steps.begin_snapshot(configured_pipeline(name), None, [table], replace=True)
-    steps.read_snapshot_table(configured_pipeline(name), None, begun["scn"], table)
-    Path(answer).write_text(str(begun["scn"]))
+    steps.read_snapshot_table(configured_pipeline(name), None, begun.scn, table)
+    Path(answer).write_text(str(begun.scn))
 
 
 def load(name: str, table: str, scn: int) -> None:
@@ -79,7 +78,7 @@ def load(name: str, table: str, scn: int) -> None:
     from pipelines import steps
 
     pipeline = configured_pipeline(name)
-    batch = steps.prepare_snapshot_load(pipeline, scn, [table], replace=True)["batch"]
+    batch = steps.prepare_snapshot_load(pipeline, scn, [table], replace=True)
     steps.run_spark_job(pipeline, batch, steps.open_spark(pipeline))
     steps.record_snapshot_load(pipeline, batch)
 

@@ -37,7 +37,7 @@ def pipeline(shop: Shop) -> Any:
 def held(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]]:
     """Land one more window; return the errors of held tables by name."""
     shop.switch_logs()
-    assert capture(pipeline, shop.params)["outcome"] == "window"
+    assert capture(pipeline, shop.params).outcome == "window"
     with workplace(pipeline) as work:
         return {e.table.name: dict(e.error or {}) for e in work.ledger.tables() if e.state == "held"}
 

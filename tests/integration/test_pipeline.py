@@ -56,7 +56,7 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
 
     assert done.tally.partial_rollbacks > 0
     assert done.tally.rollbacks > 0
-    assert outcome["windows"] > 3
+    assert outcome.windows > 3
     assert differences(shop, pipeline) == {}
     verified = steps.verify_tables(pipeline, source=shop.params, spark=spark)
     assert verified == compare_with_source(pipeline, shop.params)  # so the other tests need no Spark to compare
@@ -86,7 +86,7 @@ def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, spark: Any) 
     before = steps.read_status(pipeline)
     again = steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
 
-    assert (again["windows"], again["batches"]) == (0, 0)
+    assert (again.windows, again.batches) == (0, 0)
     assert steps.read_status(pipeline) == before
 
 
@@ -96,11 +96,11 @@ def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, spark: Any) -> N
     shop.work(40)
     shop.switch_logs()
     with spark_when_needed(pipeline, spark):
-        window = capture(pipeline, shop.params)["window"]
+        window = capture(pipeline, shop.params).window
 
     again = steps.remine_window(pipeline, window, source=shop.params)
 
-    assert again["equal"], again["differs"]
+    assert again.equal, again.differs
 
 
 def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, spark: Any) -> None:
@@ -178,10 +178,10 @@ def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(sh
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     begun = steps.begin_snapshot(pipeline, shop.params, ["SHOP.PARTS"], replace=True)
-    steps.read_snapshot_table(pipeline, shop.params, begun["scn"], "SHOP.PARTS")
+    steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS")
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
     caught_up(shop, pipeline, spark)
-    load = steps.prepare_snapshot_load(pipeline, begun["scn"], ["SHOP.PARTS"], replace=True)["batch"]
+    load = steps.prepare_snapshot_load(pipeline, begun.scn, ["SHOP.PARTS"], replace=True)
     steps.run_spark_job(pipeline, load, spark)
     for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
         file.unlink()
@@ -224,7 +224,7 @@ def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop:
     shop.work(30, seed=4)
     shop.switch_logs()
     with spark_when_needed(pipeline, spark) as session:
-        while capture(pipeline, shop.params)["outcome"] == "window":
+        while capture(pipeline, shop.params).outcome == "window":
             pass
         prepared = steps.prepare_batch(pipeline)
         steps.run_spark_job(pipeline, prepared.batch, session.session())
@@ -354,8 +354,8 @@ def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any
     plan = steps.run_backfill(pipeline, start, end)
     done = steps.run_backfill(pipeline, start, end, execute=True, spark=spark)
 
-    assert plan["batch"] is None
-    shadow = delta_rows(done["tables"][0]["target"])
+    assert plan.prepared.batch is None
+    shadow = delta_rows(done.recorded.tables[0].target)
     assert [(int(row["ID"]), int(row["QUANTITY"])) for row in shadow] == [(900001, 1)]
     assert differences(shop, pipeline) == {}
 

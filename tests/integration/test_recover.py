@@ -9,7 +9,8 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import RedoLost, Terminal
-from pipelines.steps.run import capture
+from pipelines.steps.capture import PlanOutcome
+from pipelines.steps.run import RecoveredLoss, RunOutcome, capture
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
 from tests.source_comparison import compare_with_source
@@ -37,13 +38,13 @@ class LosingPipeline:
     def change(self, *statements: str) -> None:
         self.shop.run_sql(*statements)
 
-    def caught_up(self) -> dict[str, Any]:
+    def caught_up(self) -> RunOutcome:
         self.shop.switch_logs()
         return steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
 
     def land(self) -> None:
         """Land every sealed window, and apply nothing."""
-        while capture(self.pipeline, self.shop.params)["outcome"] == "window":
+        while capture(self.pipeline, self.shop.params).outcome == "window":
             pass
 
     def lose(self) -> None:
@@ -66,13 +67,13 @@ class LosingPipeline:
         self.change("UPDATE parts SET quantity = 300 WHERE id = 3")
         self.shop.switch_logs()
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> PlanOutcome:
         return steps.plan_next_window(self.pipeline, self.shop.params)
 
     def recover(self) -> dict[str, Any]:
         return steps.inspect_redo_loss(self.pipeline, self.shop.params)
 
-    def recover_by(self, kind: Any, **choice: Any) -> dict[str, Any]:
+    def recover_by(self, kind: Any, **choice: Any) -> RecoveredLoss:
         return steps.recover_redo_loss(self.pipeline, kind, source=self.shop.params, spark=self.spark, by="test", **choice)
 
     def status(self) -> dict[str, Any]:
@@ -125,8 +126,8 @@ def test_new_snapshots_repair_the_tables(losing: LosingPipeline) -> None:
     losing.lose()
     made = losing.recover_by("snapshot")
 
-    assert [t["table"] for t in made["snapshots"]] == ["SHOP.PARTS"]
-    assert made["dropped_rows"] == 1
+    assert [t.table for t in made.snapshots] == ["SHOP.PARTS"]
+    assert made.gap["dropped_rows"] == 1
     losing.change("UPDATE parts SET quantity = 301 WHERE id = 3")
     losing.caught_up()
     assert losing.is_equal()
@@ -159,7 +160,7 @@ def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_new_snapsh
     assert losing.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
     (found,) = losing.status()["breaks"]
     assert (found["kind"], found["reason"], found["tables"]) == ("gap", "the tapes are gone", ["SHOP.PARTS"])
-    assert found["from_scn"] < found["to_scn"] == made["to_scn"]
+    assert found["from_scn"] < found["to_scn"] == made.gap["to_scn"]
     assert [t["rows"] for t in found["dropped"]] == [1]
     assert [t["rows"] for t in found["split"]] == [1]
     compared = losing.verify()
@@ -196,7 +197,7 @@ def test_a_position_set_by_hand_is_checked(losing: LosingPipeline) -> None:
     made = losing.recover_by("position", scn=whole, reason="known to be quiet")
     losing.caught_up()
 
-    assert made["to_scn"] == whole
+    assert made.gap["to_scn"] == whole
     assert losing.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
     assert [b["kind"] for b in losing.status()["breaks"]] == ["position"]
 
@@ -220,7 +221,7 @@ def test_a_removed_file_that_is_still_listed_is_lost_when_it_is_mined(losing: Lo
         losing.caught_up()
 
     assert losing.status()["lost"]["step"] == "mine"
-    assert losing.plan()["outcome"] == "window", "V$ARCHIVED_LOG claims the file"
+    assert losing.plan().outcome == "window", "V$ARCHIVED_LOG claims the file"
     assert losing.status()["lost"]["step"] == "mine"
     assert losing.recover()["lost"] is True
     while losing.status()["lost"]:  # logs of the other thread may be gone as well, which shows when they are mined

@@ -58,15 +58,15 @@ def test_a_ddl_during_the_choice_of_the_scn_repeats_the_choice(shop: Shop, ddl_b
     begun = steps.begin_snapshot(pipeline, shop.params)
 
     assert left == []
-    assert columns_at(pipeline, begun["scn"]) == ["ID", "PLACE", "COLOUR"]
-    assert steps.read_snapshot_table(pipeline, shop.params, begun["scn"], "SHOP.PARTS")["rows"] == 0
+    assert columns_at(pipeline, begun.scn) == ["ID", "PLACE", "COLOUR"]
+    assert steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS").rows == 0
 
 
 def test_the_dictionary_of_a_snapshot_is_as_of_its_scn(shop: Shop) -> None:
     shop.run_sql(*PARTS)
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
 
-    scn = steps.begin_snapshot(pipeline, shop.params)["scn"]
+    scn = steps.begin_snapshot(pipeline, shop.params).scn
 
     with workplace(pipeline) as work:
         found = work.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
@@ -138,6 +138,6 @@ def test_no_snapshot_is_taken_before_capture_has_followed_a_resetlogs(shop: Shop
 
     shop.run_sql("INSERT INTO parts VALUES (1, 'A')")
     shop.switch_logs()
-    while capture(pipeline, shop.params)["outcome"] == "window":
+    while capture(pipeline, shop.params).outcome == "window":
         pass
-    assert steps.begin_snapshot(pipeline, shop.params)["tables"] == ["SHOP.PARTS"]
+    assert steps.begin_snapshot(pipeline, shop.params).tables == ("SHOP.PARTS",)

@@ -140,8 +140,9 @@ def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
     settings: Path, monkeypatch: pytest.MonkeyPatch, outcome: str, expected: int
 ) -> None:
     from pipelines import steps
+    from pipelines.steps.run import RunOutcome
 
-    result = {"windows": 0, "batches": 0, "outcome": outcome, "reason": "redo thread 2: log 57 is switched", "tables": []}
+    result = RunOutcome(0, 0, outcome, "redo thread 2: log 57 is switched", [])
     monkeypatch.setattr(steps, "run_pipeline", lambda *_, **__: result)
 
     code, output = run("run", "--config", str(settings))

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pipelines.steps import AlreadyLanded, AwaitedLog
 from tests.fix_airflow import airflow_db
 
 __all__ = ["airflow_db"]
@@ -48,7 +49,7 @@ def steps(monkeypatch):
     import pipelines
 
     calls = []
-    stub = SimpleNamespace(calls=calls)
+    stub = SimpleNamespace(calls=calls, AlreadyLanded=AlreadyLanded, AwaitedLog=AwaitedLog)
     monkeypatch.setattr(pipelines, "steps", stub, raising=False)
     monkeypatch.setitem(sys.modules, "pipelines.steps", stub)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://c%23%23reader:hidden-word@db.example:1521/FREE")

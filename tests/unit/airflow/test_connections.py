@@ -3,6 +3,7 @@
 import pytest
 
 from pipelines.errors import ConfigurationError
+from pipelines.steps.capture import PlanOutcome
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 PASSWORD = "p@ss/wörd"
@@ -63,7 +64,7 @@ def test_a_ledger_connection_of_airflows_database_is_found_by_tasks_and_shows_in
     )  # fmt: skip
     monkeypatch.setenv("REDOLAKE_CONFIG", str(tmp_path / "pipelines.yml"))
     given: list[Pipeline] = []
-    nothing = {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
+    nothing = PlanOutcome("nothing", "no new sealed log")
     steps.plan_next_window = lambda resolved, source: given.append(resolved) or nothing
 
     ran = capture_dag(pipeline).test()

@@ -5,13 +5,18 @@ import json
 import pytest
 
 from pipelines.errors import Finding, RedoLost, SourceUnavailable, TableHeld
+from pipelines.records.slice_record import LogTally, SliceRecord
+from pipelines.records.window_manifest import LogIdentity
 from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
+from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
+from pipelines.steps.capture import LandedWindowReport, PlanOutcome
+from pipelines.steps.snapshot import BegunSnapshot, LoadedSnapshot, TableSnapshot
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
-PLANNED = {"outcome": "window", "reason": "2 logs", "window": "w1", "slices": [0, 1], "run": "r"}
-NOTHING_NEW = {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
-LANDED = {"window": "w1", "start": 100, "end": 200, "manifest": "/l/manifest.json", "rows": 7}
+PLANNED = PlanOutcome("window", "2 logs", "w1", (0, 1))
+NOTHING_NEW = PlanOutcome("nothing", "no new sealed log")
+LANDED = LandedWindowReport("w1", 100, 200, 7, "/l/manifest.json")
 BATCH = PreparedBatch("/l/batch.json", "1 window", ("SHOP.ORDERS", "SHOP.ORDER_LINES"), 100, 200)
 LOST = RedoLost("Redo Thread 1 is inconsistent", cure="restore sequence 12345, or snapshot again", thread=1, sequence=12345)
 
@@ -42,6 +47,11 @@ def always(error):
     return step
 
 
+def mined(number, *sequences):
+    logs = tuple(LogTally(LogIdentity(2, sequence, 11, 100, 200), 3, "hash") for sequence in sequences)
+    return SliceRecord("w1", number, "token", (), (), logs, {}, ())
+
+
 def names(steps):
     return [name for name, _, _ in steps.calls]
 
@@ -50,14 +60,14 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: {"slice": number, "rows": 3})
+    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
     steps.answers("land_window", LANDED)
 
     states, _ = run(capture_dag)
 
     assert set(states.values()) == {"success"}
     assert {("plan", -1), ("mine", 0), ("mine", 1), ("land", -1), ("runway", -1)} == set(states)
-    assert steps.calls[-1][1] == ("w1", [{"slice": 0, "rows": 3}, {"slice": 1, "rows": 3}])
+    assert steps.calls[-1][1] == ("w1", [mined(0), mined(1)])
     source = steps.calls[0][1][0]
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
 
@@ -65,9 +75,8 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
 def test_a_mapped_task_is_named_after_the_logs_it_read(run, steps):
     from pipelines.airflow.capture import capture_dag
 
-    logs = [{"log": {"thread": 2, "sequence": sequence}, "row_count": 3} for sequence in (7, 8)]
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: {"number": number, "logs": logs[: 2 - number]})
+    steps.answers("mine_window_slice", lambda source, window, number: mined(number, *(7, 8)[: 2 - number]))
     steps.answers("land_window", LANDED)
 
     _, ran = run(capture_dag)
@@ -79,9 +88,7 @@ def test_a_mapped_task_is_named_after_the_logs_it_read(run, steps):
 def test_without_a_new_log_the_run_succeeds_and_mines_nothing(run, steps):
     from pipelines.airflow.capture import capture_dag
 
-    steps.answers(
-        "plan_next_window", {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
-    )
+    steps.answers("plan_next_window", NOTHING_NEW)
 
     states, ran = run(capture_dag)
 
@@ -93,7 +100,7 @@ def test_a_short_runway_fails_its_task_and_not_the_run_that_landed(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: {"slice": number, "rows": 3})
+    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
     steps.answers("land_window", LANDED)
     finding = {
         "subject": "redo thread 1",
@@ -113,9 +120,7 @@ def test_a_short_runway_fails_its_task_and_not_the_run_that_landed(run, steps):
 def test_runway_is_measured_when_nothing_lands_and_delays_nothing(run, steps):
     from pipelines.airflow.capture import capture_dag
 
-    steps.answers(
-        "plan_next_window", {"outcome": "nothing", "reason": "no new sealed log", "window": None, "slices": [], "run": "r"}
-    )
+    steps.answers("plan_next_window", NOTHING_NEW)
     steps.answers("measure_runway", SourceUnavailable("the listener does not answer", ora_code=12541))
 
     states, ran = run(capture_dag, attempts=3)
@@ -198,10 +203,10 @@ def test_apply_with_nothing_landed_starts_no_spark(run, steps):
 def test_a_snapshot_reads_each_table_at_one_scn_before_spark_loads_them(run, steps):
     from pipelines.airflow.snapshot import snapshot_dag
 
-    steps.answers("begin_snapshot", {"scn": 90, "tables": ["SHOP.ORDERS", "SHOP.ORDER_LINES"]})
-    steps.answers("read_snapshot_table", {"rows": 1})
-    steps.answers("prepare_snapshot_load", {"batch": "/l/snapshot.json"})
-    steps.answers("record_snapshot_load", {"tables": {}})
+    steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS", "SHOP.ORDER_LINES"), replace=False))
+    steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn, 1))
+    steps.answers("prepare_snapshot_load", "/l/snapshot.json")
+    steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
 
     _, ran = run(snapshot_dag)
 
@@ -217,8 +222,8 @@ def test_a_snapshot_reads_each_table_at_one_scn_before_spark_loads_them(run, ste
 def test_a_backfill_runs_spark_only_without_dry_run(run, steps, dry_run, expected):
     from pipelines.airflow.backfill import backfill_dag
 
-    steps.answers("prepare_backfill", {"batch": "/l/backfill.json", "plan": "3 windows"})
-    steps.answers("record_backfill", {"tables": {}})
+    steps.answers("prepare_backfill", PreparedBackfill("3 windows", None if dry_run else "/l/backfill.json", ("SHOP.ORDERS",)))
+    steps.answers("record_backfill", RecordedBackfill(200, ()))
 
     _, ran = run(backfill_dag, {"from_scn": 100, "to_scn": 200, "tables": ["SHOP.ORDERS"], "dry_run": dry_run})
 
@@ -233,7 +238,7 @@ def test_no_secret_travels_between_tasks(run, steps):
     from pipelines.airflow.capture import capture_dag
 
     steps.answers("plan_next_window", PLANNED)
-    steps.answers("mine_window_slice", lambda source, window, number: {"slice": number})
+    steps.answers("mine_window_slice", lambda source, window, number: mined(number))
     steps.answers("land_window", LANDED)
     _, ran = run(capture_dag)
 

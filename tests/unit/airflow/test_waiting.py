@@ -3,19 +3,21 @@
 import asyncio
 import json
 import threading
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from pipelines.errors import SourceUnavailable
-from pipelines.steps.wait import log_overdue
+from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
+from pipelines.steps.wait import AwaitedLog, log_overdue
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
-AWAITED = {"dbid": 7, "resetlogs_id": 11, "position": 100, "thread": 2, "sequence": 57, "scn": 100}
-WAIT = {"outcome": "wait", "reason": "redo thread 2: log 57 is switched", "window": None, "slices": [], "awaited": AWAITED}
-PLANNED = {"outcome": "window", "reason": "2 logs", "window": "w1", "slices": [0], "run": "r"}
-LANDED = {"window": "w1", "start": 100, "end": 200, "manifest": "/l/manifest.json", "rows": 7}
+AWAITED = AwaitedLog(dbid=7, resetlogs_id=11, position=100, thread=2, sequence=57, scn=100)
+WAIT = PlanOutcome("wait", "redo thread 2: log 57 is switched", awaited=AWAITED)
+PLANNED = PlanOutcome("window", "2 logs", "w1", (0,))
+LANDED = LandedWindowReport("w1", 100, 200, 7, "/l/manifest.json")
 
 
 def in_minutes(minutes):
@@ -28,7 +30,7 @@ def waiting(until=60, every=0.001):
 
     from pipelines.airflow.triggers import ArchivedLogTrigger
 
-    made = ArchivedLogTrigger("shop", "shop_oracle", AWAITED, every, in_minutes(until))
+    made = ArchivedLogTrigger("shop", "shop_oracle", asdict(AWAITED), every, in_minutes(until))
     path, kept = made.serialize()
     return import_string(path)(**json.loads(json.dumps(kept)))
 
@@ -54,7 +56,7 @@ def test_a_trigger_stores_only_numbers_and_names(steps):
     path, kept = waiting().serialize()
 
     assert path == "pipelines.airflow.triggers.ArchivedLogTrigger"
-    assert kept["awaited"] == AWAITED
+    assert kept["awaited"] == asdict(AWAITED)
     assert "hidden-word" not in json.dumps(kept)
 
 
@@ -138,7 +140,7 @@ def counted(steps, name):
 def test_a_run_continues_to_mine_and_land_when_its_log_arrives(run, steps):
     steps.answers("plan_next_window", in_turn(WAIT, WAIT, PLANNED))
     steps.answers("is_still_awaited", in_turn(True, False))
-    steps.answers("mine_window_slice", {"slice": 0})
+    steps.answers("mine_window_slice", AlreadyLanded(0))
     steps.answers("land_window", LANDED)
 
     states, state = run()
@@ -182,9 +184,11 @@ def test_the_same_log_keeps_its_deadline_and_another_gets_a_new_one(settings, st
     steps.log_overdue = log_overdue
     operator = PlanWindow(task_id="plan", pipeline=settings().model_copy(update={"wait_warns_after_minutes": 30}))
     soon = in_minutes(3)
-    other = {**AWAITED, "sequence": 58}
+    other = replace(AWAITED, sequence=58)
 
-    assert deferred(operator, AWAITED, {"awaited": AWAITED, "until": soon}) == datetime.fromisoformat(soon)
-    assert deferred(operator, other, {"awaited": AWAITED, "until": in_minutes(-1)}) > datetime.now(UTC) + timedelta(minutes=29)
+    assert deferred(operator, AWAITED, {"awaited": asdict(AWAITED), "until": soon}) == datetime.fromisoformat(soon)
+    assert deferred(operator, other, {"awaited": asdict(AWAITED), "until": in_minutes(-1)}) > datetime.now(UTC) + timedelta(
+        minutes=29
+    )
     with pytest.raises(AirflowFailException, match="log 57"):
-        operator.wait(AWAITED, {"awaited": AWAITED, "until": in_minutes(-1)})
+        operator.wait(AWAITED, {"awaited": asdict(AWAITED), "until": in_minutes(-1)})

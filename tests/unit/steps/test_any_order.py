@@ -177,7 +177,7 @@ class History:
 
     def prepare_load(self, tables: Sequence[TableId], scn: int) -> str:
         self.unended |= dict.fromkeys(tables, scn)
-        made: str = prepare_snapshot_load(self.pipeline, scn, [str(table) for table in tables], replace=True)["batch"]
+        made = prepare_snapshot_load(self.pipeline, scn, [str(table) for table in tables], replace=True)
         self.orders.append(made)
         return made
 

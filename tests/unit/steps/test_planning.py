@@ -49,7 +49,7 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
 
     found = capture_steps.plan_next_window(pipeline)
 
-    assert found["outcome"] == "nothing"
+    assert found.outcome == "nothing"
     with workplace(pipeline) as work:
         assert [(w.start, w.end, w.logs) for w in work.landing.windows.after()] == [(200, 210, ())]
         assert work.ledger.position() == Position(7, 11, Scn(210))
@@ -81,8 +81,9 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
     with workplace(pipeline) as work:
         work.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 100, "AL32UTF8"))
     planned = capture_steps.plan_next_window(pipeline)
+    assert planned.window is not None
     with pytest.raises(type(error)):
-        capture_steps.mine_window_slice(pipeline, None, planned["window"], 0)
+        capture_steps.mine_window_slice(pipeline, None, planned.window, 0)
 
     found = recover_steps.inspect_redo_loss(pipeline)
     monkeypatch.setattr(recover_steps, "read_handover", lambda _: None)
@@ -112,6 +113,6 @@ def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path
     mined = capture_steps.mine_window_slice(pipeline, None, window.name, 0)
     landed = capture_steps.land_window(pipeline, window.name, [mined])
 
-    assert (mined["landed"], landed["overtaken"]) == (True, True)
+    assert (mined, landed.overtaken) == (capture_steps.AlreadyLanded(0), True)
     with workplace(pipeline) as work:
         assert [(w.start, w.end) for w in work.landing.windows.after()] == [(100, 150)]
