@@ -1,0 +1,187 @@
+"""A pipeline's landing on disk, written as its steps would have left it, for tests of the ledger and of the next batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.config import Pipeline
+from pipelines.context import Workplace, workplace
+from pipelines.land import layout
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.batches import batch_name, load_name
+from pipelines.reconcile.ledger import correct_ledger, last_batch
+from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
+from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.codec import encode
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.handover import FirstPosition
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
+from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.redo import Position
+from pipelines.scn import ChainPosition, Scn
+from pipelines.steps.next_batch import catch_up, next_batch
+from pipelines.steps.snapshot import stretch_of
+from pipelines.table import Column, OracleType, TableId, TableVersion
+from tests.unit.records.samples import TABLE
+
+ORDERS = TableId("SHOP", "ORDERS")
+DBID = 7
+FIRST, SECOND = 11, 12  # incarnations, by RESETLOGS_ID
+OPEN = OpenTransaction(3, "1.2.3", 1, 150, None, 4, 400, "SHOP")
+
+
+class PipelineOnDisk:
+    """The landing of the pipeline `shop`, which has one table, SHOP.ORDERS, and begins at SCN 100."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        body = {
+            "name": "shop",
+            "source": {"connection": "x", "container": "PDB"},
+            "landing": str(folder),
+            "lake": str(folder / "lake"),
+            "tables": ["SHOP.ORDERS"],
+        }
+        self.pipeline = Pipeline.model_validate(body)
+        self.write(layout.HANDOVER, FirstPosition(DBID, FIRST, 100, "AL32UTF8"))
+
+    def write(self, path: str, body: Any) -> None:
+        file = self.folder / "shop" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes((body if isinstance(body, str) else encode(body)).encode())
+
+    def window(
+        self,
+        start: int,
+        end: int,
+        resetlogs_id: int = FIRST,
+        ddl: tuple[DdlRow, ...] = (),
+        tables: tuple[str, ...] = ("SHOP.ORDERS",),
+    ) -> WindowManifest:
+        """Write a landed window [start, end) and return its manifest."""
+        made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, (f"{start}.parquet",))
+        self.write(f"windows/{made.name}/manifest.json", made)
+        self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", made)
+        return made
+
+    def load(
+        self, scn: int, resetlogs_id: int = FIRST, supersedes: tuple[str, ...] = (), open_since: int | None = None
+    ) -> None:
+        """Write a snapshot load AS OF `scn`. The oldest transaction open at that SCN began at `open_since`."""
+        if open_since is not None:
+            with workplace(self.pipeline) as context:
+                begin_snapshot_at(context, scn, open_since)
+        column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False)
+        version = TableVersion(ORDERS, Scn(scn), 4711, 4711, (column,), (1,), 2)
+        task = SnapshotTask(ORDERS, "target", f"shop/{ORDERS}/{resetlogs_id}", version, (), supersedes=supersedes)
+        name = f"loads/{load_name(scn, f'token{resetlogs_id}', (task,))}"
+        manifest = str(self.folder / "shop" / name / "manifest.json")
+        self.write(f"{name}/spec.json", encode(SnapshotSpec("shop", scn, "token", (task,), manifest)))
+        result = SnapshotResult("shop", scn, (SnapshotLoaded(ORDERS, "applied", True, 3),))
+        self.write(f"{name}/manifest.json", encode(result))
+
+    def batch(
+        self,
+        *windows: WindowManifest,
+        state: Any = "applied",
+        open_now: tuple[OpenTransaction, ...] = (),
+        complete_to: int | None = None,
+        catch_up: str = "",
+        position: int | None = None,
+        omit_table: bool = False,
+        accounts: Mapping[str, RowAccount] | None = None,
+    ) -> str:
+        """Write the manifest of a batch over the windows and return the batch's name; `omit_table` leaves SHOP.ORDERS out."""
+        first, last = windows[0], windows[-1]
+        complete_to = complete_to or (last.end - 1 if state == "applied" else 199)
+        error = None if state == "applied" else {"code": "Test", "what": "held", "where": {}, "cure": ""}
+        done = TableResult(ORDERS, state, complete_to, error, position=position or complete_to)
+        carry = ("carry.parquet",) if open_now else ()
+        names = tuple(w.name for w in windows)
+        token = f"{ORDERS}:{catch_up}" if catch_up else "t"
+        tables = () if omit_table else (done,)
+        result = BatchResult("shop", first.resetlogs_id, first.start, last.end, token, names, tables, open_now, carry)
+        result = replace(result, accounts=accounts or {})
+        name = batch_name(first.resetlogs_id, first.start, last.end, catch_up)
+        self.write(f"batches/{name}/manifest.json", encode(result))
+        return name
+
+    def declare_gap(
+        self,
+        start: int,
+        end: int,
+        kind: Any = "gap",
+        end_in: int = FIRST,
+        dropped: tuple[OpenTransaction, ...] = (),
+        snapshot_scn: int = 90,
+    ) -> None:
+        """Declare a gap; SHOP.ORDERS then had the contents of the snapshot AS OF `snapshot_scn`."""
+        with workplace(self.pipeline) as context:
+            context.landing.gaps.declare(
+                DeclaredGap(
+                    kind,
+                    Position(DBID, FIRST, Scn(start)),
+                    Position(DBID, end_in, Scn(end)),
+                    "tapes are gone",
+                    "dba",
+                    "2026-05-01",
+                    "log 7",
+                    {"SHOP.ORDERS": snapshot_scn},
+                    dropped,
+                )
+            )
+
+
+@pytest.fixture
+def on_disk(tmp_path: Path) -> PipelineOnDisk:
+    """Return a pipeline loaded AS OF SCN 120, with a window [100, 200) applied and a transaction open at its end."""
+    made = PipelineOnDisk(tmp_path)
+    made.load(120)
+    made.batch(made.window(100, 200), open_now=(OPEN,))
+    return made
+
+
+@pytest.fixture
+def context(on_disk: PipelineOnDisk) -> Iterator[Workplace]:
+    """Open that pipeline with an empty ledger."""
+    with workplace(on_disk.pipeline) as opened:
+        yield opened
+
+
+def corrected_table(context: Workplace) -> TableEntry:
+    """Correct the ledger from the files and return its entry for SHOP.ORDERS."""
+    correct_ledger(context)
+    entry = context.ledger.table(ORDERS)
+    assert entry is not None
+    return entry
+
+
+def following_batch(context: Workplace) -> BatchSpec:
+    """Return the batch that follows the last one."""
+    spec = next_batch(context, last_batch(context))
+    assert spec is not None
+    return spec
+
+
+def following_catch_up(context: Workplace) -> BatchSpec:
+    """Return the catch-up of a table that is behind the last batch."""
+    spec = catch_up(context, last_batch(context))
+    assert spec is not None
+    return spec
+
+
+def hold_code(spec: BatchSpec) -> str | None:
+    """Return the error code of the hold on the first table of a batch; None if it is not held."""
+    hold = spec.tables[0].hold
+    return None if hold is None else hold.error["code"]
+
+
+def begin_snapshot_at(context: Workplace, scn: int, open_since: int = 100) -> None:
+    """Record a snapshot of SHOP.ORDERS AS OF `scn` as begun. The oldest transaction open at that SCN began at `open_since`."""
+    context.landing.snapshots.begin(replace(TABLE, table=ORDERS), scn, stretch_of(context), ChainPosition(FIRST, open_since))

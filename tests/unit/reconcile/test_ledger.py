@@ -1,0 +1,122 @@
+"""The ledger corrected from the files of the landing, also when it was lost or is an older copy."""
+
+from __future__ import annotations
+
+import json
+
+from pipelines.context import Workplace
+from pipelines.reconcile.batches import batch_name
+from pipelines.reconcile.dictionary_files import readings
+from pipelines.reconcile.ledger import correct_ledger, drops, last_batch
+from pipelines.records.batch_result import CARRIED_IN, RowAccount
+from pipelines.redo import Position
+from pipelines.scn import ChainPosition, Scn
+from pipelines.steps.apply import resume_tables
+from pipelines.steps.status import list_windows
+from tests.unit.reconcile.pipeline_on_disk import (
+    DBID,
+    FIRST,
+    OPEN,
+    ORDERS,
+    SECOND,
+    PipelineOnDisk,
+    corrected_table,
+    following_batch,
+)
+
+
+def test_a_lost_ledger_is_rebuilt_from_the_files(context: Workplace) -> None:
+    entry = corrected_table(context)
+
+    assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 120, ChainPosition(FIRST, 199))
+    assert [v.source for v in context.ledger.versions(ORDERS)] == ["baseline"]
+    assert context.ledger.position() == Position(DBID, FIRST, Scn(200))
+
+
+def test_an_older_ledger_learns_of_a_newer_snapshot(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    corrected_table(context)
+    on_disk.load(250)
+    entry = corrected_table(context)
+
+    assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 250, ChainPosition(FIRST, 250))
+    assert [int(v.from_scn) for v in context.ledger.versions(ORDERS)] == [120, 250]
+
+
+def test_known_batches_are_not_read_again(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    corrected_table(context)
+    for file in (on_disk.folder / "shop").glob("batches/*/manifest.json"):
+        body = json.loads(file.read_text())
+        file.write_text(json.dumps({**body, "format": 99}))  # reading it would raise FormatTooNew
+
+    correct_ledger(context)
+
+
+def test_the_ledger_records_the_row_account_of_each_window(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    window = on_disk.window(200, 300)
+    accounts = {
+        window.name: RowAccount(landed=3, applied=2, carried_out=1),
+        CARRIED_IN: RowAccount(carried_in=4, rolled_back=4),
+    }
+    name = on_disk.batch(window, accounts=accounts)
+
+    correct_ledger(context)
+
+    recorded = (context.ledger.batch(name).result or {})["accounts"]
+    assert recorded == {
+        window.name: {"landed": 3, "applied": 2, "carried_out": 1},
+        CARRIED_IN: {"carried_in": 4, "rolled_back": 4},
+    }
+    assert list_windows(on_disk.pipeline)[-1]["account"] == recorded[window.name]
+
+
+def test_a_held_table_can_be_resumed_after_the_ledger_was_lost(on_disk: PipelineOnDisk) -> None:
+    on_disk.load(120)
+    on_disk.batch(on_disk.window(100, 200))
+    on_disk.batch(on_disk.window(200, 300), state="held")
+
+    assert resume_tables(on_disk.pipeline, ["SHOP.ORDERS"]) == ("SHOP.ORDERS",)
+
+
+def test_after_a_resetlogs_positions_belong_to_the_new_incarnation(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.declare_gap(200, 130, end_in=SECOND, dropped=(OPEN,), snapshot_scn=120)
+    on_disk.batch(on_disk.window(130, 160, SECOND))
+    entry = corrected_table(context)
+
+    assert entry.position == ChainPosition(SECOND, 159)
+    assert context.ledger.position() == Position(DBID, SECOND, Scn(160))
+    last = last_batch(context)
+    assert last is not None
+    assert last.end == 160
+
+
+def test_a_hold_made_while_a_batch_runs_outlives_the_batch(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    """The batch was prepared before `plan` found that supplemental logging was off."""
+    corrected_table(context)
+    window = on_disk.window(200, 300)
+    name = batch_name(FIRST, 200, 300)
+    context.ledger.prepare_batch(name, window.scns, "spec.json")
+    context.ledger.hold(ORDERS, {"code": "NotLogged", "what": "", "where": {}, "cure": ""})
+    on_disk.batch(window, open_now=())
+
+    entry = corrected_table(context)
+
+    assert (entry.state, entry.position) == ("held", ChainPosition(FIRST, 299))
+
+
+def test_partial_files_of_killed_writers_are_ignored(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.window(200, 300)
+    corrected_table(context)
+    for file in [
+        *(on_disk.folder / "shop").rglob("*.json"),
+        on_disk.folder / "shop/dictionary/0000000011-00000000000000000200.json",
+    ]:
+        file.parent.mkdir(exist_ok=True)
+        file.with_name(f"{file.name}.363ce4b3.part").write_bytes(b'{"half')
+    for folder in ("gaps", "drops"):
+        on_disk.write(f"{folder}/0000000011-00000000000000000300.json.363ce4b3.part", '{"half')
+
+    assert list(readings(context, FIRST, 0)) == []
+    assert (context.landing.gaps.all(), drops(context)) == ([], [])
+    assert corrected_table(context).position == ChainPosition(FIRST, 199)
+    ahead = following_batch(context)
+    assert (ahead.start, ahead.end) == (200, 300)

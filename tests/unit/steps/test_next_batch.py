@@ -1,0 +1,178 @@
+"""The next batch: the windows it takes, the batch it follows, and the holds of its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.context import Workplace, workplace
+from pipelines.errors import InvariantBroken
+from pipelines.records.window_manifest import DdlRow
+from pipelines.scn import ChainPosition, Scn
+from tests.unit.reconcile.pipeline_on_disk import (
+    FIRST,
+    OPEN,
+    ORDERS,
+    SECOND,
+    PipelineOnDisk,
+    corrected_table,
+    following_batch,
+    following_catch_up,
+    hold_code,
+)
+
+
+def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.window(200, 300)
+    corrected_table(context)
+    spec = following_batch(context)
+
+    assert (spec.carry_in, spec.open_in) == (("carry.parquet",), (OPEN,))
+
+
+def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
+    on_disk.window(300, 400)
+    corrected_table(context)
+    spec = following_batch(context)
+
+    assert (spec.start, spec.end, spec.carry_in, spec.open_in) == (300, 400, (), ())
+    assert [task.hold for task in spec.tables] == [None]
+
+
+def test_a_declared_gap_must_name_every_carried_row(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.declare_gap(200, 300, dropped=(), snapshot_scn=120)
+    on_disk.window(300, 400)
+    corrected_table(context)
+
+    with pytest.raises(InvariantBroken, match="4 change rows were carried to the declared gap at SCN 200, which names 0"):
+        following_batch(context)
+
+
+def test_a_batch_ends_at_a_declared_gap(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.window(200, 250)
+    on_disk.declare_gap(250, 300, snapshot_scn=120)
+    on_disk.window(300, 400)
+    corrected_table(context)
+    spec = following_batch(context)
+
+    assert (spec.start, spec.end) == (200, 250)
+
+
+def test_a_declared_gap_before_the_first_window_holds_no_table(tmp_path: Path) -> None:
+    """The handover is at 100, the snapshot AS OF 120. The redo up to 200 was lost before anything was landed."""
+    on_disk = PipelineOnDisk(tmp_path)
+    on_disk.load(120)
+    on_disk.declare_gap(100, 200, snapshot_scn=120)
+    on_disk.window(200, 300)
+    with workplace(on_disk.pipeline) as context:
+        entry = corrected_table(context)
+        spec = following_batch(context)
+
+    assert (entry.state, entry.position) == ("live", ChainPosition(FIRST, 120))
+    assert [task.hold for task in spec.tables] == [None]
+
+
+def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.batch(on_disk.window(200, 250), state="held")
+    on_disk.declare_gap(250, 300, snapshot_scn=120)
+    on_disk.batch(on_disk.window(300, 400), state="held")
+    entry = corrected_table(context)
+    assert (entry.state, entry.position) == ("held", ChainPosition(FIRST, 199))
+    context.ledger.release(ORDERS)
+
+    before = following_catch_up(context)
+    assert (before.start, before.end, before.carry_in) == (200, 250, ("carry.parquet",))
+    context.ledger.record_complete_to(ORDERS, Scn(249))
+    after = following_catch_up(context)
+    assert (after.start, after.end, after.carry_in, after.tables[0].hold) == (300, 400, (), None)
+
+
+def test_of_several_holds_the_lowest_scn_counts(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    """|200 TRUNCATE at 250|300 landed without the table|400, in one batch."""
+    corrected_table(context)
+    truncate = DdlRow(250, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "TRUNCATE TABLE shop.orders")
+    on_disk.window(200, 300, ddl=(truncate,))
+    on_disk.window(300, 400, tables=())
+    corrected_table(context)
+
+    spec = following_batch(context)
+
+    hold = spec.tables[0].hold
+    assert hold is not None
+    assert hold.at_scn == 250
+
+
+@pytest.mark.parametrize(
+    ("reset_at", "code"),
+    [
+        pytest.param(150, "RedoLost", id="RESETLOGS before the snapshot"),
+        pytest.param(200, None, id="RESETLOGS where the window ended"),
+    ],
+)
+def test_a_table_with_rows_that_a_resetlogs_took_back_is_held(tmp_path: Path, reset_at: int, code: str | None) -> None:
+    """|100 window 1| reset_at | window 2 ..300|, the snapshot AS OF 180."""
+    on_disk = PipelineOnDisk(tmp_path)
+    on_disk.load(180)
+    on_disk.batch(on_disk.window(100, reset_at), complete_to=max(180, reset_at - 1))
+    on_disk.window(reset_at, 300, SECOND)
+    with workplace(on_disk.pipeline) as context:
+        corrected_table(context)
+        spec = following_batch(context)
+
+    assert hold_code(spec) == code
+
+
+def test_windows_before_a_resetlogs_are_not_applied_to_a_table_snapshotted_after_it(
+    on_disk: PipelineOnDisk, context: Workplace
+) -> None:
+    """|100 applied|200 landed|300 RESETLOGS, landed|400: the snapshot is AS OF 350, after the RESETLOGS."""
+    on_disk.window(200, 300)
+    on_disk.window(300, 400, SECOND)
+    on_disk.load(350, SECOND)
+    assert corrected_table(context).position == ChainPosition(SECOND, 350)
+    spec = following_batch(context)
+
+    assert (spec.start, spec.end) == (200, 300)
+    hold = spec.tables[0].hold
+    assert hold is not None
+    assert hold.at_scn <= 200
+
+
+@pytest.mark.parametrize(("snapshot_scn", "code"), [(250, "RedoLost"), (None, None)])
+def test_a_gap_with_a_resetlogs_holds_a_table_snapshotted_inside_it(
+    on_disk: PipelineOnDisk, context: Workplace, snapshot_scn: int | None, code: str | None
+) -> None:
+    """|100 applied|200 gap, a RESETLOGS in it|300: the RESETLOGS may have taken back rows of a snapshot AS OF 250."""
+    if snapshot_scn is not None:
+        on_disk.load(snapshot_scn)
+    on_disk.declare_gap(200, 300, end_in=SECOND, dropped=(OPEN,), snapshot_scn=snapshot_scn or 120)
+    on_disk.window(300, 400, SECOND)
+    corrected_table(context)
+    spec = following_batch(context)
+
+    assert hold_code(spec) == code
+
+
+def test_the_first_batch_expects_the_position_of_the_snapshot(tmp_path: Path) -> None:
+    """A target that was emptied or restored since has another position, and nothing may be applied to it."""
+    on_disk = PipelineOnDisk(tmp_path)
+    on_disk.load(120)
+    on_disk.window(100, 200)
+    with workplace(on_disk.pipeline) as context:
+        corrected_table(context)
+        spec = following_batch(context)
+
+    assert spec.tables[0].at_least == 120
+
+
+def test_a_batch_expects_the_position_of_a_load_since_the_last_one(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    corrected_table(context)
+    on_disk.window(200, 300)
+    on_disk.load(250)
+    corrected_table(context)
+
+    spec = following_batch(context)
+
+    assert spec.tables[0].at_least == 250

@@ -1,0 +1,29 @@
+"""The errors and declared gaps that status reports."""
+
+from __future__ import annotations
+
+from pipelines.context import Workplace
+from pipelines.steps.status import read_status
+from tests.unit.reconcile.pipeline_on_disk import (
+    OPEN,
+    PipelineOnDisk,
+    corrected_table,
+)
+
+
+def test_status_reports_the_whole_error_of_a_held_table(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.batch(on_disk.window(200, 300), state="held")
+
+    (table,) = read_status(on_disk.pipeline)["tables"]
+
+    assert table == {
+        "table": "SHOP.ORDERS", "state": "held", "complete_to": 199, "error": "held", "code": "Test", "where": {}, "cure": "",
+    }  # fmt: skip
+
+
+def test_status_reports_a_declared_gap_until_the_table_has_a_new_snapshot(on_disk: PipelineOnDisk, context: Workplace) -> None:
+    on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
+    on_disk.load(310)
+    corrected_table(context)
+
+    assert read_status(on_disk.pipeline)["breaks"] == []
