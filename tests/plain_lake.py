@@ -49,7 +49,11 @@ class PlainLake:
     @contextmanager
     def in_place_of_spark(self) -> Iterator[None]:
         run = mock.patch("pipelines.job.job.run", self.run)
-        with run, mock.patch("pipelines.job.comparison.compare_tables", self.compare):
+        with (
+            run,
+            mock.patch("pipelines.job.comparison.compare_tables", self.compare),
+            mock.patch("tests.source_comparison.compare_tables", self.compare),
+        ):
             yield
 
     def run(self, _: Any, spec: Any, report: Any = None, may_commit: Callable[[], None] = lambda: None) -> Any:

@@ -78,61 +78,6 @@ def test_a_value_that_does_not_fit_stops_its_table_and_no_other(shop: Shop, spar
     assert differences(shop, pipeline, "SHOP.PAYMENTS") == {}
 
 
-def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, spark: Any) -> None:
-    pipeline = shop.pipeline(tables=TWO_TABLES)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    shop.work(30)
-    caught_up(shop, pipeline, spark)
-    before = steps.read_status(pipeline)
-    again = steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
-
-    assert (again.windows, again.batches) == (0, 0)
-    assert steps.read_status(pipeline) == before
-
-
-def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, spark: Any) -> None:
-    pipeline = shop.pipeline(tables=TWO_TABLES)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    shop.work(40)
-    shop.switch_logs()
-    with spark_when_needed(pipeline, spark):
-        window = capture(pipeline, shop.params).window
-
-    again = steps.remine_window(pipeline, window, source=shop.params)
-
-    assert again.equal, again.differs
-
-
-def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, spark: Any) -> None:
-    pipeline = parts_pipeline(shop)
-    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    with shop.oracle.connect("SHOP") as long:
-        cursor = long.cursor()
-        for quantity in (2, 3, 4):
-            cursor.execute("UPDATE parts SET quantity = :1 WHERE id = 900001", [quantity])
-            caught_up(shop, pipeline, spark)
-        assert [t.rows for t in steps.list_transactions(pipeline).open] == [3]
-        long.commit()
-    caught_up(shop, pipeline, spark)
-
-    assert steps.list_transactions(pipeline).open == ()
-    assert differences(shop, pipeline) == {}
-
-
-def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, spark: Any) -> None:
-    pipeline = shop.pipeline(tables=TWO_TABLES)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    shop.work(30)
-    caught_up(shop, pipeline, spark)
-    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()
-    shop.work(30, seed=5)
-    caught_up(shop, pipeline, spark)
-
-    assert differences(shop, pipeline) == {}
-
-
 def test_an_older_copy_of_the_ledger_is_corrected(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
@@ -291,19 +236,6 @@ def test_a_resumed_table_catches_up_on_everything_since_it_was_held(shop: Shop, 
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline) == {}
-
-
-def test_a_table_that_was_left_out_for_a_while_is_held(shop: Shop, spark: Any) -> None:
-    both, one = (shop.pipeline(tables=tables) for tables in (["SHOP.PAYMENTS", "SHOP.ORDER_LINES"], ["SHOP.ORDER_LINES"]))
-    shop.work(30)
-    steps.take_snapshot(both, source=shop.params, spark=spark)
-    shop.work(30, seed=3)
-    caught_up(shop, one, spark)
-    shop.work(30, seed=4)
-    caught_up(shop, both, spark)
-
-    held = {t["table"]: t["error"] for t in steps.read_status(both)["tables"] if t["state"] == "held"}
-    assert held == {"SHOP.PAYMENTS": "a window was landed without the table"}
 
 
 def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

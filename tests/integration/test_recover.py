@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import oracledb
@@ -13,6 +14,7 @@ from pipelines.steps.capture import PlanOutcome
 from pipelines.steps.run import RecoveredLoss, RunOutcome, capture
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
+from tests.plain_lake import PlainLake
 from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
@@ -96,30 +98,37 @@ def losing(shop: Shop, spark: Any) -> LosingPipeline:
     return LosingPipeline(shop, spark)
 
 
-def test_restored_logs_let_the_position_go_on(losing: LosingPipeline) -> None:
-    losing.lose()
+@pytest.fixture
+def without_delta(shop: Shop) -> Iterator[LosingPipeline]:
+    """A plain fold in place of Spark and Delta, for facts about capture."""
+    with PlainLake().in_place_of_spark():
+        yield LosingPipeline(shop, "no Spark")
+
+
+def test_restored_logs_let_the_position_go_on(without_delta: LosingPipeline) -> None:
+    without_delta.lose()
     with pytest.raises(RedoLost, match=r"Redo Thread \d is inconsistent"):
-        losing.plan()
-    status = losing.status()
+        without_delta.plan()
+    status = without_delta.status()
     assert status["lost"]["code"] == "RedoLost"
     assert "redolake" in status["lost"]["cure"]
-    found = losing.recover()
+    found = without_delta.recover()
     assert {log["thread"] for log in found["missing"]} == {1, 2}
     assert all(log["files"][0]["destination"] for log in found["missing"])
     assert [f"THREAD {thread};" in "".join(found["rman"]) for thread in (1, 2)] == [True, True]
     assert [choice["name"] for choice in found["choices"]] == ["restore", "snapshot", "gap", "position"]
 
-    not_yet = steps.recheck_redo_loss(losing.pipeline, losing.shop.params)
+    not_yet = steps.recheck_redo_loss(without_delta.pipeline, without_delta.shop.params)
     assert (not_yet["lost"], not_yet["back"]) == (True, [])
-    losing.shop.oracle.faults.restore_logs()
-    again = steps.recheck_redo_loss(losing.pipeline, losing.shop.params)
+    without_delta.shop.oracle.faults.restore_logs()
+    again = steps.recheck_redo_loss(without_delta.pipeline, without_delta.shop.params)
 
     assert again["lost"] is False
     assert [log["sequence"] for log in again["back"]] == [log["sequence"] for log in found["missing"]]
-    assert losing.status()["lost"] is None
-    losing.caught_up()
-    assert losing.is_equal()
-    assert losing.status()["breaks"] == []
+    assert without_delta.status()["lost"] is None
+    without_delta.caught_up()
+    assert without_delta.is_equal()
+    assert without_delta.status()["breaks"] == []
 
 
 def test_new_snapshots_repair_the_tables(losing: LosingPipeline) -> None:
@@ -202,12 +211,12 @@ def test_a_position_set_by_hand_is_checked(losing: LosingPipeline) -> None:
     assert [b["kind"] for b in losing.status()["breaks"]] == ["position"]
 
 
-def test_no_gap_is_declared_while_no_redo_is_lost(losing: LosingPipeline) -> None:
-    found = losing.recover()
+def test_no_gap_is_declared_while_no_redo_is_lost(without_delta: LosingPipeline) -> None:
+    found = without_delta.recover()
 
     assert (found["lost"], found["choices"]) == (False, [])
     with pytest.raises(Terminal, match="nothing is lost"):
-        losing.recover_by("gap", reason="for fun")
+        without_delta.recover_by("gap", reason="for fun")
 
 
 def test_a_removed_file_that_is_still_listed_is_lost_when_it_is_mined(losing: LosingPipeline) -> None:

@@ -1,0 +1,87 @@
+"""The whole pipeline with a plain fold in place of Spark and Delta, which add nothing to these facts of capture and ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pipelines import steps
+from pipelines.steps.run import capture
+from tests.fix_shop import Shop
+from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
+from tests.plain_lake import PlainLake
+
+
+@pytest.fixture
+def no_spark() -> Iterator[str]:
+    """Replace Spark's job; what the steps get as a session is never used."""
+    with PlainLake().in_place_of_spark():
+        yield "no Spark"
+
+
+def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.work(30)
+    caught_up(shop, pipeline, no_spark)
+    before = steps.read_status(pipeline)
+    again = steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=no_spark)
+
+    assert (again.windows, again.batches) == (0, 0)
+    assert steps.read_status(pipeline) == before
+
+
+def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.work(40)
+    shop.switch_logs()
+    window = capture(pipeline, shop.params).window
+
+    again = steps.remine_window(pipeline, window, source=shop.params)
+
+    assert again.equal, again.differs
+
+
+def test_a_transaction_over_many_windows_arrives_when_it_commits(shop: Shop, no_spark: str) -> None:
+    pipeline = parts_pipeline(shop)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    with shop.oracle.connect("SHOP") as long:
+        cursor = long.cursor()
+        for quantity in (2, 3, 4):
+            cursor.execute("UPDATE parts SET quantity = :1 WHERE id = 900001", [quantity])
+            caught_up(shop, pipeline, no_spark)
+        assert [t.rows for t in steps.list_transactions(pipeline).open] == [3]
+        long.commit()
+    caught_up(shop, pipeline, no_spark)
+
+    assert steps.list_transactions(pipeline).open == ()
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_lost_ledger_is_rebuilt_from_what_is_landed(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.work(30)
+    caught_up(shop, pipeline, no_spark)
+    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
+        file.unlink()
+    shop.work(30, seed=5)
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_table_that_was_left_out_for_a_while_is_held(shop: Shop, no_spark: str) -> None:
+    both, one = (shop.pipeline(tables=tables) for tables in (["SHOP.PAYMENTS", "SHOP.ORDER_LINES"], ["SHOP.ORDER_LINES"]))
+    shop.work(30)
+    steps.take_snapshot(both, source=shop.params, spark=no_spark)
+    shop.work(30, seed=3)
+    caught_up(shop, one, no_spark)
+    shop.work(30, seed=4)
+    caught_up(shop, both, no_spark)
+
+    held = {t["table"]: t["error"] for t in steps.read_status(both)["tables"] if t["state"] == "held"}
+    assert held == {"SHOP.PAYMENTS": "a window was landed without the table"}
