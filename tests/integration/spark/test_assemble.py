@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from tests.integration.spark.landing import AT, a_row, land
 from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
+
+EXAMPLES = int(os.environ.get("REDOLAKE_EXAMPLES", "1"))  # `make soak` hunts with more
 
 HISTORIES = 20
 KEY = (9, 1)  # the key contains the history's con_id, so that all histories fold at once
@@ -60,7 +63,7 @@ def land_histories(folder: Path, seed: int, edges: list[int]) -> Landed:
     return Landed(windows, rows)
 
 
-@settings(max_examples=2, deadline=None)
+@settings(max_examples=2 * EXAMPLES, deadline=None)
 @given(
     seed=st.integers(0, 10**9),
     edges=st.sets(st.integers(1001, 1110), min_size=1, max_size=3).map(sorted),

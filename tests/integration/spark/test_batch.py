@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -42,6 +43,8 @@ from tests.redo_history import History
 
 pytestmark = pytest.mark.spark
 
+EXAMPLES = int(os.environ.get("REDOLAKE_EXAMPLES", "1"))  # `make soak` hunts with more
+
 
 def insert(key: int, value: str) -> str:
     return f"""insert into "SHOP"."T"("ID","V") values ('{key}','{value}');"""
@@ -75,7 +78,7 @@ def kill_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
     monkeypatch.setattr(crash, "point", point)
 
 
-@settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=EXAMPLES, deadline=None, phases=[Phase.explicit, Phase.generate])
 @given(seed=st.integers(0, 10**9), edge=st.integers(1015, 1080), at=st.integers(1000, 1060), key_only=st.booleans())
 @example(seed=11, edge=1040, at=1020, key_only=True)
 def test_each_batch_brings_the_table_to_its_end_and_a_repeat_changes_nothing(
