@@ -71,7 +71,7 @@ EXAMPLES = 200
 soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and EXAMPLES=200 new generated histories
 	@set -e; export REDOLAKE_ALL_KILLS=1 REDOLAKE_EXAMPLES=$(EXAMPLES) REDOLAKE_HISTORIES=$(EXAMPLES) REDOLAKE_SEED=$${REDOLAKE_SEED:-$$$$}; \
 	echo "REDOLAKE_SEED=$$REDOLAKE_SEED repeats this hunt"; \
-	$(PYTEST) $(HUNTS) $(ARGS); \
+	$(PYTEST) --hypothesis-seed=$$REDOLAKE_SEED $(HUNTS) $(ARGS); \
 	$(BIN)/python -m tests.mutants 40
 
 check: $(STAMP) ## Format, lint, types, layers
