@@ -1,4 +1,4 @@
-"""Which archived log a failed mining shows to be missing."""
+"""The archived logs that a mining error shows to be missing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WINDOW = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),))
 @pytest.mark.parametrize(
     ("error", "sequences"),
     [
-        pytest.param(RedoLost("not available", thread=1, sequence=5, tried="destination 1: gone"), [5], id="no copy is left"),
+        pytest.param(RedoLost("not available", thread=1, sequence=5, tried="destination 1: gone"), [5], id="no copy remains"),
         pytest.param(RedoLost("a hole", ora_code=1291, thread=1, sequence=5), [5], id="the redo stream has a hole"),
-        pytest.param(RedoLost("no supplemental log data found", thread=1, sequence=5), [], id="read, and without its data"),
+        pytest.param(RedoLost("no supplemental log data found", thread=1, sequence=5), [], id="no supplemental logging"),
     ],
 )
-def test_a_log_is_to_be_restored_only_where_that_helps(error, sequences):
+def test_a_log_is_missing_only_if_restoring_it_helps(error, sequences):
     assert [log.sequence for log in missing_in(error, WINDOW)] == sequences
