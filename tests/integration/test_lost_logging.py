@@ -19,13 +19,13 @@ TABLES = ("PARTS", "NOTES", "BADGES", "STAYS")
 
 @pytest.fixture
 def pipeline(shop: Shop) -> Any:
-    """Four live tables: PARTS, BADGES and STAYS log their primary keys; NOTES, keyed by ROWID, logs all columns."""
+    """Return a pipeline of four live tables: NOTES, keyed by ROWID, logs all columns; the others log their primary keys."""
     for table in TABLES:
         key = "" if table == "NOTES" else f"CONSTRAINT {table}_pk PRIMARY KEY"
         shop.run_sql(f"CREATE TABLE {table} (id NUMBER(9) {key}, place VARCHAR2(20))")
         shop.run_sql((ALL if table == "NOTES" else KEY).format(table, "ADD"))
-    chosen = [{"table": "SHOP.NOTES", "key": "rowid"}, *(f"SHOP.{table}" for table in TABLES if table != "NOTES")]
-    made = shop.pipeline(tables=chosen)
+    tables = [{"table": "SHOP.NOTES", "key": "rowid"}, *(f"SHOP.{table}" for table in TABLES if table != "NOTES")]
+    made = shop.pipeline(tables=tables)
     steps.begin_snapshot(made, shop.params)
     with workplace(made) as work:
         for table in TABLES:
@@ -34,7 +34,7 @@ def pipeline(shop: Shop) -> Any:
     return made
 
 
-def held(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]]:
+def errors_of_held_tables(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]]:
     """Land one more window; return the errors of held tables by name."""
     shop.switch_logs()
     assert capture(pipeline, shop.params).outcome == "window"
@@ -43,10 +43,10 @@ def held(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]]:
 
 
 def test_each_table_without_the_logging_it_needs_is_held_until_it_is_restored(shop: Shop, pipeline: Any) -> None:
-    before = held(shop, pipeline)
+    before = errors_of_held_tables(shop, pipeline)
     shop.run_sql(KEY.format("parts", "DROP"), ALL.format("notes", "DROP"), KEY.format("notes", "ADD"))
-    shop.run_sql("ALTER TABLE badges DROP PRIMARY KEY")  # the DDL itself holds that one, and says so
-    found = held(shop, pipeline)
+    shop.run_sql("ALTER TABLE badges DROP PRIMARY KEY")  # apply holds this table at the DDL, so capture need not
+    found = errors_of_held_tables(shop, pipeline)
     shop.run_sql(KEY.format("parts", "ADD"), ALL.format("notes", "ADD"))
     steps.resume_tables(pipeline, ["SHOP.PARTS", "SHOP.NOTES"])
 
@@ -54,22 +54,22 @@ def test_each_table_without_the_logging_it_needs_is_held_until_it_is_restored(sh
     assert {name: error["code"] for name, error in found.items()} == {"PARTS": "NotLogged", "NOTES": "NotLogged"}
     assert "ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS" in found["PARTS"]["cure"]
     assert "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" in found["NOTES"]["cure"]
-    assert held(shop, pipeline) == {}
+    assert errors_of_held_tables(shop, pipeline) == {}
 
 
-def test_a_table_that_is_resumed_while_its_logging_is_off_is_held_again(shop: Shop, pipeline: Any) -> None:
+def test_a_table_resumed_without_logging_is_held_again(shop: Shop, pipeline: Any) -> None:
     shop.run_sql(KEY.format("parts", "DROP"))
-    first = held(shop, pipeline)
+    first = errors_of_held_tables(shop, pipeline)
     steps.resume_tables(pipeline, ["SHOP.PARTS"])
 
-    assert held(shop, pipeline).keys() == first.keys() == {"PARTS"}
+    assert errors_of_held_tables(shop, pipeline).keys() == first.keys() == {"PARTS"}
 
 
 def test_logging_replaced_by_another_level_is_no_error(shop: Shop, pipeline: Any) -> None:
     shop.run_sql("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS", user="SYS")
     shop.run_sql(KEY.format("parts", "DROP"), ALL.format("notes", "DROP"))
 
-    assert held(shop, pipeline) == {}
+    assert errors_of_held_tables(shop, pipeline) == {}
 
 
 def test_the_script_for_a_dba_asks_for_the_cheapest_sufficient_logging(shop: Shop, pipeline: Any) -> None:
