@@ -1,4 +1,4 @@
-"""Doctor's findings for a pipeline that has begun, against the stand-in."""
+"""Findings of `doctor` for a pipeline with a first snapshot, against the stand-in."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def test_a_healthy_pipeline_has_no_errors(pipeline, shop: Shop) -> None:
 @pytest.mark.parametrize(
     "changes",
     [{"dbid": 1}, {"resetlogs_id": 1}, {"scn": Scn(5)}],
-    ids=["another database", "an incarnation nobody knows", "redo that is no longer there"],
+    ids=["another database", "an unknown incarnation", "redo that was deleted"],
 )
-def test_a_position_from_which_nothing_can_be_read_is_an_error_with_a_cure(pipeline, shop: Shop, changes) -> None:
+def test_an_unreadable_position_is_an_error_with_a_cure(pipeline, shop: Shop, changes) -> None:
     move_position(pipeline, **changes)
 
     (found,) = errors(pipeline, shop)
@@ -63,17 +63,17 @@ def test_errors_come_before_warnings_and_notes(pipeline, shop: Shop) -> None:
 
 def test_logging_of_the_whole_container_is_sufficient_and_reported(pipeline, shop: Shop) -> None:
     shop.run_sql("ALTER TABLE parts DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
-    unlogged = errors(pipeline, shop)
+    before = errors(pipeline, shop)
     with shop.oracle.connect("SYS", dsn=shop.oracle.pdb_dsn) as pdb:
         pdb.cursor().execute("ALTER PLUGGABLE DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
 
-    assert [finding.startswith("SHOP.PARTS: has no supplemental logging of its primary key") for finding in unlogged] == [True]
+    assert [finding.startswith("SHOP.PARTS: has no supplemental logging of its primary key") for finding in before] == [True]
     assert errors(pipeline, shop) == []
     notes = [str(finding) for finding in steps.run_doctor(pipeline, shop.params) if finding.severity == "note"]
     assert "SHOP.PARTS: supplemental logging of the primary key, set on its container" in notes
 
 
-def test_a_privilege_that_few_databases_need_is_asked_of_those_alone(pipeline, shop: Shop) -> None:
+def test_a_privilege_is_required_only_where_it_is_needed(pipeline, shop: Shop) -> None:
     shop.run_sql(f"REVOKE SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING FROM {shop.oracle.capture_user} CONTAINER = ALL", user="SYS")
     before = errors(pipeline, shop)
     shop.run_sql("ALTER TABLE parts DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
