@@ -1,6 +1,6 @@
-"""Kill capture with SIGKILL after every write, run it again: it lands what an undisturbed capture lands.
+"""Kill capture with SIGKILL after every write and run it again: it lands the same rows as an undisturbed capture.
 
-This needs no Spark. The same for apply, snapshots, recovery and decisions: tests/e2e/test_kills_everywhere.py.
+No Spark is needed. tests/e2e/test_kills_everywhere.py does the same for apply, snapshots, recovery and decisions.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ NO_SPARK = "sc://127.0.0.1:1"
 
 
 def landed_from(copy: PipelineCopy, scn: int) -> Counter[tuple[Any, ...]]:
+    """Return the landed redo rows from `scn` on, counted."""
     landing = Landing(copy.pipeline.landing, copy.name)
     rows: Counter[tuple[Any, ...]] = Counter()
     for manifest in landing.windows.after():
@@ -38,9 +39,8 @@ def test_a_capture_killed_after_each_write_lands_the_rows_of_an_undisturbed_one(
         )
         kills = KillSequence(killed, tmp_path / "killed-at", IN_TURN, count())
         kills.run(begin_first_snapshot, killed.name)
-        KillSequence(twice, kills.killed_at, IN_TURN, count()).run(
-            begin_first_snapshot, twice.name
-        )  # further than the first one could be killed
+        # The first copy's snapshot has begun, so a second copy is killed at the later points of its beginning.
+        KillSequence(twice, kills.killed_at, IN_TURN, count()).run(begin_first_snapshot, twice.name)
         undisturbed.succeed(begin_first_snapshot, undisturbed.name)
         killed.keep_ledger()
         kills.run_in_rounds(source.work, capture_all, killed.name)
@@ -48,10 +48,10 @@ def test_a_capture_killed_after_each_write_lands_the_rows_of_an_undisturbed_one(
         for copy in (killed, undisturbed):
             copy.succeed(capture_all, copy.name)
             copy.check_landing()
-        begun = Landing(undisturbed.pipeline.landing, undisturbed.name).windows.after()[0].start
+        start = Landing(undisturbed.pipeline.landing, undisturbed.name).windows.after()[0].start
 
-        landed = landed_from(killed, begun)
-        assert landed == landed_from(undisturbed, begun)
+        landed = landed_from(killed, start)
+        assert landed == landed_from(undisturbed, start)
         assert sum(landed.values()) > 100
         assert {point.rpartition(" ")[2] if point.endswith((".json", ".parquet")) else point for point in kills.points()} == {
             "*.json",
