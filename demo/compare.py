@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 from pipelines import steps
 from pipelines.config import load_pipeline
+from pipelines.records.codec import encode
 
 
 def compare(pipeline: str, file: Path) -> None:
     def report(line: str) -> None:
         sys.stdout.write(f"{line}\n")
 
-    file.write_text(json.dumps(steps.verify_tables(load_pipeline(pipeline), report=report), default=str))
+    file.write_text(encode(steps.verify_tables(load_pipeline(pipeline), report=report)))
 
 
 if __name__ == "__main__":

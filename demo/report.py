@@ -12,37 +12,40 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.steps.status import WindowReport
+from pipelines.steps.verify import TableComparison
+
 COUNTS = ("table", "source_rows", "delta_rows", "differing_cells")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`tables` has the rows of `redolake verify`, `windows` those of `steps.landed_windows`; `workload` is its summary."""
+    """`workload` is its summary."""
 
     seconds: float
-    windows: Sequence[Mapping[str, Any]]
-    tables: Sequence[Mapping[str, Any]]
+    windows: Sequence[WindowReport]
+    tables: Sequence[TableComparison]
     workload: Mapping[str, Any]
 
     @property
     def equal(self) -> bool:
         """Whether no cell differs; False if nothing was compared."""
         return bool(self.tables) and all(
-            not t["differing_cells"] and t["source_rows"] == t["delta_rows"] and not t["missing_rows"] and not t["extra_rows"]
+            not t.differing_cells and t.source_rows == t.delta_rows and not t.missing_rows and not t.extra_rows
             for t in self.tables
         )
 
     @property
     def applied_scn(self) -> int:
         """The SCN to which all tables are complete."""
-        return min((int(t["applied_scn"]) for t in self.tables), default=0)
+        return min((t.applied_scn for t in self.tables), default=0)
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "seconds": round(self.seconds, 1),
             "applied_scn": self.applied_scn,
             "windows": len(self.windows),
-            "tables": [{name: t[name] for name in COUNTS} for t in self.tables],
+            "tables": [{name: getattr(t, name) for name in COUNTS} for t in self.tables],
         }
 
     def write(self, file: Path) -> None:
@@ -50,7 +53,7 @@ class Report:
 
     def rendered(self) -> RenderableType:
         parts: list[RenderableType] = [self._windows_table(), comparison_table(self.tables)]
-        samples = [(t["table"], *sample.values()) for t in self.tables for sample in t["samples"]]
+        samples = [(t.table, d.key, d.column, d.source, d.delta) for t in self.tables for d in t.samples]
         if samples:
             parts.append(_table("First differences", ("table", "key", "column", "source", "Delta"), samples))
         verdict = "Source and Delta are equal, cell by cell." if self.equal else "SOURCE AND DELTA DIFFER."
@@ -58,13 +61,13 @@ class Report:
         return Group(*parts)
 
     def _windows_table(self) -> Table:
-        rows = [(w["start"], w["end"], w["logs"], w["threads"], w["rows"]) for w in self.windows]
+        rows = [(w.start, w.end, w.logs, w.threads, w.rows) for w in self.windows]
         return _table("Landed windows", ("start SCN", "end SCN", "logs", "redo threads", "change rows"), rows)
 
 
-def comparison_table(tables: Sequence[Mapping[str, Any]]) -> Table:
+def comparison_table(tables: Sequence[TableComparison]) -> Table:
     """Return the rows of `redolake verify` as a table."""
-    rows = [(t["table"], t["applied_scn"], t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in tables]
+    rows = [(t.table, t.applied_scn, t.source_rows, t.delta_rows, t.differing_cells) for t in tables]
     return _table("Comparison AS OF the applied SCN", ("table", "SCN", "source rows", "Delta rows", "differing cells"), rows)
 
 

@@ -19,6 +19,8 @@ from demo.services import LOGIN, PIPELINE, Services
 from pipelines import steps
 from pipelines.config import Pipeline, load_pipeline
 from pipelines.errors import Terminal, Transient
+from pipelines.records.codec import decode
+from pipelines.steps.verify import TableComparison, Verification
 
 POLL_SECONDS = 0.5
 LONGEST_WORKLOAD_SECONDS = 3600
@@ -134,25 +136,25 @@ class Walkthrough:
             nonlocal landed
             self.print_windows(pipeline)
             found = steps.read_status(pipeline)
-            if not landed and found["landed_to"] > scn:
+            if not landed and found.landed_to is not None and found.landed_to > scn:
                 landed = True
                 self.say(f"SCN {scn} is landed; capture is paused")
                 api.pause(f"{PIPELINE}_capture")
-            tables = found["tables"]
-            held = [f"{t['table']} is held: {t['error']}" for t in tables if t["state"] == "held"]
+            tables = found.tables
+            held = [f"{t.table} is held: {t.error}" for t in tables if t.state == "held"]
             if held:
                 raise Terminal("\n".join(held), cure="see `redolake status`")
-            return len(tables) == len(pipeline.tables) and all((t["complete_to"] or 0) >= scn for t in tables)
+            return len(tables) == len(pipeline.tables) and all((t.complete_to or 0) >= scn for t in tables)
 
         self.wait_for_dags(api, f"every table is complete to SCN {scn}", complete)
 
-    def compare(self) -> list[dict[str, Any]]:
+    def compare(self) -> Sequence[TableComparison]:
         """Compare every cell with the source, in a child process, and return one row per table."""
         self.say("comparing every cell of every table with the source")
         child = self.start("verify", self.services.verify_command(), ends=True)
         self.wait_for_end(child, "all tables are compared")
-        found: list[dict[str, Any]] = json.loads(self.services.comparison_file.read_text())["tables"]
-        return found
+        file = self.services.comparison_file
+        return decode(Verification, file.read_text(), str(file)).tables
 
     # --- starting, printing and waiting ---
 
@@ -165,10 +167,10 @@ class Walkthrough:
     def print_windows(self, pipeline: Pipeline) -> None:
         """Print the landed windows that are not printed yet."""
         for window in steps.list_windows(pipeline, 1000):
-            if window["name"] not in self.printed_windows:
-                self.printed_windows.add(window["name"])
-                scns = f"[{window['start']}, {window['end']})"
-                self.say(f"landed window {scns}: {window['logs']} logs, {window['rows']} change rows")
+            if window.name not in self.printed_windows:
+                self.printed_windows.add(window.name)
+                scns = f"[{window.start}, {window.end})"
+                self.say(f"landed window {scns}: {window.logs} logs, {window.rows} change rows")
 
     def wait_for(
         self,

@@ -49,10 +49,10 @@ class DeltaCopy:
 
     def complete_to(self) -> int:
         """Return the SCN that both tables are complete to; fail when one is held."""
-        tables = steps.read_status(self.pipeline)["tables"]
-        errors = [table["error"] for table in tables]
+        tables = steps.read_status(self.pipeline).tables
+        errors = [table.error for table in tables]
         assert errors == [None, None], errors
-        (scn,) = {int(table["complete_to"]) for table in tables}
+        (scn,) = {int(table.complete_to or 0) for table in tables}
         return scn
 
     def capture(self, step: Capture) -> None:

@@ -17,14 +17,14 @@ import pyarrow.parquet as pq
 
 from pipelines import steps
 from pipelines.apply.comparison import CompareTask, Comparison
+from pipelines.steps.verify import Verification
 from pipelines.table import ROWID_COLUMN, ROWID_NAME
 from tests.delta_table import read_delta
 
 Row = tuple[Any, ...]
 
 
-def compare_with_source(pipeline: Any, source: Any = None, tables: Sequence[str] | None = None) -> dict[str, Any]:
-    """Return what `verify_tables` returns."""
+def compare_with_source(pipeline: Any, source: Any = None, tables: Sequence[str] | None = None) -> Verification:
     with mock.patch("pipelines.job.comparison.compare_tables", compare_tables):
         return steps.verify_tables(pipeline, tables, source=source, spark="no Spark")
 

@@ -15,6 +15,7 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.errors import RedolakeError, Terminal, Transient
 from pipelines.source import ConnectParams
+from pipelines.steps.verify import TableComparison
 from standin.engine.options import DatabaseOptions
 from standin.serve import StandIn, start_standin
 from standin.workload import Workload, run_workload
@@ -49,13 +50,13 @@ class Outcome:
     """The errors of a scenario, and the comparison at its end."""
 
     errors: tuple[ReportedError, ...]
-    tables: tuple[Mapping[str, Any], ...]
+    tables: tuple[TableComparison, ...]
 
     @property
     def tables_equal(self) -> bool:
         """Whether every table has rows and no cell differs."""
         return bool(self.tables) and all(
-            t["source_rows"] and not t["differing_cells"] and t["source_rows"] == t["delta_rows"] for t in self.tables
+            t.source_rows and not t.differing_cells and t.source_rows == t.delta_rows for t in self.tables
         )
 
 
@@ -168,8 +169,8 @@ class Testbed:
     def recover_restored(self) -> None:
         """Run `redolake recover --restored` after logs were restored, then catch up."""
         found = steps.recheck_redo_loss(self.pipeline, self.source)
-        if found["lost"]:
-            raise Terminal(f"redo is still lost: {found['error']['what']}", cure=REPORT_BUG)
+        if found.error is not None:
+            raise Terminal(f"redo is still lost: {found.error.what}", cure=REPORT_BUG)
         self.say("redolake recover --restored: no redo is lost any more")
         self.catch_up()
 
@@ -196,11 +197,11 @@ class Testbed:
 
     def landed_scn(self) -> int:
         """Return the SCN up to which redo is landed."""
-        return int(steps.read_status(self.pipeline)["landed_to"] or 0)
+        return int(steps.read_status(self.pipeline).landed_to or 0)
 
     def compare(self) -> Outcome:
         found = steps.verify_tables(self.pipeline, None, source=self.source, spark=self.spark)
-        return Outcome(tuple(self.errors), tuple(found["tables"]))
+        return Outcome(tuple(self.errors), found.tables)
 
     def _say_redolake(self, line: str) -> None:
         self.say(f"  redolake: {line}")

@@ -58,7 +58,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                 inspect = steps.recheck_redo_loss if chosen["choice"] == "restored" else steps.inspect_redo_loss
                 found = inspect(resolved, source_of(pipeline))
                 log.info("%s", steps.recovery_text(found))
-                if found["lost"]:
+                if found.lost:
                     raise AirflowFailException(steps.recovery_text(found))
                 return []
             check_confirmed(pipeline, chosen["confirm"])
@@ -66,9 +66,9 @@ def recover_dag(pipeline: Pipeline) -> DAG:
             made = steps.declare_gap(
                 resolved, chosen["choice"], source_of(pipeline), scn=chosen["scn"], reason=chosen["reason"], by=by
             )
-        log.info("SCN %s to %s is not read; the next run continues after it", made["from_scn"], made["to_scn"])
-        for dropped in made["dropped"]:
-            log.warning("transaction %s: %s row(s) dropped", dropped["xid"], dropped["rows"])
+        log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn)
+        for dropped in made.dropped:
+            log.warning("transaction %s: %s row(s) dropped", dropped.xid, dropped.rows)
         if chosen["choice"] != "snapshot":
             return []
         return list(chosen["tables"]) or [str(table.id) for table in pipeline.tables]

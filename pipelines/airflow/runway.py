@@ -18,7 +18,6 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.texts import TASKS
 from pipelines.config import Pipeline
-from pipelines.errors import Finding
 
 log = logging.getLogger(__name__)
 # The next run measures again; a source that hangs must not delay this run, and so the next window.
@@ -32,11 +31,10 @@ def runway_task(pipeline: Pipeline) -> Any:
 
         with resolved_pipeline(pipeline) as resolved:
             found = steps.measure_runway(resolved, source_of(pipeline))
-        log.info("%s; %s", found["summary"], found["standing"])
-        findings = [Finding(**finding) for finding in found["findings"]]
-        for finding in findings:
+        log.info("%s; %s", found.summary, found.standing)
+        for finding in found.findings:
             log.log(logging.INFO if finding.severity == "note" else logging.WARNING, "%s", finding)
-        if found["state"] != "enough":
-            raise AirflowFailException("\n".join([found["summary"], *(str(f) for f in findings if f.severity != "note")]))
+        if found.state != "enough":
+            raise AirflowFailException("\n".join([found.summary, *(str(f) for f in found.findings if f.severity != "note")]))
 
     return runway().as_teardown(on_failure_fail_dagrun=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from pipelines.cli.options import (
 )
 from pipelines.cli.output import Output, console, grid, print_progress, show, show_declared_gaps, show_dropped
 
+if TYPE_CHECKING:
+    from pipelines.steps.verify import Verification
+
 
 def verify(
     tables: TablesArgument = None,
@@ -31,21 +34,20 @@ def verify(
     with report_errors(output):
         result = steps.verify_tables(select_pipeline(pipeline, config), tables or None, report=print_progress)
         columns = ("table", "AS OF SCN", "source rows", "Delta rows", "differing cells")
-        keys = ("table", "applied_scn", "source_rows", "delta_rows", "differing_cells")
-        rows = [tuple(t[key] for key in keys) for t in result["tables"]]
+        rows = [(t.table, t.applied_scn, t.source_rows, t.delta_rows, t.differing_cells) for t in result.tables]
         show(output, result, lambda: grid("Source and Delta, cell by cell", columns, rows))
         if output is Output.table:
             show_differences(result)
-        if not result["equal"]:
+        if not result.equal:
             raise typer.Exit(DIFFERS)
 
 
-def show_differences(result: dict[str, Any]) -> None:
-    samples = [(t["table"], *sample.values()) for t in result["tables"] for sample in t["samples"]]
+def show_differences(result: Verification) -> None:
+    samples = [(t.table, d.key, d.column, d.source, d.delta) for t in result.tables for d in t.samples]
     if samples:
         console.print(grid("First differences", ("table", "key", "column", "source", "Delta"), samples))
-    show_declared_gaps(result["breaks"])
-    show_dropped(result["dropped"])
+    show_declared_gaps(result.declared_gaps)
+    show_dropped(result.dropped)
 
 
 def remine(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table as Grid
@@ -28,7 +29,10 @@ from pipelines.cli.output import (
     show_dropped,
     show_held,
 )
-from pipelines.errors import Finding
+
+if TYPE_CHECKING:
+    from pipelines.steps.runway import LogReport, ThreadRunwayReport
+    from pipelines.steps.status import Status
 
 ACCOUNT_COLUMNS = ("applied", "undone", "still open", "before snapshot", "held", "dropped")
 
@@ -44,22 +48,22 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
             show_details(result)
 
 
-def tables_grid(status: dict[str, Any]) -> Grid:
-    rows = [(t["table"], t["state"], t["complete_to"]) for t in status["tables"]]
-    return grid(f"{status['pipeline']}: landed to SCN {status['landed_to']}", ("table", "state", "complete to SCN"), rows)
+def tables_grid(status: Status) -> Grid:
+    rows = [(t.table, t.state, t.complete_to) for t in status.tables]
+    return grid(f"{status.pipeline}: landed to SCN {status.landed_to}", ("table", "state", "complete to SCN"), rows)
 
 
-def show_details(status: dict[str, Any]) -> None:
-    show_held(status["tables"])
-    rows = [(w["name"], w["state"], w["logs"], w["rows"]) for w in status["windows"]]
+def show_details(status: Status) -> None:
+    show_held(status.tables)
+    rows = [(w.name, w.state, w.logs, w.rows) for w in status.windows]
     console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows, ("window",)))
-    if status["open_transactions"]:
-        console.print(f"{status['open_transactions']} open transaction(s): redolake tx list {status['pipeline']}")
-    show_declared_gaps(status["breaks"])
-    show_dropped(status["dropped"])
-    if status["lost"]:
-        lost = status["lost"]
-        print_alert(f"LOST since {lost['since']}: {lost['what']}\n  do this: redolake recover {status['pipeline']}")
+    if status.open_transactions:
+        console.print(f"{status.open_transactions} open transaction(s): redolake tx list {status.pipeline}")
+    show_declared_gaps(status.declared_gaps)
+    show_dropped(status.dropped)
+    if status.lost is not None:
+        lost = status.lost
+        print_alert(f"LOST since {lost.since}: {lost.what}\n  do this: redolake recover {status.pipeline}")
 
 
 def windows(
@@ -74,11 +78,11 @@ def windows(
     with report_errors(output):
         result = steps.list_windows(select_pipeline(name, config), limit)
         columns = ("start SCN", "end SCN", "logs", "rows", *ACCOUNT_COLUMNS, "row hash")
-        rows = [(w["start"], w["end"], w["logs"], w["rows"], *account_cells(w["account"]), w["hash"][:8]) for w in result]
+        rows = [(w.start, w.end, w.logs, w.rows, *account_cells(w.account), w.hash[:8]) for w in result]
         show(output, result, lambda: grid("Landed windows", columns, rows))
 
 
-def account_cells(account: dict[str, int] | None) -> tuple[int | None, ...]:
+def account_cells(account: Mapping[str, int] | None) -> tuple[int | None, ...]:
     """Return the terms that add up to the window's change rows; empty cells until the window is applied."""
     if account is None:
         return (None,) * len(ACCOUNT_COLUMNS)
@@ -97,26 +101,26 @@ def runway(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 
     with report_errors(output, code=CONFIGURATION):
         result = steps.measure_runway(select_pipeline(name, config))
-        show(output, result, lambda: Text(f"{result['summary']}\n{result['standing']}"))
+        show(output, result, lambda: Text(f"{result.summary}\n{result.standing}"))
         if output is Output.table:
-            if rows := [runway_cells(thread) for thread in result["threads"]]:
+            if rows := [runway_cells(thread) for thread in result.threads]:
                 console.print(grid("", ("thread", "needs log", "kept from log", "hours left", "older redo"), rows))
-            console.print(findings_text([Finding(**f) for f in result["findings"]]), soft_wrap=True, end="")
-    if result["state"] != "enough":
+            console.print(findings_text(result.findings), soft_wrap=True, end="")
+    if result.state != "enough":
         raise typer.Exit(TERMINAL)
 
 
-def runway_cells(thread: dict[str, Any]) -> tuple[object, ...]:
-    hours = "" if thread["hours_left"] is None else f"{int(thread['hours_left'] * 10) / 10:.1f}"
-    left = "lost" if thread["lost"] else f"≥ {hours}" if thread["at_least"] and hours else hours
-    is_online = thread["needed"] is not None and not thread["needed_is_archived"]
-    needed = log_text(thread["needed"]) + (", online" if is_online else "")
-    kept = log_text(thread["oldest"]) if thread["bytes_kept"] else "none older"
-    return (f"{thread['thread']} {thread['instance'] or ''}", needed, kept, left, thread["older_redo"])
+def runway_cells(thread: ThreadRunwayReport) -> tuple[object, ...]:
+    hours = "" if thread.hours_left is None else f"{int(thread.hours_left * 10) / 10:.1f}"
+    left = "lost" if thread.lost else f"≥ {hours}" if thread.at_least and hours else hours
+    is_online = thread.needed is not None and not thread.needed_is_archived
+    needed = log_text(thread.needed) + (", online" if is_online else "")
+    kept = log_text(thread.oldest) if thread.bytes_kept else "none older"
+    return (f"{thread.thread} {thread.instance or ''}", needed, kept, left, thread.older_redo)
 
 
-def log_text(log: dict[str, Any] | None) -> str:
-    return "" if log is None else f"{log['sequence']} of {(log['began_at'] or '')[5:16]}"
+def log_text(log: LogReport | None) -> str:
+    return "" if log is None else f"{log.sequence} of {(log.began_at or '')[5:16]}"
 
 
 COMMANDS = (status, windows, runway)

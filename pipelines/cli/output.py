@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, is_dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
 from pipelines.errors import Finding
+
+if TYPE_CHECKING:
+    from pipelines.reconcile.dropped_transactions import DropReport
+    from pipelines.steps.status import DeclaredGapReport, TableStatus
 
 SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
 DROPPED_STATES = {
@@ -41,7 +46,12 @@ def show(output: Output, result: Any, table: Callable[[], Grid | Text | str]) ->
 
 
 def print_json(body: Any) -> None:
-    sys.stdout.write(json.dumps(body, default=str) + "\n")
+    sys.stdout.write(json.dumps(body, default=as_json) + "\n")
+
+
+def as_json(value: object) -> object:
+    """Return a result of a step as a JSON object, and any other value as text."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
 
 def print_error(text: str) -> None:
@@ -77,45 +87,51 @@ def findings_text(findings: Sequence[Finding]) -> Text:
     return text
 
 
-def show_held(tables: Sequence[dict[str, Any]]) -> None:
+def show_held(tables: Sequence[TableStatus]) -> None:
     """Print what holds each held table, where, and its cure."""
     for found in tables:
-        if found["error"] is not None:
-            places = ", ".join(f"{name} {value}" for name, value in (found["where"] or {}).items() if name != "table")
+        if found.error is not None:
+            places = ", ".join(f"{name} {value}" for name, value in (found.where or {}).items() if name != "table")
             where = f" ({places})" if places else ""
-            print_alert(f"{found['table']} is held, {found['code']}: {found['error']}{where}\n  do this: {found['cure']}")
+            print_alert(f"{found.table} is held, {found.code}: {found.error}{where}\n  do this: {found.cure}")
 
 
-def show_declared_gaps(gaps: Sequence[dict[str, Any]]) -> None:
+def show_declared_gaps(gaps: Sequence[DeclaredGapReport]) -> None:
     """Print the declared gaps that some table still lacks."""
     for found in gaps:
-        tables = ", ".join(found["tables"])
-        text = Text(
-            f"{found['kind']}: SCN {found['from_scn']} to {found['to_scn']} was never read, in {tables}\n", style="yellow"
-        )
-        text.append(f"  {found['reason']} ({found['by']}, {found['at']}); {found['lost']}\n", style="dim")
-        text.append(transactions_text("dropped, open at its start", found["dropped"]), style="dim")
-        text.append(transactions_text("split, without their changes before its end", found["split"] or []), style="dim")
+        tables = ", ".join(found.tables)
+        text = Text(f"{found.kind}: SCN {found.from_scn} to {found.to_scn} was never read, in {tables}\n", style="yellow")
+        text.append(f"  {found.reason} ({found.by}, {found.at}); {found.lost}\n", style="dim")
+        text.append(transactions_text("dropped, open at its start", found.dropped), style="dim")
+        split = found.split_transactions or ()
+        text.append(transactions_text("split, without their changes before its end", split), style="dim")
         text.append("  until `redolake snapshot OWNER.TABLE --replace`", style="dim")
         console.print(text, soft_wrap=True)
 
 
-def transactions_text(title: str, transactions: Sequence[dict[str, Any]], most: int = 5) -> str:
+class Transaction(Protocol):
+    @property
+    def xid(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+
+
+def transactions_text(title: str, transactions: Sequence[Transaction], most: int = 5) -> str:
     if not transactions:
         return ""
-    named = ", ".join(f"{t['xid']} ({t['rows']} rows)" for t in transactions[:most])
+    named = ", ".join(f"{t.xid} ({t.rows} rows)" for t in transactions[:most])
     more = f" and {len(transactions) - most} more" if len(transactions) > most else ""
     return f"  {title}: {named}{more}\n"
 
 
-def show_dropped(dropped: Sequence[dict[str, Any]]) -> None:
+def show_dropped(dropped: Sequence[DropReport]) -> None:
     """Print the dropped transactions that still matter."""
     for found in dropped:
-        text = Text(f"dropped: transaction {found['xid']} of container {found['con_id']}, ", style="yellow")
-        text.append(f"start SCN {found['start_scn']}; {found['rows']} row(s); {DROPPED_STATES[found['state']]}")
-        text.append("" if found["end_scn"] is None else f" SCN {found['end_scn']}")
-        text.append(f"\n  {found['reason']} ({found['by']}, {found['at']})\n", style="dim")
-        if found["lacking"]:
-            lacking = ", ".join(found["lacking"])
+        text = Text(f"dropped: transaction {found.xid} of container {found.con_id}, ", style="yellow")
+        text.append(f"start SCN {found.start_scn}; {found.rows} row(s); {DROPPED_STATES[found.state]}")
+        text.append("" if found.end_scn is None else f" SCN {found.end_scn}")
+        text.append(f"\n  {found.reason} ({found.by}, {found.at})\n", style="dim")
+        if found.lacking:
+            lacking = ", ".join(found.lacking)
             text.append(f"  missing from {lacking} until `redolake snapshot OWNER.TABLE --replace`\n", style="dim")
         console.print(text, soft_wrap=True, end="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from dataclasses import asdict
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.text import Text
@@ -22,6 +22,9 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, print_progress, show
+
+if TYPE_CHECKING:
+    from pipelines.steps.run import RecoveredLoss
 
 
 def resume(
@@ -78,21 +81,20 @@ def recover(
             recovered = steps.recover_redo_loss(
                 pipeline, kind, scn=scn, reason=reason, by=getpass.getuser(), tables=tables or None, report=print_progress
             )
-            made = {**recovered.gap, "snapshots": [asdict(table) for table in recovered.snapshots]}
-            show(output, made, lambda: declared_text(made))
+            body = {**asdict(recovered.gap), "snapshots": recovered.snapshots}
+            show(output, body, lambda: declared_text(recovered))
             return
         found = steps.recheck_redo_loss(pipeline) if restored else steps.inspect_redo_loss(pipeline)
         show(output, found, lambda: Text(steps.recovery_text(found)))
-        if found["lost"]:
+        if found.lost:
             raise typer.Exit(TERMINAL)
 
 
-def declared_text(made: dict[str, Any]) -> str:
-    lines = [f"{made['kind']}: SCN {made['from_scn']} to {made['to_scn']} is not read; the next run continues after it"]
-    lines += [
-        f"  transaction {t['xid']} (open since SCN {t['start_scn']}): {t['rows']} row(s) dropped" for t in made["dropped"]
-    ]
-    lines += [f"  {t['table']}: {t['rows']} rows AS OF SCN {t['scn']}" for t in made["snapshots"]]
+def declared_text(made: RecoveredLoss) -> str:
+    gap = made.gap
+    lines = [f"{gap.kind}: SCN {gap.from_scn} to {gap.to_scn} is not read; the next run continues after it"]
+    lines += [f"  transaction {t.xid} (open since SCN {t.start_scn}): {t.rows} row(s) dropped" for t in gap.dropped]
+    lines += [f"  {t.table}: {t.rows} rows AS OF SCN {t.scn}" for t in made.snapshots]
     return "\n".join(lines)
 
 

@@ -61,10 +61,10 @@ def run(
         result = steps.run_pipeline(
             select_pipeline(name, config), until_caught_up=until_caught_up, wait=wait, report=print_progress
         )
-        rows = [(t["table"], t["state"], t["complete_to"]) for t in result.tables]
+        rows = [(t.table, t.state, t.complete_to) for t in result.tables]
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
         show(output, asdict(result), lambda: grid(title, ("table", "state", "complete to SCN"), rows))
-        if any(t["state"] == "held" for t in result.tables):
+        if any(t.state == "held" for t in result.tables):
             raise typer.Exit(DIFFERS)
         if result.outcome == "wait":
             print_progress(f"waiting for a log: {result.reason}")

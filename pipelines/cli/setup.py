@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 
 import typer
 
@@ -24,7 +23,7 @@ from pipelines.errors import Finding
 def report_findings(output: Output, findings: Sequence[Finding], none_found: str) -> None:
     """Print all findings; exit with CONFIGURATION if one is an error."""
     errors = [finding for finding in findings if finding.severity == "error"]
-    body = {"ok": not errors, "findings": [asdict(finding) for finding in findings]}
+    body = {"ok": not errors, "findings": findings}
     show(output, body, lambda: findings_text(findings) if findings else none_found)
     if errors:
         raise typer.Exit(CONFIGURATION)

@@ -40,7 +40,7 @@ def list_transactions(name: NameArgument = None, config: ConfigOption = None, ou
         rows = [transaction_cells(t) for t in found.open]
         show(output, asdict(found), lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")))
         if output is Output.table:
-            show_dropped([asdict(drop) for drop in found.dropped])
+            show_dropped(found.dropped)
 
 
 def transaction_cells(found: OpenTransactionReport) -> tuple[object, ...]:

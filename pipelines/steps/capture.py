@@ -31,7 +31,7 @@ from pipelines.source import (
     read_redo_facts,
     read_tables,
 )
-from pipelines.steps.redo_loss import keep_loss, missing_in, regain
+from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs, plan_window
@@ -100,9 +100,9 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             facts = read_redo_facts(oracle)
             found = plan_window(position, facts, pipeline.window)
             if isinstance(found, Lost):
-                keep_loss(work, found.error, "plan", position, missing_logs(position, facts))
+                record_redo_loss(work, found.error, "plan", position, missing_logs(position, facts))
                 raise found.error
-            regain(work, "plan")
+            clear_redo_loss(work, "plan")
             if isinstance(found, NothingNew):
                 return PlanOutcome("nothing", found.reason)
             if isinstance(found, Wait):
@@ -199,7 +199,7 @@ def mine_window_slice(
         except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # a person may choose to go on without it
             position = None if isinstance(error, EdgeCut) else work.ledger.position()
             if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
-                keep_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
+                record_redo_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise
 
 
@@ -252,7 +252,7 @@ def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRec
             end = work.landing.chain_end()
             manifest = work.landing.windows.publish(made.window, made.tables, records, None if end is None else int(end.scn))
         correct_ledger(work)
-        regain(work, "mine")
+        clear_redo_loss(work, "mine")
         rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
         path = work.landing.files.location(layout.window_manifest(manifest.name))
         return LandedWindowReport(manifest.name, manifest.start, manifest.end, rows, path)

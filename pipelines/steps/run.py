@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from pipelines.steps.snapshot import (
     record_snapshot_load,
 )
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
-from pipelines.steps.status import read_status
+from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
 from pipelines.steps.wait import await_log
 
 T = TypeVar("T")
@@ -40,12 +40,12 @@ class RunOutcome:
     batches: int  # applied
     outcome: Outcome  # of the last plan
     reason: str
-    tables: Sequence[Mapping[str, Any]]  # as `redolake status` shows them
+    tables: tuple[TableStatus, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveredLoss:
-    gap: Mapping[str, Any]  # the declared gap
+    gap: DeclaredGapReport
     snapshots: tuple[TableSnapshot, ...]
 
 
@@ -144,7 +144,7 @@ def run_pipeline(
                 continue
             if not until_caught_up or not applied:
                 break
-    return RunOutcome(windows, batches, found.outcome, found.reason, read_status(pipeline)["tables"])
+    return RunOutcome(windows, batches, found.outcome, found.reason, read_status(pipeline).tables)
 
 
 def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> None:
@@ -201,7 +201,7 @@ def recover_redo_loss(
         while apply(pipeline, session, report):
             pass
         made = declare_gap(pipeline, kind, source, scn=scn, reason=reason, by=by)
-        report(f"the chain goes on at SCN {made['to_scn']}")
+        report(f"the chain goes on at SCN {made.to_scn}")
         if kind != "snapshot":
             return RecoveredLoss(made, ())
         chosen = tables or [str(t.id) for t in pipeline.tables]

@@ -1,9 +1,10 @@
-"""How much time is left: between the oldest redo still needed and the oldest redo still there."""
+"""Measure the runway: the time between the oldest redo that is still needed and the oldest redo that is still kept."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Literal
 
 from pipelines.config import Pipeline
 from pipelines.context import opened_source, workplace
@@ -12,52 +13,142 @@ from pipelines.reconcile.ledger import proven_position
 from pipelines.redo import LogFile
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
+from pipelines.steps.redo_loss import ErrorReport
 from pipelines.window.runway import BlockingThread, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units
 
 
-def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> dict[str, Any]:
-    """`state` is enough, low or lost. Before the first snapshot it tells about the redo that a snapshot taken now needs."""
+@dataclass(frozen=True, slots=True)
+class LogReport:
+    """`began_at` is a time of the database host."""
+
+    sequence: int
+    first_scn: int
+    began_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadRunwayReport:
+    """The runway of one redo thread; see window.runway.ThreadRunway. `older_redo` is `bytes_kept` as text."""
+
+    thread: int
+    instance: str | None
+    needed: LogReport | None
+    needed_is_archived: bool
+    oldest: LogReport | None
+    hours_left: float | None
+    at_least: bool
+    bytes_kept: int
+    older_redo: str
+    unread_logs: int
+    lost: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class BlockingThreadReport:
+    """A redo thread that the others wait for; `hours` counts from the begin of its next log."""
+
+    thread: int
+    instance: str | None
+    sequence: int | None
+    scn: int
+    hours: float | None
+    reason: Literal["open", "not archived"]
+    waiting_logs: int
+    waiting_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryAreaReport:
+    """`hours_until_full` is at the redo rate of the last day; None where that is unknown."""
+
+    name: str
+    limit_bytes: int
+    used_bytes: int
+    reclaimable_bytes: int
+    hours_until_full: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunwayReport:
+    """`state` is enough, low or lost; `needed_by` says whether the position or a first snapshot needs the redo."""
+
+    pipeline: str
+    state: str
+    summary: str
+    standing: str
+    needed_by: Literal["position", "snapshot"]
+    needed_scn: int
+    hours_left: float | None
+    at_least: bool
+    bytes_left: int
+    behind_hours: float | None
+    unread_bytes: int
+    bytes_per_hour: int | None
+    threads: tuple[ThreadRunwayReport, ...]
+    held_back_by: tuple[BlockingThreadReport, ...]
+    lost: ErrorReport | None
+    archive_lag_target_seconds: int | None
+    recovery_area: RecoveryAreaReport | None
+    warn_below_hours: float
+    warn_below_bytes: int | None
+    findings: tuple[Finding, ...]
+
+
+def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> RunwayReport:
+    """Measure the runway of the position, or before the first snapshot that of a snapshot taken now."""
     with workplace(pipeline) as work:
-        position = proven_position(work)  # and not the ledger's, which a step beside this one may be about to correct
+        position = proven_position(work)  # a parallel step may be about to correct the ledger's position
     with opened_source(pipeline, source) as oracle:
-        keeping = read_retention(oracle)
+        retention = read_retention(oracle)
         if position is None:
             needed, facts = read_snapshot_position(oracle)
         else:
             needed, facts = position, read_redo_facts(oracle)
-    found = measure(needed, facts, keeping.now)
-    told = (
-        *findings(found, pipeline.runway, keeping.lag_seconds, pipeline.name),
-        *area_findings(keeping, found.bytes_per_hour),
+    return runway_report(pipeline, measure(needed, facts, retention.now), retention, position is not None)
+
+
+def runway_report(pipeline: Pipeline, runway: Runway, retention: RetentionFacts, has_position: bool) -> RunwayReport:
+    limits = pipeline.runway
+    return RunwayReport(
+        pipeline=pipeline.name,
+        state=state_of(runway, limits),
+        summary=f"{pipeline.name}: {headline(runway)}",
+        standing=standing(runway, has_position),
+        needed_by="position" if has_position else "snapshot",
+        needed_scn=int(runway.needed_scn),
+        hours_left=rounded_down(runway.hours_left),
+        at_least=runway.at_least,
+        bytes_left=runway.bytes_left,
+        behind_hours=rounded_down(runway.behind_hours),
+        unread_bytes=runway.unread_bytes,
+        bytes_per_hour=None if runway.bytes_per_hour is None else int(runway.bytes_per_hour),
+        threads=tuple(thread_report(thread) for thread in runway.threads),
+        held_back_by=tuple(blocking_report(thread) for thread in runway.blocking_threads),
+        lost=None if runway.lost is None else ErrorReport.of(runway.lost.as_dict()),
+        archive_lag_target_seconds=retention.lag_seconds,
+        recovery_area=area_report(retention.recovery_area, runway.bytes_per_hour),
+        warn_below_hours=limits.warn_below_hours,
+        warn_below_bytes=limits.warn_below_bytes,
+        findings=(
+            *findings(runway, limits, retention.lag_seconds, pipeline.name),
+            *area_findings(retention, runway.bytes_per_hour),
+        ),
     )
-    return {
-        "pipeline": pipeline.name,
-        "state": state_of(found, pipeline.runway),
-        "summary": f"{pipeline.name}: {headline(found)}",
-        "standing": standing(found, position is not None),
-        "needed_by": "snapshot" if position is None else "position",
-        **as_json(found),
-        "archive_lag_target_seconds": keeping.lag_seconds,
-        "recovery_area": area_as_json(keeping.recovery_area, found.bytes_per_hour),
-        "warn_below_hours": pipeline.runway.warn_below_hours,
-        "warn_below_bytes": pipeline.runway.warn_below_bytes,
-        "findings": [{"subject": f.subject, "what": f.what, "cure": f.cure, "severity": f.severity} for f in told],
-    }
 
 
-def standing(found: Runway, has_position: bool) -> str:
-    """Where the reader stands, in a line."""
+def standing(runway: Runway, has_position: bool) -> str:
+    """Return the position of the pipeline in the redo, in one line."""
     what = "needed from SCN" if has_position else "no table has contents yet; a snapshot taken now needs redo from SCN"
-    behind = "" if found.behind_hours is None else f", at most {in_hours(found.behind_hours)} old"
-    return f"{what} {found.needed_scn}{behind}; archived and not read yet: {in_units(found.unread_bytes)}"
+    age = "" if runway.behind_hours is None else f", at most {in_hours(runway.behind_hours)} old"
+    return f"{what} {runway.needed_scn}{age}; archived and not read yet: {in_units(runway.unread_bytes)}"
 
 
-def area_findings(keeping: RetentionFacts, bytes_per_hour: float | None) -> list[Finding]:
-    """A full recovery area deletes archived logs before their time, so its room is told beside the age."""
-    if keeping.refused is not None:
-        return [keeping.refused]
-    area = keeping.recovery_area
+def area_findings(retention: RetentionFacts, bytes_per_hour: float | None) -> list[Finding]:
+    """Report the space in the recovery area, because Oracle deletes archived logs early from a full one."""
+    if retention.refused is not None:
+        return [retention.refused]
+    area = retention.recovery_area
     if area is None:
         return []
     used = f"{in_units(area.used_bytes)} of {in_units(area.limit_bytes)} used, {in_units(area.reclaimable_bytes)} reclaimable"
@@ -65,70 +156,50 @@ def area_findings(keeping: RetentionFacts, bytes_per_hour: float | None) -> list
     return [Finding("recovery area", f"{used}{full}: Oracle then deletes what is reclaimable, read or not", "", "note")]
 
 
-def as_json(found: Runway) -> dict[str, Any]:
-    return {
-        "needed_scn": int(found.needed_scn),
-        "hours_left": rounded(found.hours_left),
-        "at_least": found.at_least,
-        "bytes_left": found.bytes_left,
-        "behind_hours": rounded(found.behind_hours),
-        "unread_bytes": found.unread_bytes,
-        "bytes_per_hour": None if found.bytes_per_hour is None else int(found.bytes_per_hour),
-        "threads": [thread_as_json(t) for t in found.threads],
-        "held_back_by": [held_as_json(held) for held in found.blocking_threads],
-        "lost": None if found.lost is None else found.lost.as_dict(),
-    }
+def thread_report(thread: ThreadRunway) -> ThreadRunwayReport:
+    return ThreadRunwayReport(
+        thread=thread.thread,
+        instance=thread.instance,
+        needed=log_report(thread.needed),
+        needed_is_archived=thread.is_archived,
+        oldest=log_report(thread.oldest),
+        hours_left=rounded_down(thread.hours_left),
+        at_least=not thread.deleted_before,
+        bytes_kept=thread.kept_bytes,
+        older_redo=in_units(thread.kept_bytes),
+        unread_logs=len(thread.unread),
+        lost=None if thread.lost is None else thread.lost.what,
+    )
 
 
-def thread_as_json(thread: ThreadRunway) -> dict[str, Any]:
-    return {
-        "thread": thread.thread,
-        "instance": thread.instance,
-        "needed": log_as_json(thread.needed),
-        "needed_is_archived": thread.is_archived,
-        "oldest": log_as_json(thread.oldest),
-        "hours_left": rounded(thread.hours_left),
-        "at_least": not thread.deleted_before,
-        "bytes_kept": thread.kept_bytes,
-        "older_redo": in_units(thread.kept_bytes),
-        "unread_logs": len(thread.unread),
-        "lost": None if thread.lost is None else thread.lost.what,
-    }
+def log_report(log: LogFile | None) -> LogReport | None:
+    return None if log is None else LogReport(log.sequence, int(log.first_scn), time_text(log.first_at))
 
 
-def log_as_json(log: LogFile | None) -> dict[str, Any] | None:
-    return None if log is None else {"sequence": log.sequence, "first_scn": int(log.first_scn), "began_at": at(log.first_at)}
+def blocking_report(thread: BlockingThread) -> BlockingThreadReport:
+    return BlockingThreadReport(
+        thread=thread.thread,
+        instance=thread.instance,
+        sequence=thread.sequence,
+        scn=int(thread.scn),
+        hours=rounded_down(thread.hours),
+        reason="open" if thread.is_open else "not archived",
+        waiting_logs=thread.waiting_logs,
+        waiting_bytes=thread.waiting_bytes,
+    )
 
 
-def held_as_json(held: BlockingThread) -> dict[str, Any]:
-    return {
-        "thread": held.thread,
-        "instance": held.instance,
-        "sequence": held.sequence,
-        "scn": int(held.scn),
-        "hours": rounded(held.hours),
-        "reason": "open" if held.is_open else "not archived",
-        "waiting_logs": held.waiting_logs,
-        "waiting_bytes": held.waiting_bytes,
-    }
-
-
-def area_as_json(area: RecoveryArea | None, bytes_per_hour: float | None) -> dict[str, Any] | None:
+def area_report(area: RecoveryArea | None, bytes_per_hour: float | None) -> RecoveryAreaReport | None:
     if area is None:
         return None
-    return {
-        "name": area.name,
-        "limit_bytes": area.limit_bytes,
-        "used_bytes": area.used_bytes,
-        "reclaimable_bytes": area.reclaimable_bytes,
-        "hours_until_full": rounded(area.free_bytes / bytes_per_hour) if bytes_per_hour else None,
-    }
+    until_full = rounded_down(area.free_bytes / bytes_per_hour) if bytes_per_hour else None
+    return RecoveryAreaReport(area.name, area.limit_bytes, area.used_bytes, area.reclaimable_bytes, until_full)
 
 
-def rounded(hours: float | None) -> float | None:
-    """Down, so that no more is promised than there is."""
+def rounded_down(hours: float | None) -> float | None:
+    """Return the hours with two digits, never more than there are."""
     return None if hours is None else int(hours * 100) / 100
 
 
-def at(moment: datetime | None) -> str | None:
+def time_text(moment: datetime | None) -> str | None:
     return None if moment is None else moment.isoformat(sep=" ", timespec="seconds")

@@ -1,125 +1,219 @@
-"""What stands where, from the ledger and the landing alone: neither Oracle nor Spark is asked."""
+"""Report where a pipeline is, from the ledger and the landing alone, without Oracle or Spark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pipelines.config import Pipeline
 from pipelines.context import Workplace, workplace
-from pipelines.ledger import Loss
+from pipelines.ledger import Loss, TableEntry
+from pipelines.ledger.states import TableState, WindowState
 from pipelines.reconcile.batches import is_of_the_chain
-from pipelines.reconcile.dropped_transactions import read_open_drops
+from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import correct_ledger
 from pipelines.records.codec import from_body
-from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.declared_gap import DeclaredGap, GapKind
+from pipelines.records.split_transactions import SplitTransaction
 from pipelines.records.window_manifest import WindowManifest
 
+LATEST_WINDOWS = 10
 
-def read_status(pipeline: Pipeline) -> dict[str, Any]:
+
+@dataclass(frozen=True, slots=True)
+class WindowStatus:
+    """`logs` and `rows` are None until the window has landed."""
+
+    name: str
+    state: WindowState
+    logs: int | None
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """`error`, `code`, `where` and `cure` say what holds the table; they are None for a table that is not held."""
+
+    table: str
+    state: TableState
+    complete_to: int | None
+    error: str | None = None
+    code: str | None = None
+    where: Mapping[str, object] | None = None
+    cure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LossStatus:
+    """Lost redo. `missing` is the number of missing logs, `since` an ISO time in UTC."""
+
+    code: str
+    what: str
+    where: Mapping[str, object]
+    cure: str
+    step: str  # plan, mine
+    since: str
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class GapTransaction:
+    """A transaction that was open at the start of a declared gap and was dropped there."""
+
+    con_id: int
+    xid: str
+    thread: int
+    start_scn: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredGapReport:
+    """`tables` are those that lack the redo of the gap. `split_transactions` is None while no window follows the gap."""
+
+    kind: GapKind
+    from_scn: int
+    to_scn: int
+    to_incarnation: int
+    reason: str
+    by: str
+    at: str
+    lost: str
+    tables: tuple[str, ...]
+    dropped_rows: int
+    dropped: tuple[GapTransaction, ...]
+    split_transactions: tuple[SplitTransaction, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """`landed_to` is the SCN at which the next window starts; None before the first snapshot."""
+
+    pipeline: str
+    landed_to: int | None
+    windows: tuple[WindowStatus, ...]
+    tables: tuple[TableStatus, ...]
+    lost: LossStatus | None
+    declared_gaps: tuple[DeclaredGapReport, ...]
+    dropped: tuple[DropReport, ...]
+    open_transactions: int
+
+
+@dataclass(frozen=True, slots=True)
+class WindowReport:
+    """A landed window. `account` is its row accounting by the batch that applied it; None until then."""
+
+    name: str
+    start: int
+    end: int
+    logs: int
+    threads: int
+    rows: int
+    hash: str
+    account: Mapping[str, int] | None
+
+
+def read_status(pipeline: Pipeline) -> Status:
     with workplace(pipeline) as work:
         correct_ledger(work)
         position = work.ledger.position()
-        latest = [(w, work.landing.windows.manifest(w.name)) for w in reversed(work.ledger.windows(limit=10))]
-        windows = [
-            {"name": w.name, "state": w.state, "logs": logs_in(manifest), "rows": rows_in(manifest)} for w, manifest in latest
-        ]
-        tables = [
-            {
-                "table": str(t.table),
-                "state": t.state,
-                "complete_to": t.complete_to_scn,
-                "error": None if t.error is None else t.error.get("what"),
-                **({} if t.error is None else {name: t.error.get(name) for name in ("code", "where", "cure")}),
-            }
-            for t in work.ledger.tables()
-        ]
-        return {
-            "pipeline": pipeline.name,
-            "landed_to": None if position is None else int(position.scn),
-            "windows": windows,
-            "tables": tables,
-            "lost": loss_to_json(work.ledger.loss()),
-            "breaks": open_breaks(work),
-            "dropped": [asdict(drop) for drop in read_open_drops(work)],
-            "open_transactions": len(work.ledger.open_transactions()),
-        }
+        return Status(
+            pipeline=pipeline.name,
+            landed_to=None if position is None else int(position.scn),
+            windows=latest_windows(work),
+            tables=tuple(table_status(entry) for entry in work.ledger.tables()),
+            lost=loss_status(work.ledger.loss()),
+            declared_gaps=open_gaps(work),
+            dropped=read_open_drops(work),
+            open_transactions=len(work.ledger.open_transactions()),
+        )
 
 
-def loss_to_json(loss: Loss | None) -> dict[str, Any] | None:
+def latest_windows(work: Workplace) -> tuple[WindowStatus, ...]:
+    """Return the latest windows, planned ones included, oldest first."""
+    found = []
+    for entry in reversed(work.ledger.windows(limit=LATEST_WINDOWS)):
+        manifest = work.landing.windows.manifest(entry.name)
+        logs, rows = (None, None) if manifest is None else (len(manifest.logs), change_rows(manifest))
+        found.append(WindowStatus(entry.name, entry.state, logs, rows))
+    return tuple(found)
+
+
+def table_status(entry: TableEntry) -> TableStatus:
+    error = entry.error or {}
+    return TableStatus(
+        table=str(entry.table),
+        state=entry.state,
+        complete_to=entry.complete_to_scn,
+        error=error.get("what"),
+        code=error.get("code"),
+        where=error.get("where"),
+        cure=error.get("cure"),
+    )
+
+
+def loss_status(loss: Loss | None) -> LossStatus | None:
     if loss is None:
         return None
-    return {**loss.error, "step": loss.step, "since": loss.since.isoformat(timespec="seconds"), "missing": len(loss.missing)}
+    return LossStatus(**loss.error, step=loss.step, since=loss.since.isoformat(timespec="seconds"), missing=len(loss.missing))
 
 
-def rows_in(manifest: WindowManifest | None) -> int | None:
-    if manifest is None:
-        return None
-    return sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
+def change_rows(manifest: WindowManifest) -> int:
+    """Return the number of change rows; counts of other rows have a name that starts with `* `."""
+    return sum(count for name, count in manifest.counts.items() if not name.startswith("* "))
 
 
-def logs_in(manifest: WindowManifest | None) -> int | None:
-    return None if manifest is None else len(manifest.logs)
-
-
-def list_windows(pipeline: Pipeline, limit: int = 20) -> list[dict[str, Any]]:
-    """`account` says what the batch that applied the window made of its change rows (see RowAccount); None before that."""
+def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
+    """Return the last landed windows, oldest first."""
     with workplace(pipeline) as work:
         correct_ledger(work)
-        accounts = accounts_of_windows(work)
+        accounts = accounts_by_window(work)
         return [
-            {
-                "name": m.name,
-                "start": m.start,
-                "end": m.end,
-                "logs": len(m.logs),
-                "threads": len({log.thread for log in m.logs}),
-                "rows": rows_in(m),
-                "hash": m.row_hash,
-                "account": accounts.get(m.name),
-            }
-            for m in work.landing.windows.last(limit)
+            WindowReport(
+                name=manifest.name,
+                start=manifest.start,
+                end=manifest.end,
+                logs=len(manifest.logs),
+                threads=len({log.thread for log in manifest.logs}),
+                rows=change_rows(manifest),
+                hash=manifest.row_hash,
+                account=accounts.get(manifest.name),
+            )
+            for manifest in work.landing.windows.last(limit)
         ]
 
 
-def accounts_of_windows(work: Workplace) -> dict[str, dict[str, int]]:
+def accounts_by_window(work: Workplace) -> dict[str, Mapping[str, int]]:
+    """Return the row accounting of each applied window. A batch that catches up one table counts the same rows again, so only
+    batches of the chain are read."""
     chain = (entry for entry in work.ledger.batches("applied") if is_of_the_chain(entry.name))
     return {name: account for entry in chain for name, account in ((entry.result or {}).get("accounts") or {}).items()}
 
 
-def break_to_json(found: DeclaredGap, tables: Sequence[str]) -> dict[str, Any]:
-    return {
-        "kind": found.kind,
-        "from_scn": int(found.start.scn),
-        "to_scn": int(found.end.scn),
-        "to_incarnation": found.end.resetlogs_id,
-        "reason": found.reason,
-        "by": found.by,
-        "at": found.at,
-        "lost": found.lost,
-        "tables": list(tables),
-        "dropped_rows": found.dropped_rows,
-        "dropped": [
-            {"con_id": t.con_id, "xid": t.xid, "thread": t.thread, "start_scn": t.start_scn, "rows": t.rows}
-            for t in found.dropped
-        ],
-    }
-
-
-def open_breaks(work: Workplace) -> list[dict[str, Any]]:
-    """The breaks that some table still has in it, each with those tables."""
+def open_gaps(work: Workplace) -> tuple[DeclaredGapReport, ...]:
+    """Return the declared gaps that some table still lacks, with those tables."""
     entries = {str(entry.table): entry for entry in work.ledger.tables()}
-    told = []
+    found = []
     for name, body in work.ledger.gaps().items():
-        found = from_body(DeclaredGap, body, name)
-        tables = [text for text, entry in entries.items() if found.concerns(text, entry.snapshot_scn)]
+        gap = from_body(DeclaredGap, body, name)
+        tables = [table for table, entry in entries.items() if gap.concerns(table, entry.snapshot_scn)]
         if tables:
-            told.append({**break_to_json(found, tables), "split": split_transactions(work, found)})
-    return told
+            found.append(gap_report(gap, tables, work.landing.gaps.split_by(gap)))
+    return tuple(found)
 
 
-def split_transactions(work: Workplace, gap: DeclaredGap) -> list[dict[str, Any]] | None:
-    """Return the transactions that the gap has split; None while no window follows it."""
-    found = work.landing.gaps.split_by(gap)
-    return None if found is None else [asdict(transaction) for transaction in found]
+def gap_report(gap: DeclaredGap, tables: Sequence[str], split: tuple[SplitTransaction, ...] | None = None) -> DeclaredGapReport:
+    return DeclaredGapReport(
+        kind=gap.kind,
+        from_scn=int(gap.start.scn),
+        to_scn=int(gap.end.scn),
+        to_incarnation=gap.end.resetlogs_id,
+        reason=gap.reason,
+        by=gap.by,
+        at=gap.at,
+        lost=gap.lost,
+        tables=tuple(tables),
+        dropped_rows=gap.dropped_rows,
+        dropped=tuple(GapTransaction(t.con_id, t.xid, t.thread, t.start_scn, t.rows) for t in gap.dropped),
+        split_transactions=split,
+    )

@@ -1,19 +1,19 @@
-"""Whether the copy is right: each Delta table against the source AS OF its applied SCN, cell by cell."""
+"""Compare each Delta table with the source AS OF its applied SCN, cell by cell."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines import crash
-from pipelines.apply.comparison import CompareTask, Comparison
+from pipelines.apply.comparison import CompareTask, Comparison, Difference
 from pipelines.config import Pipeline
 from pipelines.context import Report, Workplace, opened_source, silent, workplace
 from pipelines.errors import RedoLost, SchemaConflict, Terminal
 from pipelines.land import layout
-from pipelines.reconcile.dropped_transactions import read_open_drops
+from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import correct_ledger
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.redo import RedoFacts
@@ -21,10 +21,34 @@ from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables
 from pipelines.steps.spark_jobs import open_spark
-from pipelines.steps.status import open_breaks
+from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.table import DictionaryTable, TableId, TableVersion
 from pipelines.window import incarnation_at
 from pipelines.window.recovery_options import newest
+
+
+@dataclass(frozen=True, slots=True)
+class TableComparison:
+    """`missing_rows` are in the source alone, `extra_rows` in Delta alone; `samples` are the first differences."""
+
+    table: str
+    applied_scn: int
+    source_rows: int
+    delta_rows: int
+    missing_rows: int
+    extra_rows: int
+    differing_cells: int
+    samples: tuple[Difference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """`declared_gaps` and `dropped` are those that the compared tables still lack."""
+
+    equal: bool
+    tables: tuple[TableComparison, ...]
+    declared_gaps: tuple[DeclaredGapReport, ...]
+    dropped: tuple[DropReport, ...]
 
 
 @crash.writer
@@ -34,9 +58,8 @@ def verify_tables(
     source: ConnectParams | None = None,
     spark: Any = None,
     report: Report = silent,
-) -> dict[str, Any]:
-    """Per table the rows of both sides and the cells that differ, and the breaks and dropped transactions these tables have in
-    them. What was read from the source is removed again."""
+) -> Verification:
+    """Compare the tables; by default all. The rows that were read from the source are removed again."""
     with workplace(pipeline) as work:
         correct_ledger(work)  # the comparison is AS OF the SCN it knows
         token = uuid.uuid4().hex
@@ -47,13 +70,13 @@ def verify_tables(
             comparisons = compared(pipeline, tasks, spark, report)
         finally:
             work.landing.files.remove(layout.verify_folder(token))
-        compared_tables = {str(c.table) for c in comparisons}
-        return {
-            "equal": all(c.equal for c in comparisons),
-            "tables": [row(c) for c in comparisons],
-            "breaks": [found for found in open_breaks(work) if compared_tables & set(found["tables"])],
-            "dropped": [asdict(drop) for drop in read_open_drops(work) if compared_tables & set(drop.lacking)],
-        }
+        names = {str(c.table) for c in comparisons}
+        return Verification(
+            equal=all(c.equal for c in comparisons),
+            tables=tuple(table_comparison(c) for c in comparisons),
+            declared_gaps=tuple(gap for gap in open_gaps(work) if names & set(gap.tables)),
+            dropped=tuple(drop for drop in read_open_drops(work) if names & set(drop.lacking)),
+        )
 
 
 def chosen(work: Workplace, tables: Sequence[str] | None) -> list[TableId]:
@@ -128,14 +151,14 @@ def compared(pipeline: Pipeline, tasks: Sequence[CompareTask], spark: Any, repor
             session.stop()
 
 
-def row(found: Comparison) -> dict[str, Any]:
-    return {
-        "table": str(found.table),
-        "applied_scn": found.complete_to,
-        "source_rows": found.source_rows,
-        "delta_rows": found.delta_rows,
-        "missing_rows": found.missing_rows,
-        "extra_rows": found.extra_rows,
-        "differing_cells": found.differing_cells,
-        "samples": [{"key": d.key, "column": d.column, "source": d.source, "delta": d.delta} for d in found.samples],
-    }
+def table_comparison(found: Comparison) -> TableComparison:
+    return TableComparison(
+        table=str(found.table),
+        applied_scn=found.complete_to,
+        source_rows=found.source_rows,
+        delta_rows=found.delta_rows,
+        missing_rows=found.missing_rows,
+        extra_rows=found.extra_rows,
+        differing_cells=found.differing_cells,
+        samples=found.samples,
+    )

@@ -57,7 +57,7 @@ class History:
         self.shop.switch_logs()
         for part in parts:
             assert run_dag(self.pipeline, part)[0] == "success", part
-        return int(steps.read_status(self.pipeline)["landed_to"])
+        return int(steps.read_status(self.pipeline).landed_to or 0)
 
     def target(self, table: str) -> str:
         return next(self.pipeline.target(t.id) for t in self.pipeline.tables if str(t.id) == table)
@@ -219,7 +219,7 @@ def test_the_shadow_follows_a_ddl_in_a_range_that_is_landed_but_not_applied(hist
 def test_an_impossible_range_is_refused_and_writes_nothing(
     history: History, start: str, end: str, tables: list[str], said: str
 ) -> None:
-    first = steps.list_windows(history.pipeline)[0]["start"]
+    first = steps.list_windows(history.pipeline)[0].start
     scns = {**history.scn, "beyond": history.scn["end"] + 1, "first": first}
     before = history.files()
 

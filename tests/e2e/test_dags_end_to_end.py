@@ -19,7 +19,9 @@ from pipelines.context import workplace
 from pipelines.reconcile.ledger import chain_of_batches
 from pipelines.records.batch_result import BatchResult
 from pipelines.redo import CHANGES, Operation
+from pipelines.steps.status import WindowReport
 from pipelines.steps.transactions import OpenTransactionReport
+from pipelines.steps.verify import Verification
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import TABLES, Shop, open_shop
 from tests.fix_spark import QUIET
@@ -56,8 +58,8 @@ def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Sh
     assert run_dag(parts, "capture")[0] == "success"
     assert run_dag(parts, "apply")[0] == "success"
 
-    (found,) = compare_with_source(parts)["tables"]
-    assert (found["source_rows"], found["delta_rows"], found["differing_cells"]) == (2, 2, 0)
+    (found,) = compare_with_source(parts).tables
+    assert (found.source_rows, found.delta_rows, found.differing_cells) == (2, 2, 0)
     state, tasks = run_dag(parts, "apply")
     assert (state, tasks["spark"]) == ("success", "skipped")
 
@@ -65,17 +67,20 @@ def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Sh
 # --- Through a Connect server: the shop, on two redo threads, with transactions that span windows -------------------
 
 
+NOTHING_COMPARED = Verification(equal=False, tables=(), declared_gaps=(), dropped=())
+
+
 @dataclass(slots=True)
 class Replication:
     """A replication of the shop, as shown by the landing, the batches and `redolake verify` afterwards."""
 
     snapshot_scn: int = 0
-    windows: list[dict[str, Any]] = field(default_factory=list)
+    windows: list[WindowReport] = field(default_factory=list)
     batches: list[BatchResult] = field(default_factory=list)
     open_after_batch: list[tuple[OpenTransactionReport, ...]] = field(default_factory=list)
     redo: list[dict[str, Any]] = field(default_factory=list)
-    halfway: dict[str, Any] = field(default_factory=dict)
-    verified: dict[str, Any] = field(default_factory=dict)
+    halfway: Verification = NOTHING_COMPARED
+    verified: Verification = NOTHING_COMPARED
 
     @property
     def carried(self) -> set[str]:
@@ -161,7 +166,7 @@ def landed_redo(shop: Shop) -> list[dict[str, Any]]:
 
 
 def test_every_window_had_logs_of_both_redo_threads(replication: Replication) -> None:
-    assert [window["threads"] for window in replication.windows] == [2, 2, 2]
+    assert [window.threads for window in replication.windows] == [2, 2, 2]
 
 
 def test_transactions_of_both_threads_were_carried_over_two_batches_and_then_applied(replication: Replication) -> None:
@@ -176,10 +181,10 @@ def test_transactions_of_both_threads_were_carried_over_two_batches_and_then_app
 
 
 def test_rows_of_an_open_transaction_are_in_no_table_before_it_commits(replication: Replication) -> None:
-    (customers,) = replication.halfway["tables"]
+    (customers,) = replication.halfway.tables
 
-    assert replication.halfway["equal"]
-    assert customers["source_rows"] > 0
+    assert replication.halfway.equal
+    assert customers.source_rows > 0
 
 
 def test_savepoint_rollbacks_were_among_the_landed_rows_and_cancelled(replication: Replication) -> None:
@@ -198,11 +203,11 @@ def test_changed_keys_were_among_the_landed_rows_of_both_threads(replication: Re
 
 
 def test_every_cell_of_every_table_equals_the_source(replication: Replication) -> None:
-    found = {t["table"]: t for t in replication.verified["tables"]}
+    found = {t.table: t for t in replication.verified.tables}
 
     assert set(found) == {"SHOP.CUSTOMERS", "SHOP.ORDERS", "SHOP.ORDER_LINES", "SHOP.PAYMENTS", "SHOP.STOCK"}
-    assert {name: (t["missing_rows"], t["extra_rows"], t["differing_cells"]) for name, t in found.items()} == {
+    assert {name: (t.missing_rows, t.extra_rows, t.differing_cells) for name, t in found.items()} == {
         name: (0, 0, 0) for name in found
     }
-    assert all(t["source_rows"] == t["delta_rows"] > 0 for t in found.values())
-    assert {t["applied_scn"] for t in found.values()} == {replication.windows[-1]["end"] - 1}
+    assert all(t.source_rows == t.delta_rows > 0 for t in found.values())
+    assert {t.applied_scn for t in found.values()} == {replication.windows[-1].end - 1}

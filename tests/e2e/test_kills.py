@@ -49,7 +49,7 @@ def redolake(shop: Shop, *arguments: str, crash_at: str = "") -> subprocess.Comp
 
 def difference_of_rows(shop: Shop) -> dict[str, Any]:
     found = compare_with_source(shop.pipeline(tables=TABLES), shop.params)
-    return {t["table"]: (t["source_rows"] - t["delta_rows"], t["differing_cells"]) for t in found["tables"]}
+    return {t.table: (t.source_rows - t.delta_rows, t.differing_cells) for t in found.tables}
 
 
 def test_a_run_killed_between_two_tables_is_made_good_by_the_next_one(shop: Shop, spark: Any) -> None:

@@ -91,9 +91,9 @@ class KillTestbed:
         copy.check_landing()
         copy.check_batches()
         status = steps.read_status(copy.pipeline)
-        assert {t["state"] for t in status["tables"]} == {"live"}
+        assert {t.state for t in status.tables} == {"live"}
         still_open = int(self.source.open_one is not None)
-        assert (status["lost"], status["breaks"], status["open_transactions"]) == (None, [], still_open)
+        assert (status.lost, status.declared_gaps, status.open_transactions) == (None, (), still_open)
         copy.keep_ledger()
         self.copy = copy
 
@@ -224,14 +224,14 @@ def backfill_and_verify(testbed: KillTestbed, kills: KillSequence) -> None:
     testbed.source.work()
     kills.copy.catch_up()  # a range can only begin after the snapshot
     before = steps.list_windows(kills.copy.pipeline)[-1]
-    kills.run(redolake, "remine", before["name"], codes=NOTHING_LEFT)  # 1: a lost ledger has no plan of the window
+    kills.run(redolake, "remine", before.name, codes=NOTHING_LEFT)  # 1: a lost ledger has no plan of the window
     testbed.source.work()
     kills.run(*CATCH_UP)
     last = steps.list_windows(kills.copy.pipeline)[-1]
     kills.kill_again_at("merge")
-    scns = ("--from", str(before["end"]), "--to", str(last["end"]))
+    scns = ("--from", str(before.end), "--to", str(last.end))
     kills.run(redolake, "backfill", "SHOP.PARTS", *scns, "--execute")
-    shadow = kills.copy.folder / "lake" / "_shadow" / f"{before['end']}-{last['end']}" / "shop" / "parts"
+    shadow = kills.copy.folder / "lake" / "_shadow" / f"{before.end}-{last.end}" / "shop" / "parts"
     live = delta_rows(kills.copy.pipeline.target(TableId("SHOP", "PARTS")))
     brought = delta_rows(str(shadow))
     assert len(brought) > 5
@@ -292,7 +292,7 @@ def test_a_client_may_be_killed_while_the_server_merges_for_it(testbed: KillTest
     process.kill()
     process.join()
     assert process.exitcode == -signal.SIGKILL, log.read_text()
-    assert steps.read_status(copy.pipeline)["windows"][-1]["state"] == "landed"
+    assert steps.read_status(copy.pipeline).windows[-1].state == "landed"
 
     testbed.source.finish()
     wait_until(lambda: copy.run_process(*CATCH_UP)[0] == 0, SECONDS)
@@ -345,7 +345,7 @@ def test_a_full_disk_while_spark_merges_stops_the_run_and_holds_no_table(testbed
         code, said = copy.run_process(*CATCH_UP)
     assert code == 1, said[-2000:]
     assert "LakeFull: " in said
-    assert {t["state"] for t in steps.read_status(copy.pipeline)["tables"]} == {"live"}
+    assert {t.state for t in steps.read_status(copy.pipeline).tables} == {"live"}
 
     testbed.source.finish()
     copy.catch_up()

@@ -84,7 +84,7 @@ def test_a_run_with_a_lagging_archiver_is_deferred_and_then_mines_and_lands(pipe
     assert (state, tasks["plan"], tasks["land"]) == ("success", "success", "success")
     assert checks == [True, True, False]
     (window,) = steps.list_windows(pipeline, 10)
-    assert (window["rows"] > 0, steps.plan_next_window(pipeline).outcome) == (True, "nothing")
+    assert (window.rows > 0, steps.plan_next_window(pipeline).outcome) == (True, "nothing")
 
 
 def test_an_overdue_log_fails_the_run_and_the_next_one_mines_it(pipeline, lagging):

@@ -66,7 +66,7 @@ def test_any_history_ends_in_delta_with_the_rows_of_oracle(spark: Any) -> None:
     def check(history: History) -> None:
         with play_into_delta(history, spark) as copy:
             verified = compare_with_source(copy.pipeline, copy.source)
-            assert verified["equal"], verified
+            assert verified.equal, verified
             totals.update(copy.figures())
 
     for several in several_abreast(number, seed):

@@ -12,6 +12,8 @@ import pytest
 
 from pipelines import steps
 from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.steps.status import TableStatus
+from pipelines.steps.verify import TableComparison
 from standin.serve import standin
 from tests.fix_shop import Shop, open_shop
 from tests.source_comparison import compare_with_source
@@ -38,18 +40,18 @@ def begun(shop: Shop, spark: Any) -> Any:
     return pipeline
 
 
-def caught_up(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
+def caught_up(shop: Shop, pipeline: Any, spark: Any) -> TableStatus:
     """Catch up; return the status of the table."""
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
-    (table,) = steps.read_status(pipeline)["tables"]
-    return dict(table)
+    (table,) = steps.read_status(pipeline).tables
+    return table
 
 
-def differing(shop: Shop, pipeline: Any) -> list[dict[str, Any]]:
-    tables = compare_with_source(pipeline, shop.params)["tables"]
-    assert all(table["source_rows"] > 0 for table in tables)
-    return [t for t in tables if t["differing_cells"] or t["source_rows"] != t["delta_rows"]]
+def differing(shop: Shop, pipeline: Any) -> list[TableComparison]:
+    tables = compare_with_source(pipeline, shop.params).tables
+    assert all(table.source_rows > 0 for table in tables)
+    return [t for t in tables if t.differing_cells or t.source_rows != t.delta_rows]
 
 
 def landed_updates(shop: Shop, table: str) -> list[str]:
@@ -68,7 +70,7 @@ def test_every_table_of_the_shop_equals_the_source(spark: Any, tmp_path: Path) -
             shop.switch_logs()
             steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
 
-        assert [table["error"] for table in steps.read_status(pipeline)["tables"]] == [None] * 5
+        assert [table.error for table in steps.read_status(pipeline).tables] == [None] * 5
         assert differing(shop, pipeline) == []
         assert any('where "ID" = ' in sql and '"CUSTOMER_ID"' not in sql for sql in landed_updates(shop, "ORDERS"))
 
@@ -89,10 +91,10 @@ def test_removed_logging_is_noticed_and_an_update_without_it_holds_the_table(spa
     source.run_sql(off, "UPDATE parts SET quantity = 30 WHERE id = 3", on)  # between two runs, so no run sees it off
     stopped = caught_up(source, pipeline, spark)
 
-    assert [table["state"] for table in (noticed, resumed, stopped)] == ["held", "live", "held"]
-    assert "supplemental logging was taken away" in noticed["error"]
+    assert [table.state for table in (noticed, resumed, stopped)] == ["held", "live", "held"]
+    assert "supplemental logging was taken away" in str(noticed.error)
     assert [error for error in errors if error.startswith("SHOP.PARTS: has no supplemental logging")] == errors
-    assert stopped["error"] == "the redo does not contain the key, so supplemental logging was off: ID"
+    assert stopped.error == "the redo does not contain the key, so supplemental logging was off: ID"
     assert code_of_hold(source) == "NotLogged"
 
 
@@ -114,7 +116,8 @@ def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark
             "INSERT INTO parts VALUES (20, 'new', 20, 'whole')",
             "UPDATE parts SET quantity = 21 WHERE id = 20",
         )
-        opened = [caught_up(source, pipeline, spark), *steps.list_transactions(pipeline).open]
+        while_open = caught_up(source, pipeline, spark)
+        opened = steps.list_transactions(pipeline).open
         open_over_two.execute("UPDATE parts SET note = 'third' WHERE id = 77")
         connection.commit()
     caught_up(source, pipeline, spark)
@@ -127,7 +130,7 @@ def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark
     )
     last = caught_up(source, pipeline, spark)
 
-    assert (opened[0]["error"], [t.rows for t in opened[1:]], last["error"]) == (None, [2], None)
+    assert (while_open.error, [t.rows for t in opened], last.error) == (None, [2], None)
     assert differing(source, pipeline) == []
     assert """update "SHOP"."PARTS" set "QUANTITY" = '50' where "ID" = '5' and "QUANTITY" = '5'""" in landed_updates(
         source, "PARTS"
@@ -142,7 +145,7 @@ def test_a_partial_update_of_a_row_missing_from_the_target_holds_the_table(spark
     source.run_sql("UPDATE parts SET quantity = 50 WHERE id = 5")
     held = caught_up(source, pipeline, spark)
 
-    assert (held["state"], held["error"]) == (
+    assert (held.state, held.error) == (
         "held",
         "the redo of an UPDATE does not contain PLACE, NOTE, and the row is not in the target",
     )

@@ -72,12 +72,12 @@ def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, p
     caught_up(shop, pipeline, spark)
 
     verified = compare_with_source(pipeline, shop.params)
-    assert verified["equal"], verified
-    assert {t["table"]: t["delta_rows"] for t in verified["tables"]} == {
+    assert verified.equal, verified
+    assert {t.table: t.delta_rows for t in verified.tables} == {
         "SHOP.RATES": 3, "SHOP.READINGS": 4, "SHOP.EVENTS": 5,
     }  # fmt: skip
 
-    start, end = taken.scn + 1, steps.read_status(pipeline)["landed_to"]
+    start, end = taken.scn + 1, steps.read_status(pipeline).landed_to
     done = steps.run_backfill(pipeline, start, end, ["SHOP.READINGS", "SHOP.EVENTS"], execute=True, spark=spark)
     rows = {t.table: len(delta_rows(t.target)) for t in done.recorded.tables}
     assert rows == {"SHOP.READINGS": 3, "SHOP.EVENTS": 3}
@@ -95,7 +95,7 @@ def test_a_change_that_invalidates_the_key_holds_its_table_until_a_new_snapshot(
         "UPDATE events SET what = 'begin' WHERE ROWID = (SELECT MIN(ROWID) FROM events)",
     )
     caught_up(shop, pipeline, spark)
-    held = {t["table"]: t["error"] for t in steps.read_status(pipeline)["tables"] if t["state"] == "held"}
+    held = {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"}
 
     assert "created again" in held.pop("SHOP.RATES")
     assert "MOVE gives the rows new ROWIDs" in held.pop("SHOP.READINGS")
@@ -110,7 +110,7 @@ def test_a_change_that_invalidates_the_key_holds_its_table_until_a_new_snapshot(
 
     shop.run_sql("INSERT INTO events VALUES (3, 'more')")
     caught_up(shop, pipeline, spark)  # with what was declared before
-    held = {t["table"]: t["error"] for t in steps.read_status(pipeline)["tables"] if t["state"] == "held"}
+    held = {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"}
     assert held == {"SHOP.EVENTS": "pipelines.yml says `key: append`, and the table was read with `key: rowid`"}
 
 

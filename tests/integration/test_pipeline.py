@@ -41,10 +41,10 @@ def parts_pipeline(shop: Shop) -> Any:
 
 
 def differences(shop: Shop, pipeline: Any, *tables: str) -> dict[str, Any]:
-    stopped = {t["table"]: t["error"] for t in steps.read_status(pipeline)["tables"] if t["error"]}
+    stopped = {t.table: t.error for t in steps.read_status(pipeline).tables if t.error}
     assert {table: why for table, why in stopped.items() if not tables or table in tables} == {}
     found = compare_with_source(pipeline, shop.params, tables or None)
-    return {t["table"]: t for t in found["tables"] if t["differing_cells"] or t["source_rows"] != t["delta_rows"]}
+    return {t.table: t for t in found.tables if t.differing_cells or t.source_rows != t.delta_rows}
 
 
 def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop: Shop, spark: Any) -> None:
@@ -72,9 +72,9 @@ def test_a_value_that_does_not_fit_stops_its_table_and_no_other(shop: Shop, spar
     )
     caught_up(shop, pipeline, spark)
 
-    tables = {t["table"]: t for t in steps.read_status(pipeline)["tables"]}
-    assert (tables["SHOP.ORDERS"]["state"], tables["SHOP.PAYMENTS"]["state"]) == ("held", "live")
-    assert "12345678901234567890123456789.5" in tables["SHOP.ORDERS"]["error"]
+    tables = {t.table: t for t in steps.read_status(pipeline).tables}
+    assert (tables["SHOP.ORDERS"].state, tables["SHOP.PAYMENTS"].state) == ("held", "live")
+    assert "12345678901234567890123456789.5" in str(tables["SHOP.ORDERS"].error)
     assert differences(shop, pipeline, "SHOP.PAYMENTS") == {}
 
 
@@ -111,9 +111,9 @@ def test_a_table_replaced_by_an_older_copy_is_held_until_a_new_snapshot(shop: Sh
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900002, 'W2', 2)")
     caught_up(shop, pipeline, spark)
 
-    (told,) = steps.read_status(pipeline)["tables"]
-    assert told["state"] == "held"
-    assert "it is an older copy" in told["error"]
+    (held,) = steps.read_status(pipeline).tables
+    assert held.state == "held"
+    assert "it is an older copy" in str(held.error)
     steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
     caught_up(shop, pipeline, spark)
     assert differences(shop, pipeline) == {}
@@ -177,7 +177,7 @@ def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop:
             steps.record_batch(pipeline, prepared.batch)
         apply(pipeline, session, lambda _: None)
 
-    states = {t["table"]: t["state"] for t in steps.read_status(pipeline)["tables"]}
+    states = {t.table: t.state for t in steps.read_status(pipeline).tables}
     others = [name for name in states if name != "SHOP.PAYMENTS"]
     assert states["SHOP.PAYMENTS"] == "held"
     assert {states[name] for name in others} == {"live"}
@@ -212,7 +212,7 @@ def test_a_change_that_logminer_cannot_show_holds_its_table_until_a_new_snapshot
     with workplace(pipeline) as work:
         assert sum(window.counts.get("SHOP.PARTS unsupported", 0) for window in work.landing.windows.after()) == 1
     assert differences(shop, pipeline, "SHOP.STOCK") == {}
-    assert {t["table"]: t["state"] for t in steps.read_status(pipeline)["tables"]} == {
+    assert {t.table: t.state for t in steps.read_status(pipeline).tables} == {
         "SHOP.PARTS": "held",
         "SHOP.STOCK": "live",
     }
@@ -254,7 +254,7 @@ def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: A
     shop.run_sql("UPDATE parts SET quantity = 2 WHERE id = 900001", "DELETE FROM parts WHERE id = 900001")
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900002, 'plain', 2)")
     caught_up(shop, pipeline, spark)
-    (held,) = steps.read_status(pipeline)["tables"]
+    (held,) = steps.read_status(pipeline).tables
     landed = {file: file.stat().st_mtime_ns for file in (shop.folder / "landing").glob("**/windows/*/*")}
 
     monkeypatch.undo()
@@ -262,8 +262,8 @@ def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: A
     with spark_when_needed(pipeline, spark) as session:
         assert apply(pipeline, session, lambda _: None)  # no source is at hand: nothing can be mined
 
-    assert held["state"] == "held"
-    assert """insert into "SHOP"."PARTS"("ID","PLACE","QUANTITY") values ('900001','it''s there','1')""" in held["error"]
+    assert held.state == "held"
+    assert """insert into "SHOP"."PARTS"("ID","PLACE","QUANTITY") values ('900001','it''s there','1')""" in str(held.error)
     assert {file: file.stat().st_mtime_ns for file in (shop.folder / "landing").glob("**/windows/*/*")} == landed
     assert differences(shop, pipeline) == {}
 
@@ -272,14 +272,14 @@ def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     caught_up(shop, pipeline, spark)
-    start = steps.read_status(pipeline)["landed_to"]
+    start = steps.read_status(pipeline).landed_to
     shop.run_sql(
         "INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)",
         "INSERT INTO parts (id, place, quantity) VALUES (900002, 'W1', 2)",
         "DELETE FROM parts WHERE id = 900002",
     )
     caught_up(shop, pipeline, spark)
-    end = steps.read_status(pipeline)["landed_to"]
+    end = steps.read_status(pipeline).landed_to
     shop.run_sql("UPDATE parts SET quantity = 5 WHERE id = 900001")
     caught_up(shop, pipeline, spark)
 
@@ -307,4 +307,4 @@ def test_quoted_names_reach_delta(shop: Shop, spark: Any) -> None:
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline) == {}
-    assert [t["table"] for t in steps.read_status(pipeline)["tables"]] == ['SHOP."Order Parts"']
+    assert [t.table for t in steps.read_status(pipeline).tables] == ['SHOP."Order Parts"']

@@ -83,5 +83,5 @@ def test_a_table_that_was_left_out_for_a_while_is_held(shop: Shop, no_spark: str
     shop.work(30, seed=4)
     caught_up(shop, both, no_spark)
 
-    held = {t["table"]: t["error"] for t in steps.read_status(both)["tables"] if t["state"] == "held"}
+    held = {t.table: t.error for t in steps.read_status(both).tables if t.state == "held"}
     assert held == {"SHOP.PAYMENTS": "a window was landed without the table"}

@@ -11,7 +11,10 @@ import pytest
 from pipelines import steps
 from pipelines.errors import RedoLost, Terminal
 from pipelines.steps.capture import PlanOutcome
+from pipelines.steps.recover import RecoveryReport
 from pipelines.steps.run import RecoveredLoss, RunOutcome, capture
+from pipelines.steps.status import Status
+from pipelines.steps.verify import Verification
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
 from tests.plain_lake import PlainLake
@@ -72,21 +75,25 @@ class LosingPipeline:
     def plan(self) -> PlanOutcome:
         return steps.plan_next_window(self.pipeline, self.shop.params)
 
-    def recover(self) -> dict[str, Any]:
+    def recover(self) -> RecoveryReport:
         return steps.inspect_redo_loss(self.pipeline, self.shop.params)
 
     def recover_by(self, kind: Any, **choice: Any) -> RecoveredLoss:
         return steps.recover_redo_loss(self.pipeline, kind, source=self.shop.params, spark=self.spark, by="test", **choice)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         return steps.read_status(self.pipeline)
 
-    def verify(self) -> dict[str, Any]:
+    def lost_in(self) -> str | None:
+        lost = self.status().lost
+        return None if lost is None else lost.step
+
+    def verify(self) -> Verification:
         return compare_with_source(self.pipeline, self.shop.params)
 
     def is_equal(self) -> bool:
         found = self.verify()
-        return bool(found["equal"]) and found["tables"][0]["source_rows"] > 0
+        return found.equal and found.tables[0].source_rows > 0
 
     def delta(self) -> dict[int, int]:
         rows = delta_rows(f"{self.shop.folder}/lake/shop/parts")
@@ -109,26 +116,27 @@ def test_restored_logs_let_the_position_go_on(without_delta: LosingPipeline) -> 
     without_delta.lose()
     with pytest.raises(RedoLost, match=r"Redo Thread \d is inconsistent"):
         without_delta.plan()
-    status = without_delta.status()
-    assert status["lost"]["code"] == "RedoLost"
-    assert "redolake" in status["lost"]["cure"]
+    lost = without_delta.status().lost
+    assert lost is not None
+    assert lost.code == "RedoLost"
+    assert "redolake" in lost.cure
     found = without_delta.recover()
-    assert {log["thread"] for log in found["missing"]} == {1, 2}
-    assert all(log["files"][0]["destination"] for log in found["missing"])
-    assert [f"THREAD {thread};" in "".join(found["rman"]) for thread in (1, 2)] == [True, True]
-    assert [choice["name"] for choice in found["choices"]] == ["restore", "snapshot", "gap", "position"]
+    assert {log.thread for log in found.missing} == {1, 2}
+    assert all(log.files[0].destination for log in found.missing)
+    assert [f"THREAD {thread};" in "".join(found.rman) for thread in (1, 2)] == [True, True]
+    assert [choice.name for choice in found.choices] == ["restore", "snapshot", "gap", "position"]
 
     not_yet = steps.recheck_redo_loss(without_delta.pipeline, without_delta.shop.params)
-    assert (not_yet["lost"], not_yet["back"]) == (True, [])
+    assert (not_yet.lost, not_yet.back) == (True, ())
     without_delta.shop.oracle.faults.restore_logs()
     again = steps.recheck_redo_loss(without_delta.pipeline, without_delta.shop.params)
 
-    assert again["lost"] is False
-    assert [log["sequence"] for log in again["back"]] == [log["sequence"] for log in found["missing"]]
-    assert without_delta.status()["lost"] is None
+    assert again.lost is False
+    assert [log.sequence for log in again.back] == [log.sequence for log in found.missing]
+    assert without_delta.status().lost is None
     without_delta.caught_up()
     assert without_delta.is_equal()
-    assert without_delta.status()["breaks"] == []
+    assert without_delta.status().declared_gaps == ()
 
 
 def test_new_snapshots_repair_the_tables(losing: LosingPipeline) -> None:
@@ -136,11 +144,11 @@ def test_new_snapshots_repair_the_tables(losing: LosingPipeline) -> None:
     made = losing.recover_by("snapshot")
 
     assert [t.table for t in made.snapshots] == ["SHOP.PARTS"]
-    assert made.gap["dropped_rows"] == 1
+    assert made.gap.dropped_rows == 1
     losing.change("UPDATE parts SET quantity = 301 WHERE id = 3")
     losing.caught_up()
     assert losing.is_equal()
-    assert (losing.status()["lost"], losing.status()["breaks"]) == (None, [])
+    assert (losing.status().lost, losing.status().declared_gaps) == (None, ())
 
 
 def test_a_table_that_needs_a_new_snapshot_is_held_until_it_has_one(losing: LosingPipeline) -> None:
@@ -148,8 +156,8 @@ def test_a_table_that_needs_a_new_snapshot_is_held_until_it_has_one(losing: Losi
     steps.declare_gap(losing.pipeline, "snapshot", losing.shop.params, by="test")
     losing.caught_up()
 
-    (table,) = losing.status()["tables"]
-    assert (table["state"], "were never read" in table["error"]) == ("held", True)
+    (table,) = losing.status().tables
+    assert (table.state, "were never read" in str(table.error)) == ("held", True)
     with pytest.raises(RedoLost, match="were never read") as refused:
         steps.resume_tables(losing.pipeline, ["SHOP.PARTS"])
     assert "snapshot SHOP.PARTS --replace" in refused.value.cure
@@ -167,33 +175,33 @@ def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_new_snapsh
 
     # neither part 4, nor the update of part 1, nor the open transaction's part; of the torn one what lies behind the gap
     assert losing.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
-    (found,) = losing.status()["breaks"]
-    assert (found["kind"], found["reason"], found["tables"]) == ("gap", "the tapes are gone", ["SHOP.PARTS"])
-    assert found["from_scn"] < found["to_scn"] == made.gap["to_scn"]
-    assert [t["rows"] for t in found["dropped"]] == [1]
-    assert [t["rows"] for t in found["split"]] == [1]
+    (found,) = losing.status().declared_gaps
+    assert (found.kind, found.reason, found.tables) == ("gap", "the tapes are gone", ("SHOP.PARTS",))
+    assert found.from_scn < found.to_scn == made.gap.to_scn
+    assert [t.rows for t in found.dropped] == [1]
+    assert [t.rows for t in found.split_transactions or ()] == [1]
     compared = losing.verify()
-    assert compared["equal"] is False
-    assert (compared["tables"][0]["missing_rows"], compared["tables"][0]["differing_cells"]) == (3, 1)
-    assert compared["breaks"] == [found]
+    assert compared.equal is False
+    assert (compared.tables[0].missing_rows, compared.tables[0].differing_cells) == (3, 1)
+    assert compared.declared_gaps == (found,)
 
     for file in (losing.shop.folder / "landing").glob("redolake-ledger.db*"):
         file.unlink()
-    assert losing.status()["breaks"] == [found], "a lost ledger knows of the gap again"
+    assert losing.status().declared_gaps == (found,), "a lost ledger knows of the gap again"
     losing.change("UPDATE parts SET quantity = 21 WHERE id = 2")
     losing.caught_up()
     assert losing.delta()[2] == 21
 
     steps.take_snapshot(losing.pipeline, ["SHOP.PARTS"], replace=True, source=losing.shop.params, spark=losing.spark)
-    assert losing.status()["breaks"] == []
+    assert losing.status().declared_gaps == ()
     assert losing.is_equal()
 
 
 def test_a_position_set_by_hand_is_checked(losing: LosingPipeline) -> None:
     losing.lose()
     found = losing.recover()
-    landed = found["position"]["scn"]
-    whole = int(found["choices"][2]["what"].split(" to ")[1].split(":")[0])
+    landed = int(found.position.scn)
+    whole = int(found.choices[2].what.split(" to ")[1].split(":")[0])
 
     for scn, error, why in (
         (landed, Terminal, "is landed already"),
@@ -202,19 +210,19 @@ def test_a_position_set_by_hand_is_checked(losing: LosingPipeline) -> None:
     ):
         with pytest.raises(error, match=why):
             losing.recover_by("position", scn=scn, reason="known to be quiet")
-    assert losing.status()["breaks"] == []
+    assert losing.status().declared_gaps == ()
     made = losing.recover_by("position", scn=whole, reason="known to be quiet")
     losing.caught_up()
 
-    assert made.gap["to_scn"] == whole
+    assert made.gap.to_scn == whole
     assert losing.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
-    assert [b["kind"] for b in losing.status()["breaks"]] == ["position"]
+    assert [gap.kind for gap in losing.status().declared_gaps] == ["position"]
 
 
 def test_no_gap_is_declared_while_no_redo_is_lost(without_delta: LosingPipeline) -> None:
     found = without_delta.recover()
 
-    assert (found["lost"], found["choices"]) == (False, [])
+    assert (found.lost, found.choices) == (False, ())
     with pytest.raises(Terminal, match="nothing is lost"):
         without_delta.recover_by("gap", reason="for fun")
 
@@ -229,11 +237,11 @@ def test_a_removed_file_that_is_still_listed_is_lost_when_it_is_mined(losing: Lo
     with pytest.raises(RedoLost):
         losing.caught_up()
 
-    assert losing.status()["lost"]["step"] == "mine"
+    assert losing.lost_in() == "mine"
     assert losing.plan().outcome == "window", "V$ARCHIVED_LOG claims the file"
-    assert losing.status()["lost"]["step"] == "mine"
-    assert losing.recover()["lost"] is True
-    while losing.status()["lost"]:  # logs of the other thread may be gone as well, which shows when they are mined
+    assert losing.lost_in() == "mine"
+    assert losing.recover().lost is True
+    while losing.status().lost:  # logs of the other thread may be gone as well, which shows when they are mined
         losing.recover_by("gap", reason="rm -rf")
         try:
             losing.caught_up()
@@ -263,13 +271,13 @@ def test_capture_goes_on_in_the_incarnation_that_a_database_was_set_back_to(losi
 
     if way == "snapshot":
         assert losing.is_equal()
-        assert losing.status()["breaks"] == []
+        assert losing.status().declared_gaps == ()
     else:
         assert losing.delta() == {1: 100, 2: 201, 3: 300}, "part 1 keeps what the database has forgotten"
-        assert losing.verify()["tables"][0]["differing_cells"] == 1
-        assert [b["kind"] for b in losing.status()["breaks"]] == ["gap"]
-    (table,) = losing.status()["tables"]
-    assert table["state"] == "live"
+        assert losing.verify().tables[0].differing_cells == 1
+        assert [gap.kind for gap in losing.status().declared_gaps] == ["gap"]
+    (table,) = losing.status().tables
+    assert table.state == "live"
 
 
 def test_windows_from_before_a_resetlogs_do_not_change_a_table_snapshotted_after_it(losing: LosingPipeline) -> None:

@@ -67,7 +67,7 @@ def measured(shop, pipeline):
 
 
 def severities(answer):
-    return [(finding["subject"], finding["severity"]) for finding in answer["findings"]]
+    return [(finding.subject, finding.severity) for finding in answer.findings]
 
 
 def test_before_the_first_snapshot_redo_is_needed_from_the_oldest_open_transaction(shop, pipeline):
@@ -80,8 +80,8 @@ def test_before_the_first_snapshot_redo_is_needed_from_the_oldest_open_transacti
         connection.commit()
     without = measured(shop, pipeline)
 
-    assert (with_it["needed_by"], with_it["threads"][0]["needed"]["sequence"]) == ("snapshot", 2)
-    assert without["threads"][0]["needed"]["sequence"] == 5
+    assert (with_it.needed_by, with_it.threads[0].needed.sequence) == ("snapshot", 2)
+    assert without.threads[0].needed.sequence == 5
 
 
 def test_without_a_purge_there_is_no_limit_and_no_warning(shop, pipeline):
@@ -90,7 +90,7 @@ def test_without_a_purge_there_is_no_limit_and_no_warning(shop, pipeline):
 
     answer = measured(shop, pipeline)
 
-    assert (answer["state"], answer["at_least"], answer["findings"]) == ("enough", True, [])
+    assert (answer.state, answer.at_least, answer.findings) == ("enough", True, ())
 
 
 def test_the_time_left_shrinks_with_every_purged_log_until_redo_is_lost(shop, pipeline):
@@ -101,11 +101,11 @@ def test_the_time_left_shrinks_with_every_purged_log_until_redo_is_lost(shop, pi
     for sequence in range(1, 6):
         shop.oracle.faults.purge_logs(from_sequence=sequence, to_sequence=sequence)
         answer = measured(shop, pipeline)
-        left.append((answer["state"], round(answer["hours_left"])))
+        left.append((answer.state, round(answer.hours_left)))
 
     assert left == [("enough", 20), ("low", 10), ("low", 0), ("low", 0), ("lost", 0)]
-    assert "sequence 5 is not available" in answer["summary"]
-    assert "RESTORE ARCHIVELOG" in answer["findings"][0]["cure"]
+    assert "sequence 5 is not available" in answer.summary
+    assert "RESTORE ARCHIVELOG" in answer.findings[0].cure
 
 
 def test_the_thread_with_the_least_time_left_is_named(shop, pipeline):
@@ -116,8 +116,8 @@ def test_the_thread_with_the_least_time_left_is_named(shop, pipeline):
 
     answer = measured(shop, pipeline)
 
-    assert [round(thread["hours_left"]) for thread in answer["threads"]] == [20, 0]
-    assert [f["subject"] for f in answer["findings"]] == ["redo thread 2"]
+    assert [round(thread.hours_left) for thread in answer.threads] == [20, 0]
+    assert [f.subject for f in answer.findings] == ["redo thread 2"]
 
 
 def test_a_log_deleted_in_one_destination_is_still_available(shop, pipeline, tmp_path):
@@ -130,7 +130,7 @@ def test_a_log_deleted_in_one_destination_is_still_available(shop, pipeline, tmp
 
     answer = measured(shop, pipeline)
 
-    assert (answer["state"], round(answer["hours_left"])) == ("enough", 20)
+    assert (answer.state, round(answer.hours_left)) == ("enough", 20)
 
 
 def test_an_idle_thread_that_holds_the_window_back_is_a_warning_unless_archive_lag_target_switches_it(shop, pipeline):
@@ -143,10 +143,10 @@ def test_an_idle_thread_that_holds_the_window_back_is_a_warning_unless_archive_l
     shop.run_sql("ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 1800 SCOPE = BOTH", user="SYS")
     bounded = measured(shop, pipeline)
 
-    (held,) = idle["held_back_by"]
-    assert (held["thread"], held["sequence"], held["reason"], held["waiting_logs"]) == (2, 3, "open", 2)
+    (held,) = idle.held_back_by
+    assert (held.thread, held.sequence, held.reason, held.waiting_logs) == (2, 3, "open", 2)
     assert severities(idle) == [("redo thread 2", "warning")]
-    assert "ARCHIVE_LAG_TARGET is 0" in idle["findings"][0]["what"]
+    assert "ARCHIVE_LAG_TARGET is 0" in idle.findings[0].what
     assert severities(bounded) == [("redo thread 2", "note")]
 
 
@@ -156,9 +156,9 @@ def test_a_lagging_archiver_holds_the_window_back(shop, pipeline):
     shop.oracle.faults.lag_archiver(2)
     switch(shop, 30, 20, 10)
 
-    (held,) = measured(shop, pipeline)["held_back_by"]
+    (held,) = measured(shop, pipeline).held_back_by
 
-    assert (held["thread"], held["sequence"], held["reason"]) == (2, 3, "not archived")
+    assert (held.thread, held.sequence, held.reason) == (2, 3, "not archived")
 
 
 def test_the_recovery_area_is_reported_or_else_the_missing_grant(shop, pipeline):
@@ -172,14 +172,14 @@ def test_the_recovery_area_is_reported_or_else_the_missing_grant(shop, pipeline)
     shop.run_sql(f"REVOKE SELECT ON SYS.V_$RECOVERY_FILE_DEST FROM {user} CONTAINER = ALL", user="SYS")
     refused = measured(shop, pipeline)
 
-    assert without["recovery_area"] is None
-    area = readable["recovery_area"]
-    assert area["limit_bytes"] == 2**20
-    assert 0 < area["used_bytes"] < 2**20
-    assert area["hours_until_full"] > 0
-    assert "of 1.0 MiB used" in readable["findings"][0]["what"]
-    assert refused["findings"][0]["cure"] == f"GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO {user}"
-    assert refused["state"] == "enough"
+    assert without.recovery_area is None
+    area = readable.recovery_area
+    assert area.limit_bytes == 2**20
+    assert 0 < area.used_bytes < 2**20
+    assert area.hours_until_full > 0
+    assert "of 1.0 MiB used" in readable.findings[0].what
+    assert refused.findings[0].cure == f"GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO {user}"
+    assert refused.state == "enough"
 
 
 @pytest.fixture

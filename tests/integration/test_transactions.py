@@ -60,8 +60,8 @@ class OpenTransactions:
     def drop(self, xid: str, con_id: int | None = None) -> DropReport:
         return steps.drop_transaction(self.pipeline, xid, con_id, reason="a forgotten session", by="test")
 
-    def dropped(self) -> list[dict[str, Any]]:
-        return list(steps.read_status(self.pipeline)["dropped"])
+    def dropped(self) -> list[DropReport]:
+        return list(steps.read_status(self.pipeline).dropped)
 
     def delta(self, table: str) -> dict[int, int]:
         rows = delta_rows(f"{self.shop.folder}/lake/shop/{table}")
@@ -112,7 +112,7 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     transactions.go_on(transactions.wanted, "UPDATE parts SET quantity = 200 WHERE id = 2")
     transactions.caught_up()
     (told,) = transactions.dropped()
-    assert (told["state"], told["tables"], told["lacking"]) == ("open", {"SHOP.BINS": 1, "SHOP.PARTS": 2}, ())
+    assert (told.state, told.tables, told.lacking) == ("open", {"SHOP.BINS": 1, "SHOP.PARTS": 2}, ())
     assert [t.rows for t in transactions.open()] == [2]
 
     transactions.lose_ledger()
@@ -123,17 +123,17 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     expected = {1: 1, 2: 200, 20: 20}, {1: 1, 2: 2}
     assert transactions.contents() == expected
     (told,) = transactions.dropped()
-    assert (told["state"], told["by"], told["reason"]) == ("committed", "test", "a forgotten session")
-    assert (told["tables"], told["lacking"]) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ("SHOP.BINS", "SHOP.PARTS"))
+    assert (told.state, told.by, told.reason) == ("committed", "test", "a forgotten session")
+    assert (told.tables, told.lacking) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ("SHOP.BINS", "SHOP.PARTS"))
     windows = steps.list_windows(transactions.pipeline)
-    assert sum(w["account"].get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
-    assert sum(w["account"].get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
+    assert sum((w.account or {}).get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
+    assert sum((w.account or {}).get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
     with workplace(transactions.pipeline) as work:
         (decision,) = work.ledger.decisions("drop transaction")
         assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
     compared = compare_with_source(transactions.pipeline, transactions.shop.params)
-    assert compared["equal"] is False
-    assert compared["dropped"] == [told]
+    assert compared.equal is False
+    assert compared.dropped == (told,)
 
     # as if it had been killed before the batch's manifest, and the ledger lost: the same once more
     manifest = transactions.last_manifest()
@@ -159,14 +159,14 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     steps.take_snapshot(
         transactions.pipeline, ["SHOP.PARTS"], replace=True, source=transactions.shop.params, spark=transactions.spark
     )
-    assert [told["lacking"] for told in transactions.dropped()] == [("SHOP.BINS",)]
+    assert [told.lacking for told in transactions.dropped()] == [("SHOP.BINS",)]
     steps.take_snapshot(
         transactions.pipeline, ["SHOP.BINS"], replace=True, source=transactions.shop.params, spark=transactions.spark
     )
     assert transactions.dropped() == []
     assert steps.list_transactions(transactions.pipeline).dropped[0].state == "committed", "it stays on record"
     transactions.caught_up()
-    assert compare_with_source(transactions.pipeline, transactions.shop.params)["equal"]
+    assert compare_with_source(transactions.pipeline, transactions.shop.params).equal
 
 
 def test_a_dropped_transaction_that_rolls_back_is_missing_from_no_table(transactions: OpenTransactions) -> None:
@@ -177,4 +177,4 @@ def test_a_dropped_transaction_that_rolls_back_is_missing_from_no_table(transact
 
     assert transactions.dropped() == []
     assert [(t.state, t.lacking) for t in steps.list_transactions(transactions.pipeline).dropped] == [("rolled back", ())]
-    assert compare_with_source(transactions.pipeline, transactions.shop.params)["equal"]
+    assert compare_with_source(transactions.pipeline, transactions.shop.params).equal

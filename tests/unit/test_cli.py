@@ -98,12 +98,13 @@ def test_status_needs_neither_oracle_nor_spark(settings: Path) -> None:
 def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As lines to be copied, however wide the terminal is: a redo text that cannot be read stands in it."""
     from pipelines import steps
+    from pipelines.steps.status import Status, TableStatus
 
     text = """the redo cannot be decoded: a literal has no end: insert into "SHOP"."ORDERS"("ID") values ('[red]it' s');"""
-    error = {"error": text, "code": "RedoNotUnderstood", "where": {"table": "SHOP.ORDERS", "scn": 150}, "cure": "report it"}
-    table = {"table": "SHOP.ORDERS", "state": "held", "complete_to": 99, **error}
-    rest: dict[str, object] = {"windows": [], "breaks": [], "dropped": [], "lost": None, "open_transactions": 2}
-    monkeypatch.setattr(steps, "read_status", lambda _: {"pipeline": "shop", "landed_to": 200, "tables": [table], **rest})
+    where = {"table": "SHOP.ORDERS", "scn": 150}
+    table = TableStatus("SHOP.ORDERS", "held", 99, text, "RedoNotUnderstood", where, "report it")
+    found = Status("shop", 200, (), (table,), lost=None, declared_gaps=(), dropped=(), open_transactions=2)
+    monkeypatch.setattr(steps, "read_status", lambda _: found)
 
     code, output = run("status", "--config", str(settings))
 

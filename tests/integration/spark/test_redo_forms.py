@@ -53,15 +53,15 @@ def test_parallel_dml_and_redo_out_of_order_end_as_oracle_shows_the_table(spark,
             b.execute("DELETE /*+ PARALLEL(parts 2) */ FROM parts WHERE id < 5")
             two.commit()
             opened.append(caught_up(shop, pipeline, spark))
-        verified = steps.verify_tables(pipeline, None, source=shop.params, spark=spark)["tables"]
+        verified = steps.verify_tables(pipeline, None, source=shop.params, spark=spark).tables
 
     assert opened == [[20], [5], [21], []]
-    assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified] == [(16, 16, 0)]
+    assert [(t.source_rows, t.delta_rows, t.differing_cells) for t in verified] == [(16, 16, 0)]
 
 
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> list[int]:
     """Catch up, and return the rows of each open transaction; parallel servers count with their coordinator."""
     shop.switch_logs()
     steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
-    assert [table["error"] for table in steps.read_status(pipeline)["tables"]] == [None]
+    assert [table.error for table in steps.read_status(pipeline).tables] == [None]
     return [transaction.rows for transaction in steps.list_transactions(pipeline).open]

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.steps import AlreadyLanded, AwaitedLog
+from pipelines.steps.runway import RunwayReport
 from tests.fix_airflow import airflow_db
 
 __all__ = ["airflow_db"]
@@ -23,6 +24,28 @@ pipelines:
     tables: [SHOP.ORDERS, SHOP.ORDER_LINES]
 """
 SECRET = "a-ledger-password"
+RUNWAY = RunwayReport(
+    pipeline="shop",
+    state="enough",
+    summary="30 hours are left",
+    standing="",
+    needed_by="position",
+    needed_scn=100,
+    hours_left=30,
+    at_least=False,
+    bytes_left=0,
+    behind_hours=None,
+    unread_bytes=0,
+    bytes_per_hour=None,
+    threads=(),
+    held_back_by=(),
+    lost=None,
+    archive_lag_target_seconds=None,
+    recovery_area=None,
+    warn_below_hours=12,
+    warn_below_bytes=None,
+    findings=(),
+)
 
 
 @pytest.fixture
@@ -54,12 +77,7 @@ def steps(monkeypatch):
     monkeypatch.setitem(sys.modules, "pipelines.steps", stub)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_ORACLE", "oracle://c%23%23reader:hidden-word@db.example:1521/FREE")
 
-    stub.measure_runway = lambda *_: {
-        "state": "enough",
-        "summary": "30 hours are left",
-        "standing": "",
-        "findings": [],
-    }  # runs beside
+    stub.measure_runway = lambda *_: RUNWAY  # runs in parallel in every capture run
 
     def answers(name, answer):
         def step(*args, **kwargs):

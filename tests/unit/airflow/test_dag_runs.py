@@ -1,6 +1,7 @@
 """What the DAGs do when they run, with the steps replaced: task order, early ends, assets, failures."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
 from pipelines.steps.backfill import PreparedBackfill, RecordedBackfill
 from pipelines.steps.capture import LandedWindowReport, PlanOutcome
 from pipelines.steps.snapshot import BegunSnapshot, LoadedSnapshot, TableSnapshot
+from tests.unit.airflow.conftest import RUNWAY
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
@@ -102,14 +104,8 @@ def test_a_short_runway_fails_its_task_and_not_the_run_that_landed(run, steps):
     steps.answers("plan_next_window", PLANNED)
     steps.answers("mine_window_slice", lambda source, window, number: mined(number))
     steps.answers("land_window", LANDED)
-    finding = {
-        "subject": "redo thread 1",
-        "what": "log 5 may be deleted in 2 hours",
-        "cure": "keep longer",
-        "severity": "warning",
-    }
-    low = {"state": "low", "summary": "2 hours are left", "standing": "", "findings": [finding]}
-    steps.answers("measure_runway", low)
+    finding = Finding("redo thread 1", "log 5 may be deleted in 2 hours", "keep longer", "warning")
+    steps.answers("measure_runway", replace(RUNWAY, state="low", summary="2 hours are left", findings=(finding,)))
 
     states, ran = run(capture_dag, attempts=3)
 

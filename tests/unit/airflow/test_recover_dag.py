@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import pytest
 
+from pipelines.redo import Position
+from pipelines.steps.recover import RecoveryReport
+from pipelines.steps.redo_loss import ErrorReport
+from pipelines.steps.status import DeclaredGapReport, GapTransaction
 from tests.unit.airflow.test_dag_runs import names, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
 
 __all__ = ["run"]
 
-MADE = {"from_scn": 10, "to_scn": 20, "dropped": [{"xid": "1.2.3", "rows": 4}]}
+MADE = DeclaredGapReport(
+    "gap", 10, 20, 1, "tapes are gone", "test", "", "log 7 is gone", (), 4, (GapTransaction(3, "1.2.3", 1, 5, 4),)
+)
 
 
 def look(lost):
-    return {"lost": lost, "error": {"what": "log 7 is gone"} if lost else None}
+    error = ErrorReport("RedoLost", "log 7 is gone", {}, "") if lost else None
+    return RecoveryReport("shop", lost, Position(1, 1, 10), error)
 
 
 @pytest.fixture
@@ -22,7 +29,7 @@ def recovery(steps):
     steps.answers("inspect_redo_loss", look(True))
     steps.answers("recheck_redo_loss", look(False))
     steps.answers("declare_gap", MADE)
-    steps.recovery_text = lambda found: "log 7 is gone: choose" if found["lost"] else "nothing is lost"
+    steps.recovery_text = lambda found: "log 7 is gone: choose" if found.lost else "nothing is lost"
     return steps
 
 

@@ -1,17 +1,19 @@
 """The demo reports equal tables only if rows were compared and none differ."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from demo.report import Report
+from pipelines.steps.status import WindowReport
+from pipelines.steps.verify import TableComparison
 
-ROW = {"table": "SHOP.ORDERS", "applied_scn": 199, "source_rows": 2, "delta_rows": 2, "missing_rows": 0, "extra_rows": 0}
-EQUAL = {**ROW, "differing_cells": 0, "samples": []}
+EQUAL = TableComparison("SHOP.ORDERS", 199, source_rows=2, delta_rows=2, missing_rows=0, extra_rows=0, differing_cells=0)
 
 
 def report(*tables):
-    return Report(12.34, [{"start": 100, "end": 200, "logs": 2, "threads": 2, "rows": 7}], tables, {})
+    return Report(12.34, [WindowReport("w", 100, 200, logs=2, threads=2, rows=7, hash="", account=None)], tables, {})
 
 
 def test_equal_tables_are_equal():
@@ -22,7 +24,7 @@ def test_equal_tables_are_equal():
     "difference", [{"differing_cells": 1}, {"delta_rows": 1}, {"missing_rows": 1, "extra_rows": 1}], ids=["cell", "row", "rows"]
 )
 def test_one_different_table_makes_the_result_unequal(difference):
-    assert not report(EQUAL, {**EQUAL, **difference}).equal
+    assert not report(EQUAL, replace(EQUAL, **difference)).equal
 
 
 def test_an_empty_comparison_is_not_equal():
@@ -30,7 +32,7 @@ def test_an_empty_comparison_is_not_equal():
 
 
 def test_the_report_file_contains_the_lowest_applied_scn(tmp_path):
-    report(EQUAL, {**EQUAL, "table": "SHOP.STOCK", "applied_scn": 180}).write(tmp_path / "report.json")
+    report(EQUAL, replace(EQUAL, table="SHOP.STOCK", applied_scn=180)).write(tmp_path / "report.json")
 
     written = json.loads((tmp_path / "report.json").read_text())
     assert (written["seconds"], written["applied_scn"], written["windows"]) == (12.3, 180, 1)

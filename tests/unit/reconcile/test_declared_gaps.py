@@ -30,8 +30,8 @@ def test_a_declared_gap_moves_the_position_and_keeps_the_table_live(on_disk: Pip
 
     assert context.ledger.position() == Position(DBID, FIRST, Scn(300))
     assert (entry.state, entry.position) == ("live", ChainPosition(FIRST, 199))
-    (gap,) = read_status(on_disk.pipeline)["breaks"]
-    assert (gap["from_scn"], gap["to_scn"], gap["tables"], gap["dropped_rows"]) == (200, 300, ["SHOP.ORDERS"], 4)
+    (gap,) = read_status(on_disk.pipeline).declared_gaps
+    assert (gap.from_scn, gap.to_scn, gap.tables, gap.dropped_rows) == (200, 300, ("SHOP.ORDERS",), 4)
 
 
 def test_a_table_that_needs_a_new_snapshot_is_held_in_a_rebuilt_ledger_too(on_disk: PipelineOnDisk, context: Workplace) -> None:

@@ -66,7 +66,7 @@ def test_the_ledger_records_the_row_account_of_each_window(on_disk: PipelineOnDi
         window.name: {"landed": 3, "applied": 2, "carried_out": 1},
         CARRIED_IN: {"carried_in": 4, "rolled_back": 4},
     }
-    assert list_windows(on_disk.pipeline)[-1]["account"] == recorded[window.name]
+    assert list_windows(on_disk.pipeline)[-1].account == recorded[window.name]
 
 
 def test_a_held_table_can_be_resumed_after_the_ledger_was_lost(on_disk: PipelineOnDisk) -> None:

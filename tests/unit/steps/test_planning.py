@@ -92,10 +92,11 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
         with pytest.raises(SnapshotTooEarly, match="from SCN 150 on, and what cannot be read ends at SCN 210"):
             recover_steps.declare_gap(pipeline, "snapshot")
 
-    assert (found["lost"], [way["name"] for way in found["choices"]]) == (bool(ways), ways)
+    assert (found.lost, [way.name for way in found.choices]) == (bool(ways), ways)
     if ways:
-        assert found["error"]["what"] == error.what
-        assert "SCN 100 to 210" in next(way["what"] for way in found["choices"] if way["name"] == "gap")
+        assert found.error is not None
+        assert found.error.what == error.what
+        assert "SCN 100 to 210" in next(way.what for way in found.choices if way.name == "gap")
 
 
 def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

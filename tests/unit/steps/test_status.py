@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.context import Workplace
-from pipelines.steps.status import read_status
+from pipelines.steps.status import TableStatus, read_status
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,
     PipelineOnDisk,
@@ -14,11 +14,9 @@ from tests.unit.reconcile.pipeline_on_disk import (
 def test_status_reports_the_whole_error_of_a_held_table(on_disk: PipelineOnDisk, context: Workplace) -> None:
     on_disk.batch(on_disk.window(200, 300), state="held")
 
-    (table,) = read_status(on_disk.pipeline)["tables"]
+    (table,) = read_status(on_disk.pipeline).tables
 
-    assert table == {
-        "table": "SHOP.ORDERS", "state": "held", "complete_to": 199, "error": "held", "code": "Test", "where": {}, "cure": "",
-    }  # fmt: skip
+    assert table == TableStatus("SHOP.ORDERS", "held", 199, error="held", code="Test", where={}, cure="")
 
 
 def test_status_reports_a_declared_gap_until_the_table_has_a_new_snapshot(on_disk: PipelineOnDisk, context: Workplace) -> None:
@@ -26,4 +24,4 @@ def test_status_reports_a_declared_gap_until_the_table_has_a_new_snapshot(on_dis
     on_disk.load(310)
     corrected_table(context)
 
-    assert read_status(on_disk.pipeline)["breaks"] == []
+    assert read_status(on_disk.pipeline).declared_gaps == ()
