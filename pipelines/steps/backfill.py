@@ -1,7 +1,7 @@
-"""Backfill: fold the landed changes that committed in an old SCN range into shadow tables beside the live ones.
+"""Backfill: apply the landed changes that committed in an old SCN range to shadow tables beside the live ones.
 
-The same job over the same landing. A shadow holds, for every key that changed in the range, its state at the range's end. An
-order that cannot be carried out whole is refused before anything is written.
+The job and the landing are those of apply. A shadow contains every key that changed in the range, with its state at the range's
+end. A backfill that cannot be completed is refused before anything is written.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class BackfillOutcome:
 def prepare_backfill(
     pipeline: Pipeline, from_scn: int, to_scn: int, tables: Sequence[str] | None = None, dry_run: bool = True
 ) -> PreparedBackfill:
-    """Say what would be folded, and unless it is a dry run write the order for it. Raises ConfigurationError with all
-    findings for an order that cannot be carried out whole."""
+    """Return the plan, and write the job's spec unless it is a dry run. Raises ConfigurationError with all findings if the
+    backfill cannot be completed."""
     scns = range_of(from_scn, to_scn)
     chosen = choose(pipeline, tables)
     with workplace(pipeline) as work:
@@ -77,7 +77,7 @@ def prepare_backfill(
         windows = covering(manifests, scns)
         entries = {table: work.ledger.table(table) for table in chosen}
         refuse([f for table, entry in entries.items() for f in objections(work, table, entry, scns, manifests)])
-        spec = folding(work, [e for e in entries.values() if e is not None], scns, manifests)
+        spec = backfill_batch(work, [e for e in entries.values() if e is not None], scns, manifests)
         refuse([objection for task in spec.tables for objection in stopped_in(task, scns)])
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
         where = shadow_folder(pipeline, scns)
@@ -86,11 +86,11 @@ def prepare_backfill(
         if not dry_run:
             name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
             path = layout.backfill_spec(name)
-            batch = work.landing.files.write_new_record(path, shadowed(work, spec, name, scns))
+            batch = work.landing.files.write_new_record(path, redirect_to_shadows(work, spec, name, scns))
         return PreparedBackfill(plan, batch, tuple(str(t) for t in chosen))
 
 
-# --- What stands against an order -------------------------------------------------------------------------------------
+# --- Checks -------------------------------------------------------------------------------------------------------------
 
 
 def refuse(findings: Sequence[Finding]) -> None:
@@ -105,7 +105,7 @@ def range_of(from_scn: int, to_scn: int) -> ScnRange:
 
 
 def choose(pipeline: Pipeline, tables: Sequence[str] | None) -> list[TableId]:
-    """The named tables, each once; all of the pipeline's when none is named."""
+    """Return the named tables, each once; all of the pipeline's tables if none is named."""
     configured = {str(table.id): table.id for table in pipeline.tables}
     chosen = {name: configured.get(name) or parsed(name) for name in tables or configured}
     refuse(
@@ -126,21 +126,21 @@ def parsed(name: str) -> TableId | None:
 
 
 def covering(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[WindowManifest]:
-    """The landed windows of the range, which must be landed from end to end, in one incarnation."""
+    """Return the landed windows of the range. Raises ConfigurationError unless they cover it, in one incarnation."""
     found = overlapping(manifests, scns)
     if not found or found[0].start > scns.start or found[-1].end < scns.end:
         landed = f"landed is [{manifests[0].start}, {manifests[-1].end})" if manifests else "nothing is landed"
-        refuse([Finding("range", f"{scns} is not landed whole: {landed}", "choose a range inside it")])
+        refuse([Finding("range", f"{scns} is not completely landed: {landed}", "choose a range inside it")])
     last_run = unbroken(found)
     if len(last_run) < len(found):
         end, start = found[-len(last_run) - 1].end, last_run[0].start
-        what = f"{scns} crosses a RESETLOGS or a gap: the landed windows end at SCN {end} and go on at SCN {start}"
+        what = f"{scns} crosses a RESETLOGS or a gap: the landed windows end at SCN {end} and continue at SCN {start}"
         refuse([Finding("range", what, f"end the range at SCN {end}, or begin it at SCN {start}")])
     return found
 
 
 def unbroken(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
-    """The last of them that follow each other without a hole, in one incarnation."""
+    """Return the last windows that adjoin each other, in one incarnation."""
     run: list[WindowManifest] = []
     for window in reversed(windows):
         if run and window.end_position != run[-1].start_position:
@@ -156,14 +156,14 @@ def overlapping(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[Win
 def objections(
     work: Workplace, table: TableId, entry: TableEntry | None, scns: ScnRange, manifests: Sequence[WindowManifest]
 ) -> Iterator[Finding]:
-    """A table is known from behind its last snapshot on: its columns, and every change of what commits from there."""
+    """Yield why the table cannot be backfilled. Its columns and changes are known only after its last snapshot."""
     known = known_versions(work, table)
     if entry is None or entry.complete_to_scn is None or not known:
         yield Finding(str(table), "the table has no contents yet", f"`redolake snapshot {table}`, or leave it out")
         return
     first = Scn(max(known[0].from_scn, (entry.snapshot_scn or 0) + 1))
     if scns.start < first:
-        what = f"it is known from its last snapshot on, SCN {first}, and the range begins at {scns.start}"
+        what = f"its changes are known from SCN {first}, after its last snapshot, and the range begins at {scns.start}"
         yield Finding(str(table), what, f"begin at SCN {first} or later, or leave the table out")
         return
     # From `first` and not from the range's start: a transaction that commits in the range may have begun before it.
@@ -174,7 +174,7 @@ def objections(
 
 
 def not_landed(manifests: Sequence[WindowManifest], table: TableId, scns: ScnRange) -> Iterator[tuple[int, int]]:
-    """The holes in what is landed of a table: gaps of the chain, and windows mined while the table was left out."""
+    """Yield the SCN ranges without the table's redo: declared gaps, and windows mined without the table."""
     before: int | None = None
     for window in overlapping(manifests, scns):
         if before is not None and window.start > before:
@@ -185,7 +185,7 @@ def not_landed(manifests: Sequence[WindowManifest], table: TableId, scns: ScnRan
 
 
 def stopped_in(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
-    """Such as a DDL that is not followed. One beyond the range does not matter."""
+    """Yield the hold, such as an unsupported DDL, that stops the table inside the range."""
     if task.hold is not None and task.hold.at_scn < scns.end:
         error, at_scn = task.hold.error, task.hold.at_scn
         shorter = f"end the range at SCN {at_scn}, or " if at_scn > scns.start else ""
@@ -194,21 +194,23 @@ def stopped_in(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
         )
 
 
-# --- The order --------------------------------------------------------------------------------------------------------
+# --- The spec -----------------------------------------------------------------------------------------------------------
 
 
-def folding(work: Workplace, entries: Sequence[TableEntry], scns: ScnRange, manifests: Sequence[WindowManifest]) -> BatchSpec:
-    """From the last batch that ended by the range's start, with its carry-over, so that no open transaction is missed.
-    What the live tables are, held or how complete, does not matter: a shadow is complete to where its range begins."""
-    before = before_range(chain_of_batches(work), scns)
+def backfill_batch(
+    work: Workplace, entries: Sequence[TableEntry], scns: ScnRange, manifests: Sequence[WindowManifest]
+) -> BatchSpec:
+    """Return a batch that continues the last one before the range, with its carry-over, so that no open transaction is missed.
+    The state of the live tables does not matter: a shadow counts as complete up to the range's start."""
+    before = last_batch_before(chain_of_batches(work), scns)
     ahead = unbroken(overlapping(manifests, ScnRange(Scn(before.end if before else 0), scns.end)))
     if before is not None and before.end != ahead[0].start:
-        before = None  # a RESETLOGS or a gap lies between, which no transaction survives
+        before = None  # no transaction survives a RESETLOGS or a declared gap
     tables = [replace(entry, state="live", complete_to_scn=Scn(scns.start - 1)) for entry in entries]
     return build_batch(work, ahead, before, tables)
 
 
-def before_range(chain: Sequence[BatchResult], scns: ScnRange) -> BatchResult | None:
+def last_batch_before(chain: Sequence[BatchResult], scns: ScnRange) -> BatchResult | None:
     return next((batch for batch in reversed(chain) if batch.end <= scns.start), None)
 
 
@@ -216,8 +218,8 @@ def shadow_folder(pipeline: Pipeline, scns: ScnRange) -> str:
     return f"{pipeline.lake.rstrip('/')}/_shadow/{scns.start}-{scns.end}"
 
 
-def shadowed(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> BatchSpec:
-    """The batch turned to shadow tables; what commits at or above the range's end is not decided by it."""
+def redirect_to_shadows(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> BatchSpec:
+    """Redirect the batch to shadow tables. It leaves out what commits at or above the range's end."""
     location = work.landing.files.location
     base = shadow_folder(work.pipeline, scns)
     tasks = tuple(
@@ -242,7 +244,7 @@ def shadowed(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> Bat
 
 
 def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
-    """What the job did to the shadows: nothing more, where they were whole already. The ledger does not know them."""
+    """Return the job's changes to the shadows, 0 for those that were complete already. The ledger does not contain shadows."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         assert isinstance(spec, BatchSpec)
@@ -253,8 +255,8 @@ def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
                 error = done.error or {}
                 raise Terminal(
                     f"its shadow stopped at SCN {done.complete_to}: {error.get('code')}: {error.get('what')}",
-                    cure="mend the cause or report it, remove the shadow, and run the backfill again; the other shadows stay. "
-                    "An UPDATE of a row from before the range can be folded only where ALL columns were logged",
+                    cure="remove the cause or report it, delete the shadow, and run the backfill again; other shadows stay. "
+                    "An UPDATE of a row older than the range needs supplemental logging of ALL columns",
                     table=done.table,
                     shadow=targets[done.table],
                 )
@@ -272,7 +274,7 @@ def run_backfill(
     spark: Any = None,
     report: Report = silent,
 ) -> BackfillOutcome:
-    """All of it in one process."""
+    """Run the whole backfill in this process, or only its plan."""
     prepared = prepare_backfill(pipeline, from_scn, to_scn, tables, dry_run=not execute)
     report(prepared.plan)
     if prepared.batch is None:

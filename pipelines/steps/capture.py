@@ -54,7 +54,7 @@ class PlanOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AlreadyLanded:
-    """Stands for the record of a slice that need not be mined: its window has landed, or the chain has passed it."""
+    """Replaces the record of a slice that need not be mined: its window has landed, or the chain has passed it."""
 
     slice: int
 
@@ -81,12 +81,12 @@ class RemineReport:
 
 
 def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) -> PlanOutcome:
-    """The next window, or why there is none: outcome is window, nothing or wait. Raises RedoLost."""
+    """Plan the next window, or return why there is none. Raises RedoLost."""
     while True:
         found = planned_next(pipeline, source)
         if found.window is None or found.slices:
             return found
-        land_window(pipeline, found.window, [])  # no thread has redo in it, and without a slice no task would land it
+        land_window(pipeline, found.window, [])  # it has no redo and so no slice, and only a slice starts the task that lands
 
 
 def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
@@ -111,8 +111,8 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
 
 
 def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) -> PlanOutcome:
-    """Write the plan down. The dictionary is read now, after the window's redo, as LogMiner will read it, in the incarnation of
-    today, which may be a later one than the window's."""
+    """Record the plan in the ledger. LogMiner uses the dictionary of mining time, so it is read now, under the current
+    incarnation, which may be later than the window's."""
     ids = tuple(table.id for table in work.pipeline.tables)
     dictionary = read_tables(oracle, ids, work.pipeline.source.container)
     require_all(ids, dictionary, work)
@@ -135,36 +135,36 @@ def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) 
 
 
 def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTable], work: Workplace) -> None:
-    """A table that is gone does not stop the others, its DROP in the redo holds it; one that was never there stops the run."""
+    """Raise Terminal for a table that never existed. A dropped table stops no other: its DROP in the redo holds it."""
     for table in ids:
         if table not in dictionary and not work.ledger.versions(table):
             raise Terminal(
-                "the table is not in the dictionary, or its rights are missing",
-                cure="run `redolake doctor`; mend its name in pipelines.yml, or grant SELECT on it",
+                "the table is not in the dictionary, or privileges on it are missing",
+                cure="run `redolake doctor`; correct its name in pipelines.yml, or grant SELECT on it",
                 table=table,
             )
 
 
 def hold_unlogged(work: Workplace, oracle: Source, dictionary: Mapping[TableId, DictionaryTable]) -> None:
-    """Somebody has taken a table's supplemental logging away since: it stops before an UPDATE comes that nobody can place.
-    Nothing is lost by then: resumed, it goes on from its own position, and each row is asked for its key."""
+    """Hold live tables whose supplemental logging was removed, before an UPDATE comes without its key columns. Nothing is lost:
+    a resumed table continues from its own position, and each row is checked for its key."""
     keys = {name: work.pipeline.table(name).key_policy for name in dictionary}
-    # One that goes by its primary key and has none any more: the DDL that took it holds the table.
-    asked = {name: table for name, table in dictionary.items() if table.key or keys[name].kind != "primary"}
-    if all(has_needed_logging(table, keys[name], DatabaseLogging()) for name, table in asked.items()):
-        return  # each by itself, as most are: the database is asked for the others only
+    # A table that lost the primary key it is keyed by is held by the DDL that dropped the key.
+    checked = {name: table for name, table in dictionary.items() if table.key or keys[name].kind != "primary"}
+    if all(has_needed_logging(table, keys[name], DatabaseLogging()) for name, table in checked.items()):
+        return  # most tables have their own log groups; only the others need a query of database-wide logging
     wide = read_database_logging(oracle, work.pipeline.source.container)
     live = {entry.table for entry in work.ledger.tables("live")}
-    for name, table in asked.items():
+    for name, table in checked.items():
         if name in live and not has_needed_logging(table, keys[name], wide):
             work.ledger.hold(name, not_logged(table, logging_cure(table, keys[name])).as_dict())
 
 
 def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
     name = table.table
-    then = f"then `redolake resume {name}`; if an UPDATE came in between it stops there, and a new snapshot cures that"
+    then = f"then `redolake resume {name}`; if an UPDATE came in between, the table is held there and needs a new snapshot"
     return NotLogged(
-        "supplemental logging was taken away: an UPDATE from now on does not tell which row it is of",
+        "supplemental logging was removed: redo of an UPDATE no longer identifies its row",
         cure=f"{cured_by}; {then}",
         table=name,
         scn=table.scn_before,
@@ -179,7 +179,7 @@ def plan_of(work: Workplace, window: str) -> WindowPlan:
 
 
 def is_overtaken(work: Workplace, window: Window) -> bool:
-    """Whether the chain has gone on from the window's start, or past it: what a cleared old run would land is read already."""
+    """Return whether the chain has passed the window's start: the redo of a cleared old run has already been read."""
     end = work.landing.chain_end()
     return end is not None and end.chain_position > window.start_position
 
@@ -187,7 +187,7 @@ def is_overtaken(work: Workplace, window: Window) -> bool:
 def mine_window_slice(
     pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int
 ) -> SliceRecord | AlreadyLanded:
-    """Mine one slice into files of this attempt's own; what is returned names them. A window that has landed is left alone."""
+    """Mine one slice into this attempt's own files, which the record names. A landed window is not mined again."""
     with workplace(pipeline) as work:
         if work.landing.windows.manifest(window) is not None:
             return AlreadyLanded(slice_number)
@@ -196,9 +196,9 @@ def mine_window_slice(
             return AlreadyLanded(slice_number)
         try:
             return mined(work, source, made, slice_number)
-        except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # a person may choose to go on without it
+        except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # an operator may choose to continue without it
             position = None if isinstance(error, EdgeCut) else work.ledger.position()
-            if position is not None and position.scn == made.window.scns.start:  # else others have overtaken this run
+            if position is not None and position.scn == made.window.scns.start:  # else another run has overtaken this one
                 record_redo_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise
 
@@ -214,7 +214,7 @@ def mined(work: Workplace, source: ConnectParams | None, made: WindowPlan, slice
 
 
 def mined_once(work: Workplace, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
-    """One attempt, with a session of its own; the file of one that fails is removed."""
+    """Mine once, in a new session; a failed attempt leaves no file."""
     settings = work.pipeline.source
     with opened_source(work.pipeline, source) as oracle:
         mining = mine_slice(
@@ -239,8 +239,8 @@ def mined_once(work: Workplace, source: ConnectParams | None, made: WindowPlan, 
 
 
 def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRecord | AlreadyLanded]) -> LandedWindowReport:
-    """Publish the manifest, then advance the position. A window that has landed is done; so is one whose place the chain has
-    passed by another way, and `overtaken` says so."""
+    """Publish the manifest, then advance the position. A landed window stays as it is; a window that the chain has passed is
+    reported as overtaken."""
     with workplace(pipeline) as work:
         manifest = work.landing.windows.manifest(window)
         records = [mined for mined in mined_slices if isinstance(mined, SliceRecord)]
@@ -262,7 +262,7 @@ def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRec
 def remine_window(
     pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent
 ) -> RemineReport:
-    """Mine a landed window again under a token of its own, compare the identities, and leave nothing behind."""
+    """Mine a landed window again, compare the identities, and remove the new files."""
     with workplace(pipeline) as work:
         manifest = work.landing.windows.manifest(window)
         if manifest is None:

@@ -1,6 +1,7 @@
-"""Who writes a pipeline's tables keeps its lease while it lives, and stops when another has taken it over.
+"""Renew the apply lease while a job runs; stop the job when another writer takes it.
 
-The order of a job names the lease it was written under. The job itself touches no ledger: whoever waits for it renews.
+A job's spec names the lease it was written under. The job itself uses no ledger, so the process that waits for it renews the
+lease.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from pipelines.records.batch_spec import BatchSpec
 from pipelines.records.job_spec import Spec
 
 APPLY = "apply"
-LEASE_SECONDS = 900.0  # over the time that a task may queue between two that work
-LIVING_SECONDS = 60.0  # while somebody renews: when it dies, others wait no longer
-BEAT_SECONDS = 10.0  # shorter than any start of Spark: a second job of the same DAG begins after the first has noticed
+LEASE_SECONDS = 900.0  # longer than a task may queue between two working tasks
+RENEWED_FOR_SECONDS = 60.0  # while it is renewed: other writers wait at most this long after a process dies
+RENEW_EVERY_SECONDS = 10.0  # shorter than any start of Spark, so a job notices its loss before a second one begins
 
 
 def take_apply_lease(work: Workplace) -> Lease:
@@ -27,28 +28,28 @@ def take_apply_lease(work: Workplace) -> Lease:
 
 
 def lease_of(work: Workplace, spec: Spec) -> Lease | None:
-    """The lease the order was written under; None for one that writes no live table, or is from before orders named it."""
+    """Return the lease the spec was written under; None for a spec that writes no live table."""
     return None if spec.lease is None else Lease(f"{APPLY}/{work.name}", owner(), spec.lease, now())
 
 
 def renewed(work: Workplace, spec: Spec) -> Lease:
-    """For a step after the job. Raises LeaseHeld when another writer has begun since the order was written."""
+    """Renew the lease for a step after the job. Raises LeaseHeld if another writer has begun since the spec was written."""
     lease = lease_of(work, spec)
-    return take_lease(work, APPLY, LIVING_SECONDS) if lease is None else work.ledger.renew(lease, LIVING_SECONDS)
+    return take_lease(work, APPLY, RENEWED_FOR_SECONDS) if lease is None else work.ledger.renew(lease, RENEWED_FOR_SECONDS)
 
 
-class Keeper:
-    """Renews a lease from a thread of its own until it is told to end, or the lease is lost."""
+class LeaseRenewer:
+    """Renews a lease in its own thread until `end` is called or the lease is lost."""
 
     def __init__(self, ledger: Ledger, lease: Lease, on_loss: Callable[[], None]) -> None:
-        self._ledger, self._lease, self._on_loss = ledger, ledger.renew(lease, LIVING_SECONDS), on_loss
+        self._ledger, self._lease, self._on_loss = ledger, ledger.renew(lease, RENEWED_FOR_SECONDS), on_loss
         self._lost: LeaseHeld | None = None
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="lease", daemon=True)
         self._thread.start()
 
     def check(self) -> None:
-        """Raises LeaseHeld when the lease was taken over, could not be renewed while it lasted, or is renewed by nobody."""
+        """Raise LeaseHeld if the lease was taken over, expired before it could be renewed, or its thread has died."""
         if self._lost is not None:
             raise self._lost
         if not self._ended.is_set() and not self._thread.is_alive():
@@ -58,47 +59,47 @@ class Keeper:
         self._ended.set()
         self._thread.join()
 
-    def keep_for(self, seconds: float) -> None:
+    def renew_for(self, seconds: float) -> None:
         self._lease = self._ledger.renew(self._lease, seconds)
 
     def _run(self) -> None:
-        while self._lost is None and not self._ended.wait(BEAT_SECONDS):
+        while self._lost is None and not self._ended.wait(RENEW_EVERY_SECONDS):
             self._renew()
         if self._lost is not None:
             self._on_loss()
 
     def _renew(self) -> None:
         try:
-            self.keep_for(LIVING_SECONDS)
-        except LeaseHeld as taken:
-            self._lost = taken
-        except LedgerUnavailable as silent:
-            if now() >= self._lease.expires_at:  # from now on another writer may begin
-                self._lost = self._unrenewed(silent.what)
-        except Exception as surprise:  # nobody foresaw it, so nobody knows whether the next beat would come through
-            self._lost = self._unrenewed(f"{type(surprise).__name__}: {surprise}")
+            self.renew_for(RENEWED_FOR_SECONDS)
+        except LeaseHeld as error:
+            self._lost = error
+        except LedgerUnavailable as error:
+            if now() >= self._lease.expires_at:  # another writer may begin now
+                self._lost = self._unrenewed(error.what)
+        except Exception as error:  # unexpected, so it is unknown whether the next renewal would succeed
+            self._lost = self._unrenewed(f"{type(error).__name__}: {error}")
 
     def _unrenewed(self, why: str) -> LeaseHeld:
-        cure = "see to the ledger's database; the step is tried again"
+        cure = "check the ledger's database; the step is tried again"
         return LeaseHeld(f"the lease could not be renewed: {why}", cure=cure, lease=self._lease.name)
 
 
 @contextmanager
 def kept_lease(pipeline: Pipeline, spec: Spec, on_loss: Callable[[], None] = lambda: None) -> Iterator[Callable[[], None]]:
-    """Keeps the order's lease while the block runs; what is yielded raises LeaseHeld once it is lost, and so does the end.
+    """Renew the spec's lease while the block runs. Yields a check that raises LeaseHeld once it is lost; the end does too.
 
-    `on_loss` is called at that moment, from another thread. A batch that has its manifest changes nothing, and needs no lease.
+    `on_loss` is called at that moment, from another thread. A batch that has its manifest changes nothing and needs no lease.
     """
     with workplace(pipeline) as work:
         lease = lease_of(work, spec)
         if lease is None or (isinstance(spec, BatchSpec) and work.landing.files.read_at(spec.manifest) is not None):
             yield lambda: None
             return
-        keeper = Keeper(work.ledger, lease, on_loss)
+        renewer = LeaseRenewer(work.ledger, lease, on_loss)
         try:
-            yield keeper.check
-            keeper.end()
-            keeper.keep_for(LEASE_SECONDS)  # the next task may have to queue
+            yield renewer.check
+            renewer.end()
+            renewer.renew_for(LEASE_SECONDS)  # the next task may have to queue
         finally:
-            keeper.end()
-            keeper.check()
+            renewer.end()
+            renewer.check()

@@ -1,4 +1,4 @@
-"""From a terminal, in one process: what the DAGs do, in the same steps."""
+"""Run the steps of the DAGs in one process, for the terminal."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class RecoveredLoss:
 
 
 class Spark:
-    """A session made when the first batch needs it, and one for all of them."""
+    """One Spark session for all batches, opened when the first one needs it."""
 
     def __init__(self, pipeline: Pipeline, given: Any = None) -> None:
         self._pipeline, self._given, self._own = pipeline, given, None
@@ -76,8 +76,8 @@ def spark_when_needed(pipeline: Pipeline, given: Any) -> Iterator[Spark]:
         spark.stop()
 
 
-def again(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
-    """Tries a step as Airflow would: transient errors only, ever longer pauses."""
+def retrying(pipeline: Pipeline) -> Callable[[Callable[[], T]], T]:
+    """Return a function that tries a step as Airflow would: again after transient errors only, with growing pauses."""
     retry = pipeline.retry
     return Retrying(
         retry=retry_if_exception_type(Transient),
@@ -103,7 +103,7 @@ def take_snapshot(
 def read_and_load_snapshot(
     pipeline: Pipeline, tables: Sequence[str] | None, replace: bool, source: ConnectParams | None, spark: Spark, report: Report
 ) -> LoadedSnapshot:
-    retried = again(pipeline)
+    retried = retrying(pipeline)
     begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace))
     if not begun.tables:
         return LoadedSnapshot(None, ())
@@ -125,7 +125,7 @@ def run_pipeline(
     spark: Any = None,
     report: Report = silent,
 ) -> RunOutcome:
-    """One window and one batch, or all that is sealed; with `wait` also what a log that is due still holds back.
+    """Land and apply one window, or all that are sealed; with `wait`, also wait for an archived log that is due.
 
     Tables without contents get their snapshot first.
     """
@@ -140,7 +140,7 @@ def run_pipeline(
             applied = apply(pipeline, session, report)
             batches += applied
             if wait and found.awaited is not None:
-                await_log(pipeline, found.awaited, source, report, again(pipeline))
+                await_log(pipeline, found.awaited, source, report, retrying(pipeline))
                 continue
             if not until_caught_up or not applied:
                 break
@@ -148,16 +148,16 @@ def run_pipeline(
 
 
 def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> None:
-    """A table that was added later gets its contents once its redo is landed."""
+    """Snapshot tables without contents. A table that was added later has to wait until its redo is landed."""
     try:
         read_and_load_snapshot(pipeline, None, False, source, spark, report)
-    except SnapshotTooEarly as later:
-        report(str(later))
+    except SnapshotTooEarly as error:
+        report(str(error))
 
 
 def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> PlanOutcome:
-    """Plan, mine side by side, land: one window."""
-    retried = again(pipeline)
+    """Plan one window, mine its slices in parallel, and land it."""
+    retried = retrying(pipeline)
     found = retried(lambda: plan_next_window(pipeline, source))
     report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
@@ -170,8 +170,8 @@ def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Rep
 
 
 def apply(pipeline: Pipeline, spark: Spark, report: Report) -> bool:
-    """One batch; False where there was none. A table that gets held does not stop the others' way on."""
-    prepared = again(pipeline)(lambda: prepare_batch(pipeline))
+    """Apply one batch; return False if there was none. A held table does not stop the others."""
+    prepared = retrying(pipeline)(lambda: prepare_batch(pipeline))
     if prepared.batch is None:
         return False
     report(f"applying commits of SCN [{prepared.start}, {prepared.end}): {prepared.reason}")
@@ -195,7 +195,7 @@ def recover_redo_loss(
     spark: Any = None,
     report: Report = silent,
 ) -> RecoveredLoss:
-    """What a person chose about lost redo, to its end: apply what is landed, break the chain, take the snapshots."""
+    """Carry out a choice about lost redo: apply the landed windows, declare the gap, take the snapshots."""
     check_reason(kind, reason)  # before anything takes time
     with spark_when_needed(pipeline, spark) as session:
         while apply(pipeline, session, report):

@@ -1,4 +1,4 @@
-"""First contents of tables: read AS OF one SCN, handed over so that no transaction is lost or applied twice."""
+"""Snapshot: read tables AS OF one SCN and load them, so that no transaction is lost or applied twice."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class LoadedSnapshot:
 def begin_snapshot(
     pipeline: Pipeline, source: ConnectParams | None = None, tables: Sequence[str] | None = None, *, replace: bool = False
 ) -> BegunSnapshot:
-    """Choose the SCN and write down where redo must be read from. Default: the tables without contents."""
+    """Choose the SCN and record where redo must be read from. Default: the tables without contents."""
     with workplace(pipeline) as work:
         correct_ledger(work)
         chosen = choose(work, tables, replace)
@@ -91,47 +91,50 @@ def begin_snapshot(
             if missing:
                 raise ConfigurationError(missing)
             start_pipeline(work, oracle, handover)
-            stretch = stretch_of(work)
+            epoch = chain_epoch(work)
             check_followed(work, read_redo_facts(oracle))
             since = check_captured(work, chosen, handover)
         scn = int(handover.snapshot_scn)
         for table, found in dictionary.items():
-            check_unread(work, table, scn, stretch)
-            work.landing.snapshots.begin(found, scn, stretch, since)
+            check_unread(work, table, scn, epoch)
+            work.landing.snapshots.begin(found, scn, epoch, since)
         return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace)
 
 
-def stretch_of(work: Workplace) -> str:
-    """Names the part of the chain that capture is in: another one begins with each RESETLOGS and each break."""
+def chain_epoch(work: Workplace) -> str:
+    """Return the name of the current chain epoch: a new one begins at each RESETLOGS and each declared gap."""
     position = proven_position(work)
     assert position is not None, "the first snapshot has set it"
     return f"{position.resetlogs_id:010d}-{len(work.landing.gaps.all())}"
 
 
-def check_stretch(work: Workplace, table: TableId, scn: int) -> None:
-    """What was checked as the snapshot began holds for that part of the chain only: behind a break, what was not read may lie
-    above the SCN, or belong to a transaction that was open at it; behind a RESETLOGS the SCN means another state."""
-    if not work.landing.snapshots.was_begun(table, scn, stretch_of(work)):
+def check_chain_epoch(work: Workplace, table: TableId, scn: int) -> None:
+    """Raise Terminal unless the snapshot began in this chain epoch; its checks hold for no other.
+
+    Redo that a gap left out may be above the SCN, or belong to a transaction that was open at it. After a RESETLOGS the same
+    SCN means another state.
+    """
+    if not work.landing.snapshots.was_begun(table, scn, chain_epoch(work)):
         raise Terminal(
-            f"the snapshot AS OF SCN {scn} was begun before a RESETLOGS or a break in the chain: changes could be lost",
-            cure="begin the snapshot anew: `redolake snapshot`, or trigger its DAG; nothing was changed",
+            f"the snapshot AS OF SCN {scn} was begun before a RESETLOGS or a declared gap: changes could be lost",
+            cure="begin the snapshot again: `redolake snapshot`, or trigger its DAG; nothing was changed",
             table=table,
         )
 
 
-def check_unread(work: Workplace, table: TableId, scn: int, stretch: str) -> None:
-    """SCNs that a RESETLOGS has set back come again: what was read AS OF the same number may be another state."""
-    begun = work.landing.snapshots.was_begun(table, scn, stretch)
+def check_unread(work: Workplace, table: TableId, scn: int, epoch: str) -> None:
+    """Raise SnapshotTooEarly if the table was read AS OF this SCN in another epoch: SCNs repeat after a RESETLOGS."""
+    begun = work.landing.snapshots.was_begun(table, scn, epoch)
     if not begun and work.landing.snapshots.manifest(table, scn) is not None:
         raise SnapshotTooEarly(
-            f"the table was read AS OF SCN {scn} before a RESETLOGS or a break, and would not be read again",
-            cure="begin again: the next SCN is another one",
+            f"the table was read AS OF SCN {scn} before a RESETLOGS or a declared gap, and would not be read again",
+            cure="begin again: the next attempt uses another SCN",
             table=table,
         )
 
 
 def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) -> None:
-    """What doctor finds wrong with the source or these tables refuses them before anything is written."""
+    """Raise ConfigurationError with the errors that doctor finds, before anything is written."""
     errors = [f for f in source_findings(pipeline, oracle, chosen) if f.severity == "error"]
     if errors:
         raise ConfigurationError(errors)
@@ -147,13 +150,13 @@ def choose(work: Workplace, tables: Sequence[str] | None, replace: bool) -> tupl
         if table not in configured:
             raise Terminal("is no table of the pipeline", cure="add it to pipelines.yml first", table=table)
         if states.get(table) in ("live", "held") and not replace:
-            raise Terminal("the table has contents", cure="say --replace to read it anew and replace them", table=table)
+            raise Terminal("the table has contents", cure="use --replace to read it again and replace them", table=table)
     return chosen
 
 
 @crash.writer
 def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
-    """The first snapshot says where mining begins; what is captured from there is every configured table."""
+    """Set where mining begins, at the first snapshot only. From there every configured table is captured."""
     if work.ledger.position() is not None:
         return
     position = first_position(work.pipeline, read_redo_facts(oracle), handover)
@@ -166,13 +169,13 @@ def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
 
 
 def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> Position:
-    """Where redo must be read from for a snapshot taken now. Raises SnapshotTooEarly where some of that is gone."""
+    """Return where redo must be read from for a snapshot taken now. Raises SnapshotTooEarly if some of it is gone."""
     current = next(i for i in facts.incarnations if i.status == "CURRENT")
     position = Position(facts.dbid, current.resetlogs_id, first_window_start(facts, handover.start_scn))
     lost = plan_window(position, facts, pipeline.window)
     if isinstance(lost, Lost):
         raise SnapshotTooEarly(
-            f"redo of a transaction that is open is gone: {lost.error.what}",
+            f"redo of an open transaction is gone: {lost.error.what}",
             cure="wait until it ends, or restore the log; then snapshot again",
             transaction_start_scn=int(handover.start_scn),
         )
@@ -180,24 +183,24 @@ def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> 
 
 
 def check_followed(work: Workplace, facts: RedoFacts) -> None:
-    """The SCN is one of the current incarnation, and so must the position be, under whose incarnation the table is loaded."""
+    """Raise SnapshotTooEarly unless capture has reached the current incarnation, to which the snapshot's SCN belongs."""
     position = work.ledger.position()
     current = next(i for i in facts.incarnations if i.status == "CURRENT")
     if position is not None and position.resetlogs_id != current.resetlogs_id:
         raise SnapshotTooEarly(
-            f"the database was opened with RESETLOGS at SCN {current.resetlogs_scn}, and capture has not gone past that yet",
-            cure=f"let {work.name}_capture land a window behind it; where redo is lost, `redolake recover {work.name}`",
+            f"the database was opened with RESETLOGS at SCN {current.resetlogs_scn}, and capture has not passed it yet",
+            cure=f"let {work.name}_capture land a window after it; if redo is lost, `redolake recover {work.name}`",
             position=int(position.scn),
         )
 
 
 def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> ChainPosition:
-    """A transaction open at the snapshot must have begun after the table's redo began to be landed, or its changes are lost;
-    where the oldest of them began."""
+    """Return where the oldest open transaction began. Raises SnapshotTooEarly if it began before the table's redo was landed:
+    its changes would be lost."""
     position = proven_position(work)
     assert position is not None, "the first snapshot has set it"
     oldest = ChainPosition(position.resetlogs_id, int(handover.start_scn))
-    behind_oldest = batches_between(work, oldest, position.chain_position)
+    since_oldest = batches_between(work, oldest, position.chain_position)
     for table in chosen:
         since = captured_from(work, table)
         if since is None:
@@ -208,15 +211,15 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
             )
         if handover.start_scn < since:
             raise SnapshotTooEarly(
-                "a transaction is open that began before the table's redo was landed",
+                "an open transaction began before the table's redo was landed",
                 cure="wait until it ends, then snapshot again",
                 table=table,
                 transaction_start_scn=int(handover.start_scn),
                 captured_from_scn=int(since),
             )
-        for batch in (found for found in behind_oldest if is_without(found, table)):
+        for batch in (found for found in since_oldest if is_without(found, table)):
             raise SnapshotTooEarly(
-                "a transaction is open that began before the end of a batch without the table, which has not carried it over",
+                "an open transaction began before the end of a batch that lacks the table and did not carry it over",
                 cure="wait until it ends, then snapshot again",
                 table=table,
                 transaction_start_scn=int(handover.start_scn),
@@ -226,7 +229,7 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
 
 
 def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> TableSnapshot:
-    """Read one table AS OF the SCN into Parquet; a table that lies there already is not read again."""
+    """Read one table AS OF the SCN into Parquet; a table that was already read is not read again."""
     wanted = TableId.parse(table)
     with workplace(pipeline) as work:
         there = work.landing.snapshots.manifest(wanted, scn)
@@ -249,7 +252,7 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
 def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
     found = work.landing.snapshots.dictionary(table, scn)
     if found is None:
-        raise Terminal("no snapshot of this SCN was begun", cure="clear the begin task", table=table, scn=scn)
+        raise Terminal("no snapshot was begun at this SCN", cure="clear the begin task", table=table, scn=scn)
     return found
 
 
@@ -262,7 +265,7 @@ def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *
         position = proven_position(work)
         assert position is not None, "snapshot_begin has set it"
         for table in tables:
-            check_stretch(work, TableId.parse(table), scn)
+            check_chain_epoch(work, TableId.parse(table), scn)
         passed = beyond(work, ChainPosition(position.resetlogs_id, scn))
         chosen = [TableId.parse(table) for table in tables]
         tasks = [load_task(work, table, scn, position.resetlogs_id, passed.get(table, ())) for table in chosen]
@@ -284,7 +287,7 @@ def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *
 
 
 def begun_from(work: Workplace, table: TableId) -> tuple[TableState, ...]:
-    """`held` and `live` only where the contents are to be replaced, which snapshot_begin has asked for."""
+    """Return the states a load may start from. `begin_snapshot` lets `held` and `live` tables through only with `replace`."""
     entry = work.ledger.table(table)
     return ("new",) if entry is None or entry.state == "snapshotting" else (entry.state,)
 
@@ -309,7 +312,7 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supe
 
 
 def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
-    """The loaded tables are live from the snapshot's SCN on. Raises TableHeld for those that could not be loaded."""
+    """Make the loaded tables live from the snapshot's SCN on. Raises TableHeld for those that could not be loaded."""
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         result = decode(SnapshotResult, read_outcome(work, spec), spec.manifest)
@@ -321,7 +324,7 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
                 work.ledger.hold(loaded.table, dict(loaded.error or {}))
                 failed.append(finding_of(loaded.table, loaded.error))
                 continue
-            # Only now: until its contents are there, the DDL of the old contents counts, and may hold them.
+            # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
             task = next(task for task in spec.tables if task.table == loaded.table)
             assert isinstance(task, SnapshotTask)
             begin_anew(work, task.version, lease)

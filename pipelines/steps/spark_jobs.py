@@ -1,4 +1,4 @@
-"""Runs a job's order with a Spark session: the session of this process, a cluster's, or a Connect server's."""
+"""Run a job's spec on Spark: in this process, on a cluster, or on a Connect server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CONNECT_PORT = 15002
 
 
 def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
-    """A session for work in this process, by the pipeline's spark settings."""
+    """Return a session for this process by the pipeline's Spark settings."""
     from pipelines.apply.session import open_session
 
     if pipeline.spark.mode == "connect":
@@ -34,7 +34,7 @@ def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
 
 
 def remote_of(pipeline: Pipeline) -> str:
-    """The Connect server's address, from REDOLAKE_SPARK_REMOTE or the named Airflow connection in the environment."""
+    """Return the Connect server's address from REDOLAKE_SPARK_REMOTE or the named Airflow connection in the environment."""
     if remote := os.environ.get("REDOLAKE_SPARK_REMOTE"):
         return remote
     variable = f"AIRFLOW_CONN_{pipeline.spark.connection.upper()}"
@@ -46,7 +46,7 @@ def remote_of(pipeline: Pipeline) -> str:
 
 
 def host_and_port(connection: str) -> tuple[str | None, int | None]:
-    """Of an Airflow connection in the environment, URI or JSON. A URL's scheme has hyphens, where Airflow's types have `_`."""
+    """Return host and port of an Airflow connection, a URI or JSON. URL schemes have hyphens where Airflow's types have `_`."""
     if connection.startswith("{"):
         body = json.loads(connection)
         return body.get("host"), body.get("port")
@@ -56,15 +56,15 @@ def host_and_port(connection: str) -> tuple[str | None, int | None]:
 
 
 def run_spark_job(pipeline: Pipeline, batch: str, spark: Any, report: Report = silent) -> Result:
-    """Run the order at `batch`; what it did lies in its manifest. It stops before its next commit when its lease is lost."""
+    """Run the spec at `batch`; its result is its manifest. The job stops before its next commit if its lease is lost."""
     from pipelines.job.job import run
 
-    spec = order_to_run(pipeline, batch)
+    spec = spec_to_run(pipeline, batch)
     with kept_lease(pipeline, spec) as check_lease:
         return run(spark, spec, report, check_lease)
 
 
-def order_to_run(pipeline: Pipeline, batch: str) -> Spec:
+def spec_to_run(pipeline: Pipeline, batch: str) -> Spec:
     with workplace(pipeline) as work:
         spec = read_order(work, batch)
         if isinstance(spec, SnapshotSpec):
@@ -74,15 +74,15 @@ def order_to_run(pipeline: Pipeline, batch: str) -> Spec:
 
 @contextmanager
 def external_spark_job(pipeline: Pipeline, batch: str, stop: Callable[[], None]) -> Iterator[str]:
-    """Around a process that runs the order at `batch`: keeps its lease, and calls `stop` when that is lost. Yields a path of
-    this attempt's own for the job to leave its failure at."""
-    spec = order_to_run(pipeline, batch)
+    """Renew the lease while another process runs the spec at `batch`; call `stop` if it is lost. Yields this attempt's path for
+    a failure record."""
+    spec = spec_to_run(pipeline, batch)
     with kept_lease(pipeline, spec, stop):
         yield layout.failure_file(batch, uuid.uuid4().hex)
 
 
 def read_job_failure(pipeline: Pipeline, path: str) -> JobFailure | None:
-    """What the job said there as it failed; None when it could say nothing."""
+    """Return the failure that the job wrote there, None if it wrote none."""
     with workplace(pipeline) as work:
         text = work.landing.files.read_at(path)
     return None if text is None else decode(JobFailure, text, path)

@@ -1,6 +1,6 @@
-"""Waiting for an archived log that is due: its redo thread has switched it, and no copy of it shows yet.
+"""Wait for an archived log that is due: its redo thread has switched it, and no view lists its archived copy yet.
 
-Only plan decides what is awaited, and what comes of it; here somebody looks whether to plan again. Nothing is written.
+Only the plan decides which log is awaited. This module checks whether to plan again, and writes nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pipelines.scn import Scn
 from pipelines.source import ConnectParams, RetryRule, connect_params, open_source, read_redo_facts
 from pipelines.window import Wait, plan_window
 
-LOOK_SECONDS = 60.0
+CHECK_TIMEOUT_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,9 @@ def awaited_by(position: Position, wait: Wait) -> AwaitedLog:
 
 
 def is_still_awaited(awaited: AwaitedLog, source: ConnectParams) -> bool:
-    """Whether the position still stands at this log. It asks once and shortly: whoever waits looks again anyway."""
+    """Return whether the position still waits for this log. Ask once, with a short timeout: the caller checks again anyway."""
     position = Position(awaited.dbid, awaited.resetlogs_id, Scn(awaited.position))
-    with open_source(source, call_timeout_seconds=LOOK_SECONDS, retry=RetryRule(attempts=1)) as oracle:
+    with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=RetryRule(attempts=1)) as oracle:
         found = plan_window(position, read_redo_facts(oracle), WindowLimits())
     return isinstance(found, Wait) and (found.thread, found.sequence) == (awaited.thread, awaited.sequence)
 
@@ -53,23 +53,23 @@ def is_still_awaited(awaited: AwaitedLog, source: ConnectParams) -> bool:
 def await_log(
     pipeline: Pipeline, awaited: AwaitedLog, source: ConnectParams | None, report: Report, retried: Callable[..., bool]
 ) -> None:
-    """In this process, until the log is there, however long; each time the deadline passes it is told again."""
+    """Block until the log is there, without limit. Report that it is overdue each time the deadline passes."""
     params = source or connect_params(pipeline.source.connection, os.environ)
-    began = told = time.monotonic()
+    began = reported = time.monotonic()
     report(f"waiting for {awaited}")
     while retried(lambda: is_still_awaited(awaited, params)):
-        if time.monotonic() - told >= pipeline.wait_warns_after_minutes * 60:
-            told = time.monotonic()
-            report(str(log_overdue(awaited, (told - began) / 60)))
+        if time.monotonic() - reported >= pipeline.wait_warns_after_minutes * 60:
+            reported = time.monotonic()
+            report(str(log_overdue(awaited, (reported - began) / 60)))
         time.sleep(pipeline.wait_looks_every_seconds)
 
 
 def log_overdue(awaited: AwaitedLog, minutes: float) -> LogOverdue:
     return LogOverdue(
-        f"Redo Thread {awaited.thread}: log {awaited.sequence} is switched, and no archived copy of it has come for "
+        f"Redo Thread {awaited.thread}: log {awaited.sequence} is switched, and no archived copy has appeared for "
         f"{minutes:g} minutes",
-        cure="look at the archiver (V$INSTANCE.ARCHIVER, V$ARCHIVE_DEST_STATUS.ERROR, room in the recovery area) and at the "
-        "transport to a standby; nothing is lost while its redo is kept (`redolake runway`), and the next run goes on waiting",
+        cure="check the archiver (V$INSTANCE.ARCHIVER, V$ARCHIVE_DEST_STATUS.ERROR, free space in the recovery area) and the "
+        "redo transport to a standby; nothing is lost while its redo is kept (`redolake runway`), and the next run waits again",
         thread=awaited.thread,
         sequence=awaited.sequence,
         scn=awaited.scn,

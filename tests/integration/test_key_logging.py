@@ -92,7 +92,7 @@ def test_removed_logging_is_noticed_and_an_update_without_it_holds_the_table(spa
     stopped = caught_up(source, pipeline, spark)
 
     assert [table.state for table in (noticed, resumed, stopped)] == ["held", "live", "held"]
-    assert "supplemental logging was taken away" in str(noticed.error)
+    assert "supplemental logging was removed" in str(noticed.error)
     assert [error for error in errors if error.startswith("SHOP.PARTS: has no supplemental logging")] == errors
     assert stopped.error == "the redo does not contain the key, so supplemental logging was off: ID"
     assert code_of_hold(source) == "NotLogged"

@@ -79,7 +79,7 @@ def test_a_malformed_table_name_is_a_usage_error(settings: Path, command: list[s
     [
         (["--from", "5", "--to", "5"], "[5, 5) holds no SCN"),
         (["--from", "5", "--to", "6", "SHOP.ORDER"], "is no table of the pipeline"),
-        (["--from", "5", "--to", "6", "--execute"], "[5, 6) is not landed whole: nothing is landed"),
+        (["--from", "5", "--to", "6", "--execute"], "[5, 6) is not completely landed: nothing is landed"),
     ],
 )
 def test_a_backfill_that_cannot_be_done_is_refused_with_its_findings(settings: Path, order: list[str], said: str) -> None:

@@ -108,7 +108,7 @@ def test_a_job_that_left_no_error_text_is_judged_by_its_exit_code(submit, code, 
 def test_a_job_whose_lease_another_has_taken_is_killed_and_the_task_says_so(submit, spec, monkeypatch, tmp_path):
     from airflow.sdk.exceptions import AirflowException
 
-    monkeypatch.setattr(leases_steps, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(leases_steps, "RENEW_EVERY_SECONDS", 0.01)
     taker = f"""
 from datetime import timedelta
 from pipelines.ledger import open_ledger

@@ -26,7 +26,7 @@ from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.redo import Position
 from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.next_batch import catch_up, next_batch
-from pipelines.steps.snapshot import stretch_of
+from pipelines.steps.snapshot import chain_epoch
 from pipelines.table import Column, OracleType, TableId, TableVersion
 from tests.unit.records.samples import TABLE
 
@@ -184,4 +184,4 @@ def hold_code(spec: BatchSpec) -> str | None:
 
 def begin_snapshot_at(context: Workplace, scn: int, open_since: int = 100) -> None:
     """Record a snapshot of SHOP.ORDERS AS OF `scn` as begun. The oldest transaction open at that SCN began at `open_since`."""
-    context.landing.snapshots.begin(replace(TABLE, table=ORDERS), scn, stretch_of(context), ChainPosition(FIRST, open_since))
+    context.landing.snapshots.begin(replace(TABLE, table=ORDERS), scn, chain_epoch(context), ChainPosition(FIRST, open_since))

@@ -43,7 +43,7 @@ from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Position
 from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
-from pipelines.steps.snapshot import prepare_snapshot_load, record_snapshot_load, stretch_of
+from pipelines.steps.snapshot import chain_epoch, prepare_snapshot_load, record_snapshot_load
 from pipelines.steps.spark_jobs import run_spark_job
 from pipelines.table import TableId
 from tests.unit.records.samples import TABLE
@@ -171,7 +171,7 @@ class History:
                 found = replace(TABLE, table=table, scn_before=Scn(scn), scn_after=Scn(scn), unique=())
                 found = replace(found, object_id=7 + TABLES.index(table), data_object_id=7 + TABLES.index(table))
                 oldest = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
-                work.landing.snapshots.begin(found, scn, stretch_of(work), ChainPosition(RESETLOGS_ID, oldest))
+                work.landing.snapshots.begin(found, scn, chain_epoch(work), ChainPosition(RESETLOGS_ID, oldest))
                 work.landing.snapshots.publish_manifest(table, scn, [SnapshotFile("rows.parquet", 3)])
         self.begun.append((tables, scn))
 

@@ -1,4 +1,4 @@
-"""What stands against a backfill, told from the landed windows alone."""
+"""Checks of a backfill against the landed windows."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def test_a_range_takes_every_window_it_touches(start, end, taken):
         pytest.param([], 100, 200, "nothing is landed", id="nothing landed"),
         pytest.param(WHOLE, 99, 200, r"landed is \[100, 400\)", id="begins too early"),
         pytest.param(WHOLE, 399, 401, r"landed is \[100, 400\)", id="ends too late"),
-        pytest.param(GAP, 150, 260, "end at SCN 200 and go on at SCN 250", id="over a gap"),
-        pytest.param(GAP, 210, 240, "not landed whole", id="inside a gap"),
+        pytest.param(GAP, 150, 260, "end at SCN 200 and continue at SCN 250", id="over a gap"),
+        pytest.param(GAP, 210, 240, "not completely landed", id="inside a gap"),
         pytest.param(RESET, 250, 350, "a RESETLOGS or a gap", id="over a RESETLOGS"),
     ],
 )
-def test_a_range_that_is_not_landed_whole_is_refused(windows, start, end, said):
+def test_a_range_that_is_not_completely_landed_is_refused(windows, start, end, said):
     with pytest.raises(ConfigurationError, match=said):
         covering(windows, scns(start, end))
 
@@ -101,7 +101,7 @@ def objected(tmp_path):
 
 def test_what_committed_by_a_tables_snapshot_cannot_be_folded(objected):
     assert objected(151, 400) == []
-    assert objected(150, 400) == ["it is known from its last snapshot on, SCN 151, and the range begins at 150"]
+    assert objected(150, 400) == ["its changes are known from SCN 151, after its last snapshot, and the range begins at 150"]
 
 
 def test_a_hole_between_the_snapshot_and_the_range_may_have_swallowed_part_of_a_transaction(objected):

@@ -23,8 +23,8 @@ from tests.waiting import wait_until
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
-    monkeypatch.setattr(leases_steps, "BEAT_SECONDS", 0.01)
-    monkeypatch.setattr(leases_steps, "LIVING_SECONDS", 0.3)
+    monkeypatch.setattr(leases_steps, "RENEW_EVERY_SECONDS", 0.01)
+    monkeypatch.setattr(leases_steps, "RENEWED_FOR_SECONDS", 0.3)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_job_that_lives_longer_than_its_lease_keeps_it(pipeline, order):
     renewed_at = now()
 
     with kept_lease(pipeline, order[0]) as check:
-        wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leases_steps.LIVING_SECONDS))
+        wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leases_steps.RENEWED_FOR_SECONDS))
         with pytest.raises(LeaseHeld, match="holds the lease apply/shop"):
             take_over(pipeline, after_seconds=0)
         check()

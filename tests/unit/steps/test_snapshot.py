@@ -12,7 +12,7 @@ from pipelines.redo import Incarnation, RedoFacts
 from pipelines.scn import Scn
 from pipelines.source import Handover
 from pipelines.steps import snapshot as snapshot_steps
-from pipelines.steps.snapshot import begin_snapshot, check_stretch, prepare_snapshot_load
+from pipelines.steps.snapshot import begin_snapshot, check_chain_epoch, prepare_snapshot_load
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType
 from tests.unit.reconcile.pipeline_on_disk import (
     DBID,
@@ -32,10 +32,10 @@ def test_a_snapshot_begun_before_a_declared_gap_is_not_loaded_after_it(
 ) -> None:
     corrected_table(context)
     begin_snapshot_at(context, 250)
-    check_stretch(context, ORDERS, 250)
+    check_chain_epoch(context, ORDERS, 250)
     on_disk.declare_gap(200, 300, end_in=end_in, dropped=(OPEN,), snapshot_scn=120)
 
-    with pytest.raises(Terminal, match="AS OF SCN 250 was begun before a RESETLOGS or a break"):
+    with pytest.raises(Terminal, match="AS OF SCN 250 was begun before a RESETLOGS or a declared gap"):
         prepare_snapshot_load(on_disk.pipeline, 250, ["SHOP.ORDERS"], replace=True)
     assert corrected_table(context).state == "live"
 
