@@ -50,11 +50,11 @@ HOLDS = {
         replace(TABLE, entry=replace(LIVE, complete_to_scn=Scn(79))),
         (100, "InvariantBroken"),
     ),
-    "rows that a RESETLOGS took back": (
+    "rows that a RESETLOGS undid": (
         replace(TABLE, entry=replace(LIVE, complete_to_scn=Scn(120), resetlogs_id=10), chain_position=ChainPosition(10, 100)),
         (100, "RedoLost"),
     ),
-    "rows that a RESETLOGS in a declared gap may have taken back": (
+    "rows that a RESETLOGS in a declared gap may have undone": (
         replace(
             TABLE,
             entry=replace(LIVE, complete_to_scn=Scn(95), resetlogs_id=10),

@@ -118,5 +118,5 @@ def test_partial_files_of_killed_writers_are_ignored(on_disk: PipelineOnDisk, co
     assert list(readings(context, FIRST, 0)) == []
     assert (context.landing.gaps.all(), drops(context)) == ([], [])
     assert corrected_table(context).position == ChainPosition(FIRST, 199)
-    ahead = following_batch(context)
-    assert (ahead.start, ahead.end) == (200, 300)
+    spec = following_batch(context)
+    assert (spec.start, spec.end) == (200, 300)

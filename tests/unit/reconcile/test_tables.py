@@ -1,4 +1,4 @@
-"""Tables and versions rebuilt from files: the SCN from which a table is captured, and DDL that a RESETLOGS took back."""
+"""Tables and versions rebuilt from files: the SCN from which a table is captured, and DDL that a RESETLOGS undid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_gap_without_redo_between_incarnations_restarts_capture_too(on_disk: P
     assert captured_from(context, ORDERS) == 200
 
 
-def test_a_new_snapshot_forgets_versions_that_a_resetlogs_took_back(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_new_snapshot_forgets_versions_that_a_resetlogs_undid(on_disk: PipelineOnDisk, context: Workplace) -> None:
     """A DDL at 180, then a RESETLOGS to 130 and a snapshot AS OF 140: at 190 the table lacks the DDL's columns."""
     corrected_table(context)
     (first,) = known_versions(context, ORDERS)
@@ -49,7 +49,7 @@ def test_a_new_snapshot_forgets_versions_that_a_resetlogs_took_back(on_disk: Pip
     assert [version.from_scn for version in known_versions(context, ORDERS)] == [140]
 
 
-def test_a_lost_ledger_is_rebuilt_without_ddl_that_a_resetlogs_took_back(tmp_path: Path) -> None:
+def test_a_lost_ledger_is_rebuilt_without_ddl_that_a_resetlogs_undid(tmp_path: Path) -> None:
     on_disk = PipelineOnDisk(tmp_path)
     on_disk.load(120)
     added = DdlRow(180, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "ALTER TABLE shop.orders ADD (note VARCHAR2(9))")

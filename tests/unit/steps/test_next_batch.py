@@ -111,7 +111,7 @@ def test_of_several_holds_the_lowest_scn_counts(on_disk: PipelineOnDisk, context
         pytest.param(200, None, id="RESETLOGS where the window ended"),
     ],
 )
-def test_a_table_with_rows_that_a_resetlogs_took_back_is_held(tmp_path: Path, reset_at: int, code: str | None) -> None:
+def test_a_table_with_rows_that_a_resetlogs_undid_is_held(tmp_path: Path, reset_at: int, code: str | None) -> None:
     """|100 window 1| reset_at | window 2 ..300|, the snapshot AS OF 180."""
     on_disk = PipelineOnDisk(tmp_path)
     on_disk.load(180)
@@ -144,7 +144,7 @@ def test_windows_before_a_resetlogs_are_not_applied_to_a_table_snapshotted_after
 def test_a_gap_with_a_resetlogs_holds_a_table_snapshotted_inside_it(
     on_disk: PipelineOnDisk, context: Workplace, snapshot_scn: int | None, code: str | None
 ) -> None:
-    """|100 applied|200 gap, a RESETLOGS in it|300: the RESETLOGS may have taken back rows of a snapshot AS OF 250."""
+    """|100 applied|200 gap, a RESETLOGS in it|300: the RESETLOGS may have undone rows of a snapshot AS OF 250."""
     if snapshot_scn is not None:
         on_disk.load(snapshot_scn)
     on_disk.declare_gap(200, 300, end_in=SECOND, dropped=(OPEN,), snapshot_scn=snapshot_scn or 120)
