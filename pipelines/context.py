@@ -1,4 +1,4 @@
-"""Where steps work: a pipeline's ledger and landing, opened together; who works, and when."""
+"""A pipeline's ledger and landing, opened together for a step; also lease owners, the clock and connections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Report = Callable[[str], None]
 
 
 def silent(_: str) -> None:
-    """For callers that want no progress."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ def now() -> datetime:
 
 
 def owner() -> str:
-    """Who works here: the DAG whose task this is (it has one run at a time), or this process."""
+    """Return the owner of a lease: this task's DAG, which has one run at a time, or this process."""
     dag = os.environ.get("AIRFLOW_CTX_DAG_ID")
     return f"airflow:{dag}" if dag else f"process:{socket.gethostname()}:{os.getpid()}"
 
 
 def is_gone(holder: str) -> bool:
-    """Whether a lease's owner is a process of this machine that has ended: killed, most likely."""
+    """Return whether a lease's owner is a process of this machine that has ended, most likely killed."""
     kind, _, rest = holder.partition(":")
     host, _, pid = rest.rpartition(":")
     if kind != "process" or host != socket.gethostname():
@@ -74,7 +74,7 @@ def workplace(pipeline: Pipeline) -> Iterator[Workplace]:
 
 
 def ledger_url(pipeline: Pipeline) -> str:
-    """The ledger's URL; a connection that is only named is read from AIRFLOW_CONN_<ID>: Airflow's tasks give its URL."""
+    """Return the ledger's URL. A named connection is read from AIRFLOW_CONN_<ID>; in Airflow's tasks the URL is set already."""
     if pipeline.ledger.connection is None:
         return pipeline.ledger_url
     variable = f"AIRFLOW_CONN_{pipeline.ledger.connection.upper()}"
@@ -86,7 +86,7 @@ def ledger_url(pipeline: Pipeline) -> str:
 
 
 def opened_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
-    """A connection of its own; without `params` the environment's AIRFLOW_CONN_<ID> says where to."""
+    """Open a new connection, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
     retry = RetryRule(pipeline.retry.first_seconds, pipeline.retry.most_seconds, pipeline.retry.attempts)
     return open_source(
         params or connect_params(pipeline.source.connection, os.environ),
@@ -96,7 +96,7 @@ def opened_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
 
 
 def read_order(work: Workplace, location: str) -> Spec:
-    """The order of a job that a step before has written."""
+    """Read the job spec that an earlier step wrote."""
     text = work.landing.files.read_at(location)
     if text is None:
         raise Terminal("there is no such order", cure="clear the task that prepares it", file=location)
@@ -104,7 +104,7 @@ def read_order(work: Workplace, location: str) -> Spec:
 
 
 def read_outcome(work: Workplace, spec: Spec) -> bytes:
-    """The manifest a job has written last."""
+    """Read the manifest that the job wrote at its end."""
     text = work.landing.files.read_at(spec.manifest)
     if text is None:
         raise Terminal("the Spark job has left no manifest", cure="look into its log, and clear its task", file=spec.manifest)

@@ -1,4 +1,4 @@
-"""Before anything starts: the configuration, the places to write, the source. All findings at once."""
+"""Check the configuration, the places to write and the source before the first run; report all findings at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pipelines.window import Lost, plan_window
 
 
 def validate(pipeline: Pipeline) -> list[Finding]:
-    """What can be said without Oracle: are landing, lake and ledger writable, is the connection there?"""
+    """Check without Oracle that landing, lake and ledger are writable and that the connection is configured."""
     findings: list[Finding] = []
     for what, place in (("landing", pipeline.landing), ("lake", pipeline.lake)):
         findings += writable(f"{pipeline.name}.{what}", place, pipeline.name)
@@ -49,7 +49,7 @@ def validate(pipeline: Pipeline) -> list[Finding]:
 
 @crash.writer
 def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
-    """Write a small file there and take it away again."""
+    """Return a finding unless a small file can be written to `place` and removed again."""
     try:
         landing = Landing(place, pipeline)
         name = f"write-test-{uuid.uuid4().hex}"
@@ -63,7 +63,7 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
 
 
 def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Finding]:
-    """The same, and what the source says: a refused connection is a finding like any other."""
+    """Return the findings of `validate` and of the source, errors first. A refused connection is a finding too."""
     findings = validate(pipeline)
     try:
         with opened_source(pipeline, source) as oracle:
@@ -77,12 +77,12 @@ def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[
 
 
 def gravity(finding: Finding) -> int:
-    """Errors first; otherwise in the order of the checks."""
+    """Return the sort key that puts errors first and keeps the order of the checks otherwise."""
     return ("error", "warning", "note").index(finding.severity)
 
 
 def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId]) -> tuple[Finding, ...]:
-    """What is wrong with the source and with these tables of it."""
+    """Return what is wrong with the source and these tables."""
     return findings_of(pipeline, probe(oracle, pipeline.source.container, tables), tables)
 
 
@@ -97,14 +97,14 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
 
 
 def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
-    """Whether the redo that is needed next can still be had: the database's identity, its incarnation, each archived log."""
+    """Check that the redo needed next is available: same database, known incarnation, every archived log."""
     if probed.redo is None:
         return []
     try:
         with workplace(pipeline) as work:
             position = work.ledger.position()
     except RedolakeError:
-        return []  # validate has said it
+        return []  # validate reports it
     found = None if position is None else plan_window(position, probed.redo, pipeline.window)
     if not isinstance(found, Lost) or position is None:
         return []
@@ -112,7 +112,7 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
 
 
 def why_not(oracle_type: OracleType, rule: str | int | None) -> str | None:
-    """Why a column of that type cannot be followed, or None."""
+    """Return why a column of that type cannot be captured, or None."""
     try:
         target_type(oracle_type, rule)
     except RedolakeError as error:
@@ -121,7 +121,7 @@ def why_not(oracle_type: OracleType, rule: str | int | None) -> str | None:
 
 
 def setup_sql(pipeline: Pipeline) -> str:
-    """For a DBA: the user with its grants, and supplemental logging of the captured tables, the cheapest that will do."""
+    """Return the statements for a DBA: the user with its grants, and the cheapest sufficient supplemental logging."""
     container = f"ALTER SESSION SET CONTAINER = {pipeline.source.container};\n" if pipeline.source.container else ""
     level = {table.id: "PRIMARY KEY" if table.key_policy.kind == "primary" else "ALL" for table in pipeline.tables}
     logging = "".join(

@@ -138,7 +138,7 @@ def declare_gap(
 def check_reason(kind: GapKind, reason: str) -> None:
     """Raise Terminal unless a gap or a position has a reason."""
     if kind != "snapshot" and not reason.strip():
-        raise Terminal("a reason is wanted: it is kept with the break", cure="say --reason TEXT")
+        raise Terminal("a declared gap needs a reason, which is stored with it", cure="add --reason TEXT")
 
 
 @contextmanager
@@ -210,7 +210,7 @@ def end_of_gap(work: Workplace, oracle: Source, found: Inspection, kind: GapKind
     if scn is not None:
         return checked_position(found.position, scn, found.facts)
     if kind == "position" or found.gap_end is None:
-        raise Terminal("an SCN is wanted", cure="`redolake recover` tells from where on the redo is whole")
+        raise Terminal("an SCN is missing", cure="see `redolake recover` for the SCN from which the redo is complete")
     return checked_position(found.position, int(found.gap_end.scn), found.facts)
 
 
@@ -225,7 +225,7 @@ def open_transactions(work: Workplace, position: Position) -> tuple[OpenTransact
     last = last_batch(work)
     if work.landing.windows.after(BEFORE_ALL if last is None else last.end_position):
         raise Terminal(
-            "what is landed before the lost redo is not applied yet",
+            "windows landed before the lost redo are not applied yet",
             cure=f"let {work.name}_apply run, or `redolake run {work.name}`; then recover again",
         )
     if last is None or last.end_position != position.chain_position:

@@ -89,8 +89,8 @@ def chosen(work: Workplace, tables: Sequence[str] | None) -> list[TableId]:
 
 
 def check_readable(work: Workplace, tables: Sequence[TableId], facts: RedoFacts) -> None:
-    """Raises RedoLost for a table that is complete to an SCN the database has forgotten: Oracle would refuse it as one of the
-    future, or read another state under the same number."""
+    """Raise RedoLost if a table is complete to an SCN that a RESETLOGS undid. Oracle would refuse that SCN as a future one, or
+    read another state at the same number."""
     for table in tables:
         entry = work.ledger.table(table)
         if entry is None or entry.complete_to_scn is None or entry.resetlogs_id is None:
@@ -100,9 +100,9 @@ def check_readable(work: Workplace, tables: Sequence[TableId], facts: RedoFacts)
         if is_of_another or entry.complete_to_scn > newest(facts):
             raise RedoLost(
                 f"the table is complete to SCN {entry.complete_to_scn} of incarnation {entry.resetlogs_id}, and the database "
-                "was set back behind that: there is nothing to compare it with",
-                cure=f"let {work.name}_capture and {work.name}_apply pass the RESETLOGS, then verify again; where they stop, "
-                f"`redolake recover {work.name}` tells the ways on",
+                "was set back to before that: there is nothing to compare it with",
+                cure=f"let {work.name}_capture and {work.name}_apply pass the RESETLOGS, then verify again; if they stop, "
+                f"see `redolake recover {work.name}` for the choices",
                 table=table,
             )
 
@@ -127,7 +127,7 @@ def read_side(work: Workplace, oracle: Source, table: TableId, token: str, repor
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:
-    """Only the columns the table had at that SCN; one dropped since cannot be read any more."""
+    """Return the columns that the version has. Raise SchemaConflict if the source has dropped one since."""
     kept = tuple(column for column in dictionary.columns if version.named(column.name) is not None)
     if len(kept) < len(version.columns):
         gone = sorted({c.name for c in version.columns} - {c.name for c in kept})

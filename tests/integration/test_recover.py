@@ -168,7 +168,7 @@ def test_a_table_that_needs_a_new_snapshot_is_held_until_it_has_one(losing: Losi
 
 def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_new_snapshots(losing: LosingPipeline) -> None:
     losing.lose()
-    with pytest.raises(Terminal, match="a reason is wanted"):
+    with pytest.raises(Terminal, match="needs a reason"):
         losing.recover_by("gap")
     made = losing.recover_by("gap", reason="the tapes are gone")
     losing.caught_up()
