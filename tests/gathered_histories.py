@@ -62,7 +62,8 @@ def damaged(played: Played, seed: int) -> Played:
     changes = [n for n, row in enumerate(whole) if row["operation_code"] in CHANGES]
     if changes and chance.random() < 0.3:
         number = chance.choice(changes)
-        whole[number] = {**whole[number], "xid": chance.choice([NO_XID, f"1.33.{UNKNOWN_SQN}"])}
+        unknown = chance.choice([NO_XID, f"1.33.{UNKNOWN_SQN}"])
+        whole[number] = {**whole[number], "xid": unknown, "pxid": unknown}  # a known coordinator would decide the row
     return replace(played, rows=whole)
 
 
