@@ -24,7 +24,7 @@ from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
 
-TWO_TABLES = ["SHOP.CUSTOMERS", "SHOP.ORDER_LINES"]  # where all five would prove nothing more
+TWO_TABLES = ["SHOP.CUSTOMERS", "SHOP.ORDER_LINES"]  # for tests that the other three tables would not strengthen
 
 
 def caught_up(shop: Shop, pipeline: Any, spark: Any) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
     assert verified == compare_with_source(pipeline, shop.params)  # so the other tests need no Spark to compare
 
 
-def test_a_value_that_does_not_fit_stops_its_table_and_no_other(shop: Shop, spark: Any) -> None:
+def test_a_value_that_does_not_fit_holds_its_table_alone(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline(tables=["SHOP.ORDERS", "SHOP.PAYMENTS"])
     shop.run_sql("INSERT INTO orders (id, customer_id, total) VALUES (1, 1, 1.5)")
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
@@ -136,7 +136,7 @@ def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(sh
 
 
 def checkpointed(ledger: Path) -> bool:
-    """Move the whole ledger into its one file; return whether that succeeded."""
+    """Move the ledger's write-ahead log into its database file; return whether that succeeded."""
     with sqlite3.connect(ledger) as connection:
         return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
 
@@ -160,7 +160,7 @@ def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: S
     assert differences(shop, pipeline) == {}
 
 
-def test_a_ddl_that_is_not_followed_holds_its_table_while_the_others_go_on(shop: Shop, spark: Any) -> None:
+def test_an_unsupported_ddl_holds_its_table_while_the_others_continue(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline(tables=[*TWO_TABLES, "SHOP.PAYMENTS"])
     shop.work(30)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
@@ -260,7 +260,7 @@ def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: A
     monkeypatch.undo()
     steps.resume_tables(pipeline, ["SHOP.PARTS"])
     with spark_when_needed(pipeline, spark) as session:
-        assert apply(pipeline, session, lambda _: None)  # no source is at hand: nothing can be mined
+        assert apply(pipeline, session, lambda _: None)  # without a source nothing can be mined
 
     assert held.state == "held"
     assert """insert into "SHOP"."PARTS"("ID","PLACE","QUANTITY") values ('900001','it''s there','1')""" in str(held.error)
