@@ -34,23 +34,23 @@ class OpenTransactions:
             )
         self.pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.BINS"])
         steps.take_snapshot(self.pipeline, source=shop.params, spark=spark)
-        self.unwanted = self.session(
+        self.unwanted = self.open_session(
             "INSERT INTO parts (id, quantity) VALUES (10, 10)", "UPDATE parts SET quantity = 100 WHERE id = 1"
         )
-        self.wanted = self.session("INSERT INTO parts (id, quantity) VALUES (20, 20)")
-        self.caught_up()
+        self.wanted = self.open_session("INSERT INTO parts (id, quantity) VALUES (20, 20)")
+        self.catch_up()
         self.listed = {transaction.rows: transaction for transaction in self.open()}
 
-    def session(self, *statements: str) -> Any:
+    def open_session(self, *statements: str) -> Any:
         opened = self.shop.oracle.connect("SHOP")
-        self.go_on(opened, *statements)
+        self.execute(opened, *statements)
         return opened
 
-    def go_on(self, session: Any, *statements: str) -> None:
+    def execute(self, session: Any, *statements: str) -> None:
         for statement in statements:
             session.cursor().execute(statement)
 
-    def caught_up(self) -> None:
+    def catch_up(self) -> None:
         self.shop.switch_logs()
         steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
 
@@ -77,7 +77,7 @@ class OpenTransactions:
     def last_manifest(self) -> Path:
         return max((self.shop.folder / "landing" / "shop" / "batches").glob("*/manifest.json"))
 
-    def use_again(self, xid: str, con_id: int) -> None:
+    def reuse_xid(self, xid: str, con_id: int) -> None:
         """Give this xid to the next transaction of the container, as if the sequence of its slot had wrapped."""
         segment, slot, sequence = map(int, xid.split("."))
         allocator = self.shop.oracle.database.transactions._xids
@@ -108,23 +108,23 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     with pytest.raises(Terminal, match=r"was dropped by test at .*: a forgotten session"):
         transactions.drop(xid)
     assert [t.xid for t in transactions.open()] == [wanted.xid]
-    transactions.go_on(transactions.unwanted, "INSERT INTO bins (id, quantity) VALUES (11, 11)")
-    transactions.go_on(transactions.wanted, "UPDATE parts SET quantity = 200 WHERE id = 2")
-    transactions.caught_up()
-    (told,) = transactions.dropped()
-    assert (told.state, told.tables, told.lacking) == ("open", {"SHOP.BINS": 1, "SHOP.PARTS": 2}, ())
+    transactions.execute(transactions.unwanted, "INSERT INTO bins (id, quantity) VALUES (11, 11)")
+    transactions.execute(transactions.wanted, "UPDATE parts SET quantity = 200 WHERE id = 2")
+    transactions.catch_up()
+    (report,) = transactions.dropped()
+    assert (report.state, report.tables, report.lacking) == ("open", {"SHOP.BINS": 1, "SHOP.PARTS": 2}, ())
     assert [t.rows for t in transactions.open()] == [2]
 
     transactions.lose_ledger()
-    transactions.go_on(transactions.unwanted, "UPDATE bins SET quantity = 22 WHERE id = 2")
+    transactions.execute(transactions.unwanted, "UPDATE bins SET quantity = 22 WHERE id = 2")
     transactions.unwanted.commit()
     transactions.wanted.commit()
-    transactions.caught_up()
+    transactions.catch_up()
     expected = {1: 1, 2: 200, 20: 20}, {1: 1, 2: 2}
     assert transactions.contents() == expected
-    (told,) = transactions.dropped()
-    assert (told.state, told.by, told.reason) == ("committed", "test", "a forgotten session")
-    assert (told.tables, told.lacking) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ("SHOP.BINS", "SHOP.PARTS"))
+    (report,) = transactions.dropped()
+    assert (report.state, report.by, report.reason) == ("committed", "test", "a forgotten session")
+    assert (report.tables, report.lacking) == ({"SHOP.BINS": 2, "SHOP.PARTS": 2}, ("SHOP.BINS", "SHOP.PARTS"))
     windows = steps.list_windows(transactions.pipeline)
     assert sum((w.account or {}).get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
     assert sum((w.account or {}).get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
@@ -133,39 +133,39 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
         assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
     compared = compare_with_source(transactions.pipeline, transactions.shop.params)
     assert compared.equal is False
-    assert compared.dropped == (told,)
+    assert compared.dropped == (report,)
 
-    # as if it had been killed before the batch's manifest, and the ledger lost: the same once more
+    # Without the batch's manifest and the ledger, as after a kill, the batch runs again with the same result.
     manifest = transactions.last_manifest()
     first = json.loads(manifest.read_text())
     manifest.unlink()
     transactions.lose_ledger()
     with pytest.raises(Terminal, match="applied in part"):
         transactions.drop(wanted.xid)
-    order = steps.prepare_batch(transactions.pipeline).batch
-    steps.run_spark_job(transactions.pipeline, order, transactions.spark)
-    steps.record_batch(transactions.pipeline, order)
+    spec = steps.prepare_batch(transactions.pipeline).batch
+    steps.run_spark_job(transactions.pipeline, spec, transactions.spark)
+    steps.record_batch(transactions.pipeline, spec)
     assert json.loads(manifest.read_text())["dropped"] == first["dropped"]
-    assert (transactions.contents(), transactions.dropped()) == (expected, [told])
+    assert (transactions.contents(), transactions.dropped()) == (expected, [report])
 
-    transactions.use_again(xid, con_id)
-    again = transactions.session("INSERT INTO parts (id, quantity) VALUES (30, 30)")
-    transactions.caught_up()
+    transactions.reuse_xid(xid, con_id)
+    reused = transactions.open_session("INSERT INTO parts (id, quantity) VALUES (30, 30)")
+    transactions.catch_up()
     assert [t.xid for t in transactions.open()] == [xid]
-    again.commit()
-    transactions.caught_up()
+    reused.commit()
+    transactions.catch_up()
     assert transactions.delta("parts") == {**expected[0], 30: 30}, "another transaction of the same xid"
 
     steps.take_snapshot(
         transactions.pipeline, ["SHOP.PARTS"], replace=True, source=transactions.shop.params, spark=transactions.spark
     )
-    assert [told.lacking for told in transactions.dropped()] == [("SHOP.BINS",)]
+    assert [report.lacking for report in transactions.dropped()] == [("SHOP.BINS",)]
     steps.take_snapshot(
         transactions.pipeline, ["SHOP.BINS"], replace=True, source=transactions.shop.params, spark=transactions.spark
     )
     assert transactions.dropped() == []
-    assert steps.list_transactions(transactions.pipeline).dropped[0].state == "committed", "it stays on record"
-    transactions.caught_up()
+    assert steps.list_transactions(transactions.pipeline).dropped[0].state == "committed", "the record remains"
+    transactions.catch_up()
     assert compare_with_source(transactions.pipeline, transactions.shop.params).equal
 
 
@@ -173,7 +173,7 @@ def test_a_dropped_transaction_that_rolls_back_is_missing_from_no_table(transact
     transactions.drop(transactions.listed[2].xid)
     transactions.unwanted.rollback()
     transactions.wanted.commit()
-    transactions.caught_up()
+    transactions.catch_up()
 
     assert transactions.dropped() == []
     assert [(t.state, t.lacking) for t in steps.list_transactions(transactions.pipeline).dropped] == [("rolled back", ())]
