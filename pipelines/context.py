@@ -25,7 +25,7 @@ def silent(_: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Workplace:
+class PipelineContext:
     pipeline: Pipeline
     ledger: Ledger
     landing: Landing
@@ -60,15 +60,15 @@ def is_gone(holder: str) -> bool:
     return False
 
 
-def take_lease(work: Workplace, what: str, seconds: float) -> Lease:
-    return work.ledger.lease(f"{what}/{work.name}", owner(), seconds, is_gone)
+def take_lease(context: PipelineContext, what: str, seconds: float) -> Lease:
+    return context.ledger.lease(f"{what}/{context.name}", owner(), seconds, is_gone)
 
 
 @contextmanager
-def workplace(pipeline: Pipeline) -> Iterator[Workplace]:
+def open_context(pipeline: Pipeline) -> Iterator[PipelineContext]:
     ledger = open_ledger(ledger_url(pipeline), pipeline.name, now)
     try:
-        yield Workplace(pipeline, ledger, Landing(pipeline.landing, pipeline.name))
+        yield PipelineContext(pipeline, ledger, Landing(pipeline.landing, pipeline.name))
     finally:
         ledger.close()
 
@@ -85,7 +85,7 @@ def ledger_url(pipeline: Pipeline) -> str:
     return url_of_connection(text, variable)
 
 
-def opened_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
+def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
     """Open a new connection, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
     retry = RetryRule(pipeline.retry.first_seconds, pipeline.retry.most_seconds, pipeline.retry.attempts)
     return open_source(
@@ -95,17 +95,17 @@ def opened_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
     )
 
 
-def read_order(work: Workplace, location: str) -> Spec:
+def read_spec(context: PipelineContext, location: str) -> Spec:
     """Read the job spec that an earlier step wrote."""
-    text = work.landing.files.read_at(location)
+    text = context.landing.files.read_at(location)
     if text is None:
         raise Terminal("there is no such order", cure="clear the task that prepares it", file=location)
     return decode_spec(text, location)
 
 
-def read_outcome(work: Workplace, spec: Spec) -> bytes:
+def read_result(context: PipelineContext, spec: Spec) -> bytes:
     """Read the manifest that the job wrote at its end."""
-    text = work.landing.files.read_at(spec.manifest)
+    text = context.landing.files.read_at(spec.manifest)
     if text is None:
         raise Terminal("the Spark job has left no manifest", cure="look into its log, and clear its task", file=spec.manifest)
     return text

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.errors import Terminal
 from pipelines.land import layout
 from pipelines.reconcile.table_versions import incarnation_of
@@ -43,7 +43,7 @@ def attempt_of(token: str) -> str:
     return token.rpartition(":")[2]
 
 
-def is_of_the_chain(batch: str) -> bool:
+def is_in_chain(batch: str) -> bool:
     return batch.count("-") == 2
 
 
@@ -52,11 +52,13 @@ def end_of(batch: str) -> ChainPosition:
     return ChainPosition(int(resetlogs_id), int(end))
 
 
-def beyond(work: Workplace, position: ChainPosition) -> dict[TableId, tuple[str, ...]]:
+def beyond(context: PipelineContext, position: ChainPosition) -> dict[TableId, tuple[str, ...]]:
     """Return the batches and loads that brought a table beyond that position."""
-    batches = [name for name in work.landing.files.names(layout.BATCHES) if end_of(name) > position.plus(1)]
-    loads = [name for name in work.landing.files.names(layout.LOADS) if scn_of(name) > position.scn]
-    brought = [(name, applied_as(work, name)) for name in batches] + [(name, loaded_as(work, name)) for name in loads]
+    batches = [name for name in context.landing.files.names(layout.BATCHES) if end_of(name) > position.plus(1)]
+    loads = [name for name in context.landing.files.names(layout.LOADS) if scn_of(name) > position.scn]
+    brought = [(name, positions_applied(context, name)) for name in batches] + [
+        (name, positions_loaded(context, name)) for name in loads
+    ]
     found: dict[TableId, tuple[str, ...]] = defaultdict(tuple)
     for name, places in brought:
         for table, reached in places.items():
@@ -65,14 +67,14 @@ def beyond(work: Workplace, position: ChainPosition) -> dict[TableId, tuple[str,
     return found
 
 
-def check_names_all(work: Workplace, spec: SnapshotSpec) -> None:
+def check_supersedes(context: PipelineContext, spec: SnapshotSpec) -> None:
     """Raise Terminal for a load that would set a table back behind a batch its spec does not name.
 
     That batch came later, and a rebuilt ledger would count it. The lease prevents this too, except with an older copy of the
     ledger.
     """
     positions = {task.table: ChainPosition(incarnation_of(task.app_id), spec.scn) for task in spec.tables}
-    passed = {position: beyond(work, position) for position in set(positions.values())}
+    passed = {position: beyond(context, position) for position in set(positions.values())}
     for task in spec.tables:
         since = set(passed[positions[task.table]].get(task.table, ())) - set(task.supersedes)
         if since:
@@ -83,9 +85,9 @@ def check_names_all(work: Workplace, spec: SnapshotSpec) -> None:
             )
 
 
-def applied_as(work: Workplace, name: str) -> dict[TableId, ChainPosition]:
+def positions_applied(context: PipelineContext, name: str) -> dict[TableId, ChainPosition]:
     """Return the positions to which a batch brought its tables; none for a batch without a manifest."""
-    result = batch_result(work, name)
+    result = batch_result(context, name)
     if result is None:
         return {}
     return {
@@ -95,35 +97,35 @@ def applied_as(work: Workplace, name: str) -> dict[TableId, ChainPosition]:
     }
 
 
-def loaded_as(work: Workplace, name: str) -> dict[TableId, ChainPosition]:
+def positions_loaded(context: PipelineContext, name: str) -> dict[TableId, ChainPosition]:
     """Return the tables that a load filled, with the position of their contents."""
-    return {task.table: loaded_at(task, name) for task in loaded_tasks(work, name) or ()}
+    return {task.table: position_loaded(task, name) for task in loaded_tasks(context, name) or ()}
 
 
-def loaded_at(task: SnapshotTask, load: str) -> ChainPosition:
+def position_loaded(task: SnapshotTask, load: str) -> ChainPosition:
     return ChainPosition(incarnation_of(task.app_id), scn_of(load))
 
 
-def superseded(work: Workplace) -> Void:
+def superseded(context: PipelineContext) -> Void:
     """Return for each table that was set back the batches and loads that no longer count."""
     void: dict[TableId, set[str]] = defaultdict(set)
-    for name in work.landing.files.names(layout.LOADS):
-        for task in (loaded_tasks(work, name) or ()) if name.endswith(REPLACES) else ():
+    for name in context.landing.files.names(layout.LOADS):
+        for task in (loaded_tasks(context, name) or ()) if name.endswith(REPLACES) else ():
             void[task.table].update(task.supersedes)
     return void
 
 
-def batch_result(work: Workplace, name: str) -> BatchResult | None:
+def batch_result(context: PipelineContext, name: str) -> BatchResult | None:
     """Return a batch's result; None if it has no manifest yet."""
-    return work.landing.files.read_record(BatchResult, layout.batch_manifest(name))
+    return context.landing.files.read_record(BatchResult, layout.batch_manifest(name))
 
 
-def loaded_tasks(work: Workplace, name: str) -> list[SnapshotTask] | None:
+def loaded_tasks(context: PipelineContext, name: str) -> list[SnapshotTask] | None:
     """Return the tasks of the tables that a load filled; None for a load without a manifest."""
-    result = work.landing.files.read_record(SnapshotResult, layout.load_manifest(name))
+    result = context.landing.files.read_record(SnapshotResult, layout.load_manifest(name))
     if result is None:
         return None
     loaded = {done.table for done in result.tables if done.state == "applied"}
-    spec = work.landing.files.read_record(SnapshotSpec, layout.load_spec(name))
+    spec = context.landing.files.read_record(SnapshotSpec, layout.load_spec(name))
     assert spec is not None, "it is written before the load's manifest"
     return [task for task in spec.tables if task.table in loaded]

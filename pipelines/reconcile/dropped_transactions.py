@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import is_of_the_chain
+from pipelines.reconcile.batches import is_in_chain
 from pipelines.reconcile.ledger import drops
 from pipelines.records.batch_result import BatchResult, DroppedRows
 from pipelines.records.batch_spec import DroppedXid
@@ -121,19 +121,19 @@ class DropReport:
         return self.con_id, self.xid, self.start_scn
 
 
-def read_drops(work: Workplace) -> tuple[DropReport, ...]:
+def read_drops(context: PipelineContext) -> tuple[DropReport, ...]:
     """Return all dropped transactions, oldest first."""
-    dropped = drops(work)
+    dropped = drops(context)
     if not dropped:
         return ()
-    counted, gaps, entries = rows_by_drop(work), work.landing.gaps.all(), work.ledger.tables()
+    counted, gaps, entries = rows_by_drop(context), context.landing.gaps.all(), context.ledger.tables()
     ordered = sorted(dropped, key=lambda drop: (drop.position, drop.key))
     return tuple(report_of(drop, outcome_of(drop, counted.get(drop.key, []), gaps), entries) for drop in ordered)
 
 
-def read_open_drops(work: Workplace) -> tuple[DropReport, ...]:
+def read_open_drops(context: PipelineContext) -> tuple[DropReport, ...]:
     """Return the dropped transactions that still matter: not ended yet, or some table lacks their changes."""
-    return tuple(found for found in read_drops(work) if found.state == "open" or found.lacking)
+    return tuple(found for found in read_drops(context) if found.state == "open" or found.lacking)
 
 
 def report_of(drop: DroppedTransaction, outcome: DropOutcome, entries: Sequence[TableEntry]) -> DropReport:
@@ -157,11 +157,11 @@ def report_of(drop: DroppedTransaction, outcome: DropOutcome, entries: Sequence[
     )
 
 
-def rows_by_drop(work: Workplace) -> dict[Key, list[DroppedRows]]:
+def rows_by_drop(context: PipelineContext) -> dict[Key, list[DroppedRows]]:
     """Return what the batches of the chain have counted of each drop; catch-ups count the same rows again."""
     found: dict[Key, list[DroppedRows]] = {}
-    for entry in reversed(work.ledger.batches("applied")):
-        if is_of_the_chain(entry.name):
+    for entry in reversed(context.ledger.batches("applied")):
+        if is_in_chain(entry.name):
             for body in (entry.result or {}).get("dropped", ()):
                 rows = DroppedRows(**body)
                 found.setdefault(key_of(rows), []).append(rows)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.errors import RedoLost
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.batches import batch_result, end_of, is_of_the_chain
+from pipelines.reconcile.batches import batch_result, end_of, is_in_chain
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import HoldAt
 from pipelines.records.window_manifest import WindowManifest
@@ -20,19 +20,19 @@ from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
 
 
-def since_of(work: Workplace, entry: TableEntry) -> ChainPosition | None:
+def since_of(context: PipelineContext, entry: TableEntry) -> ChainPosition | None:
     """Return the position from which the table's rows are needed after its snapshot; None if it has none."""
     if entry.snapshot_scn is None:
         return None
-    return work.landing.snapshots.redo_needed_from(entry.table, entry.snapshot_scn)
+    return context.landing.snapshots.redo_needed_from(entry.table, entry.snapshot_scn)
 
 
-def batches_between(work: Workplace, since: ChainPosition, until: ChainPosition) -> list[BatchResult]:
+def batches_between(context: PipelineContext, since: ChainPosition, until: ChainPosition) -> list[BatchResult]:
     """Return the batches of the chain that end after `since` and not after `until`."""
     names = [
-        name for name in work.landing.files.names(layout.BATCHES) if is_of_the_chain(name) and since < end_of(name) <= until
+        name for name in context.landing.files.names(layout.BATCHES) if is_in_chain(name) and since < end_of(name) <= until
     ]
-    return [result for name in names if (result := batch_result(work, name)) is not None]
+    return [result for name in names if (result := batch_result(context, name)) is not None]
 
 
 def is_without(batch: BatchResult, table: TableId) -> bool:
@@ -40,7 +40,7 @@ def is_without(batch: BatchResult, table: TableId) -> bool:
 
 
 def omission(
-    work: Workplace, entry: TableEntry, carried: BatchResult | None, windows: Sequence[WindowManifest]
+    context: PipelineContext, entry: TableEntry, carried: BatchResult | None, windows: Sequence[WindowManifest]
 ) -> HoldAt | None:
     """Return a hold if an omitted table may lack changes in a batch over `windows` that carries over from `carried`.
 
@@ -50,16 +50,16 @@ def omission(
         return None
     end, start = BEFORE_ALL if carried is None else carried.end_position, windows[0].start
     if entry.complete_to_scn != entry.snapshot_scn:
-        if carried is not None and is_without(carried, entry.table) and end > (since_of(work, entry) or BEFORE_ALL):
+        if carried is not None and is_without(carried, entry.table) and end > (since_of(context, entry) or BEFORE_ALL):
             return lost_changes(entry.table, start, f"the batch up to SCN {carried.end} was applied")
         return None
-    since = since_of(work, entry)
+    since = since_of(context, entry)
     if since is None:
         return None
-    for batch in batches_between(work, since, end):
+    for batch in batches_between(context, since, end):
         if is_without(batch, entry.table):
             return lost_changes(entry.table, start, f"the batch up to SCN {batch.end} was applied")
-    for window in work.landing.windows.after(since):
+    for window in context.landing.windows.after(since):
         if window.end_position.plus(-1) <= entry.position and str(entry.table) not in window.tables:
             return lost_changes(entry.table, start, f"the window up to SCN {window.end} was landed")
     return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
-from pipelines.reconcile.dictionary_files import readings
+from pipelines.reconcile.dictionary_files import dictionary_readings
 from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.window_manifest import DdlRow, WindowManifest
@@ -26,27 +26,31 @@ from pipelines.table import DictionaryTable, TableId, TableVersion, TypeRule
 STEP_KINDS = {"add": "add_column", "drop": "drop_column"}
 
 
-def record_baselines(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> None:
+def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Record the dictionary's present description as each table's version; columns that stay keep their ids."""
     for table, found in dictionary.items():
-        known = known_versions(work, table)
-        version = baseline(found, found.scn_before, known[-1] if known else None, work.pipeline.table(table).key_policy)
-        work.ledger.record_version(table, version.from_scn, to_body(version), "baseline")
+        known = known_versions(context, table)
+        version = baseline(found, found.scn_before, known[-1] if known else None, context.pipeline.table(table).key_policy)
+        context.ledger.record_version(table, version.from_scn, to_body(version), "baseline")
 
 
-def known_versions(work: Workplace, table: TableId) -> list[TableVersion]:
+def known_versions(context: PipelineContext, table: TableId) -> list[TableVersion]:
     """Return the versions from the last baseline on; older ones belong to contents that a newer snapshot replaced."""
     versions: list[TableVersion] = []
-    for entry in work.ledger.versions(table):
+    for entry in context.ledger.versions(table):
         if entry.source == "baseline":
             versions = []
         versions.append(from_body(TableVersion, entry.body, f"a version of {table}"))
     return versions
 
 
-def object_ids(work: Workplace, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
+def object_ids(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
     """Return all object ids that the captured tables have or had."""
-    ids = {int(entry.body["object_id"]): table.id for table in work.pipeline.tables for entry in work.ledger.versions(table.id)}
+    ids = {
+        int(entry.body["object_id"]): table.id
+        for table in context.pipeline.tables
+        for entry in context.ledger.versions(table.id)
+    }
     return {**ids, **{found.object_id: table for table, found in dictionary.items()}}
 
 
@@ -65,23 +69,25 @@ class History:
         return None if found is None else HoldAt(found.scn, found.error.as_dict())
 
 
-def history(work: Workplace, table: TableId, start: int, windows: Sequence[WindowManifest], end: int) -> History | None:
+def history(
+    context: PipelineContext, table: TableId, start: int, windows: Sequence[WindowManifest], end: int
+) -> History | None:
     """Return the table's versions over a batch's range; None if no version is known yet."""
-    known = known_versions(work, table)
+    known = known_versions(context, table)
     if not known:
         return None
     ids = {version.object_id for version in known}
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     derived = derive(versions_before(known, start), rows)
     resetlogs_id = windows[0].resetlogs_id
-    conflict = None if derived.hold else dictionary_conflict(work, table, derived, resetlogs_id, start, end)
-    conflict = conflict or key_policy_conflict(work, known[-1]) or key_lost(work, known, resetlogs_id, start)
+    conflict = None if derived.hold else dictionary_conflict(context, table, derived, resetlogs_id, start, end)
+    conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(context, known, resetlogs_id, start)
     return History(table, derived, conflict)
 
 
-def key_policy_conflict(work: Workplace, version: TableVersion) -> SchemaConflict | None:
+def key_policy_conflict(context: PipelineContext, version: TableVersion) -> SchemaConflict | None:
     """Return a conflict if `key` in pipelines.yml differs from the key that the contents were read with."""
-    wanted = work.pipeline.table(version.table).key_policy
+    wanted = context.pipeline.table(version.table).key_policy
     if wanted == version.policy:
         return None
     return SchemaConflict(
@@ -92,7 +98,7 @@ def key_policy_conflict(work: Workplace, version: TableVersion) -> SchemaConflic
     )
 
 
-def key_lost(work: Workplace, known: Sequence[TableVersion], resetlogs_id: int, start: int) -> SchemaConflict | None:
+def key_lost(context: PipelineContext, known: Sequence[TableVersion], resetlogs_id: int, start: int) -> SchemaConflict | None:
     """Return a conflict if the unique index of declared key columns is gone.
 
     No DDL of the table shows that an index was dropped, but the dictionary read after a window's redo does, before the first
@@ -101,7 +107,7 @@ def key_lost(work: Workplace, known: Sequence[TableVersion], resetlogs_id: int, 
     version, since = known[-1], max(start, known[0].from_scn)
     if version.key_kind != "columns":
         return None
-    for tables in readings(work, resetlogs_id, since):
+    for tables in dictionary_readings(context, resetlogs_id, since):
         here = next((d for d in tables if d.table == version.table), None)
         if here is not None:
             lost = key_difference(version, here)
@@ -125,10 +131,10 @@ def concerns(row: DdlRow, table: TableId, ids: set[int]) -> bool:
 
 
 def dictionary_conflict(
-    work: Workplace, table: TableId, derived: Derived, resetlogs_id: int, start: int, end: int
+    context: PipelineContext, table: TableId, derived: Derived, resetlogs_id: int, start: int, end: int
 ) -> SchemaConflict | None:
     """Compare the versions with the last dictionary read inside the range: all DDL before that reading has landed."""
-    for tables in readings(work, resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
+    for tables in dictionary_readings(context, resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
         here = next((t for t in tables if t.table == table), None)
         if here is None:
             return table_missing(table)
@@ -148,16 +154,16 @@ def table_missing(table: TableId) -> SchemaConflict:
     )
 
 
-def record_derived(work: Workplace, past: History, end: int) -> None:
+def record_derived(context: PipelineContext, past: History, end: int) -> None:
     """Record the versions found in the redo, so that the next range starts from them."""
-    known = {version.from_scn for version in known_versions(work, past.table)}
+    known = {version.from_scn for version in known_versions(context, past.table)}
     for version in past.derived.versions:
         if version.from_scn not in known and version.from_scn < end:
-            work.ledger.record_version(past.table, version.from_scn, to_body(version), "ddl")
+            context.ledger.record_version(past.table, version.from_scn, to_body(version), "ddl")
 
 
 def table_task(
-    work: Workplace, past: History, app: str, target: str, hold: HoldAt | None = None, at_least: int | None = None
+    context: PipelineContext, past: History, app: str, target: str, hold: HoldAt | None = None, at_least: int | None = None
 ) -> TableTask:
     """Return the table's part of a batch spec.
 
@@ -172,7 +178,7 @@ def table_task(
         target=target,
         app_id=app,
         versions=(first, *versions[1:]),
-        rules=rules(work, past.table, versions),
+        rules=rules(context, past.table, versions),
         ddl=steps,
         hold=hold,
         defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
@@ -180,14 +186,14 @@ def table_task(
     )
 
 
-def rules(work: Workplace, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
+def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
     """Return the rules of pipelines.yml by column id instead of column name."""
-    named = {name.upper(): rule for name, rule in work.pipeline.table(table).columns.items()}
+    named = {name.upper(): rule for name, rule in context.pipeline.table(table).columns.items()}
     return {c.id: named[c.name.upper()] for version in versions for c in version.columns if c.name.upper() in named}
 
 
-def app_id(work: Workplace, table: TableId, resetlogs_id: int) -> str:
-    return f"{work.name}/{table}/{resetlogs_id}"
+def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:
+    return f"{context.name}/{table}/{resetlogs_id}"
 
 
 def incarnation_of(app: str) -> int:

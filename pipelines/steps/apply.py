@@ -8,12 +8,12 @@ from typing import Any
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import Workplace, owner, read_order, read_outcome, workplace
+from pipelines.context import PipelineContext, open_context, owner, read_result, read_spec
 from pipelines.errors import Finding, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.reconcile.batches import attempt_of, superseded
 from pipelines.reconcile.holds import NOT_LOADED
-from pipelines.reconcile.ledger import correct_ledger, is_from_before, last_batch, not_read, write_down
+from pipelines.reconcile.ledger import lacks_gap, last_batch, never_read, reconcile_ledger, record_result
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
 from pipelines.steps.leases import renewed, take_apply_lease
@@ -52,40 +52,40 @@ class RecordedBatch:
 @crash.writer
 def prepare_batch(pipeline: Pipeline) -> PreparedBatch:
     """Write the spec of the next batch: first the catch-up of a resumed table, else all landed windows not yet applied."""
-    with workplace(pipeline) as work:
-        lease = take_apply_lease(work)
-        correct_ledger(work)
-        last = last_batch(work)
-        spec = catch_up(work, last) or next_batch(work, last)
+    with open_context(pipeline) as context:
+        lease = take_apply_lease(context)
+        reconcile_ledger(context)
+        last = last_batch(context)
+        spec = catch_up(context, last) or next_batch(context, last)
         if spec is None:
-            work.ledger.release_lease(lease)
+            context.ledger.release_lease(lease)
             return PreparedBatch(None, "every landed window is applied")
         spec = replace(spec, lease=lease.token)
         name = layout.name_of(spec.manifest)
-        location = work.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
-        work.ledger.prepare_batch(name, spec.scns, location, lease=lease)
+        location = context.landing.files.write_new_record(layout.batch_spec(name, attempt_of(spec.token)), spec)
+        context.ledger.prepare_batch(name, spec.scns, location, lease=lease)
         tables = tuple(str(task.table) for task in spec.tables if task.hold is None or task.hold.at_scn > spec.start)
         return PreparedBatch(location, f"{len(spec.windows)} window(s)", tables, spec.start, spec.end)
 
 
 def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
     """Record in the ledger what the batch's manifest says. Raises TableHeld, after that, if this batch held a table."""
-    with workplace(pipeline) as work:
-        spec = read_order(work, batch)
-        result = decode(BatchResult, read_outcome(work, spec), spec.manifest)
+    with open_context(pipeline) as context:
+        spec = read_spec(context, batch)
+        result = decode(BatchResult, read_result(context, spec), spec.manifest)
         name = layout.name_of(spec.manifest)
-        entry = work.ledger.batch(name)
+        entry = context.ledger.batch(name)
         if entry is None or entry.state != "applied":
-            lease = renewed(work, spec)
-            write_down(work, result, name, superseded(work))
-            work.ledger.release_lease(lease)
+            lease = renewed(context, spec)
+            record_result(context, result, name, superseded(context))
+            context.ledger.release_lease(lease)
         tables = {
             str(done.table): AppliedTable(done.state, done.complete_to, done.inserted, done.updated, done.deleted)
             for done in result.tables
         }
         held = tuple(name for name, table in tables.items() if table.state == "held")
         recorded = RecordedBatch(tables, held, result.start, result.end)
-        newly = newly_held(result, last_batch(work, result.start_position))
+        newly = newly_held(result, last_batch(context, result.start_position))
         if newly:
             raise TableHeld([finding_of(done.table, done.error) for done in newly], recorded)
         return recorded
@@ -110,22 +110,22 @@ def finding_of(table: TableId, error: Mapping[str, Any] | None) -> Finding:
 
 def resume_tables(pipeline: Pipeline, tables: Sequence[str]) -> tuple[str, ...]:
     """Release held tables; the next apply catches each up from its own position. Raises Terminal for a table not held."""
-    with workplace(pipeline) as work:
-        correct_ledger(work)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
         resumed = []
         for text in tables:
             table = TableId.parse(text)
-            check_contents(work, table)
-            if not work.ledger.release(table):
+            check_contents(context, table)
+            if not context.ledger.release(table):
                 raise Terminal("the table is not held", cure="`redolake status` shows which are", table=table)
-            work.ledger.record_decision("resume", {"table": str(table)}, owner())
+            context.ledger.record_decision("resume", {"table": str(table)}, owner())
             resumed.append(str(table))
         return tuple(resumed)
 
 
-def check_contents(work: Workplace, table: TableId) -> None:
+def check_contents(context: PipelineContext, table: TableId) -> None:
     """Raise RedoLost for a table that must be read again after a declared gap and was not yet."""
-    entry = work.ledger.table(table)
-    for gap in work.landing.gaps.all():
-        if gap.kind == "snapshot" and entry is not None and is_from_before(entry, gap):
-            raise not_read(gap, table)
+    entry = context.ledger.table(table)
+    for gap in context.landing.gaps.all():
+        if gap.kind == "snapshot" and entry is not None and lacks_gap(entry, gap):
+            raise never_read(gap, table)

@@ -13,11 +13,11 @@ from typing import Any
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import Report, Workplace, read_order, read_outcome, silent, workplace
+from pipelines.context import PipelineContext, Report, open_context, read_result, read_spec, silent
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
-from pipelines.reconcile.ledger import chain_of_batches, correct_ledger
+from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
@@ -71,13 +71,13 @@ def prepare_backfill(
     backfill cannot be completed."""
     scns = range_of(from_scn, to_scn)
     chosen = choose(pipeline, tables)
-    with workplace(pipeline) as work:
-        correct_ledger(work)
-        manifests = work.landing.windows.after()
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        manifests = context.landing.windows.after()
         windows = covering(manifests, scns)
-        entries = {table: work.ledger.table(table) for table in chosen}
-        refuse([f for table, entry in entries.items() for f in objections(work, table, entry, scns, manifests)])
-        spec = backfill_batch(work, [e for e in entries.values() if e is not None], scns, manifests)
+        entries = {table: context.ledger.table(table) for table in chosen}
+        refuse([f for table, entry in entries.items() for f in objections(context, table, entry, scns, manifests)])
+        spec = backfill_batch(context, [e for e in entries.values() if e is not None], scns, manifests)
         refuse([objection for task in spec.tables for objection in stopped_in(task, scns)])
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
         where = shadow_folder(pipeline, scns)
@@ -86,7 +86,7 @@ def prepare_backfill(
         if not dry_run:
             name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
             path = layout.backfill_spec(name)
-            batch = work.landing.files.write_new_record(path, redirect_to_shadows(work, spec, name, scns))
+            batch = context.landing.files.write_new_record(path, redirect_to_shadows(context, spec, name, scns))
         return PreparedBackfill(plan, batch, tuple(str(t) for t in chosen))
 
 
@@ -154,10 +154,10 @@ def overlapping(manifests: Sequence[WindowManifest], scns: ScnRange) -> list[Win
 
 
 def objections(
-    work: Workplace, table: TableId, entry: TableEntry | None, scns: ScnRange, manifests: Sequence[WindowManifest]
+    context: PipelineContext, table: TableId, entry: TableEntry | None, scns: ScnRange, manifests: Sequence[WindowManifest]
 ) -> Iterator[Finding]:
     """Yield why the table cannot be backfilled. Its columns and changes are known only after its last snapshot."""
-    known = known_versions(work, table)
+    known = known_versions(context, table)
     if entry is None or entry.complete_to_scn is None or not known:
         yield Finding(str(table), "the table has no contents yet", f"`redolake snapshot {table}`, or leave it out")
         return
@@ -198,16 +198,16 @@ def stopped_in(task: TableTask, scns: ScnRange) -> Iterator[Finding]:
 
 
 def backfill_batch(
-    work: Workplace, entries: Sequence[TableEntry], scns: ScnRange, manifests: Sequence[WindowManifest]
+    context: PipelineContext, entries: Sequence[TableEntry], scns: ScnRange, manifests: Sequence[WindowManifest]
 ) -> BatchSpec:
     """Return a batch that continues the last one before the range, with its carry-over, so that no open transaction is missed.
     The state of the live tables does not matter: a shadow counts as complete up to the range's start."""
-    before = last_batch_before(chain_of_batches(work), scns)
+    before = last_batch_before(chain_of_batches(context), scns)
     ahead = unbroken(overlapping(manifests, ScnRange(Scn(before.end if before else 0), scns.end)))
     if before is not None and before.end != ahead[0].start:
         before = None  # no transaction survives a RESETLOGS or a declared gap
     tables = [replace(entry, state="live", complete_to_scn=Scn(scns.start - 1)) for entry in entries]
-    return build_batch(work, ahead, before, tables)
+    return build_batch(context, ahead, before, tables)
 
 
 def last_batch_before(chain: Sequence[BatchResult], scns: ScnRange) -> BatchResult | None:
@@ -218,14 +218,14 @@ def shadow_folder(pipeline: Pipeline, scns: ScnRange) -> str:
     return f"{pipeline.lake.rstrip('/')}/_shadow/{scns.start}-{scns.end}"
 
 
-def redirect_to_shadows(work: Workplace, spec: BatchSpec, name: str, scns: ScnRange) -> BatchSpec:
+def redirect_to_shadows(context: PipelineContext, spec: BatchSpec, name: str, scns: ScnRange) -> BatchSpec:
     """Redirect the batch to shadow tables. It leaves out what commits at or above the range's end."""
-    location = work.landing.files.location
-    base = shadow_folder(work.pipeline, scns)
+    location = context.landing.files.location
+    base = shadow_folder(context.pipeline, scns)
     tasks = tuple(
         replace(
             task,
-            target=f"{base}/{work.pipeline.table(task.table).path}",
+            target=f"{base}/{context.pipeline.table(task.table).path}",
             app_id=f"{task.app_id}/shadow/{scns.start}-{scns.end}",
             shadow_from=scns.start,
         )
@@ -245,10 +245,10 @@ def redirect_to_shadows(work: Workplace, spec: BatchSpec, name: str, scns: ScnRa
 
 def record_backfill(pipeline: Pipeline, batch: str) -> RecordedBackfill:
     """Return the job's changes to the shadows, 0 for those that were complete already. The ledger does not contain shadows."""
-    with workplace(pipeline) as work:
-        spec = read_order(work, batch)
+    with open_context(pipeline) as context:
+        spec = read_spec(context, batch)
         assert isinstance(spec, BatchSpec)
-        result = decode(BatchResult, read_outcome(work, spec), spec.manifest)
+        result = decode(BatchResult, read_result(context, spec), spec.manifest)
         targets = {task.table: task.target for task in spec.tables}
         for done in result.tables:
             if done.state == "held":

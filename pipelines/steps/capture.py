@@ -9,13 +9,13 @@ from typing import Literal
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import Report, Workplace, opened_source, silent, take_lease, workplace
+from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent, take_lease
 from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
 from pipelines.land import build_manifest, layout
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
-from pipelines.reconcile.dictionary_files import write_reading
-from pipelines.reconcile.ledger import correct_ledger
+from pipelines.reconcile.dictionary_files import write_dictionary
+from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
@@ -90,54 +90,54 @@ def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) ->
 
 
 def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
-    with workplace(pipeline) as work:
-        correct_ledger(work)
-        position = work.ledger.position()
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        position = context.ledger.position()
         if position is None:
             reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
             return PlanOutcome("nothing", reason)
-        with opened_source(pipeline, source) as oracle:
+        with open_pipeline_source(pipeline, source) as oracle:
             facts = read_redo_facts(oracle)
             found = plan_window(position, facts, pipeline.window)
             if isinstance(found, Lost):
-                record_redo_loss(work, found.error, "plan", position, missing_logs(position, facts))
+                record_redo_loss(context, found.error, "plan", position, missing_logs(position, facts))
                 raise found.error
-            clear_redo_loss(work, "plan")
+            clear_redo_loss(context, "plan")
             if isinstance(found, NothingNew):
                 return PlanOutcome("nothing", found.reason)
             if isinstance(found, Wait):
                 return PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
-            return planned(work, oracle, found.window, current_of(facts).resetlogs_id)
+            return planned(context, oracle, found.window, current_of(facts).resetlogs_id)
 
 
-def planned(work: Workplace, oracle: Source, window: Window, resetlogs_id: int) -> PlanOutcome:
+def planned(context: PipelineContext, oracle: Source, window: Window, resetlogs_id: int) -> PlanOutcome:
     """Record the plan in the ledger. LogMiner uses the dictionary of mining time, so it is read now, under the current
     incarnation, which may be later than the window's."""
-    ids = tuple(table.id for table in work.pipeline.tables)
-    dictionary = read_tables(oracle, ids, work.pipeline.source.container)
-    require_all(ids, dictionary, work)
+    ids = tuple(table.id for table in context.pipeline.tables)
+    dictionary = read_tables(oracle, ids, context.pipeline.source.container)
+    require_all(ids, dictionary, context)
     read_at = min(table.scn_before for table in dictionary.values()) if dictionary else window.scns.end
     for table in ids:
-        work.ledger.add_table(table, window.scns.start)
-    record_baselines(work, {t: d for t, d in dictionary.items() if not work.ledger.versions(t)})
-    hold_unlogged(work, oracle, dictionary)
-    write_reading(work, resetlogs_id, read_at, dictionary)
-    made = WindowPlan(window, ids, object_ids(work, dictionary), read_at)
-    lease = take_lease(work, "capture", LEASE_SECONDS)
+        context.ledger.add_table(table, window.scns.start)
+    record_baselines(context, {t: d for t, d in dictionary.items() if not context.ledger.versions(t)})
+    hold_unlogged(context, oracle, dictionary)
+    write_dictionary(context, resetlogs_id, read_at, dictionary)
+    made = WindowPlan(window, ids, object_ids(context, dictionary), read_at)
+    lease = take_lease(context, "capture", LEASE_SECONDS)
     try:
-        entry = work.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
+        entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
     finally:
-        work.ledger.release_lease(lease)
+        context.ledger.release_lease(lease)
     size = sum(log.bytes for s in window.slices for log in s.logs)
     logs = sum(len(s.logs) for s in window.slices)
     reason = f"SCN {window.scns}, {logs} log(s) of {len({s.thread for s in window.slices})} redo thread(s), {size:,} bytes"
     return PlanOutcome("window", reason, entry.name, tuple(s.number for s in window.slices))
 
 
-def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTable], work: Workplace) -> None:
+def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTable], context: PipelineContext) -> None:
     """Raise Terminal for a table that never existed. A dropped table stops no other: its DROP in the redo holds it."""
     for table in ids:
-        if table not in dictionary and not work.ledger.versions(table):
+        if table not in dictionary and not context.ledger.versions(table):
             raise Terminal(
                 "the table is not in the dictionary, or privileges on it are missing",
                 cure="run `redolake doctor`; correct its name in pipelines.yml, or grant SELECT on it",
@@ -145,19 +145,19 @@ def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTa
             )
 
 
-def hold_unlogged(work: Workplace, oracle: Source, dictionary: Mapping[TableId, DictionaryTable]) -> None:
+def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Hold live tables whose supplemental logging was removed, before an UPDATE comes without its key columns. Nothing is lost:
     a resumed table continues from its own position, and each row is checked for its key."""
-    keys = {name: work.pipeline.table(name).key_policy for name in dictionary}
+    keys = {name: context.pipeline.table(name).key_policy for name in dictionary}
     # A table that lost the primary key it is keyed by is held by the DDL that dropped the key.
     checked = {name: table for name, table in dictionary.items() if table.key or keys[name].kind != "primary"}
     if all(has_needed_logging(table, keys[name], DatabaseLogging()) for name, table in checked.items()):
         return  # most tables have their own log groups; only the others need a query of database-wide logging
-    wide = read_database_logging(oracle, work.pipeline.source.container)
-    live = {entry.table for entry in work.ledger.tables("live")}
+    wide = read_database_logging(oracle, context.pipeline.source.container)
+    live = {entry.table for entry in context.ledger.tables("live")}
     for name, table in checked.items():
         if name in live and not has_needed_logging(table, keys[name], wide):
-            work.ledger.hold(name, not_logged(table, logging_cure(table, keys[name])).as_dict())
+            context.ledger.hold(name, not_logged(table, logging_cure(table, keys[name])).as_dict())
 
 
 def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
@@ -171,16 +171,16 @@ def not_logged(table: DictionaryTable, cured_by: str) -> NotLogged:
     )
 
 
-def plan_of(work: Workplace, window: str) -> WindowPlan:
-    entry = work.ledger.window(window)
+def plan_of(context: PipelineContext, window: str) -> WindowPlan:
+    entry = context.ledger.window(window)
     if entry is None or not entry.plan:
         raise Terminal("the ledger has no plan of this window", cure="clear the plan task, or begin a new run", window=window)
     return from_body(WindowPlan, entry.plan, f"the plan of window {window}")
 
 
-def is_overtaken(work: Workplace, window: Window) -> bool:
+def is_overtaken(context: PipelineContext, window: Window) -> bool:
     """Return whether the chain has passed the window's start: the redo of a cleared old run has already been read."""
-    end = work.landing.chain_end()
+    end = context.landing.chain_end()
     return end is not None and end.chain_position > window.start_position
 
 
@@ -188,35 +188,35 @@ def mine_window_slice(
     pipeline: Pipeline, source: ConnectParams | None, window: str, slice_number: int
 ) -> SliceRecord | AlreadyLanded:
     """Mine one slice into this attempt's own files, which the record names. A landed window is not mined again."""
-    with workplace(pipeline) as work:
-        if work.landing.windows.manifest(window) is not None:
+    with open_context(pipeline) as context:
+        if context.landing.windows.manifest(window) is not None:
             return AlreadyLanded(slice_number)
-        made = plan_of(work, window)
-        if is_overtaken(work, made.window):
+        made = plan_of(context, window)
+        if is_overtaken(context, made.window):
             return AlreadyLanded(slice_number)
         try:
-            return mined(work, source, made, slice_number)
+            return mined(context, source, made, slice_number)
         except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # an operator may choose to continue without it
-            position = None if isinstance(error, EdgeCut) else work.ledger.position()
+            position = None if isinstance(error, EdgeCut) else context.ledger.position()
             if position is not None and position.scn == made.window.scns.start:  # else another run has overtaken this one
-                record_redo_loss(work, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
+                record_redo_loss(context, error, "mine", position, missing_in(error, made.window), int(made.window.scns.end))
             raise
 
 
-def mined(work: Workplace, source: ConnectParams | None, made: WindowPlan, slice_number: int) -> SliceRecord:
+def mined(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, slice_number: int) -> SliceRecord:
     piece = next(s for s in made.window.slices if s.number == slice_number)
 
     def archived() -> tuple[LogFile, ...]:
-        with opened_source(work.pipeline, source) as oracle:
+        with open_pipeline_source(context.pipeline, source) as oracle:
             return read_redo_facts(oracle).archived
 
-    return mine_from_any_copy(piece, lambda reading: mined_once(work, source, made, reading), archived)
+    return mine_from_any_copy(piece, lambda reading: mined_once(context, source, made, reading), archived)
 
 
-def mined_once(work: Workplace, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
+def mined_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
     """Mine once, in a new session; a failed attempt leaves no file."""
-    settings = work.pipeline.source
-    with opened_source(work.pipeline, source) as oracle:
+    settings = context.pipeline.source
+    with open_pipeline_source(context.pipeline, source) as oracle:
         mining = mine_slice(
             oracle,
             reading,
@@ -226,7 +226,7 @@ def mined_once(work: Workplace, source: ConnectParams | None, made: WindowPlan, 
             container=settings.container,
             fetch_rows=settings.fetch_rows,
         )
-        record = work.landing.windows.write_slice(
+        record = context.landing.windows.write_slice(
             made.window,
             reading.own.number,
             mining,
@@ -241,20 +241,20 @@ def mined_once(work: Workplace, source: ConnectParams | None, made: WindowPlan, 
 def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRecord | AlreadyLanded]) -> LandedWindowReport:
     """Publish the manifest, then advance the position. A landed window stays as it is; a window that the chain has passed is
     reported as overtaken."""
-    with workplace(pipeline) as work:
-        manifest = work.landing.windows.manifest(window)
+    with open_context(pipeline) as context:
+        manifest = context.landing.windows.manifest(window)
         records = [mined for mined in mined_slices if isinstance(mined, SliceRecord)]
         if manifest is None or len(records) == len(mined_slices):
-            made = plan_of(work, window)
-            if manifest is None and is_overtaken(work, made.window):
+            made = plan_of(context, window)
+            if manifest is None and is_overtaken(context, made.window):
                 scns = made.window.scns
                 return LandedWindowReport(window, int(scns.start), int(scns.end), rows=0, overtaken=True)
-            end = work.landing.chain_end()
-            manifest = work.landing.windows.publish(made.window, made.tables, records, None if end is None else int(end.scn))
-        correct_ledger(work)
-        clear_redo_loss(work, "mine")
+            end = context.landing.chain_end()
+            manifest = context.landing.windows.publish(made.window, made.tables, records, None if end is None else int(end.scn))
+        reconcile_ledger(context)
+        clear_redo_loss(context, "mine")
         rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
-        path = work.landing.files.location(layout.window_manifest(manifest.name))
+        path = context.landing.files.location(layout.window_manifest(manifest.name))
         return LandedWindowReport(manifest.name, manifest.start, manifest.end, rows, path)
 
 
@@ -263,20 +263,20 @@ def remine_window(
     pipeline: Pipeline, window: str, source: ConnectParams | None = None, report: Report = silent
 ) -> RemineReport:
     """Mine a landed window again, compare the identities, and remove the new files."""
-    with workplace(pipeline) as work:
-        manifest = work.landing.windows.manifest(window)
+    with open_context(pipeline) as context:
+        manifest = context.landing.windows.manifest(window)
         if manifest is None:
             raise Terminal("no such window has landed", cure="`redolake windows` lists them", window=window)
-        made = plan_of(work, window)
+        made = plan_of(context, window)
         records = []
         try:
             for piece in made.window.slices:
                 report(f"mining slice {piece.number + 1} of {len(made.window.slices)}")
-                records.append(mined(work, source, made, piece.number))
+                records.append(mined(context, source, made, piece.number))
             again = build_manifest(made.window, made.tables, records)
         finally:
             for record in records:
-                work.landing.windows.discard_slice(record)
+                context.landing.windows.discard_slice(record)
         ours, theirs = manifest.identity(), again.identity()
         differs = tuple(sorted(key for key in ours if ours[key] != theirs[key]))
         return RemineReport(window, not differs, differs, again.row_hash, manifest.row_hash)

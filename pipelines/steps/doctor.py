@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import ledger_url, opened_source, workplace
+from pipelines.context import ledger_url, open_context, open_pipeline_source
 from pipelines.decode.datatypes import target_type
 from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
@@ -66,7 +66,7 @@ def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[
     """Return the findings of `validate` and of the source, errors first. A refused connection is a finding too."""
     findings = validate(pipeline)
     try:
-        with opened_source(pipeline, source) as oracle:
+        with open_pipeline_source(pipeline, source) as oracle:
             probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables])
     except ConfigurationError as error:
         return [*(f for f in findings if f.severity == "error"), *error.findings]
@@ -101,8 +101,8 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     if probed.redo is None:
         return []
     try:
-        with workplace(pipeline) as work:
-            position = work.ledger.position()
+        with open_context(pipeline) as context:
+            position = context.ledger.position()
     except RedolakeError:
         return []  # validate reports it
     found = None if position is None else plan_window(position, probed.redo, pipeline.window)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pipelines.config import Pipeline
-from pipelines.context import Workplace, now, owner, take_lease, workplace
+from pipelines.context import PipelineContext, now, open_context, owner, take_lease
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Lease, Ledger
 from pipelines.records.batch_spec import BatchSpec
@@ -23,19 +23,21 @@ RENEWED_FOR_SECONDS = 60.0  # while it is renewed: other writers wait at most th
 RENEW_EVERY_SECONDS = 10.0  # shorter than any start of Spark, so a job notices its loss before a second one begins
 
 
-def take_apply_lease(work: Workplace) -> Lease:
-    return take_lease(work, APPLY, LEASE_SECONDS)
+def take_apply_lease(context: PipelineContext) -> Lease:
+    return take_lease(context, APPLY, LEASE_SECONDS)
 
 
-def lease_of(work: Workplace, spec: Spec) -> Lease | None:
+def lease_of(context: PipelineContext, spec: Spec) -> Lease | None:
     """Return the lease the spec was written under; None for a spec that writes no live table."""
-    return None if spec.lease is None else Lease(f"{APPLY}/{work.name}", owner(), spec.lease, now())
+    return None if spec.lease is None else Lease(f"{APPLY}/{context.name}", owner(), spec.lease, now())
 
 
-def renewed(work: Workplace, spec: Spec) -> Lease:
+def renewed(context: PipelineContext, spec: Spec) -> Lease:
     """Renew the lease for a step after the job. Raises LeaseHeld if another writer has begun since the spec was written."""
-    lease = lease_of(work, spec)
-    return take_lease(work, APPLY, RENEWED_FOR_SECONDS) if lease is None else work.ledger.renew(lease, RENEWED_FOR_SECONDS)
+    lease = lease_of(context, spec)
+    return (
+        take_lease(context, APPLY, RENEWED_FOR_SECONDS) if lease is None else context.ledger.renew(lease, RENEWED_FOR_SECONDS)
+    )
 
 
 class LeaseRenewer:
@@ -90,12 +92,12 @@ def kept_lease(pipeline: Pipeline, spec: Spec, on_loss: Callable[[], None] = lam
 
     `on_loss` is called at that moment, from another thread. A batch that has its manifest changes nothing and needs no lease.
     """
-    with workplace(pipeline) as work:
-        lease = lease_of(work, spec)
-        if lease is None or (isinstance(spec, BatchSpec) and work.landing.files.read_at(spec.manifest) is not None):
+    with open_context(pipeline) as context:
+        lease = lease_of(context, spec)
+        if lease is None or (isinstance(spec, BatchSpec) and context.landing.files.read_at(spec.manifest) is not None):
             yield lambda: None
             return
-        renewer = LeaseRenewer(work.ledger, lease, on_loss)
+        renewer = LeaseRenewer(context.ledger, lease, on_loss)
         try:
             yield renewer.check
             renewer.end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.errors import InvariantBroken, Terminal
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
@@ -24,26 +24,26 @@ from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
 
 
-def next_batch(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
+def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
     """Return a batch of all landed windows after the last batch, up to the next declared gap or RESETLOGS."""
-    windows = adjoining(work.landing.windows.after(BEFORE_ALL if last is None else last.end_position))
-    tables = [entry for entry in work.ledger.tables() if is_configured(work, entry.table)]
-    return build_batch(work, windows, last, tables) if windows else None
+    windows = adjoining(context.landing.windows.after(BEFORE_ALL if last is None else last.end_position))
+    tables = [entry for entry in context.ledger.tables() if is_configured(context, entry.table)]
+    return build_batch(context, windows, last, tables) if windows else None
 
 
-def catch_up(work: Workplace, last: BatchResult | None) -> BatchSpec | None:
+def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
     """Return a batch for one table that is behind the chain: from the last batch whose end it has reached, with the carry-over
     of that batch."""
     if last is None:
         return None
-    for entry in work.ledger.tables("live"):
-        if not is_configured(work, entry.table) or entry.complete_to_scn is None or is_applied(entry, last):
+    for entry in context.ledger.tables("live"):
+        if not is_configured(context, entry.table) or entry.complete_to_scn is None or is_applied(entry, last):
             continue
-        before = last_batch(work, entry.position.plus(1))
-        landed = work.landing.windows.after(BEFORE_ALL if before is None else before.end_position)
+        before = last_batch(context, entry.position.plus(1))
+        landed = context.landing.windows.after(BEFORE_ALL if before is None else before.end_position)
         windows = adjoining([window for window in landed if window.end_position <= last.end_position])
         if windows:
-            return build_batch(work, windows, before, [entry], catch_up_of=entry.table)
+            return build_batch(context, windows, before, [entry], catch_up_of=entry.table)
     return None
 
 
@@ -57,8 +57,8 @@ def adjoining(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
     return found
 
 
-def is_configured(work: Workplace, table: TableId) -> bool:
-    return any(configured.id == table for configured in work.pipeline.tables)
+def is_configured(context: PipelineContext, table: TableId) -> bool:
+    return any(configured.id == table for configured in context.pipeline.tables)
 
 
 def is_applied(entry: TableEntry, batch: BatchResult) -> bool:
@@ -66,7 +66,7 @@ def is_applied(entry: TableEntry, batch: BatchResult) -> bool:
 
 
 def build_batch(
-    work: Workplace,
+    context: PipelineContext,
     windows: Sequence[WindowManifest],
     before: BatchResult | None,
     entries: Sequence[TableEntry],
@@ -74,33 +74,33 @@ def build_batch(
 ) -> BatchSpec:
     """Return the spec of a batch over `windows` that follows the batch `before`."""
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
-    gaps = gaps_after(work, before)
+    gaps = gaps_after(context, before)
     check_continuity(windows, before, gaps)
     carried = None if gaps else before  # a transaction that was open at a declared gap cannot be completed
     token = uuid.uuid4().hex if catch_up_of is None else f"{catch_up_of}:{uuid.uuid4().hex}"
     name = batch_name(resetlogs_id, start, end, attempt_of(token) if catch_up_of else "")
-    location = work.landing.files.location
+    location = context.landing.files.location
     return BatchSpec(
-        pipeline=work.name,
+        pipeline=context.name,
         resetlogs_id=resetlogs_id,
         start=start,
         end=end,
         token=token,
-        windows=tuple(LandedWindow(m.name, m.start, m.end, work.landing.windows.files_of(m)) for m in windows),
-        tables=build_tasks(work, windows, before, entries, bool(gaps)),
+        windows=tuple(LandedWindow(m.name, m.start, m.end, context.landing.windows.files_of(m)) for m in windows),
+        tables=build_tasks(context, windows, before, entries, bool(gaps)),
         carry_out=location(layout.batch_carry(name, attempt_of(token))),
         manifest=location(layout.batch_manifest(name)),
         carry_in=carried.carry_files if carried else (),
         open_in=carried.open_transactions if carried else (),
-        dropped=drops_in_effect(drops(work), work.landing.gaps.all(), before, windows[0].start_position, end),
-        container=work.pipeline.source.container,
-        character_set=character_set(work),
-        spark=dict(work.pipeline.spark.conf),
+        dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
+        container=context.pipeline.source.container,
+        character_set=character_set(context),
+        spark=dict(context.pipeline.spark.conf),
     )
 
 
 def build_tasks(
-    work: Workplace,
+    context: PipelineContext,
     windows: Sequence[WindowManifest],
     before: BatchResult | None,
     entries: Sequence[TableEntry],
@@ -109,26 +109,26 @@ def build_tasks(
     """Return a task for each table of which a version is known, held ones too."""
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
     follows = before is not None and before.resetlogs_id == resetlogs_id
-    expected = positions_after(work, before) if follows and before is not None else {}
+    expected = positions_after(context, before) if follows and before is not None else {}
     tasks: list[TableTask] = []
     for entry in entries:
-        past = history(work, entry.table, start, windows, end)
+        past = history(context, entry.table, start, windows, end)
         if past is None:
             continue
         table = BatchedTable(
             entry=entry,
             windows=windows,
-            chain_position=continues_at(work, before),
+            chain_position=continues_at(context, before),
             crosses_gap=crosses_gap,
-            omission=omission(work, entry, None if crosses_gap else before, windows),
+            omission=omission(context, entry, None if crosses_gap else before, windows),
             conflict=past.conflict,
             ddl=past.hold,
         )
         if is_of_later_incarnation(table) is None:
-            record_derived(work, past, end)
-        app, target = app_id(work, entry.table, resetlogs_id), work.pipeline.target(entry.table)
+            record_derived(context, past, end)
+        app, target = app_id(context, entry.table, resetlogs_id), context.pipeline.target(entry.table)
         at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))
-        tasks.append(table_task(work, past, app, target, first_hold(table), at_least))
+        tasks.append(table_task(context, past, app, target, first_hold(table), at_least))
     return tuple(tasks)
 
 
@@ -138,29 +138,29 @@ def expected_position(entry: TableEntry, resetlogs_id: int, after_batch: int | N
     return max((scn for scn in (after_batch, loaded) if scn is not None), default=None)
 
 
-def positions_after(work: Workplace, before: BatchResult) -> dict[TableId, int]:
+def positions_after(context: PipelineContext, before: BatchResult) -> dict[TableId, int]:
     """Return the positions in the Delta logs that this batch, and catch-ups to its end, left."""
-    void, found = superseded(work), dict[TableId, int]()
-    for name in work.landing.files.names(layout.BATCHES):
-        result = batch_result(work, name) if end_of(name) == before.end_position else None
+    void, found = superseded(context), dict[TableId, int]()
+    for name in context.landing.files.names(layout.BATCHES):
+        result = batch_result(context, name) if end_of(name) == before.end_position else None
         for done in result.tables if result is not None else ():
             if done.position is not None and name not in void.get(done.table, ()):
                 found[done.table] = max(done.position, found.get(done.table, done.position))
     return found
 
 
-def character_set(work: Workplace) -> str:
+def character_set(context: PipelineContext) -> str:
     """Return the database's character set when the pipeline began."""
-    start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
     return "AL32UTF8" if start is None else start.character_set
 
 
-def gaps_after(work: Workplace, before: BatchResult | None) -> list[DeclaredGap]:
+def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[DeclaredGap]:
     """Return the declared gaps that directly follow a batch, or the start of the chain. Raises InvariantBroken unless the first
     one names as dropped exactly the rows that the batch carried out."""
     found: list[DeclaredGap] = []
-    position = continues_at(work, before)
-    while (gap := work.landing.gaps.starting_at(position)) is not None:
+    position = continues_at(context, before)
+    while (gap := context.landing.gaps.starting_at(position)) is not None:
         found.append(gap)
         position = gap.end.chain_position
     carried = 0 if before is None else sum(transaction.rows for transaction in before.open_transactions)
@@ -173,11 +173,11 @@ def gaps_after(work: Workplace, before: BatchResult | None) -> list[DeclaredGap]
     return found
 
 
-def continues_at(work: Workplace, before: BatchResult | None) -> ChainPosition:
+def continues_at(context: PipelineContext, before: BatchResult | None) -> ChainPosition:
     """Return where the chain continues after a batch; before the first batch, where it begins."""
     if before is not None:
         return before.end_position
-    start = work.landing.files.read_record(FirstPosition, layout.HANDOVER)
+    start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
     assert start is not None, "the first snapshot has written it"
     return start.chain_position
 

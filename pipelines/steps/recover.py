@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pipelines.config import Pipeline
-from pipelines.context import Workplace, now, opened_source, take_lease, workplace
+from pipelines.context import PipelineContext, now, open_context, open_pipeline_source, take_lease
 from pipelines.errors import SnapshotTooEarly, Terminal
 from pipelines.ledger import Loss
-from pipelines.reconcile.ledger import correct_ledger, last_batch
+from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position, RedoFacts
@@ -83,11 +83,11 @@ def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -
 
     A log that failed in mining counts as back when a view lists it; the next run proves that it can be read.
     """
-    with inspected(pipeline, source, trust_views=True) as (work, _, found):
+    with inspected(pipeline, source, trust_views=True) as (context, _, found):
         still = {(log.resetlogs_id, log.thread, log.sequence) for log in found.missing}
         before = () if found.loss is None else missing_logs_of(found.loss)
         if found.error is None:
-            work.ledger.clear_loss()
+            context.ledger.clear_loss()
         return replace(recovery_report(pipeline, found), back=tuple(log for log in before if log.id not in still))
 
 
@@ -106,15 +106,15 @@ def declare_gap(
     nothing is written.
     """
     check_reason(kind, reason)
-    with inspected(pipeline, source) as (work, oracle, found):
+    with inspected(pipeline, source) as (context, oracle, found):
         if found.error is None:
-            made = already_declared(work, found.position, kind)
-            work.ledger.clear_loss()
+            made = already_declared(context, found.position, kind)
+            context.ledger.clear_loss()
             return gap_report(made, list(made.tables))
-        end = end_of_gap(work, oracle, found, kind, scn)
-        capture, applying = take_lease(work, "capture", CAPTURE_SECONDS), take_apply_lease(work)
+        end = end_of_gap(context, oracle, found, kind, scn)
+        capture, applying = take_lease(context, "capture", CAPTURE_SECONDS), take_apply_lease(context)
         try:
-            made = work.landing.gaps.declare(
+            made = context.landing.gaps.declare(
                 DeclaredGap(
                     kind=kind,
                     start=found.position,
@@ -123,15 +123,15 @@ def declare_gap(
                     by=by,
                     at=now().isoformat(timespec="seconds"),
                     lost=found.error.what,
-                    tables=snapshot_scns(work),
-                    dropped=open_transactions(work, found.position),
+                    tables=snapshot_scns(context),
+                    dropped=open_transactions(context, found.position),
                 )
             )
-            correct_ledger(work)
-            work.ledger.clear_loss()
+            reconcile_ledger(context)
+            context.ledger.clear_loss()
         finally:
-            work.ledger.release_lease(applying)
-            work.ledger.release_lease(capture)
+            context.ledger.release_lease(applying)
+            context.ledger.release_lease(capture)
         return gap_report(made, list(made.tables))
 
 
@@ -144,29 +144,29 @@ def check_reason(kind: GapKind, reason: str) -> None:
 @contextmanager
 def inspected(
     pipeline: Pipeline, source: ConnectParams | None, *, trust_views: bool = False
-) -> Iterator[tuple[Workplace, Source, Inspection]]:
-    with workplace(pipeline) as work:
-        correct_ledger(work)
-        position = work.ledger.position()
+) -> Iterator[tuple[PipelineContext, Source, Inspection]]:
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        position = context.ledger.position()
         if position is None:
             raise Terminal("no table has contents yet, so nothing can be lost", cure=f"redolake snapshot -p {pipeline.name}")
-        with opened_source(pipeline, source) as oracle:
-            yield work, oracle, inspect(work, position, read_redo_facts(oracle), trust_views)
+        with open_pipeline_source(pipeline, source) as oracle:
+            yield context, oracle, inspect(context, position, read_redo_facts(oracle), trust_views)
 
 
-def inspect(work: Workplace, position: Position, facts: RedoFacts, trust_views: bool) -> Inspection:
+def inspect(context: PipelineContext, position: Position, facts: RedoFacts, trust_views: bool) -> Inspection:
     """Find lost redo: logs that the views do not list, and listed ones that failed in mining unless `trust_views`."""
-    loss = work.ledger.loss()
+    loss = context.ledger.loss()
     failed = loss if loss is not None and loss.step == "mine" and not trust_views else None
     if failed is not None and lost_position(failed).scn != position.scn:
         failed = None
     known = facts if failed is None else without(facts, [log.id for log in missing_logs_of(failed)])
-    found = plan_window(position, known, work.pipeline.window)
+    found = plan_window(position, known, context.pipeline.window)
     missing = missing_logs(position, known)
     error = None if failed is None else ErrorReport.of(failed.error)
     if isinstance(found, Lost):
         if failed is None:
-            loss = record_redo_loss(work, found.error, "plan", position, missing)
+            loss = record_redo_loss(context, found.error, "plan", position, missing)
         error = error or ErrorReport.of(found.error.as_dict())
     # Where no log is to blame, the whole window that could not be mined is lost.
     window_end = lost_position(failed).window_end if failed is not None and not failed.missing else None
@@ -188,18 +188,18 @@ def recovery_report(pipeline: Pipeline, found: Inspection) -> RecoveryReport:
     )
 
 
-def already_declared(work: Workplace, position: Position, kind: GapKind) -> DeclaredGap:
+def already_declared(context: PipelineContext, position: Position, kind: GapKind) -> DeclaredGap:
     """Return the gap of an attempt that was killed after declaring it. Raises Terminal where there is none."""
-    for gap in work.landing.gaps.all()[-1:]:
+    for gap in context.landing.gaps.all()[-1:]:
         if (gap.kind, gap.end) == (kind, position):
             return gap
-    raise Terminal(f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"redolake run {work.name}")
+    raise Terminal(f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"redolake run {context.name}")
 
 
-def end_of_gap(work: Workplace, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
+def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
     check_continues_from(found.position, found.facts)
     if kind == "snapshot":
-        end = first_position(work.pipeline, found.facts, read_handover(oracle))
+        end = first_position(context.pipeline, found.facts, read_handover(oracle))
         if found.gap_end is not None and end.chain_position < found.gap_end.chain_position:
             raise SnapshotTooEarly(
                 f"a snapshot taken now needs redo from SCN {end.scn} on, and what cannot be read ends at SCN "
@@ -214,19 +214,19 @@ def end_of_gap(work: Workplace, oracle: Source, found: Inspection, kind: GapKind
     return checked_position(found.position, int(found.gap_end.scn), found.facts)
 
 
-def snapshot_scns(work: Workplace) -> dict[str, int | None]:
+def snapshot_scns(context: PipelineContext) -> dict[str, int | None]:
     """Return the SCN of the snapshot that each captured table's contents came from."""
-    return {str(entry.table): entry.snapshot_scn for entry in work.ledger.tables() if entry.state != "new"}
+    return {str(entry.table): entry.snapshot_scn for entry in context.ledger.tables() if entry.state != "new"}
 
 
-def open_transactions(work: Workplace, position: Position) -> tuple[OpenTransaction, ...]:
+def open_transactions(context: PipelineContext, position: Position) -> tuple[OpenTransaction, ...]:
     """Return the transactions whose rows are carried at the position. Raises Terminal while landed windows are not applied,
     because only then these transactions are known."""
-    last = last_batch(work)
-    if work.landing.windows.after(BEFORE_ALL if last is None else last.end_position):
+    last = last_batch(context)
+    if context.landing.windows.after(BEFORE_ALL if last is None else last.end_position):
         raise Terminal(
             "windows landed before the lost redo are not applied yet",
-            cure=f"let {work.name}_apply run, or `redolake run {work.name}`; then recover again",
+            cure=f"let {context.name}_apply run, or `redolake run {context.name}`; then recover again",
         )
     if last is None or last.end_position != position.chain_position:
         return ()  # nothing was landed since the last gap, which dropped the transactions that were open there

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.errors import RedolakeError
 from pipelines.ledger import Loss
 from pipelines.records.codec import from_body, to_body
@@ -69,7 +69,7 @@ class MissingLogReport:
 
 
 def record_redo_loss(
-    work: Workplace,
+    context: PipelineContext,
     error: RedolakeError,
     step: Step,
     position: Position,
@@ -78,15 +78,15 @@ def record_redo_loss(
 ) -> Loss:
     at = LostPosition(position.dbid, position.resetlogs_id, int(position.scn), window_end)
     logs = [to_body(missing_log_report(log)) for log in missing]
-    return work.ledger.record_loss(error.as_dict(), step=step, position=to_body(at), missing=logs)
+    return context.ledger.record_loss(error.as_dict(), step=step, position=to_body(at), missing=logs)
 
 
-def clear_redo_loss(work: Workplace, step: Step) -> None:
+def clear_redo_loss(context: PipelineContext, step: Step) -> None:
     """Clear a loss that `step` has proved to be over. A plan relies on V$ARCHIVED_LOG, so it cannot clear what mining lost;
     landing can clear both."""
-    loss = work.ledger.loss()
+    loss = context.ledger.loss()
     if loss is not None and (loss.step == step or step == "mine"):
-        work.ledger.clear_loss()
+        context.ledger.clear_loss()
 
 
 def lost_position(loss: Loss) -> LostPosition:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from pipelines.config import Pipeline
-from pipelines.context import opened_source, workplace
+from pipelines.context import open_context, open_pipeline_source
 from pipelines.errors import Finding
 from pipelines.reconcile.ledger import proven_position
 from pipelines.redo import LogFile
@@ -97,9 +97,9 @@ class RunwayReport:
 
 def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> RunwayReport:
     """Measure the runway of the position, or before the first snapshot that of a snapshot taken now."""
-    with workplace(pipeline) as work:
-        position = proven_position(work)  # a parallel step may be about to correct the ledger's position
-    with opened_source(pipeline, source) as oracle:
+    with open_context(pipeline) as context:
+        position = proven_position(context)  # a parallel step may be about to correct the ledger's position
+    with open_pipeline_source(pipeline, source) as oracle:
         retention = read_retention(oracle)
         if position is None:
             needed, facts = read_snapshot_position(oracle)

@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import (
-    Workplace,
-    opened_source,
-    read_order,
-    read_outcome,
-    workplace,
+    PipelineContext,
+    open_context,
+    open_pipeline_source,
+    read_result,
+    read_spec,
 )
 from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.ledger.states import TableState
 from pipelines.reconcile.batches import beyond, load_name
-from pipelines.reconcile.ledger import correct_ledger, proven_position
+from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.omitted_tables import batches_between, is_without
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
-from pipelines.reconcile.tables import begin_anew, captured_from, record_load
+from pipelines.reconcile.tables import captured_from, record_load, restart_versions
 from pipelines.records.codec import decode
 from pipelines.records.handover import FirstPosition
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
@@ -77,12 +77,12 @@ def begin_snapshot(
     pipeline: Pipeline, source: ConnectParams | None = None, tables: Sequence[str] | None = None, *, replace: bool = False
 ) -> BegunSnapshot:
     """Choose the SCN and record where redo must be read from. Default: the tables without contents."""
-    with workplace(pipeline) as work:
-        correct_ledger(work)
-        chosen = choose(work, tables, replace)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        chosen = choose(context, tables, replace)
         if not chosen:
             return BegunSnapshot(0, (), replace)
-        with opened_source(pipeline, source) as oracle:
+        with open_pipeline_source(pipeline, source) as oracle:
             check_source(pipeline, oracle, chosen)
             handover, dictionary = read_handover_and_tables(oracle, chosen, pipeline.source.container)
             missing = [
@@ -90,31 +90,31 @@ def begin_snapshot(
             ]
             if missing:
                 raise ConfigurationError(missing)
-            start_pipeline(work, oracle, handover)
-            epoch = chain_epoch(work)
-            check_followed(work, read_redo_facts(oracle))
-            since = check_captured(work, chosen, handover)
+            start_pipeline(context, oracle, handover)
+            epoch = chain_epoch(context)
+            check_followed(context, read_redo_facts(oracle))
+            since = check_captured(context, chosen, handover)
         scn = int(handover.snapshot_scn)
         for table, found in dictionary.items():
-            check_unread(work, table, scn, epoch)
-            work.landing.snapshots.begin(found, scn, epoch, since)
+            check_unread(context, table, scn, epoch)
+            context.landing.snapshots.begin(found, scn, epoch, since)
         return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace)
 
 
-def chain_epoch(work: Workplace) -> str:
+def chain_epoch(context: PipelineContext) -> str:
     """Return the name of the current chain epoch: a new one begins at each RESETLOGS and each declared gap."""
-    position = proven_position(work)
+    position = proven_position(context)
     assert position is not None, "the first snapshot has set it"
-    return f"{position.resetlogs_id:010d}-{len(work.landing.gaps.all())}"
+    return f"{position.resetlogs_id:010d}-{len(context.landing.gaps.all())}"
 
 
-def check_chain_epoch(work: Workplace, table: TableId, scn: int) -> None:
+def check_chain_epoch(context: PipelineContext, table: TableId, scn: int) -> None:
     """Raise Terminal unless the snapshot began in this chain epoch; its checks hold for no other.
 
     Redo that a gap left out may be above the SCN, or belong to a transaction that was open at it. After a RESETLOGS the same
     SCN means another state.
     """
-    if not work.landing.snapshots.was_begun(table, scn, chain_epoch(work)):
+    if not context.landing.snapshots.was_begun(table, scn, chain_epoch(context)):
         raise Terminal(
             f"the snapshot AS OF SCN {scn} was begun before a RESETLOGS or a declared gap: changes could be lost",
             cure="begin the snapshot again: `redolake snapshot`, or trigger its DAG; nothing was changed",
@@ -122,10 +122,10 @@ def check_chain_epoch(work: Workplace, table: TableId, scn: int) -> None:
         )
 
 
-def check_unread(work: Workplace, table: TableId, scn: int, epoch: str) -> None:
+def check_unread(context: PipelineContext, table: TableId, scn: int, epoch: str) -> None:
     """Raise SnapshotTooEarly if the table was read AS OF this SCN in another epoch: SCNs repeat after a RESETLOGS."""
-    begun = work.landing.snapshots.was_begun(table, scn, epoch)
-    if not begun and work.landing.snapshots.manifest(table, scn) is not None:
+    begun = context.landing.snapshots.was_begun(table, scn, epoch)
+    if not begun and context.landing.snapshots.manifest(table, scn) is not None:
         raise SnapshotTooEarly(
             f"the table was read AS OF SCN {scn} before a RESETLOGS or a declared gap, and would not be read again",
             cure="begin again: the next attempt uses another SCN",
@@ -140,9 +140,9 @@ def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) 
         raise ConfigurationError(errors)
 
 
-def choose(work: Workplace, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
-    states = {entry.table: entry.state for entry in work.ledger.tables()}
-    configured = [table.id for table in work.pipeline.tables]
+def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
+    states = {entry.table: entry.state for entry in context.ledger.tables()}
+    configured = [table.id for table in context.pipeline.tables]
     if not tables:
         return tuple(t for t in configured if states.get(t) not in ("live", "held"))
     chosen = tuple(TableId.parse(text) for text in tables)
@@ -155,17 +155,17 @@ def choose(work: Workplace, tables: Sequence[str] | None, replace: bool) -> tupl
 
 
 @crash.writer
-def start_pipeline(work: Workplace, oracle: Source, handover: Handover) -> None:
+def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover) -> None:
     """Set where mining begins, at the first snapshot only. From there every configured table is captured."""
-    if work.ledger.position() is not None:
+    if context.ledger.position() is not None:
         return
-    position = first_position(work.pipeline, read_redo_facts(oracle), handover)
+    position = first_position(context.pipeline, read_redo_facts(oracle), handover)
     characters = read_database(oracle).character_set
     start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters)
-    work.landing.files.write_record_once(layout.HANDOVER, start)
-    work.ledger.start_at(position)
-    for table in work.pipeline.tables:
-        work.ledger.add_table(table.id, position.scn)
+    context.landing.files.write_record_once(layout.HANDOVER, start)
+    context.ledger.start_at(position)
+    for table in context.pipeline.tables:
+        context.ledger.add_table(table.id, position.scn)
 
 
 def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> Position:
@@ -182,27 +182,27 @@ def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> 
     return position
 
 
-def check_followed(work: Workplace, facts: RedoFacts) -> None:
+def check_followed(context: PipelineContext, facts: RedoFacts) -> None:
     """Raise SnapshotTooEarly unless capture has reached the current incarnation, to which the snapshot's SCN belongs."""
-    position = work.ledger.position()
+    position = context.ledger.position()
     current = next(i for i in facts.incarnations if i.status == "CURRENT")
     if position is not None and position.resetlogs_id != current.resetlogs_id:
         raise SnapshotTooEarly(
             f"the database was opened with RESETLOGS at SCN {current.resetlogs_scn}, and capture has not passed it yet",
-            cure=f"let {work.name}_capture land a window after it; if redo is lost, `redolake recover {work.name}`",
+            cure=f"let {context.name}_capture land a window after it; if redo is lost, `redolake recover {context.name}`",
             position=int(position.scn),
         )
 
 
-def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handover) -> ChainPosition:
+def check_captured(context: PipelineContext, chosen: Sequence[TableId], handover: Handover) -> ChainPosition:
     """Return where the oldest open transaction began. Raises SnapshotTooEarly if it began before the table's redo was landed:
     its changes would be lost."""
-    position = proven_position(work)
+    position = proven_position(context)
     assert position is not None, "the first snapshot has set it"
     oldest = ChainPosition(position.resetlogs_id, int(handover.start_scn))
-    since_oldest = batches_between(work, oldest, position.chain_position)
+    since_oldest = batches_between(context, oldest, position.chain_position)
     for table in chosen:
-        since = captured_from(work, table)
+        since = captured_from(context, table)
         if since is None:
             raise SnapshotTooEarly(
                 "the table's redo is not landed yet",
@@ -231,11 +231,11 @@ def check_captured(work: Workplace, chosen: Sequence[TableId], handover: Handove
 def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> TableSnapshot:
     """Read one table AS OF the SCN into Parquet; a table that was already read is not read again."""
     wanted = TableId.parse(table)
-    with workplace(pipeline) as work:
-        there = work.landing.snapshots.manifest(wanted, scn)
+    with open_context(pipeline) as context:
+        there = context.landing.snapshots.manifest(wanted, scn)
         if there is None:
-            found = dictionary_of(work, wanted, scn)
-            with opened_source(pipeline, source) as oracle:
+            found = dictionary_of(context, wanted, scn)
+            with open_pipeline_source(pipeline, source) as oracle:
                 answers = read_snapshot(
                     oracle,
                     found,
@@ -244,13 +244,13 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
                     container=pipeline.source.container,
                     rowid=pipeline.table(wanted).key == "rowid",
                 )
-                file = work.landing.snapshots.write_rows(wanted, scn, answers, uuid.uuid4().hex)
-            there = work.landing.snapshots.publish_manifest(wanted, scn, [file])
+                file = context.landing.snapshots.write_rows(wanted, scn, answers, uuid.uuid4().hex)
+            there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
         return TableSnapshot(str(wanted), scn, there.row_count)
 
 
-def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
-    found = work.landing.snapshots.dictionary(table, scn)
+def dictionary_of(context: PipelineContext, table: TableId, scn: int) -> DictionaryTable:
+    found = context.landing.snapshots.dictionary(table, scn)
     if found is None:
         raise Terminal("no snapshot was begun at this SCN", cure="clear the begin task", table=table, scn=scn)
     return found
@@ -259,53 +259,55 @@ def dictionary_of(work: Workplace, table: TableId, scn: int) -> DictionaryTable:
 @crash.writer
 def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> str:
     """Write the spec that loads the read tables into Delta, and return its location."""
-    with workplace(pipeline) as work:
-        lease = take_apply_lease(work)
-        correct_ledger(work)
-        position = proven_position(work)
+    with open_context(pipeline) as context:
+        lease = take_apply_lease(context)
+        reconcile_ledger(context)
+        position = proven_position(context)
         assert position is not None, "snapshot_begin has set it"
         for table in tables:
-            check_chain_epoch(work, TableId.parse(table), scn)
-        passed = beyond(work, ChainPosition(position.resetlogs_id, scn))
+            check_chain_epoch(context, TableId.parse(table), scn)
+        passed = beyond(context, ChainPosition(position.resetlogs_id, scn))
         chosen = [TableId.parse(table) for table in tables]
-        tasks = [load_task(work, table, scn, position.resetlogs_id, passed.get(table, ())) for table in chosen]
+        tasks = [load_task(context, table, scn, position.resetlogs_id, passed.get(table, ())) for table in chosen]
         token = uuid.uuid4().hex
         name = load_name(scn, token, tasks)
         spec = SnapshotSpec(
-            pipeline=work.name,
+            pipeline=context.name,
             scn=scn,
             token=token,
             tables=tuple(tasks),
-            manifest=work.landing.files.location(layout.load_manifest(name)),
+            manifest=context.landing.files.location(layout.load_manifest(name)),
             replace=replace,
             spark=dict(pipeline.spark.conf),
             lease=lease.token,
         )
         for task in tasks:
-            work.ledger.move_table(task.table, begun_from(work, task.table), "snapshotting", snapshot_scn=Scn(scn))
-        return work.landing.files.write_new_record(layout.load_spec(name), spec)
+            context.ledger.move_table(task.table, begun_from(context, task.table), "snapshotting", snapshot_scn=Scn(scn))
+        return context.landing.files.write_new_record(layout.load_spec(name), spec)
 
 
-def begun_from(work: Workplace, table: TableId) -> tuple[TableState, ...]:
+def begun_from(context: PipelineContext, table: TableId) -> tuple[TableState, ...]:
     """Return the states a load may start from. `begin_snapshot` lets `held` and `live` tables through only with `replace`."""
-    entry = work.ledger.table(table)
+    entry = context.ledger.table(table)
     return ("new",) if entry is None or entry.state == "snapshotting" else (entry.state,)
 
 
-def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supersedes: tuple[str, ...]) -> SnapshotTask:
-    there = work.landing.snapshots.manifest(table, scn)
+def load_task(
+    context: PipelineContext, table: TableId, scn: int, resetlogs_id: int, supersedes: tuple[str, ...]
+) -> SnapshotTask:
+    there = context.landing.snapshots.manifest(table, scn)
     if there is None:
         raise Terminal("the table was not read AS OF this SCN", cure="clear its read task", table=table, scn=scn)
-    found = dictionary_of(work, table, scn)
-    known = known_versions(work, table)
-    version = baseline(found, found.scn_before, known[-1] if known else None, work.pipeline.table(table).key_policy)
+    found = dictionary_of(context, table, scn)
+    known = known_versions(context, table)
+    version = baseline(found, found.scn_before, known[-1] if known else None, context.pipeline.table(table).key_policy)
     return SnapshotTask(
         table=table,
-        target=work.pipeline.target(table),
-        app_id=app_id(work, table, resetlogs_id),
+        target=context.pipeline.target(table),
+        app_id=app_id(context, table, resetlogs_id),
         version=version,
-        files=work.landing.snapshots.files_of(table, scn, there),
-        rules=rules(work, table, (version,)),
+        files=context.landing.snapshots.files_of(table, scn, there),
+        rules=rules(context, table, (version,)),
         rows=there.row_count,
         supersedes=supersedes,
     )
@@ -313,25 +315,25 @@ def load_task(work: Workplace, table: TableId, scn: int, resetlogs_id: int, supe
 
 def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
     """Make the loaded tables live from the snapshot's SCN on. Raises TableHeld for those that could not be loaded."""
-    with workplace(pipeline) as work:
-        spec = read_order(work, batch)
-        result = decode(SnapshotResult, read_outcome(work, spec), spec.manifest)
-        lease = renewed(work, spec)
-        correct_ledger(work)
+    with open_context(pipeline) as context:
+        spec = read_spec(context, batch)
+        result = decode(SnapshotResult, read_result(context, spec), spec.manifest)
+        lease = renewed(context, spec)
+        reconcile_ledger(context)
         failed = []
         for loaded in result.tables:
             if loaded.state == "held":
-                work.ledger.hold(loaded.table, dict(loaded.error or {}))
+                context.ledger.hold(loaded.table, dict(loaded.error or {}))
                 failed.append(finding_of(loaded.table, loaded.error))
                 continue
             # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
             task = next(task for task in spec.tables if task.table == loaded.table)
             assert isinstance(task, SnapshotTask)
-            begin_anew(work, task.version, lease)
-            work.ledger.record_complete_to(loaded.table, Scn(result.scn), incarnation_of(task.app_id))
-            work.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(result.scn))
-        record_load(work, layout.name_of(spec.manifest))
-        work.ledger.release_lease(lease)
+            restart_versions(context, task.version, lease)
+            context.ledger.record_complete_to(loaded.table, Scn(result.scn), incarnation_of(task.app_id))
+            context.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(result.scn))
+        record_load(context, layout.name_of(spec.manifest))
+        context.ledger.release_lease(lease)
         if failed:
             raise TableHeld(failed)
         return LoadedSnapshot(result.scn, tuple(TableSnapshot(str(t.table), result.scn, t.rows) for t in result.tables))

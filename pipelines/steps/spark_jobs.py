@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.config import Pipeline
-from pipelines.context import Report, read_order, silent, workplace
+from pipelines.context import Report, open_context, read_spec, silent
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.land import layout
-from pipelines.reconcile.batches import check_names_all
+from pipelines.reconcile.batches import check_supersedes
 from pipelines.records.codec import decode
 from pipelines.records.job_failure import JobFailure
 from pipelines.records.job_spec import Result, Spec
@@ -65,10 +65,10 @@ def run_spark_job(pipeline: Pipeline, batch: str, spark: Any, report: Report = s
 
 
 def spec_to_run(pipeline: Pipeline, batch: str) -> Spec:
-    with workplace(pipeline) as work:
-        spec = read_order(work, batch)
+    with open_context(pipeline) as context:
+        spec = read_spec(context, batch)
         if isinstance(spec, SnapshotSpec):
-            check_names_all(work, spec)
+            check_supersedes(context, spec)
         return spec
 
 
@@ -83,6 +83,6 @@ def external_spark_job(pipeline: Pipeline, batch: str, stop: Callable[[], None])
 
 def read_job_failure(pipeline: Pipeline, path: str) -> JobFailure | None:
     """Return the failure that the job wrote there, None if it wrote none."""
-    with workplace(pipeline) as work:
-        text = work.landing.files.read_at(path)
+    with open_context(pipeline) as context:
+        text = context.landing.files.read_at(path)
     return None if text is None else decode(JobFailure, text, path)

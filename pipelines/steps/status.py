@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.config import Pipeline
-from pipelines.context import Workplace, workplace
+from pipelines.context import PipelineContext, open_context
 from pipelines.ledger import Loss, TableEntry
 from pipelines.ledger.states import TableState, WindowState
-from pipelines.reconcile.batches import is_of_the_chain
+from pipelines.reconcile.batches import is_in_chain
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
-from pipelines.reconcile.ledger import correct_ledger
+from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.split_transactions import SplitTransaction
@@ -114,26 +114,26 @@ class WindowReport:
 
 
 def read_status(pipeline: Pipeline) -> Status:
-    with workplace(pipeline) as work:
-        correct_ledger(work)
-        position = work.ledger.position()
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        position = context.ledger.position()
         return Status(
             pipeline=pipeline.name,
             landed_to=None if position is None else int(position.scn),
-            windows=latest_windows(work),
-            tables=tuple(table_status(entry) for entry in work.ledger.tables()),
-            lost=loss_status(work.ledger.loss()),
-            declared_gaps=open_gaps(work),
-            dropped=read_open_drops(work),
-            open_transactions=len(work.ledger.open_transactions()),
+            windows=latest_windows(context),
+            tables=tuple(table_status(entry) for entry in context.ledger.tables()),
+            lost=loss_status(context.ledger.loss()),
+            declared_gaps=open_gaps(context),
+            dropped=read_open_drops(context),
+            open_transactions=len(context.ledger.open_transactions()),
         )
 
 
-def latest_windows(work: Workplace) -> tuple[WindowStatus, ...]:
+def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:
     """Return the latest windows, planned ones included, oldest first."""
     found = []
-    for entry in reversed(work.ledger.windows(limit=LATEST_WINDOWS)):
-        manifest = work.landing.windows.manifest(entry.name)
+    for entry in reversed(context.ledger.windows(limit=LATEST_WINDOWS)):
+        manifest = context.landing.windows.manifest(entry.name)
         logs, rows = (None, None) if manifest is None else (len(manifest.logs), change_rows(manifest))
         found.append(WindowStatus(entry.name, entry.state, logs, rows))
     return tuple(found)
@@ -165,9 +165,9 @@ def change_rows(manifest: WindowManifest) -> int:
 
 def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
-    with workplace(pipeline) as work:
-        correct_ledger(work)
-        accounts = accounts_by_window(work)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        accounts = accounts_by_window(context)
         return [
             WindowReport(
                 name=manifest.name,
@@ -179,26 +179,26 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
                 hash=manifest.row_hash,
                 account=accounts.get(manifest.name),
             )
-            for manifest in work.landing.windows.last(limit)
+            for manifest in context.landing.windows.last(limit)
         ]
 
 
-def accounts_by_window(work: Workplace) -> dict[str, Mapping[str, int]]:
+def accounts_by_window(context: PipelineContext) -> dict[str, Mapping[str, int]]:
     """Return the row accounting of each applied window. A batch that catches up one table counts the same rows again, so only
     batches of the chain are read."""
-    chain = (entry for entry in work.ledger.batches("applied") if is_of_the_chain(entry.name))
+    chain = (entry for entry in context.ledger.batches("applied") if is_in_chain(entry.name))
     return {name: account for entry in chain for name, account in ((entry.result or {}).get("accounts") or {}).items()}
 
 
-def open_gaps(work: Workplace) -> tuple[DeclaredGapReport, ...]:
+def open_gaps(context: PipelineContext) -> tuple[DeclaredGapReport, ...]:
     """Return the declared gaps that some table still lacks, with those tables."""
-    entries = {str(entry.table): entry for entry in work.ledger.tables()}
+    entries = {str(entry.table): entry for entry in context.ledger.tables()}
     found = []
-    for name, body in work.ledger.gaps().items():
+    for name, body in context.ledger.gaps().items():
         gap = from_body(DeclaredGap, body, name)
         tables = [table for table, entry in entries.items() if gap.concerns(table, entry.snapshot_scn)]
         if tables:
-            found.append(gap_report(gap, tables, work.landing.gaps.split_by(gap)))
+            found.append(gap_report(gap, tables, context.landing.gaps.split_by(gap)))
     return tuple(found)
 
 

@@ -10,12 +10,12 @@ from datetime import datetime
 from pipelines import crash
 from pipelines.apply.delta.log import last_txn
 from pipelines.config import Pipeline
-from pipelines.context import Workplace, now, workplace
+from pipelines.context import PipelineContext, now, open_context
 from pipelines.errors import InvariantBroken, Terminal
 from pipelines.land import layout
 from pipelines.land.carried import CarriedRows, read_carried
 from pipelines.reconcile.dropped_transactions import DropReport, key_of, read_drops
-from pipelines.reconcile.ledger import correct_ledger, drops, last_batch
+from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
 from pipelines.reconcile.table_versions import app_id, known_versions
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.dropped_transaction import DroppedTransaction
@@ -65,10 +65,10 @@ class DropCost:
 
 def list_transactions(pipeline: Pipeline) -> TransactionList:
     """Return the transactions open at the end of the last batch, and the dropped ones."""
-    with workplace(pipeline) as work:
-        correct_ledger(work)
-        last = last_batch(work)
-        dropped = read_drops(work)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        last = last_batch(context)
+        dropped = read_drops(context)
         dropped_keys = {drop.key for drop in dropped}
         still_open = [] if last is None else [t for t in last.open_transactions if key_of(t) not in dropped_keys]
         read_to = None if last is None else last.read_to
@@ -98,9 +98,9 @@ def age(first_at: str | None, read_to: str | None) -> int | None:
 def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None) -> DropCost:
     """Return the one open transaction of that xid with its carried rows. Raises Terminal for one that is not open, is already
     dropped, or is open in several containers."""
-    with workplace(pipeline) as work:
-        correct_ledger(work)
-        found, carried = read_carried_transaction(work, xid, con_id)
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        found, carried = read_carried_transaction(context, xid, con_id)
         return DropCost(
             con_id=found.con_id,
             xid=found.xid,
@@ -110,7 +110,7 @@ def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None)
             rows=found.rows,
             bytes=found.bytes,
             username=found.username,
-            tables=rows_by_table(work, carried),
+            tables=rows_by_table(context, carried),
         )
 
 
@@ -120,14 +120,14 @@ def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *,
     Terminal after one was applied in part: some tables might already have the transaction and others not."""
     if not reason.strip():
         raise Terminal("dropping a transaction needs a reason, which is stored with it", cure="add --reason TEXT")
-    with workplace(pipeline) as work:
-        lease = take_apply_lease(work)
+    with open_context(pipeline) as context:
+        lease = take_apply_lease(context)
         try:
-            correct_ledger(work)
-            transaction, carried = read_carried_transaction(work, xid, con_id)
-            last = last_batch(work)
+            reconcile_ledger(context)
+            transaction, carried = read_carried_transaction(context, xid, con_id)
+            last = last_batch(context)
             assert last is not None, "it carries the transaction"
-            check_settled(work, last)
+            check_settled(context, last)
             drop = DroppedTransaction(
                 transaction=transaction,
                 resetlogs_id=last.resetlogs_id,
@@ -135,20 +135,20 @@ def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *,
                 reason=reason.strip(),
                 by=by,
                 at=now().isoformat(timespec="seconds"),
-                rows=rows_by_table(work, carried),
+                rows=rows_by_table(context, carried),
                 servers=tuple(sorted(carried.servers)),
             )
-            work.landing.files.write_record_once(layout.drop_file(drop.name), drop)
-            correct_ledger(work)
+            context.landing.files.write_record_once(layout.drop_file(drop.name), drop)
+            reconcile_ledger(context)
         finally:
-            work.ledger.release_lease(lease)
-        return next(found for found in read_drops(work) if found.key == drop.key)
+            context.ledger.release_lease(lease)
+        return next(found for found in read_drops(context) if found.key == drop.key)
 
 
-def read_carried_transaction(work: Workplace, xid: str, con_id: int | None) -> tuple[OpenTransaction, CarriedRows]:
+def read_carried_transaction(context: PipelineContext, xid: str, con_id: int | None) -> tuple[OpenTransaction, CarriedRows]:
     """Return the open transaction and its carried rows. Raises InvariantBroken if their number is not that of the manifest."""
-    last = last_batch(work)
-    transaction = find_open(() if last is None else last.open_transactions, drops(work), xid, con_id)
+    last = last_batch(context)
+    transaction = find_open(() if last is None else last.open_transactions, drops(context), xid, con_id)
     assert last is not None, "it lists the transaction"
     carried = read_carried(last.carry_files, transaction.con_id, xid)
     if carried.rows.total() != transaction.rows:
@@ -184,10 +184,10 @@ def find_open(
     )
 
 
-def rows_by_table(work: Workplace, carried: CarriedRows) -> dict[str, int]:
+def rows_by_table(context: PipelineContext, carried: CarriedRows) -> dict[str, int]:
     """Return carried rows by table; an object whose name LogMiner could not resolve is shown by its id."""
-    tables = {str(table.id): table.id for table in work.pipeline.tables}
-    by_id = {version.object_id: name for name, table in tables.items() for version in known_versions(work, table)}
+    tables = {str(table.id): table.id for table in context.pipeline.tables}
+    by_id = {version.object_id: name for name, table in tables.items() for version in known_versions(context, table)}
     rows: Counter[str] = Counter()
     for (owner, name, object_id), count in carried.rows.items():
         named = next((text for text, t in tables.items() if (t.owner, t.name) == (owner, name)), None)
@@ -195,18 +195,18 @@ def rows_by_table(work: Workplace, carried: CarriedRows) -> dict[str, int]:
     return dict(sorted(rows.items()))
 
 
-def check_settled(work: Workplace, last: BatchResult) -> None:
+def check_settled(context: PipelineContext, last: BatchResult) -> None:
     """Raise Terminal if a table is further than the ledger knows: a job was killed, or its result is not recorded."""
-    ahead = work.landing.windows.after(last.end_position)[:1]
-    for entry in work.ledger.tables():
-        if all(table.id != entry.table for table in work.pipeline.tables):
+    ahead = context.landing.windows.after(last.end_position)[:1]
+    for entry in context.ledger.tables():
+        if all(table.id != entry.table for table in context.pipeline.tables):
             continue
         for resetlogs_id in {last.resetlogs_id, *(window.resetlogs_id for window in ahead)}:
-            scn = last_txn(work.pipeline.target(entry.table), app_id(work, entry.table, resetlogs_id))
+            scn = last_txn(context.pipeline.target(entry.table), app_id(context, entry.table, resetlogs_id))
             if scn is not None and ChainPosition(resetlogs_id, scn) > entry.position:
                 raise Terminal(
                     "a batch or a snapshot was applied in part: a transaction must be dropped from all tables or none",
-                    cure=f"let {work.name}_apply run to its end, or `redolake run {work.name}`, then see `redolake tx list`",
+                    cure=f"let {context.name}_apply run to its end, or `redolake run {context.name}`; then `redolake tx list`",
                     table=entry.table,
                     complete_to=scn,
                 )

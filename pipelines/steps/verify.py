@@ -10,11 +10,11 @@ from typing import Any
 from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison, Difference
 from pipelines.config import Pipeline
-from pipelines.context import Report, Workplace, opened_source, silent, workplace
+from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent
 from pipelines.errors import RedoLost, SchemaConflict, Terminal
 from pipelines.land import layout
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
-from pipelines.reconcile.ledger import correct_ledger
+from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
@@ -60,39 +60,39 @@ def verify_tables(
     report: Report = silent,
 ) -> Verification:
     """Compare the tables; by default all. The rows that were read from the source are removed again."""
-    with workplace(pipeline) as work:
-        correct_ledger(work)  # the comparison is AS OF the SCN it knows
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
         token = uuid.uuid4().hex
         try:
-            with opened_source(pipeline, source) as oracle:
-                check_readable(work, chosen(work, tables), read_redo_facts(oracle))
-                tasks = tuple(read_side(work, oracle, table, token, report) for table in chosen(work, tables))
+            with open_pipeline_source(pipeline, source) as oracle:
+                check_readable(context, chosen(context, tables), read_redo_facts(oracle))
+                tasks = tuple(read_side(context, oracle, table, token, report) for table in chosen(context, tables))
             comparisons = compared(pipeline, tasks, spark, report)
         finally:
-            work.landing.files.remove(layout.verify_folder(token))
+            context.landing.files.remove(layout.verify_folder(token))
         names = {str(c.table) for c in comparisons}
         return Verification(
             equal=all(c.equal for c in comparisons),
             tables=tuple(table_comparison(c) for c in comparisons),
-            declared_gaps=tuple(gap for gap in open_gaps(work) if names & set(gap.tables)),
-            dropped=tuple(drop for drop in read_open_drops(work) if names & set(drop.lacking)),
+            declared_gaps=tuple(gap for gap in open_gaps(context) if names & set(gap.tables)),
+            dropped=tuple(drop for drop in read_open_drops(context) if names & set(drop.lacking)),
         )
 
 
-def chosen(work: Workplace, tables: Sequence[str] | None) -> list[TableId]:
-    ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in work.pipeline.tables]
+def chosen(context: PipelineContext, tables: Sequence[str] | None) -> list[TableId]:
+    ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
     for table in ids:
-        entry = work.ledger.table(table)
+        entry = context.ledger.table(table)
         if entry is None or entry.complete_to_scn is None:
             raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
     return ids
 
 
-def check_readable(work: Workplace, tables: Sequence[TableId], facts: RedoFacts) -> None:
+def check_readable(context: PipelineContext, tables: Sequence[TableId], facts: RedoFacts) -> None:
     """Raise RedoLost if a table is complete to an SCN that a RESETLOGS undid. Oracle would refuse that SCN as a future one, or
     read another state at the same number."""
     for table in tables:
-        entry = work.ledger.table(table)
+        entry = context.ledger.table(table)
         if entry is None or entry.complete_to_scn is None or entry.resetlogs_id is None:
             continue
         there = incarnation_at(entry.complete_to_scn, facts)
@@ -101,29 +101,29 @@ def check_readable(work: Workplace, tables: Sequence[TableId], facts: RedoFacts)
             raise RedoLost(
                 f"the table is complete to SCN {entry.complete_to_scn} of incarnation {entry.resetlogs_id}, and the database "
                 "was set back to before that: there is nothing to compare it with",
-                cure=f"let {work.name}_capture and {work.name}_apply pass the RESETLOGS, then verify again; if they stop, "
-                f"see `redolake recover {work.name}` for the choices",
+                cure=f"let {context.name}_capture and {context.name}_apply pass the RESETLOGS, then verify again; if they "
+                f"stop, see `redolake recover {context.name}` for the choices",
                 table=table,
             )
 
 
 @crash.writer
-def read_side(work: Workplace, oracle: Source, table: TableId, token: str, report: Report) -> CompareTask:
-    entry = work.ledger.table(table)
+def read_side(context: PipelineContext, oracle: Source, table: TableId, token: str, report: Report) -> CompareTask:
+    entry = context.ledger.table(table)
     assert entry is not None
     assert entry.complete_to_scn is not None
     scn = entry.complete_to_scn
-    versions = known_versions(work, table)
+    versions = known_versions(context, table)
     version = valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
-    container = work.pipeline.source.container
+    container = context.pipeline.source.container
     found = read_tables(oracle, (table,), container).get(table)
     if found is None:
         raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
     report(f"reading {table} AS OF SCN {scn}")
-    columns, rows, rowid = columns_of(found, version), work.pipeline.source.fetch_rows, version.key_kind == "rowid"
+    columns, rows, rowid = columns_of(found, version), context.pipeline.source.fetch_rows, version.key_kind == "rowid"
     answers = read_snapshot(oracle, columns, scn, rows, container=container, rowid=rowid)
-    path = work.landing.snapshots.write_for_comparison(token, found.object_id, answers)
-    return CompareTask(table, work.pipeline.target(table), version, (path,), int(scn), rules(work, table, (version,)))
+    path = context.landing.snapshots.write_for_comparison(token, found.object_id, answers)
+    return CompareTask(table, context.pipeline.target(table), version, (path,), int(scn), rules(context, table, (version,)))
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:

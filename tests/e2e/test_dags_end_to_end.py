@@ -15,7 +15,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.config import Pipeline
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.reconcile.ledger import chain_of_batches
 from pipelines.records.batch_result import BatchResult
 from pipelines.redo import CHANGES, Operation
@@ -132,9 +132,9 @@ def replicate(shop: Shop, pipeline: Pipeline) -> Replication:
     another_batch(shop, pipeline, replication, seed=4)
     replication.windows = steps.list_windows(pipeline, 1000)
     replication.redo = landed_redo(shop)
-    with workplace(pipeline) as work:
-        replication.batches = chain_of_batches(work)
-        (replication.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in work.ledger.tables()}
+    with open_context(pipeline) as context:
+        replication.batches = chain_of_batches(context)
+        (replication.snapshot_scn,) = {int(table.snapshot_scn or 0) for table in context.ledger.tables()}
     replication.verified = steps.verify_tables(pipeline)
     return replication
 

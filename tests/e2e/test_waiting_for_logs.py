@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from pipelines import steps
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
 from pipelines.steps import run as run_steps
@@ -39,10 +39,10 @@ def pipeline(shop, monkeypatch, airflow_db):
     monkeypatch.setenv("AIRFLOW_CONN_WAITING_ORACLE", uri)
     made = load_pipeline("parts", file)
     state = shop.oracle.database.state
-    with workplace(made) as work:
+    with open_context(made) as context:
         scn = shop.oracle.database.clock.scn
         start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8")
-        work.landing.files.write_record_once(layout.HANDOVER, start)
+        context.landing.files.write_record_once(layout.HANDOVER, start)
     return made
 
 

@@ -61,7 +61,7 @@ def test_a_capture_killed_after_each_write_lands_the_rows_of_an_undisturbed_one(
             "dictionary.json",
             "land.chain",
             "ledger.add_table",
-            "ledger.correct_ledger",
+            "ledger.reconcile_ledger",
             "ledger.correct_position",
             "ledger.record_landed",
             "ledger.lease",

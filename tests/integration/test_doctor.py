@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines import steps
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.scn import Scn
 from tests.fix_shop import Shop
 
@@ -28,10 +28,10 @@ def errors(pipeline, shop: Shop) -> list[str]:
 
 
 def move_position(pipeline, **changes) -> None:
-    with workplace(pipeline) as work:
-        position = work.ledger.position()
+    with open_context(pipeline) as context:
+        position = context.ledger.position()
         assert position is not None
-        work.ledger.correct_position(replace(position, **changes))
+        context.ledger.correct_position(replace(position, **changes))
 
 
 def test_a_healthy_pipeline_has_no_errors(pipeline, shop: Shop) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.steps.run import capture
 from pipelines.table import TableId
 from tests.fix_shop import Shop
@@ -27,10 +27,10 @@ def pipeline(shop: Shop) -> Any:
     tables = [{"table": "SHOP.NOTES", "key": "rowid"}, *(f"SHOP.{table}" for table in TABLES if table != "NOTES")]
     made = shop.pipeline(tables=tables)
     steps.begin_snapshot(made, shop.params)
-    with workplace(made) as work:
+    with open_context(made) as context:
         for table in TABLES:
-            work.ledger.move_table(TableId("SHOP", table), ("new",), "snapshotting")
-            work.ledger.move_table(TableId("SHOP", table), ("snapshotting",), "live")
+            context.ledger.move_table(TableId("SHOP", table), ("new",), "snapshotting")
+            context.ledger.move_table(TableId("SHOP", table), ("snapshotting",), "live")
     return made
 
 
@@ -38,8 +38,8 @@ def errors_of_held_tables(shop: Shop, pipeline: Any) -> dict[str, dict[str, Any]
     """Land one more window; return the errors of held tables by name."""
     shop.switch_logs()
     assert capture(pipeline, shop.params).outcome == "window"
-    with workplace(pipeline) as work:
-        return {e.table.name: dict(e.error or {}) for e in work.ledger.tables() if e.state == "held"}
+    with open_context(pipeline) as context:
+        return {e.table.name: dict(e.error or {}) for e in context.ledger.tables() if e.state == "held"}
 
 
 def test_each_table_without_the_logging_it_needs_is_held_until_it_is_restored(shop: Shop, pipeline: Any) -> None:

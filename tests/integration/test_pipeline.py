@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pipelines import steps
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
 from pipelines.job import translation
@@ -209,8 +209,8 @@ def test_a_change_that_logminer_cannot_show_holds_its_table_until_a_new_snapshot
     )
     shop.work(30, seed=4)
     caught_up(shop, pipeline, spark)
-    with workplace(pipeline) as work:
-        assert sum(window.counts.get("SHOP.PARTS unsupported", 0) for window in work.landing.windows.after()) == 1
+    with open_context(pipeline) as context:
+        assert sum(window.counts.get("SHOP.PARTS unsupported", 0) for window in context.landing.windows.after()) == 1
     assert differences(shop, pipeline, "SHOP.STOCK") == {}
     assert {t.table: t.state for t in steps.read_status(pipeline).tables} == {
         "SHOP.PARTS": "held",
@@ -227,8 +227,8 @@ def test_a_resumed_table_catches_up_on_everything_since_it_was_held(shop: Shop, 
     pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDER_LINES"])
     shop.work(30)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    with workplace(pipeline) as work:
-        work.ledger.hold(TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"})
+    with open_context(pipeline) as context:
+        context.ledger.hold(TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"})
     for seed in (3, 4):
         shop.work(30, seed=seed)
         caught_up(shop, pipeline, spark)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from pipelines import cli, steps
 from pipelines.cli import monitoring, output
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
 from standin.model import ArchiveDestination
@@ -58,8 +58,8 @@ def first_scn(shop, sequence, thread=1):
 def stand_at(shop, pipeline, scn):
     state = shop.oracle.database.state
     start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8")
-    with workplace(pipeline) as work:
-        work.landing.files.write_record_once(layout.HANDOVER, start)
+    with open_context(pipeline) as context:
+        context.landing.files.write_record_once(layout.HANDOVER, start)
 
 
 def measured(shop, pipeline):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines import steps
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from pipelines.source import handover
 from pipelines.steps.next_batch import character_set
@@ -25,8 +25,8 @@ def everything_written(shop: Shop) -> set[str]:
 
 
 def columns_at(pipeline, scn: int) -> list[str]:
-    with workplace(pipeline) as work:
-        found = work.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
+    with open_context(pipeline) as context:
+        found = context.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
         return [column.name for column in found.columns]
 
 
@@ -68,8 +68,8 @@ def test_the_dictionary_of_a_snapshot_is_as_of_its_scn(shop: Shop) -> None:
 
     scn = steps.begin_snapshot(pipeline, shop.params).scn
 
-    with workplace(pipeline) as work:
-        found = work.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
+    with open_context(pipeline) as context:
+        found = context.landing.files.read_record(DictionaryTable, f"snapshots/SHOP.PARTS/{scn:020d}/dictionary.json")
     assert (found.scn_before, found.scn_after) == (scn, scn)
 
 
@@ -113,8 +113,8 @@ def test_the_character_set_of_the_database_is_recorded(shop: Shop) -> None:
 
     steps.begin_snapshot(pipeline, shop.params)
 
-    with workplace(pipeline) as work:
-        assert character_set(work) == "WE8MSWIN1252"
+    with open_context(pipeline) as context:
+        assert character_set(context) == "WE8MSWIN1252"
 
 
 def test_an_unsupported_character_set_refuses_a_snapshot(shop: Shop) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.errors import Terminal
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.steps.transactions import OpenTransactionReport
@@ -128,8 +128,8 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
     windows = steps.list_windows(transactions.pipeline)
     assert sum((w.account or {}).get("dropped", 0) for w in windows) == 2, "its other two rows were carried in"
     assert sum((w.account or {}).get("carried_out", 0) for w in windows) == 4, "three in the first batch, one in the second"
-    with workplace(transactions.pipeline) as work:
-        (decision,) = work.ledger.decisions("drop transaction")
+    with open_context(transactions.pipeline) as context:
+        (decision,) = context.ledger.decisions("drop transaction")
         assert (decision.who, decision.body["transaction"]["xid"]) == ("test", xid)
     compared = compare_with_source(transactions.pipeline, transactions.shop.params)
     assert compared.equal is False

@@ -95,7 +95,7 @@ KILLED_AT = {
     "start_pipeline",
     "verify_tables",
     "write_for_comparison",
-    "write_reading",
+    "write_dictionary",
     "write_rows",
     "write_slice",
     "write_snapshot_result",

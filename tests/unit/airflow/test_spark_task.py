@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.errors import RedoNotUnderstood, SourceBusy
 from pipelines.records.batch_spec import BatchSpec
 from pipelines.records.codec import encode
@@ -26,11 +26,11 @@ def spec(settings, tmp_path):
     from pipelines.config import LedgerSettings
 
     pipeline = settings("submit").model_copy(update={"ledger": LedgerSettings(url=f"sqlite:///{tmp_path}/ledger.db")})
-    with workplace(pipeline) as work:
-        folder = work.landing.files.location("batches/b")
-        lease = take_apply_lease(work).token
+    with open_context(pipeline) as context:
+        folder = context.landing.files.location("batches/b")
+        lease = take_apply_lease(context).token
         spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease)
-        return pipeline, work.landing.files.write_new_record("batches/b/spec-t.json", spec)
+        return pipeline, context.landing.files.write_new_record("batches/b/spec-t.json", spec)
 
 
 @pytest.fixture
@@ -124,5 +124,5 @@ ledger.lease("apply/shop", "somebody else", 60)
         submit(f"{sys.executable} {tmp_path}/take.py\nexec sleep 300")
 
     assert time.monotonic() - began < 120
-    with workplace(spec[0]) as work:
-        assert work.ledger.lease("apply/shop", "somebody else", 60).owner == "somebody else"
+    with open_context(spec[0]) as context:
+        assert context.ledger.lease("apply/shop", "somebody else", 60).owner == "somebody else"

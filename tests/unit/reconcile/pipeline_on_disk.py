@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.context import Workplace, workplace
+from pipelines.context import PipelineContext, open_context
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import batch_name, load_name
-from pipelines.reconcile.ledger import correct_ledger, last_batch
+from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec
 from pipelines.records.codec import encode
@@ -75,7 +75,7 @@ class PipelineOnDisk:
     ) -> None:
         """Write a snapshot load AS OF `scn`. The oldest transaction open at that SCN began at `open_since`."""
         if open_since is not None:
-            with workplace(self.pipeline) as context:
+            with open_context(self.pipeline) as context:
                 begin_snapshot_at(context, scn, open_since)
         column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1, False)
         version = TableVersion(ORDERS, Scn(scn), 4711, 4711, (column,), (1,), 2)
@@ -122,7 +122,7 @@ class PipelineOnDisk:
         snapshot_scn: int = 90,
     ) -> None:
         """Declare a gap; SHOP.ORDERS then had the contents of the snapshot AS OF `snapshot_scn`."""
-        with workplace(self.pipeline) as context:
+        with open_context(self.pipeline) as context:
             context.landing.gaps.declare(
                 DeclaredGap(
                     kind,
@@ -148,28 +148,28 @@ def on_disk(tmp_path: Path) -> PipelineOnDisk:
 
 
 @pytest.fixture
-def context(on_disk: PipelineOnDisk) -> Iterator[Workplace]:
+def context(on_disk: PipelineOnDisk) -> Iterator[PipelineContext]:
     """Open that pipeline with an empty ledger."""
-    with workplace(on_disk.pipeline) as opened:
+    with open_context(on_disk.pipeline) as opened:
         yield opened
 
 
-def corrected_table(context: Workplace) -> TableEntry:
+def corrected_table(context: PipelineContext) -> TableEntry:
     """Correct the ledger from the files and return its entry for SHOP.ORDERS."""
-    correct_ledger(context)
+    reconcile_ledger(context)
     entry = context.ledger.table(ORDERS)
     assert entry is not None
     return entry
 
 
-def following_batch(context: Workplace) -> BatchSpec:
+def following_batch(context: PipelineContext) -> BatchSpec:
     """Return the batch that follows the last one."""
     spec = next_batch(context, last_batch(context))
     assert spec is not None
     return spec
 
 
-def following_catch_up(context: Workplace) -> BatchSpec:
+def following_catch_up(context: PipelineContext) -> BatchSpec:
     """Return the catch-up of a table that is behind the last batch."""
     spec = catch_up(context, last_batch(context))
     assert spec is not None
@@ -182,6 +182,6 @@ def hold_code(spec: BatchSpec) -> str | None:
     return None if hold is None else hold.error["code"]
 
 
-def begin_snapshot_at(context: Workplace, scn: int, open_since: int = 100) -> None:
+def begin_snapshot_at(context: PipelineContext, scn: int, open_since: int = 100) -> None:
     """Record a snapshot of SHOP.ORDERS AS OF `scn` as begun. The oldest transaction open at that SCN began at `open_since`."""
     context.landing.snapshots.begin(replace(TABLE, table=ORDERS), scn, chain_epoch(context), ChainPosition(FIRST, open_since))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import uuid4
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.ledger.tables import batches as batches_table
-from pipelines.reconcile.batches import attempt_of, batch_name, beyond, end_of, is_of_the_chain
+from pipelines.reconcile.batches import attempt_of, batch_name, beyond, end_of, is_in_chain
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 from tests.unit.reconcile.pipeline_on_disk import (
@@ -25,11 +25,11 @@ def test_the_longest_batch_name_fits_the_ledger_and_every_path() -> None:
     name = batch_name(2**31, 2**63, 2**63, attempt_of(f"{longest}:{uuid4().hex}"))
 
     assert len(name) <= batches_table.c.name.type.length
-    assert not is_of_the_chain(name)
+    assert not is_in_chain(name)
     assert end_of(name) == ChainPosition(2**31, 2**63)
 
 
-def test_batches_and_loads_beyond_an_scn_are_found(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_batches_and_loads_beyond_an_scn_are_found(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.load(250)
     passed = on_disk.batch(on_disk.window(200, 300))
 
@@ -39,7 +39,7 @@ def test_batches_and_loads_beyond_an_scn_are_found(on_disk: PipelineOnDisk, cont
     assert beyond(context, ChainPosition(SECOND, 10)).get(ORDERS, ()) == ()
 
 
-def test_a_table_set_back_by_a_load_catches_up_from_the_snapshot(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_table_set_back_by_a_load_catches_up_from_the_snapshot(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     """The snapshot was read AS OF 250. The table was applied to 299 before the load."""
     window = on_disk.window(200, 300)
     passed = on_disk.batch(window)
@@ -57,7 +57,7 @@ def test_a_table_set_back_by_a_load_catches_up_from_the_snapshot(on_disk: Pipeli
     assert (spec.start, spec.tables[0].at_least) == (300, 250)
 
 
-def test_a_lost_ledger_is_rebuilt_without_superseded_batches(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_lost_ledger_is_rebuilt_without_superseded_batches(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.load(250, supersedes=(on_disk.batch(on_disk.window(200, 300)),))
 
     assert (corrected_table(context).state, corrected_table(context).position) == ("live", ChainPosition(FIRST, 250))
@@ -65,7 +65,7 @@ def test_a_lost_ledger_is_rebuilt_without_superseded_batches(on_disk: PipelineOn
     assert corrected_table(context).position == ChainPosition(FIRST, 399)
 
 
-def test_a_load_superseded_by_another_is_ignored(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_load_superseded_by_another_is_ignored(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     passed = on_disk.batch(on_disk.window(200, 300))
     on_disk.load(250)
     on_disk.load(220, supersedes=(passed, f"{250:020d}-token{FIRST}"))

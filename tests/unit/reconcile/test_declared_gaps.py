@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.errors import RedoLost
 from pipelines.reconcile.ledger import last_batch
 from pipelines.records.batch_result import BatchResult, TableResult
@@ -24,7 +24,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 )
 
 
-def test_a_declared_gap_moves_the_position_and_keeps_the_table_live(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_declared_gap_moves_the_position_and_keeps_the_table_live(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
     entry = corrected_table(context)
 
@@ -34,7 +34,9 @@ def test_a_declared_gap_moves_the_position_and_keeps_the_table_live(on_disk: Pip
     assert (gap.from_scn, gap.to_scn, gap.tables, gap.dropped_rows) == (200, 300, ("SHOP.ORDERS",), 4)
 
 
-def test_a_table_that_needs_a_new_snapshot_is_held_in_a_rebuilt_ledger_too(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_table_that_needs_a_new_snapshot_is_held_in_a_rebuilt_ledger_too(
+    on_disk: PipelineOnDisk, context: PipelineContext
+) -> None:
     on_disk.declare_gap(200, 300, "snapshot", dropped=(OPEN,), snapshot_scn=120)
     on_disk.batch(on_disk.window(300, 400), state="held")
     entry = corrected_table(context)
@@ -48,7 +50,7 @@ def test_a_table_that_needs_a_new_snapshot_is_held_in_a_rebuilt_ledger_too(on_di
 
 
 def test_a_late_catch_up_does_not_release_a_table_that_needs_a_new_snapshot(
-    on_disk: PipelineOnDisk, context: Workplace
+    on_disk: PipelineOnDisk, context: PipelineContext
 ) -> None:
     on_disk.batch(on_disk.window(200, 250), state="held")
     on_disk.declare_gap(250, 300, "snapshot", snapshot_scn=120)
@@ -63,7 +65,9 @@ def test_a_late_catch_up_does_not_release_a_table_that_needs_a_new_snapshot(
     assert corrected_table(context).state == "held"
 
 
-def test_a_late_load_does_not_release_a_table_that_needs_a_new_snapshot(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_late_load_does_not_release_a_table_that_needs_a_new_snapshot(
+    on_disk: PipelineOnDisk, context: PipelineContext
+) -> None:
     """The load AS OF 210 was running when the gap [200, 300) was declared."""
     on_disk.declare_gap(200, 300, "snapshot", dropped=(OPEN,), snapshot_scn=210)
     corrected_table(context)
@@ -73,7 +77,7 @@ def test_a_late_load_does_not_release_a_table_that_needs_a_new_snapshot(on_disk:
 
 
 def test_a_snapshot_begun_before_the_gap_does_not_release_its_table_in_a_lost_ledger(
-    on_disk: PipelineOnDisk, context: Workplace
+    on_disk: PipelineOnDisk, context: PipelineContext
 ) -> None:
     """The gap names the snapshot AS OF 210, which was prepared and never loaded. The table has the contents of 120."""
     on_disk.declare_gap(200, 300, "snapshot", dropped=(OPEN,), snapshot_scn=210)
@@ -85,7 +89,9 @@ def test_a_snapshot_begun_before_the_gap_does_not_release_its_table_in_a_lost_le
     assert corrected_table(context).state == "live"
 
 
-def test_an_older_ledger_learns_of_a_snapshot_after_scns_were_set_back(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_an_older_ledger_learns_of_a_snapshot_after_scns_were_set_back(
+    on_disk: PipelineOnDisk, context: PipelineContext
+) -> None:
     corrected_table(context)
     on_disk.declare_gap(200, 130, "snapshot", end_in=SECOND, dropped=(OPEN,), snapshot_scn=120)
     on_disk.load(140, SECOND)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.reconcile.batches import batch_name
-from pipelines.reconcile.dictionary_files import readings
-from pipelines.reconcile.ledger import correct_ledger, drops, last_batch
+from pipelines.reconcile.dictionary_files import dictionary_readings
+from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
 from pipelines.records.batch_result import CARRIED_IN, RowAccount
 from pipelines.redo import Position
 from pipelines.scn import ChainPosition, Scn
@@ -25,7 +25,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 )
 
 
-def test_a_lost_ledger_is_rebuilt_from_the_files(context: Workplace) -> None:
+def test_a_lost_ledger_is_rebuilt_from_the_files(context: PipelineContext) -> None:
     entry = corrected_table(context)
 
     assert (entry.state, entry.snapshot_scn, entry.position) == ("live", 120, ChainPosition(FIRST, 199))
@@ -33,7 +33,7 @@ def test_a_lost_ledger_is_rebuilt_from_the_files(context: Workplace) -> None:
     assert context.ledger.position() == Position(DBID, FIRST, Scn(200))
 
 
-def test_an_older_ledger_learns_of_a_newer_snapshot(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_an_older_ledger_learns_of_a_newer_snapshot(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     corrected_table(context)
     on_disk.load(250)
     entry = corrected_table(context)
@@ -42,16 +42,16 @@ def test_an_older_ledger_learns_of_a_newer_snapshot(on_disk: PipelineOnDisk, con
     assert [int(v.from_scn) for v in context.ledger.versions(ORDERS)] == [120, 250]
 
 
-def test_known_batches_are_not_read_again(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_known_batches_are_not_read_again(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     corrected_table(context)
     for file in (on_disk.folder / "shop").glob("batches/*/manifest.json"):
         body = json.loads(file.read_text())
         file.write_text(json.dumps({**body, "format": 99}))  # reading it would raise FormatTooNew
 
-    correct_ledger(context)
+    reconcile_ledger(context)
 
 
-def test_the_ledger_records_the_row_account_of_each_window(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_the_ledger_records_the_row_account_of_each_window(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     window = on_disk.window(200, 300)
     accounts = {
         window.name: RowAccount(landed=3, applied=2, carried_out=1),
@@ -59,7 +59,7 @@ def test_the_ledger_records_the_row_account_of_each_window(on_disk: PipelineOnDi
     }
     name = on_disk.batch(window, accounts=accounts)
 
-    correct_ledger(context)
+    reconcile_ledger(context)
 
     recorded = (context.ledger.batch(name).result or {})["accounts"]
     assert recorded == {
@@ -77,7 +77,7 @@ def test_a_held_table_can_be_resumed_after_the_ledger_was_lost(on_disk: Pipeline
     assert resume_tables(on_disk.pipeline, ["SHOP.ORDERS"]) == ("SHOP.ORDERS",)
 
 
-def test_after_a_resetlogs_positions_belong_to_the_new_incarnation(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_after_a_resetlogs_positions_belong_to_the_new_incarnation(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.declare_gap(200, 130, end_in=SECOND, dropped=(OPEN,), snapshot_scn=120)
     on_disk.batch(on_disk.window(130, 160, SECOND))
     entry = corrected_table(context)
@@ -89,7 +89,7 @@ def test_after_a_resetlogs_positions_belong_to_the_new_incarnation(on_disk: Pipe
     assert last.end == 160
 
 
-def test_a_hold_made_while_a_batch_runs_outlives_the_batch(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_hold_made_while_a_batch_runs_outlives_the_batch(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     """The batch was prepared before `plan` found that supplemental logging was off."""
     corrected_table(context)
     window = on_disk.window(200, 300)
@@ -103,7 +103,7 @@ def test_a_hold_made_while_a_batch_runs_outlives_the_batch(on_disk: PipelineOnDi
     assert (entry.state, entry.position) == ("held", ChainPosition(FIRST, 299))
 
 
-def test_partial_files_of_killed_writers_are_ignored(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_partial_files_of_killed_writers_are_ignored(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.window(200, 300)
     corrected_table(context)
     for file in [
@@ -115,7 +115,7 @@ def test_partial_files_of_killed_writers_are_ignored(on_disk: PipelineOnDisk, co
     for folder in ("gaps", "drops"):
         on_disk.write(f"{folder}/0000000011-00000000000000000300.json.363ce4b3.part", '{"half')
 
-    assert list(readings(context, FIRST, 0)) == []
+    assert list(dictionary_readings(context, FIRST, 0)) == []
     assert (context.landing.gaps.all(), drops(context)) == ([], [])
     assert corrected_table(context).position == ChainPosition(FIRST, 199)
     spec = following_batch(context)

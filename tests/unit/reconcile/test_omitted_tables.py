@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.context import Workplace
-from pipelines.reconcile.ledger import correct_ledger
+from pipelines.context import PipelineContext
+from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.scn import ChainPosition
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
@@ -17,7 +17,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 
 
 def test_a_table_omitted_from_a_batch_is_held_because_of_transactions_open_at_its_end(
-    on_disk: PipelineOnDisk, context: Workplace
+    on_disk: PipelineOnDisk, context: PipelineContext
 ) -> None:
     """pipelines.yml lacked the table while [200, 300) was applied; the windows contain it.
 
@@ -32,7 +32,7 @@ def test_a_table_omitted_from_a_batch_is_held_because_of_transactions_open_at_it
     on_disk.batch(*context.landing.windows.after(ChainPosition(FIRST, 200)), catch_up="1")
     assert corrected_table(context).position == ChainPosition(FIRST, 299)
     on_disk.window(300, 400)
-    correct_ledger(context)
+    reconcile_ledger(context)
 
     spec = following_batch(context)
 
@@ -43,7 +43,7 @@ def test_a_table_omitted_from_a_batch_is_held_because_of_transactions_open_at_it
 
 @pytest.mark.parametrize(("open_since", "held"), [(250, True), (300, False)])
 def test_a_new_snapshot_needs_every_batch_since_its_oldest_open_transaction(
-    on_disk: PipelineOnDisk, context: Workplace, open_since: int, held: bool
+    on_disk: PipelineOnDisk, context: PipelineContext, open_since: int, held: bool
 ) -> None:
     """The batch [200, 300) omitted the table. A transaction open at its snapshot, AS OF 310, began at `open_since`."""
     corrected_table(context)
@@ -59,7 +59,7 @@ def test_a_new_snapshot_needs_every_batch_since_its_oldest_open_transaction(
 
 @pytest.mark.parametrize(("open_since", "held"), [(250, True), (300, False)])
 def test_a_new_snapshot_needs_every_window_since_its_oldest_open_transaction(
-    on_disk: PipelineOnDisk, context: Workplace, open_since: int, held: bool
+    on_disk: PipelineOnDisk, context: PipelineContext, open_since: int, held: bool
 ) -> None:
     """[200, 300) was planned before the table was in pipelines.yml, and landed without it after the snapshot AS OF 310."""
     corrected_table(context)

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.config import Pipeline
 from pipelines.land import Landing
-from pipelines.reconcile.dictionary_files import write_reading
+from pipelines.reconcile.dictionary_files import write_dictionary
 from pipelines.reconcile.table_versions import dictionary_conflict, key_lost, key_policy_conflict
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
@@ -30,7 +30,7 @@ def conflict(tmp_path):
 
     def compared(scn: int, read_at: int, incarnation: int = 11):
         read = replace(ALTERED, scn_before=Scn(read_at), scn_after=Scn(read_at))
-        write_reading(work, incarnation, scn, {ORDERS: read})
+        write_dictionary(work, incarnation, scn, {ORDERS: read})
         return dictionary_conflict(work, ORDERS, Derived((baseline(TABLE, Scn(100)),), ()), 11, 100, 200)
 
     return compared
@@ -49,7 +49,7 @@ def test_a_table_that_is_gone_without_its_own_ddl_is_a_conflict(tmp_path, confli
     work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
     derived = Derived((baseline(TABLE, Scn(120)),), ())
     for scn in (110, 150):
-        write_reading(work, 11, scn, {TableId("SHOP", "OTHER"): replace(TABLE, table=TableId("SHOP", "OTHER"))})
+        write_dictionary(work, 11, scn, {TableId("SHOP", "OTHER"): replace(TABLE, table=TableId("SHOP", "OTHER"))})
 
     assert dictionary_conflict(work, ORDERS, derived, 11, 100, 150) is None, "it was not captured yet, or is not landed"
     error = dictionary_conflict(work, ORDERS, derived, 11, 100, 200)
@@ -83,11 +83,11 @@ KEYLESS = replace(TABLE, key=(), unique=(INDEX,))
     ],
     ids=["it stands", "gone", "gone after the range", "created again", "before the range", "before the snapshot"],
 )
-def test_declared_key_columns_need_their_unique_index_in_every_dictionary(tmp_path, readings, message):
+def test_declared_key_columns_need_their_unique_index_in_every_dictionary(tmp_path, dictionary_readings, message):
     work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
-    for scn, unique in readings.items():
+    for scn, unique in dictionary_readings.items():
         read = replace(KEYLESS, unique=unique, scn_before=Scn(scn), scn_after=Scn(scn))
-        write_reading(work, 11, scn, {ORDERS: read})
+        write_dictionary(work, 11, scn, {ORDERS: read})
 
     known = [baseline(KEYLESS, Scn(120), None, BY_ID)]
 

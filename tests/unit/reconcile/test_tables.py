@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipelines.context import Workplace, workplace
+from pipelines.context import PipelineContext, open_context
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.reconcile.tables import captured_from
 from pipelines.records.codec import to_body
@@ -20,7 +20,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 )
 
 
-def test_every_table_is_captured_from_the_end_of_a_declared_gap(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_every_table_is_captured_from_the_end_of_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     assert captured_from(context, ORDERS) == 100
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
     assert captured_from(context, ORDERS) == 300
@@ -30,14 +30,16 @@ def test_every_table_is_captured_from_the_end_of_a_declared_gap(on_disk: Pipelin
     assert captured_from(context, TableId("SHOP", "NEW")) is None
 
 
-def test_a_gap_without_redo_between_incarnations_restarts_capture_too(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_gap_without_redo_between_incarnations_restarts_capture_too(
+    on_disk: PipelineOnDisk, context: PipelineContext
+) -> None:
     on_disk.declare_gap(200, 200, end_in=SECOND, dropped=(OPEN,), snapshot_scn=120)
     on_disk.window(200, 300, SECOND)
 
     assert captured_from(context, ORDERS) == 200
 
 
-def test_a_new_snapshot_forgets_versions_that_a_resetlogs_undid(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_new_snapshot_forgets_versions_that_a_resetlogs_undid(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     """A DDL at 180, then a RESETLOGS to 130 and a snapshot AS OF 140: at 190 the table lacks the DDL's columns."""
     corrected_table(context)
     (first,) = known_versions(context, ORDERS)
@@ -54,7 +56,7 @@ def test_a_lost_ledger_is_rebuilt_without_ddl_that_a_resetlogs_undid(tmp_path: P
     on_disk.load(120)
     added = DdlRow(180, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "ALTER TABLE shop.orders ADD (note VARCHAR2(9))")
     on_disk.batch(on_disk.window(100, 200, ddl=(added,)))
-    with workplace(on_disk.pipeline) as context:
+    with open_context(on_disk.pipeline) as context:
         corrected_table(context)
         assert [version.from_scn for version in known_versions(context, ORDERS)] == [120, 180]
     on_disk.declare_gap(200, 130, "snapshot", end_in=SECOND, snapshot_scn=120)
@@ -62,6 +64,6 @@ def test_a_lost_ledger_is_rebuilt_without_ddl_that_a_resetlogs_undid(tmp_path: P
     on_disk.batch(on_disk.window(130, 250, SECOND))
     for file in tmp_path.glob("redolake-ledger.db*"):
         file.unlink()
-    with workplace(on_disk.pipeline) as context:
+    with open_context(on_disk.pipeline) as context:
         assert corrected_table(context).position == ChainPosition(SECOND, 249)
         assert [version.from_scn for version in known_versions(context, ORDERS)] == [140]

@@ -24,7 +24,7 @@ from pipelines import crash
 from pipelines.apply.commit_ranges import plan_commit_ranges
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.config import Pipeline
-from pipelines.context import read_order, workplace
+from pipelines.context import open_context, read_spec
 from pipelines.errors import RedolakeError, RedoNotUnderstood, Terminal, Transient
 from pipelines.job import job
 from pipelines.job.batch import publish_batch, published
@@ -32,7 +32,7 @@ from pipelines.job.snapshot import write_snapshot_result
 from pipelines.land import layout
 from pipelines.land.snapshots import SnapshotFile
 from pipelines.ledger import Ledger, TableEntry
-from pipelines.reconcile.ledger import correct_ledger
+from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.handover import FirstPosition
@@ -140,9 +140,9 @@ class History:
         return {t.number for t in self.transactions if table in t.tables and t.commit is not None and t.commit <= scn}
 
     def capture(self) -> None:
-        with workplace(self.pipeline) as work:
-            correct_ledger(work)
-            position = work.ledger.position()
+        with open_context(self.pipeline) as context:
+            reconcile_ledger(context)
+            position = context.ledger.position()
             assert position is not None
             if position.scn > self.scn:
                 return
@@ -150,29 +150,29 @@ class History:
             made = WindowManifest(
                 DBID, RESETLOGS_ID, int(position.scn), self.scn + 1, (), names, {}, "hash", (), ("redo.parquet",)
             )
-            work.landing.files.write_record_once(f"chain/{RESETLOGS_ID:010d}-{made.start:020d}.json", made)
+            context.landing.files.write_record_once(f"chain/{RESETLOGS_ID:010d}-{made.start:020d}.json", made)
             self.scn += 2
-            correct_ledger(work)
+            reconcile_ledger(context)
 
     # --- snapshots ---
 
     def begin(self, *tables: TableId) -> None:
         scn = self.scn
         self.scn += 1
-        with workplace(self.pipeline) as work:
-            correct_ledger(work)
-            if work.ledger.position() is None:
+        with open_context(self.pipeline) as context:
+            reconcile_ledger(context)
+            if context.ledger.position() is None:
                 start = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
-                work.landing.files.write_record_once(layout.HANDOVER, FirstPosition(DBID, RESETLOGS_ID, start, "AL32UTF8"))
-                work.ledger.start_at(Position(DBID, RESETLOGS_ID, Scn(start)))
+                context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(DBID, RESETLOGS_ID, start, "AL32UTF8"))
+                context.ledger.start_at(Position(DBID, RESETLOGS_ID, Scn(start)))
                 for table in TABLES:
-                    work.ledger.add_table(table, Scn(start))
+                    context.ledger.add_table(table, Scn(start))
             for table in tables:
                 found = replace(TABLE, table=table, scn_before=Scn(scn), scn_after=Scn(scn), unique=())
                 found = replace(found, object_id=7 + TABLES.index(table), data_object_id=7 + TABLES.index(table))
                 oldest = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
-                work.landing.snapshots.begin(found, scn, chain_epoch(work), ChainPosition(RESETLOGS_ID, oldest))
-                work.landing.snapshots.publish_manifest(table, scn, [SnapshotFile("rows.parquet", 3)])
+                context.landing.snapshots.begin(found, scn, chain_epoch(context), ChainPosition(RESETLOGS_ID, oldest))
+                context.landing.snapshots.publish_manifest(table, scn, [SnapshotFile("rows.parquet", 3)])
         self.begun.append((tables, scn))
 
     def prepare_load(self, tables: Sequence[TableId], scn: int) -> str:
@@ -201,8 +201,8 @@ class History:
         return order is not None
 
     def record(self, order: str) -> None:
-        with workplace(self.pipeline) as work:
-            spec = read_order(work, order)
+        with open_context(self.pipeline) as context:
+            spec = read_spec(context, order)
         if isinstance(spec, SnapshotSpec):
             record_snapshot_load(self.pipeline, order)
             self.begun = [found for found in self.begun if found[1] != spec.scn]
@@ -392,9 +392,9 @@ class History:
             assert batches < 50, self.log
 
     def entries(self) -> dict[TableId, TableEntry]:
-        with workplace(self.pipeline) as work:
-            correct_ledger(work)
-            return {entry.table: entry for entry in work.ledger.tables()}
+        with open_context(self.pipeline) as context:
+            reconcile_ledger(context)
+            return {entry.table: entry for entry in context.ledger.tables()}
 
     def check(self) -> None:
         entries = self.entries()

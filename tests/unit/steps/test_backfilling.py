@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.context import workplace
+from pipelines.context import open_context
 from pipelines.errors import ConfigurationError
 from pipelines.records.batch_spec import HoldAt, TableTask
 from pipelines.records.codec import to_body
@@ -85,17 +85,17 @@ def objected(tmp_path):
     body = {"source": {"connection": "nowhere"}, "landing": str(tmp_path / "landing"), "lake": str(tmp_path / "lake")}
     pipeline = Pipeline.model_validate({"name": "shop", "tables": ["SHOP.ORDERS"], **body})
     version = TableVersion(ORDERS, Scn(148), 9, 9, (), (), 1)
-    with workplace(pipeline) as work:
-        work.ledger.add_table(ORDERS, Scn(100))
+    with open_context(pipeline) as context:
+        context.ledger.add_table(ORDERS, Scn(100))
 
         def about(start: int, end: int, windows=WHOLE) -> list[str]:
-            entry = work.ledger.table(ORDERS)
-            return [finding.what for finding in objections(work, ORDERS, entry, scns(start, end), windows)]
+            entry = context.ledger.table(ORDERS)
+            return [finding.what for finding in objections(context, ORDERS, entry, scns(start, end), windows)]
 
         assert about(100, 200) == ["the table has no contents yet"]
-        work.ledger.move_table(ORDERS, ("new",), "snapshotting", snapshot_scn=Scn(150))
-        work.ledger.record_version(ORDERS, version.from_scn, to_body(version), "baseline")
-        work.ledger.record_complete_to(ORDERS, Scn(150))
+        context.ledger.move_table(ORDERS, ("new",), "snapshotting", snapshot_scn=Scn(150))
+        context.ledger.record_version(ORDERS, version.from_scn, to_body(version), "baseline")
+        context.ledger.record_complete_to(ORDERS, Scn(150))
         yield about
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.context import now, workplace
+from pipelines.context import now, open_context
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Ledger, open_ledger
 from pipelines.records.batch_result import BatchResult
@@ -42,17 +42,17 @@ def pipeline(tmp_path):
 @pytest.fixture
 def order(pipeline):
     """The order of a batch without windows and tables, prepared under the lease; its path too."""
-    with workplace(pipeline) as work:
-        lease = take_apply_lease(work)
-        folder = work.landing.files.location("batches/b")
+    with open_context(pipeline) as context:
+        lease = take_apply_lease(context)
+        folder = context.landing.files.location("batches/b")
         spec = BatchSpec("shop", 1, 100, 200, "t", (), (), f"{folder}/carry", f"{folder}/manifest.json", lease=lease.token)
-        return spec, work.landing.files.write_new_record("batches/b/spec-t.json", spec)
+        return spec, context.landing.files.write_new_record("batches/b/spec-t.json", spec)
 
 
 def leave_manifest(pipeline):
     result = BatchResult("shop", 1, 100, 200, "t", (), (), (), ())
-    with workplace(pipeline) as work:
-        work.landing.files.write_new_record("batches/b/manifest.json", result)
+    with open_context(pipeline) as context:
+        context.landing.files.write_new_record("batches/b/manifest.json", result)
 
 
 def take_over(pipeline, owner="somebody else", after_seconds=3600):
@@ -159,8 +159,8 @@ def test_a_batch_that_was_overtaken_is_not_recorded(pipeline, order):
 
     with pytest.raises(LeaseHeld, match="taken over"):
         record_batch(pipeline, order[1])
-    with workplace(pipeline) as work:
-        assert work.ledger.batches("applied") == []
+    with open_context(pipeline) as context:
+        assert context.ledger.batches("applied") == []
 
 
 def test_what_is_recorded_already_may_be_recorded_again_whoever_has_the_lease(pipeline, order):
@@ -187,12 +187,12 @@ def test_what_writes_no_live_table_needs_no_lease(pipeline, order):
 
 
 def test_a_ledger_that_was_lost_gives_no_token_twice(pipeline):
-    with workplace(pipeline) as work:
-        before = take_apply_lease(work)
+    with open_context(pipeline) as context:
+        before = take_apply_lease(context)
     for file in Path(pipeline.landing).glob("redolake-ledger.db*"):
         file.unlink()
 
-    with workplace(pipeline) as work:
-        assert take_apply_lease(work).token > before.token
+    with open_context(pipeline) as context:
+        assert take_apply_lease(context).token > before.token
         with pytest.raises(LeaseHeld):
-            work.ledger.renew(before, 60)
+            context.ledger.renew(before, 60)

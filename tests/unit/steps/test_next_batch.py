@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.context import Workplace, workplace
+from pipelines.context import PipelineContext, open_context
 from pipelines.errors import InvariantBroken
 from pipelines.records.window_manifest import DdlRow
 from pipelines.scn import ChainPosition, Scn
@@ -23,7 +23,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 )
 
 
-def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.window(200, 300)
     corrected_table(context)
     spec = following_batch(context)
@@ -31,7 +31,7 @@ def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDi
     assert (spec.carry_in, spec.open_in) == (("carry.parquet",), (OPEN,))
 
 
-def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
     on_disk.window(300, 400)
     corrected_table(context)
@@ -41,7 +41,7 @@ def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context
     assert [task.hold for task in spec.tables] == [None]
 
 
-def test_a_declared_gap_must_name_every_carried_row(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_declared_gap_must_name_every_carried_row(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.declare_gap(200, 300, dropped=(), snapshot_scn=120)
     on_disk.window(300, 400)
     corrected_table(context)
@@ -50,7 +50,7 @@ def test_a_declared_gap_must_name_every_carried_row(on_disk: PipelineOnDisk, con
         following_batch(context)
 
 
-def test_a_batch_ends_at_a_declared_gap(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_batch_ends_at_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.window(200, 250)
     on_disk.declare_gap(250, 300, snapshot_scn=120)
     on_disk.window(300, 400)
@@ -66,7 +66,7 @@ def test_a_declared_gap_before_the_first_window_holds_no_table(tmp_path: Path) -
     on_disk.load(120)
     on_disk.declare_gap(100, 200, snapshot_scn=120)
     on_disk.window(200, 300)
-    with workplace(on_disk.pipeline) as context:
+    with open_context(on_disk.pipeline) as context:
         entry = corrected_table(context)
         spec = following_batch(context)
 
@@ -74,7 +74,9 @@ def test_a_declared_gap_before_the_first_window_holds_no_table(tmp_path: Path) -
     assert [task.hold for task in spec.tables] == [None]
 
 
-def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(
+    on_disk: PipelineOnDisk, context: PipelineContext
+) -> None:
     on_disk.batch(on_disk.window(200, 250), state="held")
     on_disk.declare_gap(250, 300, snapshot_scn=120)
     on_disk.batch(on_disk.window(300, 400), state="held")
@@ -89,7 +91,7 @@ def test_a_resumed_table_catches_up_to_a_declared_gap_and_then_after_it(on_disk:
     assert (after.start, after.end, after.carry_in, after.tables[0].hold) == (300, 400, (), None)
 
 
-def test_of_several_holds_the_lowest_scn_counts(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_of_several_holds_the_lowest_scn_counts(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     """|200 TRUNCATE at 250|300 landed without the table|400, in one batch."""
     corrected_table(context)
     truncate = DdlRow(250, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "TRUNCATE TABLE shop.orders")
@@ -117,7 +119,7 @@ def test_a_table_with_rows_that_a_resetlogs_undid_is_held(tmp_path: Path, reset_
     on_disk.load(180)
     on_disk.batch(on_disk.window(100, reset_at), complete_to=max(180, reset_at - 1))
     on_disk.window(reset_at, 300, SECOND)
-    with workplace(on_disk.pipeline) as context:
+    with open_context(on_disk.pipeline) as context:
         corrected_table(context)
         spec = following_batch(context)
 
@@ -125,7 +127,7 @@ def test_a_table_with_rows_that_a_resetlogs_undid_is_held(tmp_path: Path, reset_
 
 
 def test_windows_before_a_resetlogs_are_not_applied_to_a_table_snapshotted_after_it(
-    on_disk: PipelineOnDisk, context: Workplace
+    on_disk: PipelineOnDisk, context: PipelineContext
 ) -> None:
     """|100 applied|200 landed|300 RESETLOGS, landed|400: the snapshot is AS OF 350, after the RESETLOGS."""
     on_disk.window(200, 300)
@@ -142,7 +144,7 @@ def test_windows_before_a_resetlogs_are_not_applied_to_a_table_snapshotted_after
 
 @pytest.mark.parametrize(("snapshot_scn", "code"), [(250, "RedoLost"), (None, None)])
 def test_a_gap_with_a_resetlogs_holds_a_table_snapshotted_inside_it(
-    on_disk: PipelineOnDisk, context: Workplace, snapshot_scn: int | None, code: str | None
+    on_disk: PipelineOnDisk, context: PipelineContext, snapshot_scn: int | None, code: str | None
 ) -> None:
     """|100 applied|200 gap, a RESETLOGS in it|300: the RESETLOGS may have undone rows of a snapshot AS OF 250."""
     if snapshot_scn is not None:
@@ -160,14 +162,14 @@ def test_the_first_batch_expects_the_position_of_the_snapshot(tmp_path: Path) ->
     on_disk = PipelineOnDisk(tmp_path)
     on_disk.load(120)
     on_disk.window(100, 200)
-    with workplace(on_disk.pipeline) as context:
+    with open_context(on_disk.pipeline) as context:
         corrected_table(context)
         spec = following_batch(context)
 
     assert spec.tables[0].at_least == 120
 
 
-def test_a_batch_expects_the_position_of_a_load_since_the_last_one(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_a_batch_expects_the_position_of_a_load_since_the_last_one(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     corrected_table(context)
     on_disk.window(200, 300)
     on_disk.load(250)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.context import take_lease, workplace
+from pipelines.context import open_context, take_lease
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
 from pipelines.land import layout
 from pipelines.mine import EdgeCut
@@ -34,7 +34,7 @@ FACTS = RedoFacts(
 
 def capturing_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
-    monkeypatch.setattr(capture_steps, "opened_source", lambda *_: nullcontext())
+    monkeypatch.setattr(capture_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(capture_steps, "read_redo_facts", lambda _: FACTS)
     monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
     monkeypatch.setattr(capture_steps, "require_all", lambda *_: None)
@@ -44,15 +44,15 @@ def capturing_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
 def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """|5 100..200| the instance was down |6 210.. current: nothing would be mined, so no task would land [200, 210)."""
     pipeline = capturing_into(tmp_path, monkeypatch)
-    with workplace(pipeline) as work:
-        work.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 200, "AL32UTF8"))
+    with open_context(pipeline) as context:
+        context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 200, "AL32UTF8"))
 
     found = capture_steps.plan_next_window(pipeline)
 
     assert found.outcome == "nothing"
-    with workplace(pipeline) as work:
-        assert [(w.start, w.end, w.logs) for w in work.landing.windows.after()] == [(200, 210, ())]
-        assert work.ledger.position() == Position(7, 11, Scn(210))
+    with open_context(pipeline) as context:
+        assert [(w.start, w.end, w.logs) for w in context.landing.windows.after()] == [(200, 210, ())]
+        assert context.ledger.position() == Position(7, 11, Scn(210))
 
 
 CUT = EdgeCut("a statement goes on in the next log")
@@ -71,15 +71,15 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
     error: RedolakeError, ways: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline = capturing_into(tmp_path, monkeypatch)
-    monkeypatch.setattr(recover_steps, "opened_source", lambda *_: nullcontext())
+    monkeypatch.setattr(recover_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(recover_steps, "read_redo_facts", lambda _: FACTS)
 
     def fail(*_: object) -> None:
         raise error
 
     monkeypatch.setattr(capture_steps, "mined", fail)
-    with workplace(pipeline) as work:
-        work.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 100, "AL32UTF8"))
+    with open_context(pipeline) as context:
+        context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 100, "AL32UTF8"))
     planned = capture_steps.plan_next_window(pipeline)
     assert planned.window is not None
     with pytest.raises(type(error)):
@@ -102,18 +102,20 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
 def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It had planned [100, 200) and died; the next one landed [100, 150). Now its tasks `mine` and `land` are cleared."""
     pipeline = capturing_into(tmp_path, monkeypatch)
-    monkeypatch.setattr(capture_steps, "opened_source", lambda *_: pytest.fail("it must not mine again: its logs may be gone"))
+    monkeypatch.setattr(
+        capture_steps, "open_pipeline_source", lambda *_: pytest.fail("it must not mine again: its logs may be gone")
+    )
     window = Window(7, 11, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, FACTS.archived),))
-    with workplace(pipeline) as work:
-        work.ledger.start_at(Position(7, 11, Scn(100)))
-        lease = take_lease(work, "capture", 60)
+    with open_context(pipeline) as context:
+        context.ledger.start_at(Position(7, 11, Scn(100)))
+        lease = take_lease(context, "capture", 60)
         plan = to_body(WindowPlan(window, (), {}, 300))
-        work.ledger.plan_window(window.name, 11, window.scns, plan, lease)
-        work.landing.windows.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
+        context.ledger.plan_window(window.name, 11, window.scns, plan, lease)
+        context.landing.windows.publish(Window(7, 11, ScnRange(Scn(100), Scn(150)), ()), (), [], None)
 
     mined = capture_steps.mine_window_slice(pipeline, None, window.name, 0)
     landed = capture_steps.land_window(pipeline, window.name, [mined])
 
     assert (mined, landed.overtaken) == (capture_steps.AlreadyLanded(0), True)
-    with workplace(pipeline) as work:
-        assert [(w.start, w.end) for w in work.landing.windows.after()] == [(100, 150)]
+    with open_context(pipeline) as context:
+        assert [(w.start, w.end) for w in context.landing.windows.after()] == [(100, 150)]

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.errors import SnapshotTooEarly, Terminal
 from pipelines.redo import Incarnation, RedoFacts
 from pipelines.scn import Scn
@@ -28,7 +28,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 
 @pytest.mark.parametrize("end_in", [FIRST, SECOND])
 def test_a_snapshot_begun_before_a_declared_gap_is_not_loaded_after_it(
-    on_disk: PipelineOnDisk, context: Workplace, end_in: int
+    on_disk: PipelineOnDisk, context: PipelineContext, end_in: int
 ) -> None:
     corrected_table(context)
     begin_snapshot_at(context, 250)
@@ -41,7 +41,7 @@ def test_a_snapshot_begun_before_a_declared_gap_is_not_loaded_after_it(
 
 
 def test_a_snapshot_begun_before_a_resetlogs_is_not_loaded_after_capture_followed_it(
-    on_disk: PipelineOnDisk, context: Workplace
+    on_disk: PipelineOnDisk, context: PipelineContext
 ) -> None:
     corrected_table(context)
     begin_snapshot_at(context, 250)
@@ -52,7 +52,7 @@ def test_a_snapshot_begun_before_a_resetlogs_is_not_loaded_after_capture_followe
 
 
 def test_a_snapshot_from_before_a_resetlogs_is_not_used_for_the_same_scn_after_it(
-    on_disk: PipelineOnDisk, context: Workplace, monkeypatch: pytest.MonkeyPatch
+    on_disk: PipelineOnDisk, context: PipelineContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """|100 applied|200 RESETLOGS to 130: SCN 150 occurs again, and the table was read AS OF the first one."""
     corrected_table(context)
@@ -70,7 +70,7 @@ def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     column = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)
     there = DictionaryTable(ORDERS, 4711, 4711, (column,), ("ID",), frozenset(), Scn(scn), Scn(scn))
     incarnations = (Incarnation(SECOND, Scn(130), "CURRENT", Scn(1)),)
-    monkeypatch.setattr(snapshot_steps, "opened_source", lambda *_: nullcontext())
+    monkeypatch.setattr(snapshot_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(snapshot_steps, "check_source", lambda *_: None)
     monkeypatch.setattr(
         snapshot_steps, "read_handover_and_tables", lambda *_: (Handover(Scn(scn), (), Scn(scn)), {ORDERS: there})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.context import Workplace
+from pipelines.context import PipelineContext
 from pipelines.steps.status import TableStatus, read_status
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,
@@ -11,7 +11,7 @@ from tests.unit.reconcile.pipeline_on_disk import (
 )
 
 
-def test_status_reports_the_whole_error_of_a_held_table(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_status_reports_the_whole_error_of_a_held_table(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.batch(on_disk.window(200, 300), state="held")
 
     (table,) = read_status(on_disk.pipeline).tables
@@ -19,7 +19,9 @@ def test_status_reports_the_whole_error_of_a_held_table(on_disk: PipelineOnDisk,
     assert table == TableStatus("SHOP.ORDERS", "held", 199, error="held", code="Test", where={}, cure="")
 
 
-def test_status_reports_a_declared_gap_until_the_table_has_a_new_snapshot(on_disk: PipelineOnDisk, context: Workplace) -> None:
+def test_status_reports_a_declared_gap_until_the_table_has_a_new_snapshot(
+    on_disk: PipelineOnDisk, context: PipelineContext
+) -> None:
     on_disk.declare_gap(200, 300, dropped=(OPEN,), snapshot_scn=120)
     on_disk.load(310)
     corrected_table(context)
