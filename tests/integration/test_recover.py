@@ -24,7 +24,7 @@ pytestmark = pytest.mark.spark
 
 
 class LosingPipeline:
-    """A pipeline over one table of three loaded parts. `lose` loses redo: an UPDATE, an INSERT and a commit."""
+    """A pipeline over one table of three loaded parts. `lose_redo` loses an UPDATE, an INSERT and a commit."""
 
     def __init__(self, shop: Shop, spark: Any) -> None:
         self.shop, self.spark = shop, spark
@@ -38,12 +38,12 @@ class LosingPipeline:
         self.pipeline = shop.pipeline(tables=["SHOP.PARTS"])
         steps.take_snapshot(self.pipeline, source=shop.params, spark=spark)
         self.change("UPDATE parts SET quantity = 20 WHERE id = 2")
-        self.caught_up()
+        self.catch_up()
 
     def change(self, *statements: str) -> None:
         self.shop.run_sql(*statements)
 
-    def caught_up(self) -> RunOutcome:
+    def catch_up(self) -> RunOutcome:
         self.shop.switch_logs()
         return steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=self.spark)
 
@@ -52,11 +52,11 @@ class LosingPipeline:
         while capture(self.pipeline, self.shop.params).outcome == "window":
             pass
 
-    def lose(self) -> None:
+    def lose_redo(self) -> None:
         """Lose redo that contains the end of one transaction and the beginning of another."""
         open_one = self.shop.oracle.connect("SHOP")
         open_one.cursor().execute("INSERT INTO parts (id, place, quantity) VALUES (10, 'open', 10)")
-        self.caught_up()
+        self.catch_up()
         self.change(
             "UPDATE parts SET quantity = 100 WHERE id = 1", "INSERT INTO parts (id, place, quantity) VALUES (4, 'D', 4)"
         )
@@ -112,8 +112,8 @@ def without_delta(shop: Shop) -> Iterator[LosingPipeline]:
         yield LosingPipeline(shop, "no Spark")
 
 
-def test_restored_logs_let_the_position_go_on(without_delta: LosingPipeline) -> None:
-    without_delta.lose()
+def test_capture_continues_after_logs_are_restored(without_delta: LosingPipeline) -> None:
+    without_delta.lose_redo()
     with pytest.raises(RedoLost, match=r"Redo Thread \d is inconsistent"):
         without_delta.plan()
     lost = without_delta.status().lost
@@ -134,27 +134,27 @@ def test_restored_logs_let_the_position_go_on(without_delta: LosingPipeline) -> 
     assert again.lost is False
     assert [log.sequence for log in again.back] == [log.sequence for log in found.missing]
     assert without_delta.status().lost is None
-    without_delta.caught_up()
+    without_delta.catch_up()
     assert without_delta.is_equal()
     assert without_delta.status().declared_gaps == ()
 
 
 def test_new_snapshots_repair_the_tables(losing: LosingPipeline) -> None:
-    losing.lose()
+    losing.lose_redo()
     made = losing.recover_by("snapshot")
 
     assert [t.table for t in made.snapshots] == ["SHOP.PARTS"]
     assert made.gap.dropped_rows == 1
     losing.change("UPDATE parts SET quantity = 301 WHERE id = 3")
-    losing.caught_up()
+    losing.catch_up()
     assert losing.is_equal()
     assert (losing.status().lost, losing.status().declared_gaps) == (None, ())
 
 
 def test_a_table_that_needs_a_new_snapshot_is_held_until_it_has_one(losing: LosingPipeline) -> None:
-    losing.lose()
+    losing.lose_redo()
     steps.declare_gap(losing.pipeline, "snapshot", losing.shop.params, by="test")
-    losing.caught_up()
+    losing.catch_up()
 
     (table,) = losing.status().tables
     assert (table.state, "were never read" in str(table.error)) == ("held", True)
@@ -162,18 +162,18 @@ def test_a_table_that_needs_a_new_snapshot_is_held_until_it_has_one(losing: Losi
         steps.resume_tables(losing.pipeline, ["SHOP.PARTS"])
     assert "snapshot SHOP.PARTS --replace" in refused.value.cure
     steps.take_snapshot(losing.pipeline, ["SHOP.PARTS"], replace=True, source=losing.shop.params, spark=losing.spark)
-    losing.caught_up()
+    losing.catch_up()
     assert losing.is_equal()
 
 
-def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_new_snapshots(losing: LosingPipeline) -> None:
-    losing.lose()
+def test_tables_continue_after_a_declared_gap_that_stays_visible_until_new_snapshots(losing: LosingPipeline) -> None:
+    losing.lose_redo()
     with pytest.raises(Terminal, match="needs a reason"):
         losing.recover_by("gap")
     made = losing.recover_by("gap", reason="the tapes are gone")
-    losing.caught_up()
+    losing.catch_up()
 
-    # neither part 4, nor the update of part 1, nor the open transaction's part; of the torn one what lies behind the gap
+    # Missing: part 4, the UPDATE of part 1, the open transaction's part and the split transaction's first part.
     assert losing.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
     (found,) = losing.status().declared_gaps
     assert (found.kind, found.reason, found.tables) == ("gap", "the tapes are gone", ("SHOP.PARTS",))
@@ -187,9 +187,9 @@ def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_new_snapsh
 
     for file in (losing.shop.folder / "landing").glob("redolake-ledger.db*"):
         file.unlink()
-    assert losing.status().declared_gaps == (found,), "a lost ledger knows of the gap again"
+    assert losing.status().declared_gaps == (found,), "a rebuilt ledger contains the gap"
     losing.change("UPDATE parts SET quantity = 21 WHERE id = 2")
-    losing.caught_up()
+    losing.catch_up()
     assert losing.delta()[2] == 21
 
     steps.take_snapshot(losing.pipeline, ["SHOP.PARTS"], replace=True, source=losing.shop.params, spark=losing.spark)
@@ -198,10 +198,10 @@ def test_a_declared_gap_lets_the_tables_go_on_and_stays_visible_until_new_snapsh
 
 
 def test_a_position_set_by_hand_is_checked(losing: LosingPipeline) -> None:
-    losing.lose()
+    losing.lose_redo()
     found = losing.recover()
     landed = int(found.position.scn)
-    whole = int(found.choices[2].what.split(" to ")[1].split(":")[0])
+    end = int(found.choices[2].what.split(" to ")[1].split(":")[0])
 
     for scn, error, why in (
         (landed, Terminal, "is landed already"),
@@ -211,10 +211,10 @@ def test_a_position_set_by_hand_is_checked(losing: LosingPipeline) -> None:
         with pytest.raises(error, match=why):
             losing.recover_by("position", scn=scn, reason="known to be quiet")
     assert losing.status().declared_gaps == ()
-    made = losing.recover_by("position", scn=whole, reason="known to be quiet")
-    losing.caught_up()
+    made = losing.recover_by("position", scn=end, reason="known to be quiet")
+    losing.catch_up()
 
-    assert made.gap.to_scn == whole
+    assert made.gap.to_scn == end
     assert losing.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
     assert [gap.kind for gap in losing.status().declared_gaps] == ["position"]
 
@@ -228,14 +228,14 @@ def test_no_gap_is_declared_while_no_redo_is_lost(without_delta: LosingPipeline)
 
 
 def test_a_removed_file_that_is_still_listed_is_lost_when_it_is_mined(losing: LosingPipeline) -> None:
-    losing.caught_up()
+    losing.catch_up()
     losing.change("UPDATE parts SET quantity = 100 WHERE id = 1")
     losing.shop.switch_logs()
     losing.shop.oracle.faults.remove_files()
     losing.change("UPDATE parts SET quantity = 300 WHERE id = 3")
     losing.shop.switch_logs()
     with pytest.raises(RedoLost):
-        losing.caught_up()
+        losing.catch_up()
 
     assert losing.lost_in() == "mine"
     assert losing.plan().outcome == "window", "V$ARCHIVED_LOG claims the file"
@@ -244,17 +244,17 @@ def test_a_removed_file_that_is_still_listed_is_lost_when_it_is_mined(losing: Lo
     while losing.status().lost:  # logs of the other thread may be gone as well, which shows when they are mined
         losing.recover_by("gap", reason="rm -rf")
         try:
-            losing.caught_up()
+            losing.catch_up()
         except RedoLost:
             continue
     assert losing.delta() == {1: 1, 2: 20, 3: 300}
 
 
 @pytest.mark.parametrize("way", ["snapshot", "gap"])
-def test_capture_goes_on_in_the_incarnation_that_a_database_was_set_back_to(losing: LosingPipeline, way: str) -> None:
+def test_capture_continues_in_the_new_incarnation_after_a_resetlogs(losing: LosingPipeline, way: str) -> None:
     kept = scn_of(losing.shop)
     losing.change("UPDATE parts SET quantity = 100 WHERE id = 1")
-    losing.caught_up()
+    losing.catch_up()
     assert losing.delta()[1] == 100
     losing.shop.oracle.faults.reset_logs(to_scn=kept)
     losing.change("UPDATE parts SET quantity = 300 WHERE id = 3")
@@ -265,15 +265,15 @@ def test_capture_goes_on_in_the_incarnation_that_a_database_was_set_back_to(losi
         losing.verify()
 
     losing.recover_by(way, reason="point-in-time recovery")
-    losing.caught_up()
+    losing.catch_up()
     losing.change("UPDATE parts SET quantity = 201 WHERE id = 2")
-    losing.caught_up()
+    losing.catch_up()
 
     if way == "snapshot":
         assert losing.is_equal()
         assert losing.status().declared_gaps == ()
     else:
-        assert losing.delta() == {1: 100, 2: 201, 3: 300}, "part 1 keeps what the database has forgotten"
+        assert losing.delta() == {1: 100, 2: 201, 3: 300}, "part 1 keeps the change that the RESETLOGS undid"
         assert losing.verify().tables[0].differing_cells == 1
         assert [gap.kind for gap in losing.status().declared_gaps] == ["gap"]
     (table,) = losing.status().tables
@@ -290,7 +290,7 @@ def test_windows_from_before_a_resetlogs_do_not_change_a_table_snapshotted_after
     losing.land()
     steps.take_snapshot(losing.pipeline, ["SHOP.PARTS"], replace=True, source=losing.shop.params, spark=losing.spark)
 
-    losing.caught_up()
+    losing.catch_up()
 
     assert losing.delta()[1] == 300
     assert losing.is_equal()
