@@ -34,7 +34,7 @@ def source(tmp_path: Path) -> Iterator[Shop]:
         yield shop
 
 
-def begun(shop: Shop, spark: Any) -> Any:
+def pipeline_with_snapshot(shop: Shop, spark: Any) -> Any:
     pipeline = shop.pipeline(tables=["SHOP.PARTS"])
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     return pipeline
@@ -77,7 +77,7 @@ def test_every_table_of_the_shop_equals_the_source(spark: Any, tmp_path: Path) -
 
 def test_removed_logging_is_noticed_and_an_update_without_it_holds_the_table(spark: Any, source: Shop) -> None:
     source.run_sql(OF_TABLE.format("ADD"))
-    pipeline = begun(source, spark)
+    pipeline = pipeline_with_snapshot(source, spark)
     off, on = OF_TABLE.format("DROP"), OF_TABLE.format("ADD")
 
     source.run_sql("UPDATE parts SET quantity = 10 WHERE id = 1", off, "INSERT INTO parts VALUES (20, 'new', 20, NULL)")
@@ -88,7 +88,7 @@ def test_removed_logging_is_noticed_and_an_update_without_it_holds_the_table(spa
     resumed = caught_up(source, pipeline, spark)
     assert differing(source, pipeline) == []
 
-    source.run_sql(off, "UPDATE parts SET quantity = 30 WHERE id = 3", on)  # between two runs, so no run sees it off
+    source.run_sql(off, "UPDATE parts SET quantity = 30 WHERE id = 3", on)  # between two runs, so no run notices
     stopped = caught_up(source, pipeline, spark)
 
     assert [table.state for table in (noticed, resumed, stopped)] == ["held", "live", "held"]
@@ -101,7 +101,7 @@ def test_removed_logging_is_noticed_and_an_update_without_it_holds_the_table(spa
 def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark: Any, source: Shop) -> None:
     """Use three batches, with logging of the database: no table has logging of its own."""
     source.run_sql(OF_DATABASE.format("ADD"), user="SYS")
-    pipeline = begun(source, spark)
+    pipeline = pipeline_with_snapshot(source, spark)
     with source.oracle.connect("SHOP", instance_name=source.instances[1]) as connection, connection.cursor() as open_over_two:
         open_over_two.execute("UPDATE parts SET quantity = 70 WHERE id = 7")
         open_over_two.execute("UPDATE parts SET id = 77 WHERE id = 7")
@@ -139,7 +139,7 @@ def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark
 
 def test_a_partial_update_of_a_row_missing_from_the_target_holds_the_table(spark: Any, source: Shop) -> None:
     source.run_sql(OF_TABLE.format("ADD"))
-    pipeline = begun(source, spark)
+    pipeline = pipeline_with_snapshot(source, spark)
     with tagged(spark, Tag(f"{pipeline.name}/SHOP.PARTS/test", 1, {})):  # any other commit would hold the table at once
         spark.sql(f"UPDATE delta.`{source.folder}/lake/shop/parts` SET ID = 500 WHERE ID = 5")
     source.run_sql("UPDATE parts SET quantity = 50 WHERE id = 5")
