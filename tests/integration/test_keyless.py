@@ -109,7 +109,7 @@ def test_a_change_that_invalidates_the_key_holds_its_table_until_a_new_snapshot(
     assert differences(shop, cured) == {}
 
     shop.run_sql("INSERT INTO events VALUES (3, 'more')")
-    caught_up(shop, pipeline, spark)  # with what was declared before
+    caught_up(shop, pipeline, spark)  # with the keys declared before
     held = {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"}
     assert held == {"SHOP.EVENTS": "pipelines.yml says `key: append`, and the table was read with `key: rowid`"}
 
@@ -120,6 +120,6 @@ def test_columns_that_are_no_key_are_refused_before_anything_is_read(shop: Shop,
     with pytest.raises(ConfigurationError) as caught:
         steps.begin_snapshot(wrong, shop.params)
 
-    told = {f.subject: f.cure for f in caught.value.findings if f.severity == "error"}
-    assert "`key: [DAY, CODE]`" in told["SHOP.RATES"]
-    assert "`key: rowid`" in told["SHOP.READINGS"]
+    cures = {f.subject: f.cure for f in caught.value.findings if f.severity == "error"}
+    assert "`key: [DAY, CODE]`" in cures["SHOP.RATES"]
+    assert "`key: rowid`" in cures["SHOP.READINGS"]
