@@ -39,7 +39,7 @@ MUTANTS: dict[str, tuple[str, str]] = {
     "undo first not handled": ("return pair & first", "return F.lit(False) & pair & first"),
     "running count off by one, at undo rows": ("running + 1", "running"),
     "running count off by one, in its frame": ("Window.unboundedPreceding, Window.currentRow", "Window.unboundedPreceding, -1"),
-    "running count of each window anew": ("Window.partitionBy(*ROW).order", 'Window.partitionBy(*ROW, "slice").order'),
+    "running count of each window by itself": ("Window.partitionBy(*ROW).order", 'Window.partitionBy(*ROW, "slice").order'),
     "undo rows stay": ("inverted | rollback | followed", "inverted | followed"),
     "undone changes stay": ("inverted | rollback | followed", "inverted | rollback"),
     "an undo row without a change let pass": ("F.when(nothing,", "F.when(F.lit(False),"),

@@ -74,7 +74,7 @@ def _absent_key_columns(version: TableVersion, key: Sequence[int]) -> Expression
 
 
 def _without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
-    """Without a ROWID two changes cannot be assigned to one row, and which of them is the last would be a guess."""
+    """Return the error of changes without a ROWID: nothing says which of them belong to one row, or which is the last."""
     code, rowid, by_rowid = F.col("operation_code"), F.col("row_id"), ROWID_COLUMN in key
     needs_rowid = code.isin(Operation.DELETE, Operation.UPDATE, *((Operation.INSERT,) if by_rowid else ()))
     no_rowid = needs_rowid & (rowid.isNull() | (rowid == NO_ROWID))

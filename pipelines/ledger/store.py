@@ -69,7 +69,7 @@ def _unusable(what: str) -> ConfigurationError:
 
 
 def _engine(url: URL) -> Engine:
-    """No pool: Airflow forks its tasks, and they are short."""
+    """Return an engine without a pool: Airflow forks its tasks, and they are short."""
     arguments: dict[str, Any] = {"connect_timeout": 10}
     if url.get_backend_name() == "sqlite":
         arguments = {"timeout": BUSY_SECONDS}

@@ -10,6 +10,6 @@ ChainLink = WindowManifest | DeclaredGap
 
 
 def decode_link(text: bytes | str, file: str) -> ChainLink:
-    """Raises FormatTooNew, LandingConflict."""
+    """Decode the window manifest or declared gap of a chain link. Raises FormatTooNew, LandingConflict."""
     link: ChainLink = decode_one_of((WindowManifest, DeclaredGap), text, file)
     return link

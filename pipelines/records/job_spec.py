@@ -12,6 +12,6 @@ Result = BatchResult | SnapshotResult
 
 
 def decode_spec(text: bytes | str, file: str) -> Spec:
-    """Raises FormatTooNew, LandingConflict."""
+    """Decode the spec of a Spark job. Raises FormatTooNew, LandingConflict."""
     spec: Spec = decode_one_of((BatchSpec, SnapshotSpec), text, file)
     return spec

@@ -161,7 +161,7 @@ class ChangingSource:
             self.to_drop = [f"note_{base}", f"mark_{base}"]
             self.shop.run_sql(
                 f"ALTER TABLE parts ADD (note_{base} VARCHAR2(10) DEFAULT 'none', mark_{base} NUMBER(5))",
-                f"UPDATE parts SET note_{base} = 'told', mark_{base} = 7 WHERE id IN (1, {base + 90})",
+                f"UPDATE parts SET note_{base} = 'noted', mark_{base} = 7 WHERE id IN (1, {base + 90})",
             )
         self.shop.switch_logs()
 

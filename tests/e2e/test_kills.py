@@ -34,7 +34,7 @@ def write_settings(shop: Shop) -> Path:
 
 
 def redolake(shop: Shop, *arguments: str, crash_at: str = "") -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, which kills itself with SIGKILL at the named point."""
+    """Run the command in its own process, which kills itself with SIGKILL at the named point."""
     user = shop.oracle.capture_user
     address = shop.oracle.root_dsn
     env = {

@@ -102,12 +102,12 @@ def test_the_terminal_waits_with_the_option_wait(pipeline, checks, monkeypatch):
     """Run `redolake run --wait`, without the Spark that a snapshot would need."""
     monkeypatch.setattr(run_steps, "first_contents", lambda *_: None)
     monkeypatch.setattr(run_steps, "apply", lambda *_: False)
-    told = []
+    lines = []
 
     once = steps.run_pipeline(pipeline)
-    waited = steps.run_pipeline(pipeline, wait=True, report=told.append)
+    waited = steps.run_pipeline(pipeline, wait=True, report=lines.append)
 
     assert (once.outcome, once.windows) == ("wait", 0)
     assert "redo thread 2" in once.reason
     assert (waited.windows, checks) == (1, [True, True, False])
-    assert any(line.startswith("waiting for the archived log with sequence") for line in told)
+    assert any(line.startswith("waiting for the archived log with sequence") for line in lines)

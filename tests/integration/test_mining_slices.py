@@ -78,7 +78,7 @@ class MiningSource:
         return mine_slice(source, logs, window, tables=tables, object_ids=ids, container=PDB, fetch_rows=fetch_rows)
 
     def mine(self, window, **how):
-        """All rows of the window, slice by slice."""
+        """Return all rows of the window, slice by slice."""
         rows = []
         for logs in window.slices:
             with self.open() as source:

@@ -17,7 +17,7 @@ from pipelines.errors import ConfigurationError
 
 
 def write_java(home, version=17, modules=True):
-    """A fake JDK: prints its properties as `java` does, and each argument it was given, one a line."""
+    """Write a fake JDK that prints its properties as `java` does, and its arguments, one per line."""
     java = Path(home, "bin", "java")
     java.parent.mkdir(parents=True)
     refuse = "" if modules else f'[ "$a" = "{runtime.VECTOR_MODULE}" ] && exit 1; '

@@ -57,6 +57,6 @@ def test_the_docstring_of_a_function_says_what_it_does() -> None:
 
 
 def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Return whether a function is read as a value, whose docstring may describe it."""
+    """Return whether a function is used as a value or shown as a title, so that its docstring may describe it."""
     names = {getattr(decorator, "id", getattr(decorator, "attr", "")) for decorator in function.decorator_list}
-    return bool(names & {"property", "cached_property", "fixture"}) or function.name.startswith("test_")
+    return bool(names & {"property", "cached_property", "fixture", "scenario"}) or function.name.startswith("test_")

@@ -156,7 +156,7 @@ W = Column(3, "W", OracleType("VARCHAR2", length=100), 3)
 
 
 def partial(key: int, sets: str, **before: str) -> str:
-    """An UPDATE with logging of the primary key: WHERE has the key, and the old values of the columns in SET."""
+    """Return an UPDATE with logging of the primary key: WHERE has the key, and the old values of the columns in SET."""
     old_values = "".join(f""" and "{name}" = '{value}'""" for name, value in before.items())
     return f"""update "SHOP"."T" set {sets} where "ID" = '{key}'{old_values};"""
 

@@ -26,7 +26,7 @@ def version(scn: int, *columns: Column) -> TableVersion:
 
 
 def task(*ddl: int, hold: int | None = None) -> TableTask:
-    """Each DDL adds A, drops it, adds it ..."""
+    """Return a task whose DDLs add A, drop it, add it ..."""
     versions = [version(0, ID), *(version(scn, *((ID, A), (ID,))[n % 2]) for n, scn in enumerate(ddl))]
     kinds = ("add_column", "drop_column")
     steps = tuple(ColumnChange(scn, kinds[n % 2], A) for n, scn in enumerate(ddl))  # type: ignore[arg-type]

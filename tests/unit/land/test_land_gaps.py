@@ -138,7 +138,7 @@ def test_a_window_at_a_resetlogs_is_finished_when_its_writer_died(landing):
 
 
 def on_two(scn, code, xid):
-    """A row of redo thread 2: a change of the table, or an end of the transaction."""
+    """Return a row of redo thread 2: a change of the table, or an end of the transaction."""
     return (row if code < 5 else frame)(scn, code, thread=2, sequence=7, xid=xid)
 
 
