@@ -83,9 +83,9 @@ KEYLESS = replace(TABLE, key=(), unique=(INDEX,))
     ],
     ids=["it stands", "gone", "gone after the range", "created again", "before the range", "before the snapshot"],
 )
-def test_declared_key_columns_need_their_unique_index_in_every_dictionary(tmp_path, dictionary_readings, message):
+def test_declared_key_columns_need_their_unique_index_in_every_dictionary(tmp_path, readings, message):
     work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
-    for scn, unique in dictionary_readings.items():
+    for scn, unique in readings.items():
         read = replace(KEYLESS, unique=unique, scn_before=Scn(scn), scn_after=Scn(scn))
         write_dictionary(work, 11, scn, {ORDERS: read})
 
