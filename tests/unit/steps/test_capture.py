@@ -1,4 +1,4 @@
-"""What plan makes of the control file's facts."""
+"""Planning by the control file's facts: windows without redo, redo that cannot be read, runs that were overtaken."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FACTS = RedoFacts(
 )
 
 
-def capturing_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
     monkeypatch.setattr(capture_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(capture_steps, "read_redo_facts", lambda _: FACTS)
@@ -43,7 +43,7 @@ def capturing_into(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
 
 def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """|5 100..200| the instance was down |6 210.. current: nothing would be mined, so no task would land [200, 210)."""
-    pipeline = capturing_into(tmp_path, monkeypatch)
+    pipeline = capture_pipeline(tmp_path, monkeypatch)
     with open_context(pipeline) as context:
         context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 200, "AL32UTF8"))
 
@@ -55,22 +55,22 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
         assert context.ledger.position() == Position(7, 11, Scn(210))
 
 
-CUT = EdgeCut("a statement goes on in the next log")
+CUT = EdgeCut("a statement continues in the next log")
 UNREADABLE = {
     "of a log that was not added": (
         RedoNotUnderstood("a row of a log that was not added", scn=120),
         ["snapshot", "gap", "position"],
     ),
-    "with a status nobody knows": (MiningIncomplete("a status that is not understood"), ["snapshot", "gap", "position"]),
-    "cut at its edge, which the next log may mend": (CUT, []),
+    "with an unknown status": (MiningIncomplete("a status that is not understood"), ["snapshot", "gap", "position"]),
+    "cut at its edge, which the next log may complete": (CUT, []),
 }
 
 
-@pytest.mark.parametrize(("error", "ways"), UNREADABLE.values(), ids=UNREADABLE)
-def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
-    error: RedolakeError, ways: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("error", "options"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_person_may_continue_after_a_window_that_cannot_be_read(
+    error: RedolakeError, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pipeline = capturing_into(tmp_path, monkeypatch)
+    pipeline = capture_pipeline(tmp_path, monkeypatch)
     monkeypatch.setattr(recover_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(recover_steps, "read_redo_facts", lambda _: FACTS)
 
@@ -88,20 +88,20 @@ def test_a_person_may_choose_to_go_on_behind_a_window_that_cannot_be_read(
     found = recover_steps.inspect_redo_loss(pipeline)
     monkeypatch.setattr(recover_steps, "read_handover", lambda _: None)
     monkeypatch.setattr(recover_steps, "first_position", lambda *_: Position(7, 11, Scn(150)))
-    if ways:
+    if options:
         with pytest.raises(SnapshotTooEarly, match="from SCN 150 on, and what cannot be read ends at SCN 210"):
             recover_steps.declare_gap(pipeline, "snapshot")
 
-    assert (found.lost, [way.name for way in found.choices]) == (bool(ways), ways)
-    if ways:
+    assert (found.lost, [choice.name for choice in found.choices]) == (bool(options), options)
+    if options:
         assert found.error is not None
         assert found.error.what == error.what
-        assert "SCN 100 to 210" in next(way.what for way in found.choices if way.name == "gap")
+        assert "SCN 100 to 210" in next(choice.what for choice in found.choices if choice.name == "gap")
 
 
-def test_a_cleared_old_run_finds_its_place_taken_and_ends_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It had planned [100, 200) and died; the next one landed [100, 150). Now its tasks `mine` and `land` are cleared."""
-    pipeline = capturing_into(tmp_path, monkeypatch)
+def test_a_cleared_old_run_whose_place_is_taken_ends_as_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run planned [100, 200) and died; the next one landed [100, 150). Now its tasks `mine` and `land` are cleared."""
+    pipeline = capture_pipeline(tmp_path, monkeypatch)
     monkeypatch.setattr(
         capture_steps, "open_pipeline_source", lambda *_: pytest.fail("it must not mine again: its logs may be gone")
     )

@@ -1,4 +1,4 @@
-"""Who has the lease of a pipeline's tables, while a job runs and after it."""
+"""The lease of a pipeline's tables: who holds it while a job runs, and after it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch):
+def short_leases(monkeypatch):
     monkeypatch.setattr(leases_steps, "RENEW_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(leases_steps, "RENEWED_FOR_SECONDS", 0.3)
 
@@ -40,8 +40,8 @@ def pipeline(tmp_path):
 
 
 @pytest.fixture
-def order(pipeline):
-    """The order of a batch without windows and tables, prepared under the lease; its path too."""
+def prepared(pipeline):
+    """Return the spec of a batch without windows and tables, written under the lease, and its location."""
     with open_context(pipeline) as context:
         lease = take_apply_lease(context)
         folder = context.landing.files.location("batches/b")
@@ -49,7 +49,7 @@ def order(pipeline):
         return spec, context.landing.files.write_new_record("batches/b/spec-t.json", spec)
 
 
-def leave_manifest(pipeline):
+def write_manifest(pipeline):
     result = BatchResult("shop", 1, 100, 200, "t", (), (), (), ())
     with open_context(pipeline) as context:
         context.landing.files.write_new_record("batches/b/manifest.json", result)
@@ -60,7 +60,7 @@ def take_over(pipeline, owner="somebody else", after_seconds=3600):
     return ledger.lease("apply/shop", owner, 60)
 
 
-def lost(check):
+def is_lost(check):
     try:
         check()
     except LeaseHeld:
@@ -68,55 +68,55 @@ def lost(check):
     return False
 
 
-def work_until_lost(pipeline, spec, harm, on_loss=lambda: None):
+def hold_until_lost(pipeline, spec, harm, on_loss=lambda: None):
     with kept_lease(pipeline, spec, on_loss) as check:
         harm()
-        wait_until(lambda: lost(check))
+        wait_until(lambda: is_lost(check))
 
 
-def test_a_job_that_lives_longer_than_its_lease_keeps_it(pipeline, order):
+def test_a_job_that_runs_longer_than_its_lease_keeps_it(pipeline, prepared):
     renewed_at = now()
 
-    with kept_lease(pipeline, order[0]) as check:
+    with kept_lease(pipeline, prepared[0]) as check:
         wait_until(lambda: now() > renewed_at + timedelta(seconds=2 * leases_steps.RENEWED_FOR_SECONDS))
         with pytest.raises(LeaseHeld, match="holds the lease apply/shop"):
             take_over(pipeline, after_seconds=0)
         check()
 
 
-def test_the_lease_outlasts_the_wait_for_the_next_task(pipeline, order):
-    with kept_lease(pipeline, order[0]):
+def test_the_lease_outlasts_the_wait_for_the_next_task(pipeline, prepared):
+    with kept_lease(pipeline, prepared[0]):
         pass
 
     with pytest.raises(LeaseHeld):
         take_over(pipeline, after_seconds=leases_steps.LEASE_SECONDS - 60)
 
 
-def test_a_job_that_failed_leaves_the_lease_to_run_out_soon(pipeline, order):
-    with pytest.raises(ValueError, match="broken"), kept_lease(pipeline, order[0]):
+def test_the_lease_of_a_failed_job_expires_soon(pipeline, prepared):
+    with pytest.raises(ValueError, match="broken"), kept_lease(pipeline, prepared[0]):
         raise ValueError("broken")
 
-    assert take_over(pipeline, after_seconds=1).token > order[0].lease
+    assert take_over(pipeline, after_seconds=1).token > prepared[0].lease
 
 
-def test_a_job_whose_lease_was_taken_is_stopped_and_fails(pipeline, order):
+def test_a_job_whose_lease_was_taken_is_stopped_and_fails(pipeline, prepared):
     stopped = []
 
     with pytest.raises(LeaseHeld, match="taken over"):
-        work_until_lost(pipeline, order[0], lambda: take_over(pipeline), lambda: stopped.append(1))
+        hold_until_lost(pipeline, prepared[0], lambda: take_over(pipeline), lambda: stopped.append(1))
 
     assert stopped == [1]
 
 
-def test_a_job_whose_lease_cannot_be_renewed_stops_when_others_may_begin(pipeline, order, monkeypatch):
+def test_a_job_whose_lease_cannot_be_renewed_stops_when_others_may_begin(pipeline, prepared, monkeypatch):
     def no_answer(*_):
         raise LedgerUnavailable("the ledger's database does not answer")
 
     with pytest.raises(LeaseHeld, match="could not be renewed"):
-        work_until_lost(pipeline, order[0], lambda: monkeypatch.setattr("pipelines.ledger.Ledger.renew", no_answer))
+        hold_until_lost(pipeline, prepared[0], lambda: monkeypatch.setattr("pipelines.ledger.Ledger.renew", no_answer))
 
 
-def test_a_job_stops_when_its_lease_meets_what_nobody_foresaw(pipeline, order, monkeypatch):
+def test_a_job_stops_when_renewing_its_lease_fails_unexpectedly(pipeline, prepared, monkeypatch):
     def broken(*_):
         raise TypeError("the driver is broken")
 
@@ -125,13 +125,13 @@ def test_a_job_stops_when_its_lease_meets_what_nobody_foresaw(pipeline, order, m
 
     stopped = []
     with pytest.raises(LeaseHeld, match="could not be renewed: TypeError: the driver is broken"):
-        work_until_lost(pipeline, order[0], harm, lambda: stopped.append(1))
+        hold_until_lost(pipeline, prepared[0], harm, lambda: stopped.append(1))
 
     assert stopped == [1]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_job_stops_before_its_next_commit_when_nobody_renews_its_lease_any_more(pipeline, order, monkeypatch):
+def test_a_job_stops_before_its_next_commit_when_its_lease_renewer_is_gone(pipeline, prepared, monkeypatch):
     renew = Ledger.renew
 
     def die(*given):
@@ -139,54 +139,54 @@ def test_a_job_stops_before_its_next_commit_when_nobody_renews_its_lease_any_mor
             raise SystemExit
         return renew(*given)
 
-    with kept_lease(pipeline, order[0]) as check:
+    with kept_lease(pipeline, prepared[0]) as check:
         monkeypatch.setattr(Ledger, "renew", die)
-        wait_until(lambda: lost(check))
+        wait_until(lambda: is_lost(check))
         with pytest.raises(LeaseHeld, match="thread that renews it has ended"):
             check()
 
 
-def test_a_job_whose_lease_was_taken_while_it_waited_does_not_begin(pipeline, order):
+def test_a_job_whose_lease_was_taken_while_it_waited_does_not_begin(pipeline, prepared):
     take_over(pipeline)
 
-    with pytest.raises(LeaseHeld, match="taken over"), kept_lease(pipeline, order[0]):
+    with pytest.raises(LeaseHeld, match="taken over"), kept_lease(pipeline, prepared[0]):
         pytest.fail("it began")
 
 
-def test_a_batch_that_was_overtaken_is_not_recorded(pipeline, order):
-    leave_manifest(pipeline)
+def test_a_batch_that_was_overtaken_is_not_recorded(pipeline, prepared):
+    write_manifest(pipeline)
     take_over(pipeline)
 
     with pytest.raises(LeaseHeld, match="taken over"):
-        record_batch(pipeline, order[1])
+        record_batch(pipeline, prepared[1])
     with open_context(pipeline) as context:
         assert context.ledger.batches("applied") == []
 
 
-def test_what_is_recorded_already_may_be_recorded_again_whoever_has_the_lease(pipeline, order):
-    leave_manifest(pipeline)
-    record_batch(pipeline, order[1])
+def test_a_recorded_batch_may_be_recorded_again_whoever_has_the_lease(pipeline, prepared):
+    write_manifest(pipeline)
+    record_batch(pipeline, prepared[1])
     take_over(pipeline)
 
-    assert record_batch(pipeline, order[1]).end == 200
+    assert record_batch(pipeline, prepared[1]).end == 200
 
 
-def test_a_batch_that_has_its_manifest_needs_no_lease_to_be_run_again(pipeline, order):
-    leave_manifest(pipeline)
+def test_a_batch_that_has_its_manifest_needs_no_lease_to_be_run_again(pipeline, prepared):
+    write_manifest(pipeline)
     take_over(pipeline)
 
-    with kept_lease(pipeline, order[0]) as check:
+    with kept_lease(pipeline, prepared[0]) as check:
         check()
 
 
-def test_what_writes_no_live_table_needs_no_lease(pipeline, order):
+def test_a_job_that_writes_no_live_table_needs_no_lease(pipeline, prepared):
     take_over(pipeline)
 
-    with kept_lease(pipeline, replace(order[0], lease=None)) as check:
+    with kept_lease(pipeline, replace(prepared[0], lease=None)) as check:
         check()
 
 
-def test_a_ledger_that_was_lost_gives_no_token_twice(pipeline):
+def test_a_lost_ledger_gives_no_token_a_second_time(pipeline):
     with open_context(pipeline) as context:
         before = take_apply_lease(context)
     for file in Path(pipeline.landing).glob("redolake-ledger.db*"):

@@ -36,7 +36,7 @@ def test_a_range_takes_every_window_it_touches(start, end, taken):
 
 
 @pytest.mark.parametrize(
-    ("windows", "start", "end", "said"),
+    ("windows", "start", "end", "message"),
     [
         pytest.param([], 100, 200, "nothing is landed", id="nothing landed"),
         pytest.param(WHOLE, 99, 200, r"landed is \[100, 400\)", id="begins too early"),
@@ -46,8 +46,8 @@ def test_a_range_takes_every_window_it_touches(start, end, taken):
         pytest.param(RESET, 250, 350, "a RESETLOGS or a gap", id="over a RESETLOGS"),
     ],
 )
-def test_a_range_that_is_not_completely_landed_is_refused(windows, start, end, said):
-    with pytest.raises(ConfigurationError, match=said):
+def test_a_range_that_is_not_completely_landed_is_refused(windows, start, end, message):
+    with pytest.raises(ConfigurationError, match=message):
         covering(windows, scns(start, end))
 
 
@@ -61,11 +61,11 @@ def test_windows_before_a_hole_or_a_resetlogs_are_not_read(windows, run):
     [
         pytest.param(WHOLE, [], id="whole"),
         pytest.param(GAP, [(200, 250)], id="a gap"),
-        pytest.param([WHOLE[0], window(200, 300, tables=()), WHOLE[2]], [(200, 300)], id="left out for a while"),
-        pytest.param([window(50, 100, tables=()), *WHOLE], [], id="left out before it counts"),
+        pytest.param([WHOLE[0], window(200, 300, tables=()), WHOLE[2]], [(200, 300)], id="omitted for a while"),
+        pytest.param([window(50, 100, tables=()), *WHOLE], [], id="omitted before the range"),
     ],
 )
-def test_what_a_table_lacks_is_found(windows, holes):
+def test_ranges_landed_without_the_table_are_found(windows, holes):
     assert list(not_landed(windows, ORDERS, scns(150, 350))) == holes
 
 
@@ -73,7 +73,7 @@ def test_what_a_table_lacks_is_found(windows, holes):
     ("at_scn", "cures"),
     [(250, ["end the range at SCN 250, or leave the table out"]), (300, []), (150, ["leave the table out"])],
 )
-def test_a_ddl_that_is_not_followed_counts_only_below_the_end_of_the_range(at_scn, cures):
+def test_an_unsupported_ddl_counts_only_below_the_end_of_the_range(at_scn, cures):
     task = TableTask(ORDERS, "/lake", "app", (), hold=HoldAt(at_scn, {"code": "SchemaConflict", "what": "TRUNCATE"}))
 
     assert [finding.cure for finding in stopped_in(task, scns(200, 300))] == cures
@@ -81,7 +81,7 @@ def test_a_ddl_that_is_not_followed_counts_only_below_the_end_of_the_range(at_sc
 
 @pytest.fixture
 def objected(tmp_path):
-    """`objected(start, end)`: about ORDERS, which was read AS OF SCN 150, of a dictionary as of SCN 148."""
+    """Yield `objected(start, end)` for ORDERS, read AS OF SCN 150 with the dictionary of SCN 148."""
     body = {"source": {"connection": "nowhere"}, "landing": str(tmp_path / "landing"), "lake": str(tmp_path / "lake")}
     pipeline = Pipeline.model_validate({"name": "shop", "tables": ["SHOP.ORDERS"], **body})
     version = TableVersion(ORDERS, Scn(148), 9, 9, (), (), 1)
@@ -99,12 +99,12 @@ def objected(tmp_path):
         yield about
 
 
-def test_what_committed_by_a_tables_snapshot_cannot_be_folded(objected):
+def test_a_range_must_begin_after_the_tables_snapshot(objected):
     assert objected(151, 400) == []
     assert objected(150, 400) == ["its changes are known from SCN 151, after its last snapshot, and the range begins at 150"]
 
 
-def test_a_hole_between_the_snapshot_and_the_range_may_have_swallowed_part_of_a_transaction(objected):
+def test_a_hole_between_the_snapshot_and_the_range_may_contain_part_of_a_transaction(objected):
     left_out = [WHOLE[0], window(200, 300, tables=()), WHOLE[2]]
 
     assert objected(350, 400, left_out) == ["SCN [200, 300) was landed without the table"]
