@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,7 +61,7 @@ def remine(
     with report_errors(output):
         result = steps.remine_window(select_pipeline(pipeline, config), window, report=print_progress)
         differs = ", ".join(result.differs)
-        show(output, asdict(result), lambda: "The manifests are equal." if result.equal else f"They differ in: {differs}")
+        show(output, result, lambda: "The manifests are equal." if result.equal else f"They differ in: {differs}")
         if not result.equal:
             raise typer.Exit(DIFFERS)
 

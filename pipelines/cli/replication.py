@@ -40,7 +40,7 @@ def snapshot(
     with report_errors(output):
         result = steps.take_snapshot(select_pipeline(pipeline, config), tables or None, replace=replace, report=print_progress)
         rows = [(t.table, t.scn, t.rows) for t in result.tables]
-        show(output, asdict(result), lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
+        show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
 
 
 def run(
@@ -63,7 +63,7 @@ def run(
         )
         rows = [(t.table, t.state, t.complete_to) for t in result.tables]
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
-        show(output, asdict(result), lambda: grid(title, ("table", "state", "complete to SCN"), rows))
+        show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
         if any(t.state == "held" for t in result.tables):
             raise typer.Exit(DIFFERS)
         if result.outcome == "wait":
@@ -89,7 +89,7 @@ def backfill(
         )
         prepared, recorded = result.prepared, result.recorded
         if recorded is None:
-            show(output, asdict(prepared), lambda: f"Nothing is done yet; --execute does it: {prepared.plan}")
+            show(output, prepared, lambda: f"Nothing is done yet; --execute does it: {prepared.plan}")
             return
         columns = ("table", "shadow", "inserted", "updated", "deleted")
         rows = [(t.table, t.target, t.inserted, t.updated, t.deleted) for t in recorded.tables]

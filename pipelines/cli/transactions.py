@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import getpass
-from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,7 +37,7 @@ def list_transactions(name: NameArgument = None, config: ConfigOption = None, ou
         found = steps.list_transactions(select_pipeline(name, config))
         until = "" if found.read_to is None else f", redo read to {found.read_to}"
         rows = [transaction_cells(t) for t in found.open]
-        show(output, asdict(found), lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")))
+        show(output, found, lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")))
         if output is Output.table:
             show_dropped(found.dropped)
 
@@ -68,7 +67,7 @@ def drop_transaction(
         print_progress(cost_text(found))
         confirm(selected, yes)
         drop = steps.drop_transaction(selected, xid, found.con_id, reason=reason, by=getpass.getuser())
-        show(output, asdict(drop), lambda: f"Transaction {xid} is dropped; the next batch leaves out its rows.")
+        show(output, drop, lambda: f"Transaction {xid} is dropped; the next batch leaves out its rows.")
 
 
 def cost_text(found: DropCost) -> str:
