@@ -1,7 +1,7 @@
 """Follow each redo thread by sequence and decide how far its archived logs are complete.
 
-Sequences are the proof. A thread that was closed and reopened leaves a gap in SCNs and none in sequences: two logs with
-consecutive sequences have no redo between them. A sequence that no view shows may contain anything.
+Sequences are the proof. A thread that was closed and reopened skips SCNs but no sequence: two logs with consecutive sequences
+have no redo between them. A sequence that no view shows may contain any redo.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class PartialCoverage:
-    """`logs` contain all redo of the thread from the position up to `covered_to`; `obstacle` is the first one there."""
+    """`logs` contain all redo of the thread from the position up to `covered_to`; `obstacle` is why they end there."""
 
     thread: int
     logs: tuple[LogFile, ...]
@@ -37,7 +37,7 @@ class PartialCoverage:
 
 @dataclass(frozen=True, slots=True)
 class FullCoverage:
-    """`logs` contain all redo of the thread from the position on; it writes no more in this incarnation."""
+    """`logs` contain all redo of the thread from the position to its end; it writes no more in this incarnation."""
 
     thread: int
     logs: tuple[LogFile, ...]
@@ -48,11 +48,11 @@ Coverage = PartialCoverage | FullCoverage
 
 @dataclass(frozen=True, slots=True)
 class ThreadRedo:
-    """The state of each log of the thread from the position on, in sequence, with every obstacle between and after them."""
+    """The state of each log of the thread from the position on, by sequence. Missing logs and an open end have a state too."""
 
     known: ThreadLogs
     logs: tuple[LogState, ...]
-    end: Scn | End  # of the thread's redo in this incarnation
+    end: Scn | End  # where the thread's redo in this incarnation ends
 
 
 def cover_all(branch: Branch, facts: RedoFacts) -> tuple[Coverage, ...]:
@@ -61,7 +61,7 @@ def cover_all(branch: Branch, facts: RedoFacts) -> tuple[Coverage, ...]:
 
 
 def cover(redo: ThreadRedo, start: Scn) -> Coverage:
-    """Return the thread's logs up to the first obstacle."""
+    """Return the thread's logs up to the first one that cannot be mined, and why it cannot."""
     logs: list[LogFile] = []
     for state in redo.logs:
         if isinstance(state, LogFile):
@@ -73,7 +73,7 @@ def cover(redo: ThreadRedo, start: Scn) -> Coverage:
 
 
 def follow_all(branch: Branch, facts: RedoFacts) -> tuple[ThreadRedo, ...]:
-    """Follow every thread that V$THREAD shows or that has left a log, also if it is idle, closed or private."""
+    """Follow every thread that V$THREAD shows or that has left a log, whether it is idle, closed, PUBLIC or PRIVATE."""
     threads = {t.number: t for t in facts.threads}
     resetlogs_id = branch.incarnation.resetlogs_id
     numbers = {t.number for t in facts.threads if counts(t, branch, facts.current_scn)}
@@ -83,10 +83,10 @@ def follow_all(branch: Branch, facts: RedoFacts) -> tuple[ThreadRedo, ...]:
 
 
 def counts(thread: RedoThread, branch: Branch, current_scn: Scn) -> bool:
-    """Return whether the thread counts even if no view shows a log of it.
+    """Return whether redo of the thread is required even if no view shows a log of it.
 
     V$THREAD is read last and describes the current incarnation. A thread enabled after CURRENT_SCN did not exist when the
-    logs were read. In an older incarnation only a thread that certainly existed then counts.
+    logs were read. In an older incarnation, redo is required only of a thread that was certainly enabled then.
     """
     if branch.ends_at is End.OPEN:
         return thread.enable_scn is None or thread.enable_scn < current_scn
@@ -94,7 +94,7 @@ def counts(thread: RedoThread, branch: Branch, current_scn: Scn) -> bool:
 
 
 def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> ThreadRedo:
-    """Follow the thread from the log that contains the position, sequence by sequence, to its end or its newest log."""
+    """Return the state of each log by sequence, from the one that contains the position to the thread's end or newest log."""
     reach, end = branch.position, end_of_thread(known, thread, branch)
     if is_past(reach, end):
         return ThreadRedo(known, (), end)
@@ -117,7 +117,7 @@ def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Thre
 def end_of_thread(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Scn | End:
     """Return the SCN up to which the thread can have redo in this incarnation.
 
-    For a thread that V$THREAD does not show, or shows as disabled without an SCN, that is the last end of its logs.
+    Where V$THREAD has no SCN for that (no row of the thread, or DISABLE_CHANGE# 0), it is the end of the thread's last log.
     """
     is_disabled = thread is not None and not thread.is_open and thread.enabled == "DISABLED"
     disabled_at = thread.disable_scn if thread is not None and is_disabled else None
@@ -129,12 +129,12 @@ def end_of_thread(known: ThreadLogs, thread: RedoThread | None, branch: Branch) 
         return End.OPEN
     if is_disabled and disabled_at is None:
         return known.last_end
-    # A disabled thread was closed first, so its checkpoint is the nearer end and no log reaches to the disabling.
+    # A thread is closed before it is disabled, so its logs may end at its checkpoint, below DISABLE_CHANGE#.
     return min((scn for scn in (thread.checkpoint_scn, disabled_at) if scn is not None), default=known.last_end)
 
 
 def first_needed(known: ThreadLogs, start: Scn) -> int:
-    """Return the sequence of the log that contains `start`, or of the one after the last that ended before it.
+    """Return the sequence of the log that contains `start`. If no known log does, return the one after the last that ended.
 
     In the second case the thread was closed at `start`: consecutive sequences have no redo between them.
     """
@@ -146,7 +146,7 @@ def first_needed(known: ThreadLogs, start: Scn) -> int:
 
 
 def before_oldest(known: ThreadLogs, thread: RedoThread | None, start: Scn) -> tuple[Hole, ...]:
-    """Return a hole before the oldest known log if that begins after `start` and the thread may have written in between."""
+    """Return a hole before the oldest known log if that log begins after `start` and the thread may have written before it."""
     oldest = min(known.sequences, default=1)
     begins = known.start_of(oldest)
     if oldest <= 1 or begins is None or begins <= start:
@@ -166,13 +166,13 @@ def before_oldest(known: ThreadLogs, thread: RedoThread | None, start: Scn) -> t
 def after_newest(known: ThreadLogs, thread: RedoThread | None, branch: Branch, reach: Scn) -> tuple[Current | Hole, ...]:
     """Return the obstacle after the newest log that any view shows, if more redo must follow it."""
     if branch.ends_at is not End.OPEN:
-        # The thread's logs end before the RESETLOGS. Had it written more, V$LOG_HISTORY would show that; but a thread that runs
-        # today may have written more all the same.
+        # The thread's known logs end before the RESETLOGS. V$LOG_HISTORY would normally show a later one. For a thread that is
+        # open today that is no proof: its last log before the RESETLOGS may be lost.
         if known.newest in known.history and (thread is None or not thread.is_open):
             return ()
         return (Hole(known.newest + 1, reach, f"the database was opened with RESETLOGS later, at SCN {branch.ends_at}"),)
     if thread is None or (not thread.is_open and known.newest in known.online):
-        return ()  # V$LOG shows every group of a thread, and none after this one
+        return ()  # V$LOG shows every online log of a thread, and none after this one
     if thread.is_open:
         return (Current(known.thread, None, reach),)
     why = f"the thread was open up to SCN {thread.checkpoint_scn}, and no view shows a later log"

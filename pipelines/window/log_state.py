@@ -1,4 +1,4 @@
-"""Decide for one log whether it can be mined, is still being written, is awaited, or is lost.
+"""Decide for one log whether it can be mined, is still being written, must be waited for, or is lost.
 
 V$ARCHIVED_LOG only claims that a file is available; ADD_LOGFILE proves it later.
 """
@@ -15,12 +15,12 @@ from pipelines.window.thread_logs import ThreadLogs
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """The next log is not switched: it is still being written, or its thread was closed and has not switched it since."""
+    """The next log is not switched: it is still being written, or its thread was closed before a log switch."""
 
     thread: int
     sequence: int | None  # None: no view shows the next log yet
     scn: Scn
-    is_open: bool = True
+    is_open: bool = True  # of the thread
 
     def __str__(self) -> str:
         log = "the next log" if self.sequence is None else f"log {self.sequence}"
@@ -42,7 +42,7 @@ LogState = LogFile | Current | Wait | Hole  # a LogFile can be mined
 
 
 def state_of_log(known: ThreadLogs, sequence: int, scn: Scn, thread: RedoThread | None, *, is_last: bool) -> LogState:
-    """Return the log if it can be mined, else why not. Its redo is needed from `scn` on."""
+    """Return the log if it can be mined, else why not. Its redo is needed from `scn` on; `is_last`: it is the newest."""
     archived, online = known.archived.get(sequence), known.online.get(sequence)
     if archived is not None and is_complete(archived):
         flaw = flaw_of(archived, known)
@@ -65,7 +65,7 @@ def is_complete(log: LogFile) -> bool:
 
 
 def flaw_of(log: LogFile, known: ThreadLogs) -> str | None:
-    """Return why a claimed log must not be mined: its copy is cut short, or it overlaps the previous log."""
+    """Return why a log that V$ARCHIVED_LOG lists must not be mined: it is cut short, or it overlaps the previous log."""
     end, previous_end = known.end_of(log.sequence), known.end_of(log.sequence - 1)
     if end is not None and log.next_scn is not None and end > log.next_scn:
         return f"its copy ends at SCN {log.next_scn}, the log itself at {end}"
@@ -92,6 +92,6 @@ def _will_be_archived(known: ThreadLogs, sequence: int, *, is_last: bool) -> boo
 
 
 def _copy_is_due(copies: tuple[LogCopy, ...], is_online: bool) -> bool:
-    """Return whether an archiver is at work, or the log still waits online for its local copy after those for other hosts."""
+    """Return whether an archiver is at work, or the log is still online and has only copies for other hosts."""
     at_work = any(not c.archived and not c.deleted and not c.standby for c in copies)
     return at_work or (is_online and all(c.standby or not c.archived for c in copies))

@@ -1,4 +1,4 @@
-"""Everything the views show about one redo thread's logs in one incarnation, by sequence."""
+"""Collect what the views show about one redo thread's logs in one incarnation, by sequence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from pipelines.window.incarnation import Branch
 
 @dataclass(frozen=True, slots=True)
 class ThreadLogs:
-    """`online` comes from V$LOG, which shows the current incarnation only."""
+    """One thread's logs by sequence: `archived` from V$ARCHIVED_LOG, `history` from V$LOG_HISTORY, `online` from V$LOG.
+
+    V$LOG shows the current incarnation only.
+    """
 
     thread: int
     archived: dict[int, LogFile]
@@ -21,7 +24,7 @@ class ThreadLogs:
     history: dict[int, LogTrace]
 
     def log(self, sequence: int) -> LogFile | None:
-        """Return the archived or else the online log; None where only V$LOG_HISTORY or no view shows it."""
+        """Return the archived log, else the online one; None where only V$LOG_HISTORY shows it, or no view."""
         return self.archived.get(sequence) or self.online.get(sequence)
 
     def start_of(self, sequence: int) -> Scn | None:
@@ -53,20 +56,20 @@ def logs_of(thread: int, branch: Branch, facts: RedoFacts) -> ThreadLogs:
     """Collect the thread's logs in the branch's incarnation."""
     resetlogs_id = branch.incarnation.resetlogs_id
 
-    def own(logs: Iterable[LogFile]) -> dict[int, LogFile]:
+    def of_thread(logs: Iterable[LogFile]) -> dict[int, LogFile]:
         return _by_sequence(g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id)
 
     history = {h.sequence: h for h in facts.history if h.thread == thread and h.resetlogs_id == resetlogs_id}
-    known = ThreadLogs(thread, own(facts.archived), own(facts.online), history)
+    known = ThreadLogs(thread, of_thread(facts.archived), of_thread(facts.online), history)
     last = known.archived.get(known.newest)
     if branch.ends_at is not End.OPEN and last is not None and last.next_scn is None and last.first_scn < branch.ends_at:
-        # Oracle may leave the end of the last log before a RESETLOGS open.
+        # Oracle may leave NEXT_CHANGE# of the last log before a RESETLOGS empty; the log ends at the RESETLOGS.
         known.archived[last.sequence] = replace(last, next_scn=branch.ends_at)
     return known
 
 
 def _by_sequence(logs: Iterable[LogFile]) -> dict[int, LogFile]:
-    """Return one log per sequence. Of copies with different ends only the longest may be mined: a shorter one is incomplete."""
+    """Return one log per sequence. If copies end at different SCNs, only the longest may be mined: the others are cut short."""
     found: dict[int, LogFile] = {}
     for log in sorted(logs, key=lambda g: (g.next_scn or 0, -g.first_scn)):
         shorter = found.get(log.sequence)
