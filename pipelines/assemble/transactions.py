@@ -1,8 +1,9 @@
 """Join changes with the commit or rollback of their transaction, and give each its disposition in this batch.
 
-A transaction is named by (container, xid); its coordinator decides the rows of a parallel server. Changes are ordered
-(batch.CHANGE_ORDER) by commit SCN, thread and RS_ID of the commit, then in LogMiner's order: window, slice, ordinal. SCN
-alone is no order, as several transactions may share one; neither is time.
+A disposition is a term of the row accounting, such as "applied" or "held". A transaction is identified by (container, xid).
+Rows of a parallel server end with the coordinator's transaction. Changes are ordered (redo.CHANGE_ORDER) by SCN, thread and
+RS_ID of the commit, then in LogMiner's order: window, slice, ordinal. Neither SCN nor time alone is an order, because several
+transactions may share one.
 """
 
 from __future__ import annotations
@@ -33,8 +34,9 @@ APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD, DROPPED = (
 def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
     """Return the change rows of captured tables with the end of their transaction, and a `problem` where there is one.
 
-    Adds `commit_scn`, `commit_thread`, `commit_rs_id` and `rolled_back`; for parallel DML (see parallel_dml) also `own_scn`
-    and `settled_scn`. Without it, `own_scn` is NULL and `settled_scn` is the commit SCN.
+    Adds `commit_scn`, `commit_thread`, `commit_rs_id` and `rolled_back`, which are NULL in an open transaction. Also adds
+    `own_scn`, the SCN at which a parallel server itself committed, and `settled_scn`: a table complete to that SCN no longer
+    needs the row. Without parallel DML, `own_scn` is NULL and `settled_scn` is the commit SCN.
 
     `ends` is the number of commits and rollbacks. A transaction that ends twice multiplies its rows; row accounting finds it.
     """
@@ -57,7 +59,7 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
         deciding = ended.withColumnRenamed("xid", "deciding_xid")
         decided = changes.withColumn("deciding_xid", deciding_xid()).join(deciding, ["con_id", "deciding_xid"], "left")
         joined = join_own_ends(decided.drop("deciding_xid"), ended)
-    # A row without a transaction gets its own SCN as commit SCN, so that it stops its table there.
+    # A row without a transaction, or after its end, gets its own SCN as commit SCN, so that its problem stops the table there.
     is_late = F.coalesce(F.col("scn") > F.col("end_scn"), F.lit(False))
     is_unattributed = (F.col("rolled_back").isNull() & _has_no_transaction()) | is_late
     commit_scn = F.when(is_unattributed, F.col("scn")).otherwise(F.col("commit_scn"))
@@ -71,7 +73,7 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
     return joined.withColumns(ends_of_rows).drop("end_scn")
 
 
-# The row may belong to a transaction that is still open, and a snapshot taken now would lack its commit.
+# The row may belong to a transaction that is still open, and a snapshot taken now would not contain its changes.
 _WAIT = " (snapshot the table once all transactions of that time have ended)"
 
 
@@ -90,6 +92,7 @@ def _late() -> Expression:
 
 
 def _problem() -> Expression:
+    """Return why a row cannot be applied, or NULL."""
     where = F.concat_ws(" ", F.lit(", transaction"), F.coalesce("xid", F.lit("none")), F.lit("SCN"), "scn", _info())
     code = F.col("operation_code")
     operation = F.concat(F.lit("operation "), code, F.lit(" "), F.coalesce("operation", F.lit("?")))
@@ -114,10 +117,10 @@ def _info() -> Expression:
 
 
 def stop_ends_without_container(changes: DataFrame, rows: DataFrame) -> DataFrame:
-    """Stop the tables with open changes of an xid that ends without a container.
+    """Stop the tables that have open changes of an xid, if a commit or rollback of that xid names no container.
 
-    Such an end may belong to another container's transaction. A change without an end of its own gets that SCN as its commit
-    SCN, with a problem, so that it stops its table there.
+    Such an end may belong to another container's transaction. An open change gets the SCN of that end as its commit SCN, with
+    a problem, so that it stops its table there.
     """
     has_no_container = F.col("operation_code").isin(*TRANSACTION_ENDS) & F.col("con_id").isNull()
     ends = rows.filter(has_no_container).groupBy(F.col("xid").alias("ending_xid")).agg(F.min("scn").alias("ending_scn"))
@@ -140,7 +143,7 @@ def stop_ends_without_container(changes: DataFrame, rows: DataFrame) -> DataFram
 
 
 def cancel_undone(changes: DataFrame) -> DataFrame:
-    """Match undo rows with the changes they undo. Only committed transactions with undo rows are sorted for that."""
+    """Mark undo rows and the changes they undo as `undone`. Only committed transactions with undo rows are sorted for that."""
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()
     undoing = changes.filter(F.col("rollback") & committed).select(*TRANSACTION).distinct()
     clean = changes.join(F.broadcast(undoing), list(TRANSACTION), "left_anti")
@@ -149,10 +152,11 @@ def cancel_undone(changes: DataFrame) -> DataFrame:
 
 
 def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
-    """Add `disposition`, one term of the row account, and `range_number`: how many DDLs of the table precede the commit.
+    """Add `disposition`, `problem_scn`, and `range_number`: how many followed DDLs of the table precede the commit.
 
-    A problem stops its table at the commit, so one in an open transaction waits. The exception is a parallel server that
-    committed before its coordinator: it stops the table at its own commit, while its rows are still carried over.
+    A problem stops its table at the commit of its transaction, so it has no effect while the transaction is open. A parallel
+    server that committed before its coordinator is the exception: it stops the table at its own commit, and its rows are
+    carried over.
     """
     position = number_of(captured, lambda table: table.position)
     stop_scn = number_of(captured, lambda table: table.stop_scn)
@@ -167,7 +171,7 @@ def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
         .when(F.col("undone"), UNDONE)
         .otherwise(APPLIED)
     )
-    # A problem that is settled above the position stops the table, even where the commit is at or below it.
+    # A problem with settled_scn above the position stops the table, even where the commit is at or below the position.
     at_scn = F.when(is_open, F.col("own_scn")).otherwise(F.greatest("commit_scn", position + 1))
     applies = ~is_open | (F.col("own_scn") > position) & (F.col("own_scn") < stop_scn)
     range_number = first_case(
@@ -191,7 +195,7 @@ def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
 def number_of(captured: Sequence[CapturedTable], value: Callable[[CapturedTable], int]) -> Expression:
     """Return an expression that looks up a number of the row's table in a literal map.
 
-    Spark would compile a chain of WHENs again for each table.
+    A chain of WHENs would grow with the number of tables, and Spark would compile all of it.
     """
-    entries = [literal for s in captured for literal in (F.lit(s.number), F.lit(value(s)).cast("bigint"))]
+    entries = [literal for table in captured for literal in (F.lit(table.number), F.lit(value(table)).cast("bigint"))]
     return F.try_element_at(F.create_map(*entries), F.col("table_number")) if entries else F.lit(None).cast("bigint")

@@ -1,4 +1,4 @@
-"""Run a batch: carry-over first, then each table, then the manifest. Every part may be repeated."""
+"""Run a batch in Spark: write the carry-over, then commit each table, then write the manifest. Each step may be repeated."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may_commit: MayCommit = allow) -> BatchResult:
-    """Apply the batch, unless its manifest is there already."""
+    """Apply the batch and return its result. If its manifest exists already, change nothing and return that result."""
     done = published(spec)
     if done is not None:
         report("the batch is applied already")
@@ -70,7 +70,7 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
 
 
 def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:
-    """Return each table's account. Raise InvariantBroken unless the rows of every table and every window add up."""
+    """Return each table's row account. Raise InvariantBroken unless the rows of every table and every window add up."""
     balances = [batch.accounting.balance(table.number, batch.input_counts) for table in captured]
     for table, balance in zip(captured, balances, strict=True):
         check_balance(balance, table=table.id)
@@ -82,8 +82,10 @@ def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[Ca
 def carry_over(
     spark: SparkSession, spec: BatchSpec, batch: AssembledBatch
 ) -> tuple[tuple[str, ...], tuple[OpenTransaction, ...]]:
-    """Write the rows of open transactions to this attempt's own folder, so that a late attempt cannot change files that a
-    manifest names."""
+    """Write the rows of open transactions to a new folder. Return its files, and the open transactions.
+
+    Each attempt has a folder of its own, so that a late attempt cannot change files that a manifest lists.
+    """
     if not any(batch.accounting.count(number, CARRIED_OUT) for number in range(len(spec.tables))):
         return (), ()
     folder = f"{spec.carry_out.rstrip('/')}/{uuid.uuid4().hex}"
@@ -145,7 +147,7 @@ def batch_result(
 
 
 def published(spec: BatchSpec) -> BatchResult | None:
-    """Return the batch's manifest, whoever wrote it. Raise LandingConflict when another batch's manifest is there."""
+    """Return the result in the batch's manifest, if there is one. Raise LandingConflict if it is another batch's manifest."""
     folder, _, name = spec.manifest.rpartition("/")
     body = Files(folder).read(name)
     if body is None:
@@ -162,7 +164,7 @@ def published(spec: BatchSpec) -> BatchResult | None:
 
 @crash.writer
 def publish_batch(spec: BatchSpec, result: BatchResult) -> BatchResult:
-    """Write the manifest. Of two attempts the first wins, and both return what it wrote."""
+    """Write the manifest. If another attempt has written it first, return that attempt's result."""
     folder, _, name = spec.manifest.rpartition("/")
     if not Files(folder).create(name, encode(result).encode()):
         first = published(spec)

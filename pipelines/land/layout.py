@@ -1,15 +1,19 @@
-"""The map of a pipeline's folder, `<landing>/<pipeline>/`. Numbers have a fixed width, so that names sort by SCN.
+"""Name the files of a pipeline's folder, `<landing>/<pipeline>/`. Numbers have a fixed width, so that names sort by SCN.
 
-handover.json                                  where capture begins
+Several attempts may write the same thing; `<token>` and `<attempt>` are random and keep their files apart.
+
+handover.json                                  the SCN at which capture begins, and the database's character set
 windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
 gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
 dictionary/<resetlogs id>-<scn>.json           the data dictionary as each plan has read it
 snapshots/<OWNER.NAME>/<scn>/                  snapshot.json, dictionary.json, part-<token>.parquet,
-                                               begun-<chain epoch>.json, since-<resetlogs id>-<scn>.json
+                                               begun-<chain epoch>.json: the epoch in which it was begun,
+                                               since-<resetlogs id>-<scn>.json: start of the oldest transaction then open
 loads/<scn>-<token>/                           spec.json, manifest.json of a snapshot load
-batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.json, carry-<attempt>/
+batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.json, carry-<attempt>/; a catch-up's folder has
+                                               -<attempt> after its end SCN
 backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
 verify/<token>/<object id>.parquet             rows for one comparison; removed after it
@@ -51,7 +55,7 @@ def ends_after(window: str, position: ChainPosition) -> bool:
 
 
 def chain_link(position: str) -> str:
-    """Return the file of a position in the chain: whoever creates it has continued the chain from there."""
+    """Return the file of a chain position. Only one writer can create it; that writer's window or gap continues the chain."""
     return f"{CHAIN}/{position}.json"
 
 
@@ -75,7 +79,7 @@ def dictionary_file(position: ChainPosition) -> str:
 
 
 def snapshot_folder(table: TableId, scn: int) -> str:
-    """Return the folder; characters that paths do not take are quoted as in a URL."""
+    """Return the folder; characters that a path must not contain are quoted as in a URL."""
     return f"{SNAPSHOTS}/{quote(table.owner, safe='$# ')}.{quote(table.name, safe='$# ')}/{scn:020d}"
 
 
@@ -150,7 +154,7 @@ def name_of(manifest: str) -> str:
 
 
 def failure_file(spec: str, attempt: str) -> str:
-    """Return the location of a job's failure, next to its specification."""
+    """Return the location of the record of a job's failure, next to the job's spec."""
     return f"{spec.removesuffix('.json')}.{attempt}.failed.json"
 
 

@@ -1,6 +1,7 @@
-"""Rules that hold a table in a batch. Each is a pure function over one value; the hold at the lowest SCN counts. Pure.
+"""Rules that hold a table in a batch. Each is a pure function of a BatchedTable; the hold at the lowest SCN counts.
 
-A held table stays in the batch, so that its rows are accounted for and carried over; nothing is applied from its hold on.
+A held table stays in the batch, so that its rows are accounted for and carried over. Commits from the SCN of its hold on are
+not applied.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ NOT_LOADED = {"code": "NotLoaded", "what": "the table has no contents yet", "whe
 
 @dataclass(frozen=True, slots=True)
 class BatchedTable:
-    """A captured table and a batch over `windows`. The chain continues at `chain_position` before the batch; `crosses_gap` says
-    that a declared gap lies between there and the first window. `omission` is what a window or batch that left the table out
-    may have lost, `conflict` why the dictionary contradicts its versions, `ddl` the first DDL that is not supported."""
+    """A captured table in a batch over `windows`.
+
+    `chain_position` is the end of the previous batch; `crosses_gap` says that a declared gap lies between it and the first
+    window. `omission` is the hold for changes that are missing because a window or batch left the table out. `conflict` says
+    why the dictionary contradicts the table's versions. `ddl` is the hold at the first unsupported DDL.
+    """
 
     entry: TableEntry
     windows: Sequence[WindowManifest]
@@ -37,10 +41,12 @@ class BatchedTable:
 
 
 def held_before(table: BatchedTable) -> HoldAt | None:
+    """Hold a table that is held already."""
     return HoldAt(table.start, dict(table.entry.error or {})) if table.entry.state == "held" else None
 
 
 def without_contents(table: BatchedTable) -> HoldAt | None:
+    """Hold a table whose first snapshot is not loaded yet."""
     return None if table.entry.state in ("held", "live") else HoldAt(table.start, NOT_LOADED)
 
 
@@ -78,9 +84,9 @@ def behind_the_chain(table: BatchedTable) -> HoldAt | None:
 
 
 def ahead_of_resetlogs(table: BatchedTable) -> HoldAt | None:
-    """Hold a table that may contain rows which a RESETLOGS took back: its snapshot has a later SCN than the windows before it.
+    """Hold a table that may contain rows that a RESETLOGS undid: its snapshot is from a later SCN of the older incarnation.
 
-    If the RESETLOGS lies in a declared gap, its SCN is unknown, so everything read after the gap's start may be taken back.
+    If the RESETLOGS lies in a declared gap, its SCN is unknown, so anything after the gap's start may be undone.
     """
     entry, first = table.entry, table.windows[0]
     if (entry.resetlogs_id or 0) >= first.resetlogs_id or entry.complete_to_scn is None:
@@ -122,6 +128,6 @@ RULES: tuple[Callable[[BatchedTable], HoldAt | None], ...] = (
 
 
 def first_hold(table: BatchedTable) -> HoldAt | None:
-    """Return the hold at the lowest SCN, and of several there the one whose rule comes first."""
+    """Return the hold at the lowest SCN; of several at one SCN, that of the first rule in RULES."""
     holds = [hold for rule in RULES if (hold := rule(table)) is not None]
     return min(holds, key=lambda hold: hold.at_scn, default=None)

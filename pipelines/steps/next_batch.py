@@ -1,4 +1,7 @@
-"""Choose the next batch: which windows and tables it takes, what it follows, and what holds each table in it."""
+"""Choose the next batch: its windows, its tables, the batch that it continues, and the holds of its tables.
+
+`before` is the batch that the new one continues: its windows begin where `before` ended, or after a declared gap there.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,10 @@ def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec 
 
 
 def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
-    """Return a batch for one table that is behind the chain: from the last batch whose end it has reached, with the carry-over
-    of that batch."""
+    """Return a batch for one table that lags the others, for example after `resume`; None if no table lags.
+
+    It continues the last batch whose end the table has reached, with that batch's carry-over.
+    """
     if last is None:
         return None
     for entry in context.ledger.tables("live"):
@@ -48,7 +53,7 @@ def catch_up(context: PipelineContext, last: BatchResult | None) -> BatchSpec | 
 
 
 def adjoining(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
-    """Return the first windows, as far as they adjoin in one incarnation."""
+    """Return the windows up to the first that does not begin where the one before ended, in the same incarnation."""
     found = list(windows[:1])
     for window in windows[1:]:
         if window.start_position != found[-1].end_position:
@@ -62,6 +67,7 @@ def is_configured(context: PipelineContext, table: TableId) -> bool:
 
 
 def is_applied(entry: TableEntry, batch: BatchResult) -> bool:
+    """Return whether the table is complete to the last SCN of the batch."""
     return entry.position >= batch.end_position.plus(-1)
 
 
@@ -72,7 +78,7 @@ def build_batch(
     entries: Sequence[TableEntry],
     catch_up_of: TableId | None = None,
 ) -> BatchSpec:
-    """Return the spec of a batch over `windows` that follows the batch `before`."""
+    """Return the spec of a batch over `windows` that continues the batch `before`."""
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
     gaps = gaps_after(context, before)
     check_continuity(windows, before, gaps)
@@ -106,10 +112,10 @@ def build_tasks(
     entries: Sequence[TableEntry],
     crosses_gap: bool,
 ) -> tuple[TableTask, ...]:
-    """Return a task for each table of which a version is known, held ones too."""
+    """Return a task for each table that has a known version, held ones too."""
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
-    follows = before is not None and before.resetlogs_id == resetlogs_id
-    expected = positions_after(context, before) if follows and before is not None else {}
+    is_same_incarnation = before is not None and before.resetlogs_id == resetlogs_id
+    expected = positions_after(context, before) if is_same_incarnation and before is not None else {}
     tasks: list[TableTask] = []
     for entry in entries:
         past = history(context, entry.table, start, windows, end)
@@ -133,13 +139,13 @@ def build_tasks(
 
 
 def expected_position(entry: TableEntry, resetlogs_id: int, after_batch: int | None) -> int | None:
-    """Return the position that the table's Delta log must have: the last batch left it there, or a load since."""
+    """Return the lowest position that the table's Delta log may have: the last batch or a later load recorded it."""
     loaded = entry.snapshot_scn if (entry.resetlogs_id, entry.complete_to_scn) == (resetlogs_id, entry.snapshot_scn) else None
     return max((scn for scn in (after_batch, loaded) if scn is not None), default=None)
 
 
 def positions_after(context: PipelineContext, before: BatchResult) -> dict[TableId, int]:
-    """Return the positions in the Delta logs that this batch, and catch-ups to its end, left."""
+    """Return each table's position in its Delta log after `before`, and after catch-ups that end where it ends."""
     void, found = superseded(context), dict[TableId, int]()
     for name in context.landing.files.names(layout.BATCHES):
         result = batch_result(context, name) if end_of(name) == before.end_position else None
@@ -150,14 +156,16 @@ def positions_after(context: PipelineContext, before: BatchResult) -> dict[Table
 
 
 def character_set(context: PipelineContext) -> str:
-    """Return the database's character set when the pipeline began."""
+    """Return the database's character set, as recorded when the pipeline began."""
     start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
     return "AL32UTF8" if start is None else start.character_set
 
 
 def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[DeclaredGap]:
-    """Return the declared gaps that directly follow a batch, or the start of the chain. Raises InvariantBroken unless the first
-    one names as dropped exactly the rows that the batch carried out."""
+    """Return the declared gaps that directly follow `before`, or the start of the chain.
+
+    Raises InvariantBroken if the first gap drops another number of rows than the batch carried out.
+    """
     found: list[DeclaredGap] = []
     position = continues_at(context, before)
     while (gap := context.landing.gaps.starting_at(position)) is not None:
@@ -174,7 +182,7 @@ def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[Dec
 
 
 def continues_at(context: PipelineContext, before: BatchResult | None) -> ChainPosition:
-    """Return where the chain continues after a batch; before the first batch, where it begins."""
+    """Return the chain position at the end of `before`; without a batch, the first position of the chain."""
     if before is not None:
         return before.end_position
     start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
@@ -183,7 +191,7 @@ def continues_at(context: PipelineContext, before: BatchResult | None) -> ChainP
 
 
 def check_continuity(windows: Sequence[WindowManifest], before: BatchResult | None, gaps: Sequence[DeclaredGap]) -> None:
-    """Raise Terminal unless the windows adjoin each other and the batch before them, except for declared gaps."""
+    """Raise Terminal if redo is missing between the windows, or between them and the batch or declared gaps before them."""
     end = int(gaps[-1].end.scn) if gaps else windows[0].start if before is None else before.end
     for window in windows:
         if window.start != end:
