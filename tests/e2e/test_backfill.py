@@ -208,7 +208,7 @@ def test_the_shadow_follows_a_ddl_in_a_range_that_is_landed_but_not_applied(hist
             "first",
             "to",
             ["SHOP.PARTS"],
-            r"known from its last snapshot on, SCN \d+.*\n.*begin at SCN \d+",
+            r"changes are known from SCN \d+.*\n.*begin at SCN \d+",
             id="older than the snapshot",
         ),
         pytest.param("from", "to", ["SHOP.NONE"], "SHOP.NONE: is no table of the pipeline.*\n.*SHOP.PARTS", id="no such table"),
