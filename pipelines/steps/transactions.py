@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from pipelines import crash
@@ -25,17 +25,9 @@ from pipelines.steps.leases import take_apply_lease
 
 
 @dataclass(frozen=True, slots=True)
-class OpenTransactionReport:
+class OpenTransactionReport(OpenTransaction):
     """An open transaction; `age_seconds` ends with the newest redo that the last batch has read, by the database's clock."""
 
-    con_id: int
-    xid: str
-    thread: int
-    start_scn: int
-    first_at: str | None
-    rows: int
-    bytes: int
-    username: str | None
     age_seconds: int | None
 
 
@@ -49,17 +41,9 @@ class TransactionList:
 
 
 @dataclass(frozen=True, slots=True)
-class DropCost:
+class DropCost(OpenTransaction):
     """What dropping an open transaction would leave out: its carried change rows by table."""
 
-    con_id: int
-    xid: str
-    thread: int
-    start_scn: int
-    first_at: str | None
-    rows: int
-    bytes: int
-    username: str | None
     tables: Mapping[str, int]
 
 
@@ -76,17 +60,7 @@ def list_transactions(pipeline: Pipeline) -> TransactionList:
 
 
 def open_report(found: OpenTransaction, read_to: str | None) -> OpenTransactionReport:
-    return OpenTransactionReport(
-        con_id=found.con_id,
-        xid=found.xid,
-        thread=found.thread,
-        start_scn=found.start_scn,
-        first_at=found.first_at,
-        rows=found.rows,
-        bytes=found.bytes,
-        username=found.username,
-        age_seconds=age(found.first_at, read_to),
-    )
+    return OpenTransactionReport(**asdict(found), age_seconds=age(found.first_at, read_to))
 
 
 def age(first_at: str | None, read_to: str | None) -> int | None:
@@ -101,17 +75,7 @@ def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         found, carried = read_carried_transaction(context, xid, con_id)
-        return DropCost(
-            con_id=found.con_id,
-            xid=found.xid,
-            thread=found.thread,
-            start_scn=found.start_scn,
-            first_at=found.first_at,
-            rows=found.rows,
-            bytes=found.bytes,
-            username=found.username,
-            tables=rows_by_table(context, carried),
-        )
+        return DropCost(**asdict(found), tables=rows_by_table(context, carried))
 
 
 @crash.writer
