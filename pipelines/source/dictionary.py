@@ -13,9 +13,12 @@ from pipelines.errors import SourceBusy
 from pipelines.scn import Scn
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
+from pipelines.statements import statement
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 MAX_READINGS = 5
+BIND_LISTS = (1, 10, 100)  # lengths of the lists of table names in a query
+PARTS = ("table_object", "table_kind", "table_columns", "table_unique_indexes", "table_key", "table_log_groups")
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})
 SIZED = re.compile(r"\((\d+)\)")
@@ -27,28 +30,33 @@ Between = TypeVar("Between")
 class _TableRows:
     """One table's rows in the dictionary views. LAST_DDL_TIME is one of them, so any DDL makes two readings differ."""
 
-    object: Any
-    kind: Any
+    object: list[Any]
+    kind: list[Any]
     columns: list[Any]
+    indexes: list[Any]
     key: list[Any]
     log_groups: list[Any]
-    indexes: list[Any]
 
 
 _Reading = dict[TableId, _TableRows | None]
 
 
 def read_tables(source: Source, ids: Iterable[TableId], container: str | None = None) -> dict[TableId, DictionaryTable]:
-    """Return the tables of `ids` that exist and are visible to the user."""
+    """Return the tables of `ids` that exist and are visible to the user, each as of an SCN between two equal readings.
+
+    A table that a DDL changes in between is read again, without the others. Raises SourceBusy while the DDL continues.
+    """
     source.use_container(container)
-    found = ((table, read_table(source, table)) for table in ids)
-    return {table: read for table, read in found if read is not None}
-
-
-def read_table(source: Source, table: TableId) -> DictionaryTable | None:
-    """Return the table as of an SCN between two equal readings, or None if it does not exist or is not visible."""
-    scn, tables_at = read_tables_around(source, [table], read_current_scn)
-    return tables_at(scn).get(table)
+    found: dict[TableId, DictionaryTable] = {}
+    before = _read_all(source, tuple(ids), None)
+    for _ in range(MAX_READINGS):
+        scn = read_current_scn(source)
+        after = _read_all(source, tuple(before), None)
+        found |= _tables({table: rows for table, rows in after.items() if before[table] == rows}, scn)
+        before = {table: rows for table, rows in after.items() if before[table] != rows}
+        if not before:
+            return found
+    raise _changing(before)
 
 
 def read_tables_around(
@@ -66,37 +74,59 @@ def read_tables_around(
         if before == after:
             return result, partial(_tables, after)
         before = after
+    raise _changing(ids)
+
+
+def _changing(ids: Iterable[TableId]) -> SourceBusy:
     names = ", ".join(str(table) for table in ids)
-    raise SourceBusy("DDL keeps changing a captured table", cure="wait for the DDL to end; the step is retried", table=names)
+    return SourceBusy("DDL keeps changing a captured table", cure="wait for the DDL to end; the step is retried", table=names)
 
 
 def _read_all(source: Source, ids: Sequence[TableId], container: str | None) -> _Reading:
     if container is not None:
         source.use_container(container)
-    return {table: _read_rows(source, table) for table in ids}
+    found: _Reading = dict.fromkeys(ids)
+    for owner in sorted({table.owner for table in ids}):
+        names = [table.name for table in ids if table.owner == owner]
+        for start in range(0, len(names), BIND_LISTS[-1]):
+            found |= _read_rows(source, owner, names[start : start + BIND_LISTS[-1]])
+    return found
+
+
+def _read_rows(source: Source, owner: str, names: Sequence[str]) -> _Reading:
+    """Read up to `BIND_LISTS[-1]` tables of one owner, with the same number of queries as for one."""
+    parts = {name: _rows_by_table(source, name, owner, names) for name in PARTS}
+    return {
+        TableId(owner, table): _TableRows(*(parts[name][table] for name in PARTS))
+        if parts["table_object"][table] and parts["table_kind"][table]
+        else None
+        for table in names
+    }
+
+
+def _rows_by_table(source: Source, statement_name: str, owner: str, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Run a statement with a list of binds of a fixed length, filled up with the last name, so that statements stay few."""
+    length = next(size for size in BIND_LISTS if size >= len(names))
+    padded = [*names, *[names[-1]] * (length - len(names))]
+    binds = {f"name{number}": name for number, name in enumerate(padded)}
+    sql = statement(statement_name).replace(":names", ", ".join(f":{name}" for name in binds))
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    for row in source.query_text(sql, {"owner": owner, **binds}, statement_name):
+        found[row.table_name].append(row)
+    return found
 
 
 def _tables(reading: _Reading, scn: Scn) -> dict[TableId, DictionaryTable]:
     return {table: _table(table, rows, scn) for table, rows in reading.items() if rows is not None}
 
 
-def _read_rows(source: Source, table: TableId) -> _TableRows | None:
-    binds = {"owner": table.owner, "name": table.name}
-    objects, kinds = source.query("table_object", **binds), source.query("table_kind", **binds)
-    if not objects or not kinds:
-        return None
-    columns, indexes = source.query("table_columns", **binds), source.query("table_unique_indexes", **binds)
-    key, groups = source.query("table_key", **binds), source.query("table_log_groups", **binds)
-    return _TableRows(objects[0], kinds[0], columns, key, groups, indexes)
-
-
 def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
-    kind = rows.kind
+    kind, of_object = rows.kind[0], rows.object[0]
     return DictionaryTable(
         table=table,
-        object_id=int(rows.object.object_id),
+        object_id=int(of_object.object_id),
         # A partitioned, temporary or external table has no segment of its own.
-        data_object_id=int(rows.object.data_object_id or rows.object.object_id),
+        data_object_id=int(of_object.data_object_id or of_object.object_id),
         columns=tuple(map(_column, rows.columns)),
         key=tuple(row.column_name for row in rows.key),
         log_groups=frozenset(row.log_group_type for row in rows.log_groups),

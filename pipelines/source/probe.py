@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
 from pipelines.redo import RedoFacts
-from pipelines.source.dictionary import read_table
+from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
     read_active_transactions,
     read_container_logging,
@@ -20,7 +20,7 @@ from pipelines.source.facts import (
 from pipelines.source.oracle import Source
 from pipelines.source.preflight import OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
-from pipelines.table import DictionaryTable, TableId
+from pipelines.table import TableId
 
 Read = TypeVar("Read")
 # Each needs one privilege. The read_* functions stop at the first refused statement; these are tried one by one.
@@ -80,15 +80,14 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
 
 def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables: Iterable[TableId]) -> ProbeResult:
     """Add the tables of the result's container, their flashback privilege, and the names beside a table that is not found."""
-    found: dict[TableId, DictionaryTable] = {}
     of_owner: dict[str, tuple[str, ...]] = {}
     attempt("container", partial(source.use_container, result.container))
     logging = read_container_logging(source, result.container)
     scn = read_current_scn(source)
-    for table in tables:
-        read = attempt(str(table), partial(read_table, source, table))
-        if read is not None:
-            found[table] = read
+    wanted = tuple(tables)
+    found = attempt("dictionary", partial(read_tables, source, wanted, result.container)) or {}
+    for table in wanted:
+        if table in found:
             attempt(str(table), partial(source.query_text, flashback_sql(table), {"scn": scn}, "flashback"))
         elif table.owner not in of_owner:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))

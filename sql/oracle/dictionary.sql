@@ -1,47 +1,48 @@
 -- The dictionary of captured tables, read in the container that owns them.
+-- Each statement reads one owner's tables; :names stands for a list of binds in one of a few lengths (source/dictionary.py).
 
 -- name: table_object
 -- Object ids and the time of the last DDL.
-SELECT object_id, data_object_id, last_ddl_time
+SELECT object_name AS table_name, object_id, data_object_id, last_ddl_time
   FROM all_objects
- WHERE owner = :owner AND object_name = :name AND object_type = 'TABLE'
+ WHERE owner = :owner AND object_name IN (:names) AND object_type = 'TABLE'
 
 -- name: table_kind
-SELECT partitioned, iot_type, temporary, cluster_name, external, logging
+SELECT table_name, partitioned, iot_type, temporary, cluster_name, external, logging
   FROM all_tables
- WHERE owner = :owner AND table_name = :name
+ WHERE owner = :owner AND table_name IN (:names)
 
 -- name: table_columns
 -- ALL_TAB_COLS and not ALL_TAB_COLUMNS: hidden stored columns are in the redo too.
-SELECT column_name, data_type, data_length, char_length, data_precision, data_scale, nullable, column_id,
+SELECT table_name, column_name, data_type, data_length, char_length, data_precision, data_scale, nullable, column_id,
        segment_column_id, hidden_column, virtual_column, default_length
   FROM all_tab_cols
- WHERE owner = :owner AND table_name = :name
- ORDER BY internal_column_id
+ WHERE owner = :owner AND table_name IN (:names)
+ ORDER BY table_name, internal_column_id
 
 -- name: table_key
 -- A disabled key has no index and is not logged.
-SELECT k.column_name
+SELECT c.table_name, k.column_name
   FROM all_constraints c
   JOIN all_cons_columns k
     ON k.owner = c.owner AND k.constraint_name = c.constraint_name AND k.table_name = c.table_name
- WHERE c.owner = :owner AND c.table_name = :name AND c.constraint_type = 'P' AND c.status = 'ENABLED'
- ORDER BY k.position
+ WHERE c.owner = :owner AND c.table_name IN (:names) AND c.constraint_type = 'P' AND c.status = 'ENABLED'
+ ORDER BY c.table_name, k.position
 
 -- name: table_unique_indexes
 -- Indexes that identify every row by plain columns. A deferrable constraint has no unique index: it holds at commit only.
-SELECT i.index_name, o.object_id, k.column_name
+SELECT i.table_name, i.index_name, o.object_id, k.column_name
   FROM all_indexes i
   JOIN all_ind_columns k
     ON k.index_owner = i.owner AND k.index_name = i.index_name
   LEFT JOIN all_objects o
     ON o.owner = i.owner AND o.object_name = i.index_name AND o.object_type = 'INDEX'
- WHERE i.table_owner = :owner AND i.table_name = :name
+ WHERE i.table_owner = :owner AND i.table_name IN (:names)
    AND i.uniqueness = 'UNIQUE' AND i.status = 'VALID' AND i.index_type IN ('NORMAL', 'NORMAL/REV')
- ORDER BY i.index_name, k.column_position
+ ORDER BY i.table_name, i.index_name, k.column_position
 
 -- name: table_log_groups
-SELECT log_group_type FROM all_log_groups WHERE owner = :owner AND table_name = :name
+SELECT table_name, log_group_type FROM all_log_groups WHERE owner = :owner AND table_name IN (:names)
 
 -- name: tables_of_owner
 -- Suggests what a misspelt table name may mean.
