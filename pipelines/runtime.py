@@ -159,8 +159,8 @@ def ensure_jars() -> list[str]:
 
 
 def trust_options(store: Path) -> list[str]:
-    """Return spark-submit arguments that make the packaged Java trust the authorities that Python trusts (SSL_CERT_FILE, else
-    the system's certificates), such as a company's own. The machine's own Java has its own trust store."""
+    """Return Java options that make the packaged Java trust the authorities that Python trusts (SSL_CERT_FILE, else the
+    system's certificates), such as a company's own. The machine's own Java has its own trust store."""
     entries = []
     for n, body in enumerate(ssl.create_default_context().get_ca_certs(binary_form=True)):
         # Some old authorities' certificates violate the standard, and a later version of the library will refuse them.
@@ -171,17 +171,19 @@ def trust_options(store: Path) -> list[str]:
         return []
     password = "changeit"  # Java's default for a store that holds no secret
     store.write_bytes(serialize_java_truststore(entries, BestAvailableEncryption(password.encode())))
-    options = f"-Djavax.net.ssl.trustStore={store} -Djavax.net.ssl.trustStorePassword={password}"
-    return ["--driver-java-options", options]
+    return [f"-Djavax.net.ssl.trustStore={store}", f"-Djavax.net.ssl.trustStorePassword={password}"]
 
 
 def resolve_jars(folder: Path) -> list[Path]:
     """Run an empty Spark job that requires Delta. Raises ConfigurationError with Ivy's own output if that fails."""
     job = folder / "noop.py"
     job.write_text("")
-    settings = ["--conf", f"spark.jars.ivy={folder / 'ivy'}", "--conf", "spark.ui.enabled=false"]
+    # Spark's Ivy looks into ~/.m2 first. Where Maven left only the description of a package there, Ivy misses its jar.
+    java_options = [f"-Duser.home={folder}"]
     if find_java() == packaged_java():
-        settings += trust_options(folder / "trusted.p12")
+        java_options += trust_options(folder / "trusted.p12")
+    settings = ["--conf", f"spark.jars.ivy={folder / 'ivy'}", "--conf", "spark.ui.enabled=false"]
+    settings += ["--driver-java-options", " ".join(java_options)]
     if own := os.environ.get(IVY_SETTINGS_VARIABLE):
         settings += ["--conf", f"spark.jars.ivySettings={own}"]
     command = ["spark-submit", "--master", "local[1]", "--packages", DELTA_PACKAGE]

@@ -147,21 +147,38 @@ def test_the_packaged_java_trusts_an_authority_that_the_machine_trusts(monkeypat
     (tmp_path / "own.pem").write_bytes(authority.public_bytes(Encoding.PEM))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "own.pem"))
 
-    option, value = runtime.trust_options(tmp_path / "trusted.p12")
+    store, _ = runtime.trust_options(tmp_path / "trusted.p12")
 
-    assert (option, str(tmp_path / "trusted.p12") in value) == ("--driver-java-options", True)
+    assert store == f"-Djavax.net.ssl.trustStore={tmp_path / 'trusted.p12'}"
     trusted = pkcs12.load_pkcs12((tmp_path / "trusted.p12").read_bytes(), b"changeit").additional_certs
     assert authority in [entry.certificate for entry in trusted]
 
 
-def test_a_failed_download_shows_its_cause_and_the_alternatives(monkeypatch, tmp_path):
-    binaries = tmp_path / "bin"
-    binaries.mkdir()
-    (binaries / "spark-submit").write_text("#!/bin/sh\necho 'Server access error: no route to host'\nexit 1\n")
-    (binaries / "spark-submit").chmod(0o755)
-    path = f"{binaries}:{os.environ['PATH']}"
-    monkeypatch.setenv("PATH", path)
-    monkeypatch.setattr(runtime, "environment", lambda: {"PATH": path})
+@pytest.fixture
+def spark_submit(monkeypatch, tmp_path):
+    """`spark_submit(script)` puts a program of that name first on the PATH."""
+
+    def put(script):
+        binaries = tmp_path / "bin"
+        binaries.mkdir()
+        (binaries / "spark-submit").write_text(f"#!/bin/sh\n{script}\n")
+        (binaries / "spark-submit").chmod(0o755)
+        path = f"{binaries}:{os.environ['PATH']}"
+        monkeypatch.setenv("PATH", path)
+        monkeypatch.setattr(runtime, "environment", lambda: {"PATH": path})
+
+    return put
+
+
+def test_a_download_does_not_look_into_the_users_maven_cache(spark_submit, tmp_path):
+    spark_submit('echo "$@"; exit 1')
+
+    with pytest.raises(ConfigurationError, match=f"-Duser.home={tmp_path}"):
+        runtime.resolve_jars(tmp_path)
+
+
+def test_a_failed_download_shows_its_cause_and_the_alternatives(spark_submit, tmp_path):
+    spark_submit("echo 'Server access error: no route to host'; exit 1")
 
     with pytest.raises(ConfigurationError) as caught:
         runtime.resolve_jars(tmp_path)
