@@ -73,7 +73,7 @@ class RunwayLimits(Settings):
 
 
 class LedgerSettings(Settings):
-    url: str | None = Field(None, repr=False, description="SQLAlchemy URL; default: a SQLite file in the landing folder")
+    url: str | None = Field(None, repr=False, description="SQLAlchemy URL; default: a SQLite file in a local landing folder")
     connection: str | None = Field(None, description="Airflow connection id of a PostgreSQL database")
 
     @model_validator(mode="after")
@@ -144,6 +144,11 @@ class Table(Settings):
         return self.target or f"{self.id.owner}/{self.id.name}".lower()
 
 
+def is_local(location: str) -> bool:
+    """Return whether a folder of the settings is a path of this host, as opposed to a URL such as s3://bucket/folder."""
+    return "://" not in location or location.startswith("file://")
+
+
 class Pipeline(Settings):
     name: str = ""
     source: SourceSettings
@@ -162,6 +167,9 @@ class Pipeline(Settings):
         description="how long a run waits for a log that is due before it fails with LogOverdue; the next run keeps waiting",
     )
     wait_looks_every_seconds: float = Field(30, gt=0, description="pause between two checks while waiting for a log")
+    lease_wait_minutes: float = Field(
+        60, ge=0, description="how long a step waits while another run writes the same tables, before it fails with LeaseHeld"
+    )
     tables: list[Table] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -173,6 +181,17 @@ class Pipeline(Settings):
             seen.add(table.id)
         return self
 
+    @model_validator(mode="after")
+    def ledger_is_where_the_landing_is(self) -> Pipeline:
+        """Refuse the default ledger beside a landing that several hosts reach: each host would make a SQLite file of its own,
+        with its own leases, so that two hosts could write one table at once."""
+        if not (is_local(self.landing) or self.ledger.url or self.ledger.connection):
+            raise ValueError(
+                f"`landing` is {self.landing}, which several hosts can reach, and the ledger would be a SQLite file on each "
+                "host: set `ledger.connection` or `ledger.url` to a PostgreSQL database"
+            )
+        return self
+
     def table(self, table: TableId) -> Table:
         return next(t for t in self.tables if t.id == table)
 
@@ -181,7 +200,7 @@ class Pipeline(Settings):
 
     @property
     def ledger_url(self) -> str:
-        """The SQLAlchemy URL; without `url` and `connection`, a SQLite file in the landing folder, which must be local."""
+        """The SQLAlchemy URL; without `url` and `connection`, a SQLite file in the landing folder, which is local."""
         return self.ledger.url or f"sqlite:///{Path(self.landing.removeprefix('file://')).absolute()}/redolake-ledger.db"
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pipelines.config import Pipeline
-from pipelines.errors import ConfigurationError, Finding, Terminal
+from pipelines.errors import ConfigurationError, Finding, LeaseHeld, Terminal
 from pipelines.land import Landing
 from pipelines.ledger import Lease, Ledger, open_ledger
 from pipelines.ledger.connection import url_of_connection
@@ -18,6 +20,9 @@ from pipelines.records.job_spec import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 
 Report = Callable[[str], None]
+LEASE_POLL_SECONDS = 1.0
+
+log = logging.getLogger(__name__)
 
 
 def silent(_: str) -> None:
@@ -61,7 +66,19 @@ def is_gone(holder: str) -> bool:
 
 
 def take_lease(context: PipelineContext, what: str, seconds: float) -> Lease:
-    return context.ledger.lease(f"{what}/{context.name}", owner(), seconds, is_gone)
+    """Take a lease; while another process has it, wait for it. Raises LeaseHeld after `lease_wait_minutes`."""
+    deadline = time.monotonic() + context.pipeline.lease_wait_minutes * 60
+    waits = False
+    while True:
+        try:
+            return context.ledger.lease(f"{what}/{context.name}", owner(), seconds, is_gone)
+        except LeaseHeld as error:
+            if time.monotonic() >= deadline:
+                raise
+            if not waits:
+                log.warning("waiting up to %g minutes: %s", context.pipeline.lease_wait_minutes, error.what)
+            waits = True
+        time.sleep(LEASE_POLL_SECONDS)
 
 
 @contextmanager

@@ -10,6 +10,8 @@ from pipelines.airflow.failures import airflow_failures
 from pipelines.config import LedgerSettings, Pipeline
 from pipelines.errors import ConfigurationError, Finding
 
+LOCAL_EXECUTORS = ("LocalExecutor", "SequentialExecutor")
+
 
 def connection_json(conn_id: str) -> str:
     from airflow.sdk import Connection
@@ -34,11 +36,27 @@ def with_ledger_url(pipeline: Pipeline) -> Pipeline:
     """Return the pipeline with the URL of its ledger connection. The URL holds a password: never put it in XCom or logs."""
     conn_id = pipeline.ledger.connection
     if conn_id is None:
+        check_executor(pipeline)
         return pipeline
     from pipelines.ledger.connection import url_of_connection
 
     url = url_of_connection(connection_json(conn_id), f"connection {conn_id}")
     return pipeline.model_copy(update={"ledger": LedgerSettings(url=url)})
+
+
+def check_executor(pipeline: Pipeline) -> None:
+    """Raise ConfigurationError where tasks may run on several hosts and the ledger is a SQLite file, of which each host would
+    have its own."""
+    if not pipeline.ledger_url.startswith("sqlite"):
+        return
+    from airflow.configuration import conf
+
+    executors = [name.strip() for name in conf.get("core", "executor").split(",")]
+    distributed = [name for name in executors if not name.endswith(LOCAL_EXECUTORS)]
+    if distributed:
+        what = f"is a SQLite file, and Airflow's {', '.join(distributed)} may run tasks on several hosts"
+        cure = "set ledger.connection or ledger.url in pipelines.yml to a PostgreSQL database"
+        raise ConfigurationError([Finding(f"ledger of {pipeline.name}", what, cure)])
 
 
 @contextmanager

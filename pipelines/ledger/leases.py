@@ -32,7 +32,7 @@ class Leases(LedgerBase):
             if row.owner not in (None, owner) and row.expires_at > now and not is_gone(row.owner):
                 raise LeaseHeld(
                     f"{row.owner} holds the lease {name}",
-                    cure="wait until the lease ends",
+                    cure="wait until that run ends, or raise lease_wait_minutes",
                     until=row.expires_at.isoformat(),
                 )
             lease = Lease(name, owner, max(row.token + 1, int(now.timestamp() * 1000)), expires_at)

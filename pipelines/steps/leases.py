@@ -27,6 +27,17 @@ def take_apply_lease(context: PipelineContext) -> Lease:
     return take_lease(context, APPLY, LEASE_SECONDS)
 
 
+@contextmanager
+def apply_lease(pipeline: Pipeline) -> Iterator[None]:
+    """Hold the apply lease for a short step of one process."""
+    with open_context(pipeline) as context:
+        lease = take_apply_lease(context)
+        try:
+            yield
+        finally:
+            context.ledger.release_lease(lease)
+
+
 def lease_of(context: PipelineContext, spec: Spec) -> Lease | None:
     """Return the lease the spec was written under; None for a spec that writes no live table."""
     return None if spec.lease is None else Lease(f"{APPLY}/{context.name}", owner(), spec.lease, now())

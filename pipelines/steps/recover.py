@@ -21,7 +21,7 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import Position, RedoFacts
 from pipelines.scn import BEFORE_ALL
 from pipelines.source import ConnectParams, Source, read_handover, read_redo_facts
-from pipelines.steps.leases import take_apply_lease
+from pipelines.steps.leases import apply_lease
 from pipelines.steps.redo_loss import (
     ErrorReport,
     MissingLogReport,
@@ -106,13 +106,14 @@ def declare_gap(
     nothing is written.
     """
     check_reason(kind, reason)
-    with inspected(pipeline, source) as (context, oracle, found):
+    # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
+    with apply_lease(pipeline), inspected(pipeline, source) as (context, oracle, found):
         if found.error is None:
             made = already_declared(context, found.position, kind)
             context.ledger.clear_loss()
             return gap_report(made, list(made.tables))
         end = end_of_gap(context, oracle, found, kind, scn)
-        capture, applying = take_lease(context, "capture", CAPTURE_SECONDS), take_apply_lease(context)
+        capture = take_lease(context, "capture", CAPTURE_SECONDS)
         try:
             made = context.landing.gaps.declare(
                 DeclaredGap(
@@ -130,7 +131,6 @@ def declare_gap(
             reconcile_ledger(context)
             context.ledger.clear_loss()
         finally:
-            context.ledger.release_lease(applying)
             context.ledger.release_lease(capture)
         return gap_report(made, list(made.tables))
 

@@ -109,3 +109,14 @@ WRONG = {
 @pytest.mark.parametrize(("text", "what"), WRONG.values(), ids=WRONG)
 def test_an_invalid_file_is_refused_with_its_reason(text: str, what: str) -> None:
     assert any(what in found for found in findings_of(text, ROOT="/data").values())
+
+
+@pytest.mark.parametrize("landing", ["s3://bucket/landing", "abfss://lake@account/landing"])
+def test_the_default_ledger_is_refused_beside_a_landing_that_several_hosts_reach(landing: str) -> None:
+    text = f"pipelines: {{shop: {{source: {{connection: x}}, landing: '{landing}', lake: /lake, tables: [SHOP.ORDERS]}}}}"
+
+    with pytest.raises(ConfigurationError, match=r"SQLite file on each host: set `ledger\.connection`"):
+        parse_configuration(text, {})
+
+    shared = text.replace("lake: /lake", "lake: /lake, ledger: {url: 'postgresql+psycopg://db/ledger'}")
+    assert parse_configuration(shared, {}).pipelines["shop"].landing == landing

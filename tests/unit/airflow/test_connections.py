@@ -98,3 +98,26 @@ def test_a_connection_that_cannot_be_a_ledger_is_refused_without_showing_it(text
     with pytest.raises(ConfigurationError, match=message) as refused:
         url_of_connection(text, "AIRFLOW_CONN_X")
     assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("executor", ["CeleryExecutor", "LocalExecutor,a.b.KubernetesExecutor"])
+def test_a_sqlite_ledger_is_refused_where_tasks_run_on_several_hosts(pipeline, monkeypatch, tmp_path, executor):
+    from pipelines.config import LedgerSettings
+
+    monkeypatch.setenv("AIRFLOW__CORE__EXECUTOR", executor)
+    own_file = pipeline.model_copy(update={"ledger": LedgerSettings()})
+
+    with pytest.raises(Exception, match="may run tasks on several hosts") as refused:
+        url_in_a_task(own_file)
+    assert executor.rpartition(",")[2] in str(refused.value)
+    assert not (tmp_path / "landing").exists()
+
+
+def test_a_sqlite_ledger_works_where_all_tasks_run_on_one_host(pipeline, monkeypatch):
+    from pipelines.config import LedgerSettings
+
+    monkeypatch.setenv("AIRFLOW__CORE__EXECUTOR", "LocalExecutor")
+
+    url, _ = url_in_a_task(pipeline.model_copy(update={"ledger": LedgerSettings()}))
+
+    assert url.startswith("sqlite:")

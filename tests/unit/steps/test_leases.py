@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+import pipelines.context
 from pipelines.config import Pipeline
 from pipelines.context import now, open_context
 from pipelines.errors import LeaseHeld, LedgerUnavailable
@@ -196,3 +198,22 @@ def test_a_lost_ledger_gives_no_token_a_second_time(pipeline):
         assert take_apply_lease(context).token > before.token
         with pytest.raises(LeaseHeld):
             context.ledger.renew(before, 60)
+
+
+def test_a_step_waits_for_another_runs_lease_and_then_takes_it(pipeline, monkeypatch, caplog):
+    monkeypatch.setattr(pipelines.context, "LEASE_POLL_SECONDS", 0.01)
+    ledger = open_ledger(pipeline.ledger_url, "shop", now)
+    theirs = ledger.lease("apply/shop", "another run", 60)
+    with open_context(pipeline) as context, ThreadPoolExecutor(1) as pool:
+        ours = pool.submit(take_apply_lease, context)
+        wait_until(lambda: "waiting up to 60 minutes: another run holds the lease apply/shop" in caplog.text)
+        ledger.release_lease(theirs)
+        assert ours.result(10).token > theirs.token
+
+
+def test_the_wait_for_a_lease_ends_with_its_holder_named(pipeline, monkeypatch):
+    monkeypatch.setattr(pipelines.context, "LEASE_POLL_SECONDS", 0.01)
+    impatient = pipeline.model_copy(update={"lease_wait_minutes": 0.001})
+    take_over(pipeline, "another run", after_seconds=0)
+    with open_context(impatient) as context, pytest.raises(LeaseHeld, match="another run holds the lease apply/shop"):
+        take_apply_lease(context)
