@@ -41,12 +41,15 @@ def apply_dag(pipeline: Pipeline) -> DAG:
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str) -> dict[str, Any]:
+        from pipelines import steps
+
         with resolved_pipeline(pipeline) as resolved:
             recorded, message = recorded_apply(resolved, batch)
+            complete_to = steps.read_complete_to(resolved)
         for name, table in recorded.tables.items():
             log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
-        advanced = {name: table.complete_to for name, table in recorded.tables.items() if table.state == "applied"}
-        publish_table_events(get_current_context()["outlet_events"], pipeline, advanced)
+        advanced = {name for name, table in recorded.tables.items() if table.state == "applied"}
+        publish_table_events(get_current_context()["outlet_events"], pipeline, advanced, complete_to)
         return {**asdict(recorded), "message": message}
 
     @task(doc_md=TASKS["check"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -28,9 +28,12 @@ def tables_alias(pipeline: Pipeline) -> AssetAlias:
     return AssetAlias(name=f"{pipeline.name}.tables")
 
 
-def publish_table_events(events: Any, pipeline: Pipeline, complete_to: Mapping[str, object]) -> None:
-    """Publish one event per table that advanced, with the SCN it is complete to. Keys of `complete_to` are `OWNER.NAME`."""
+def publish_table_events(events: Any, pipeline: Pipeline, advanced: Collection[str], complete_to: Mapping[str, int]) -> None:
+    """Publish one event for each of the tables `advanced`, with the SCN it is complete to now. Tables are `OWNER.NAME`.
+
+    Consumers use that SCN as a watermark. The SCN that a batch reached itself would be too low when the run of an older
+    batch is cleared and runs again.
+    """
     for table in pipeline.tables:
-        if str(table.id) in complete_to:
-            scn = complete_to[str(table.id)]
-            events[tables_alias(pipeline)].add(table_asset(pipeline, table.id), extra={"complete_to": scn})
+        if (name := str(table.id)) in advanced and name in complete_to:
+            events[tables_alias(pipeline)].add(table_asset(pipeline, table.id), extra={"complete_to": complete_to[name]})

@@ -39,10 +39,15 @@ def recover_params(pipeline: Pipeline) -> dict[str, Param]:
             title="SCN",
             description="The position, or the end of the gap (optional).",
         ),
-        "reason": Param("", type="string", title="Reason", description="Stored with the decision; gap and position need it."),
+        "reason": optional_text("Reason", "Stored with the decision; gap and position need it."),
         "tables": tables_param(pipeline, [], "With snapshot: none chosen means all; others are held until read again."),
-        "confirm": Param("", type="string", title="Confirm", description=confirm),
+        "confirm": optional_text("Confirm", confirm),
     }
+
+
+def optional_text(title: str, description: str) -> Param:
+    """Return a text field that may stay empty. Airflow's form requires a field whose only type is `string`."""
+    return Param(None, type=["null", "string"], title=title, description=description)
 
 
 def recover_dag(pipeline: Pipeline) -> DAG:
@@ -61,10 +66,10 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                 if found.lost:
                     raise AirflowFailException(steps.recovery_text(found))
                 return []
-            check_confirmed(pipeline, chosen["confirm"])
+            check_confirmed(pipeline, chosen["confirm"] or "")
             by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
             made = steps.declare_gap(
-                resolved, chosen["choice"], source_of(pipeline), scn=chosen["scn"], reason=chosen["reason"], by=by
+                resolved, chosen["choice"], source_of(pipeline), scn=chosen["scn"], reason=chosen["reason"] or "", by=by
             )
         log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn)
         for dropped in made.dropped:

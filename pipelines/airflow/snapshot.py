@@ -76,8 +76,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
                 steps.record_snapshot_load(resolved, batch)
             except TableHeld as error:
                 message, held = str(error), {finding.subject for finding in error.findings}
-        loaded = {item["table"]: item["scn"] for item in begun if item["table"] not in held}
-        publish_table_events(get_current_context()["outlet_events"], pipeline, loaded)
+            complete_to = steps.read_complete_to(resolved)
+        loaded = {item["table"] for item in begun if item["table"] not in held}
+        publish_table_events(get_current_context()["outlet_events"], pipeline, loaded, complete_to)
         return message
 
     @task(doc_md=TASKS["check"])

@@ -12,7 +12,7 @@ from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
 from pipelines.steps.snapshot import begin_snapshot, prepare_snapshot_load, read_snapshot_table, record_snapshot_load
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
-from pipelines.steps.status import list_windows, read_status
+from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.verify import verify_tables
 from pipelines.steps.wait import AwaitedLog, is_still_awaited, log_overdue
@@ -38,6 +38,7 @@ __all__ = [
     "prepare_backfill",
     "prepare_batch",
     "prepare_snapshot_load",
+    "read_complete_to",
     "read_job_failure",
     "read_snapshot_table",
     "read_status",

@@ -113,6 +113,13 @@ class WindowReport:
     account: Mapping[str, int] | None
 
 
+def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
+    """Return the SCN that each table is complete to now, by OWNER.NAME. Tables without contents are left out."""
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        return {str(e.table): e.complete_to_scn for e in context.ledger.tables() if e.complete_to_scn is not None}
+
+
 def read_status(pipeline: Pipeline) -> Status:
     with open_context(pipeline) as context:
         reconcile_ledger(context)

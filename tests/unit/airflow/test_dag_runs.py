@@ -186,6 +186,18 @@ def test_only_tables_that_advanced_publish_an_event_and_a_held_one_fails_the_run
     assert (states["record", -1], states["check", -1], ran.state) == ("success", "failed", "failed")
 
 
+def test_the_event_of_an_older_batch_that_is_recorded_again_has_the_present_scn(run, steps):
+    from pipelines.airflow.apply import apply_dag
+
+    steps.answers("prepare_batch", BATCH)
+    older = AppliedTable("applied", 150, inserted=1, updated=0, deleted=0)
+    steps.answers("record_batch", RecordedBatch({"SHOP.ORDERS": older}, (), 100, 151))
+
+    _, ran = run(apply_dag)
+
+    assert {uri: extra["complete_to"] for uri, extra in events(ran).items()} == {"redolake://shop/SHOP.ORDERS": 199}
+
+
 def test_apply_with_nothing_landed_starts_no_spark(run, steps):
     from pipelines.airflow.apply import apply_dag
 
