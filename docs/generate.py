@@ -1,4 +1,4 @@
-"""Write the reference pages that must not drift from the code.
+"""Write the reference pages and set-up scripts that must not drift from the code.
 
 `python docs/generate.py` writes them; `python docs/generate.py --check` fails if a page is not current.
 """
@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
-from docs.pages import cli, configuration, errors, types_and_ddl  # noqa: E402
+from docs.pages import cli, configuration, errors, setup_scripts, types_and_ddl  # noqa: E402
 
 PAGES = {
     "reference/cli.md": cli.page,
@@ -19,6 +20,7 @@ PAGES = {
     "reference/ddl-cases.md": types_and_ddl.long_page,
     "reference/errors.md": errors.page,
     "reference/types-and-ddl.md": types_and_ddl.short_page,
+    **{f"../sql/setup/{flavour}.sql": partial(setup_scripts.script, flavour) for flavour in setup_scripts.FLAVOURS},
 }
 
 

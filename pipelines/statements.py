@@ -56,9 +56,3 @@ def statements() -> Mapping[str, NamedStatement]:
 def statement(name: str) -> str:
     """Return the text of one statement; an unknown name raises KeyError."""
     return statements()[name].sql
-
-
-def setup_text(name: str) -> str:
-    """Return a script of sql/setup/ with its comments, as a DBA runs it."""
-    folder = PACKAGED if PACKAGED.is_dir() else CHECKOUT
-    return (folder / "setup" / f"{name}.sql").read_text(encoding="utf-8")

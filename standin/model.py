@@ -23,6 +23,7 @@ class User:
     # Pairs of privilege and object: SELECT with V_$DATABASE or SHOP.ORDERS, EXECUTE with DBMS_LOGMNR.
     grants: set[tuple[str, str]] = field(default_factory=set)
     container_data: bool = False  # CONTAINER_DATA=ALL: the root shows rows of other containers
+    with_admin_option: set[str] = field(default_factory=set)  # system privileges that the user may grant
 
     @property
     def is_common(self) -> bool:
@@ -236,6 +237,7 @@ class DatabaseState:
     last_recid: int = 0
     last_drop_scn: int = 0  # of the last DROP or RENAME of a table; flashback goes no further back
     is_mounted: bool = False  # mounted but not open
+    rds_configuration: dict[str, str] = field(default_factory=dict)  # settings of RDSADMIN_UTIL.SET_CONFIGURATION
 
     def next_recid(self) -> int:
         """Return a new RECID of V$ARCHIVED_LOG, never used before, even by rows that have left the view."""

@@ -1,10 +1,12 @@
 """A complete stand-in: database, views, LogMiner, users and listener.
 
-A new database has no tables and two users: C##REDOLAKE with the grants of sql/setup/grants.sql, and the table owner SHOP.
+A new database has no tables and two users: C##REDOLAKE with the grants of sql/setup/cdb.sql (REDOLAKE with those of
+non-cdb.sql), and the table owner SHOP.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,13 +18,16 @@ import oracledb
 
 from standin import views
 from standin.control import ControlServer
+from standin.engine import rds
 from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.fault_injection import FaultInjector
 from standin.logminer import package
-from standin.setup_script import run_statements, setup_statements, without_containers
+from standin.sqlplus import run_script
 from standin.wire.server import Listener
 
+SCRIPTS = Path(__file__).parents[1] / "sql" / "setup"
+ACCOUNTS = re.compile(r"(CREATE|ALTER) USER|GRANT|ALTER SESSION")
 OWNER = "SHOP"
 _OWNER_GRANTS = "CREATE SESSION, CREATE TABLE, CREATE SEQUENCE, UNLIMITED TABLESPACE"
 
@@ -90,7 +95,10 @@ def start_standin(
     """Open the database, create its users unless the data directory already has them, and listen."""
     views.register()
     package.register()
+    rds.register()
     database = Instance(options)
+    if options.rds and rds.MASTER not in database.state.users:
+        rds.prepare(database.state, password)
     database.start()
     try:
         database.state.force_logging = force_logging
@@ -102,22 +110,28 @@ def start_standin(
     except BaseException:
         database.close()
         raise
-    users = ("SYS", "SYSTEM", capture_user, OWNER)
+    users = ("SYS", "SYSTEM", capture_user, OWNER, *([rds.MASTER] if options.rds else []))
     return StandIn(database, listener, capture_user, {user: database.state.users[user].password for user in users})
 
 
 def _create_users(database: Instance, password: str) -> None:
+    """Run the accounts' part of the set-up script. Its logging is left to the options of the database."""
     state = database.state
-    grants = setup_statements("grants", {"password": password, "pdb": state.pdb_name})
-    owner = [
-        f'CREATE USER {OWNER} IDENTIFIED BY "{password}"',
-        f"GRANT {_OWNER_GRANTS} TO {OWNER}",
-        f"GRANT SELECT ON V_$DATABASE TO {OWNER}",
-    ]
+    script = (SCRIPTS / ("cdb.sql" if state.is_cdb else "non-cdb.sql")).read_text(encoding="utf-8")
     session = database.logon("SYS", state.name, program="standin", machine="standin", instance=None)
+
+    def execute(sql: str) -> None:
+        if ACCOUNTS.match(sql):
+            session.execute(sql, [])
+
     try:
+        done = run_script(script, execute, [password, state.pdb_name] if state.is_cdb else [password])
+        if done.errors:
+            raise ValueError(f"the set-up script failed: {done.errors[-1]}")
         # The script ends in the PDB, where the table owner belongs.
-        run_statements(session, [*(grants if state.is_cdb else without_containers(grants)), *owner])
+        session.execute(f'CREATE USER {OWNER} IDENTIFIED BY "{password}"', [])
+        session.execute(f"GRANT {_OWNER_GRANTS} TO {OWNER}", [])
+        session.execute(f"GRANT SELECT ON V_$DATABASE TO {OWNER}", [])
     finally:
         session.close()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -12,12 +14,14 @@ from pipelines.cli.options import (
     ConfigOption,
     NameArgument,
     OutputOption,
+    check_table_names,
     report_errors,
     select_pipeline,
 )
 from pipelines.cli.output import Output, findings_text, show
-from pipelines.config import load_configuration
+from pipelines.config import DEFAULT_FILE, Pipeline, load_configuration
 from pipelines.errors import Finding
+from pipelines.setup_sql import RDS_HOURS, Flavour, KeyLogging
 
 
 def report_findings(output: Output, findings: Sequence[Finding], none_found: str) -> None:
@@ -47,12 +51,56 @@ def doctor(name: NameArgument = None, config: ConfigOption = None, output: Outpu
         report_findings(output, steps.run_doctor(pipeline), f"No problems found. Next: redolake run {pipeline.name}")
 
 
-def setup_sql(name: NameArgument = None, config: ConfigOption = None) -> None:
-    """Print the statements a DBA runs first: user, grants, supplemental logging of the captured tables."""
+def setup_sql(
+    name: NameArgument = None,
+    config: ConfigOption = None,
+    flavour: Annotated[
+        Flavour | None,
+        typer.Option(help="Where it runs; default: what connection and `container` suggest, else cdb."),
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="The user; default: the connection's, else C##REDOLAKE or REDOLAKE.")] = None,
+    container: Annotated[str | None, typer.Option(help="The PDB with the tables; default: the pipeline's.")] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help="OWNER.TABLE, may be repeated; default: the pipeline's tables.", callback=check_table_names),
+    ] = None,
+    key_logging: Annotated[
+        KeyLogging, typer.Option(help="Log keys per captured table, or of all tables of the PDB or database.")
+    ] = KeyLogging.table,
+    force_logging: Annotated[bool, typer.Option("--force-logging", help="Also set FORCE LOGGING.")] = False,
+    archive_lag_target: Annotated[
+        int | None, typer.Option(min=60, max=7200, metavar="SECONDS", help="Also set ARCHIVE_LAG_TARGET.")
+    ] = None,
+    retention_hours: Annotated[int, typer.Option(min=1, help="RDS: how long archived logs are kept.")] = RDS_HOURS,
+    prompt: Annotated[
+        bool, typer.Option("--prompt/--no-prompt", help="Ask for the password, or let the caller DEFINE `password`.")
+    ] = True,
+) -> None:
+    """Print the script a DBA runs first in SQL*Plus: user, grants, supplemental logging. It needs no pipelines file."""
     from pipelines import steps
 
     with report_errors(Output.table):
-        sys.stdout.write(steps.setup_sql(select_pipeline(name, config)))
+        sys.stdout.write(
+            steps.write_setup_sql(
+                described_pipeline(name, config),
+                flavour=flavour,
+                user=user,
+                container=container,
+                tables=table or (),
+                key_logging=key_logging,
+                force_logging=force_logging,
+                archive_lag_seconds=archive_lag_target,
+                retention_hours=retention_hours,
+                prompts=prompt,
+            )
+        )
+
+
+def described_pipeline(name: str | None, config: Path | None) -> Pipeline | None:
+    """Return the pipeline, or None if none is named and the default file does not exist yet."""
+    if name is None and config is None and not Path(DEFAULT_FILE).exists():
+        return None
+    return select_pipeline(name, config)
 
 
 COMMANDS = (validate, doctor, setup_sql)

@@ -8,6 +8,7 @@ FIXED_VIEW = re.compile(r"\b(G?V)\$(\w+)", re.IGNORECASE)
 PACKAGE = re.compile(r"\b(DBMS_\w+)\s*\.", re.IGNORECASE)
 DICTIONARY = re.compile(r"\b((?:DBA|CDB)_\w+)", re.IGNORECASE)
 FLASHBACK = re.compile(r'\bFROM\s+("[^"]+"\."[^"]+")\s+AS\s+OF\s+SCN', re.IGNORECASE)
+SET_CONTAINER = re.compile(r"\bSET\s+CONTAINER\s*=", re.IGNORECASE)
 LOGMINER = re.compile(r"\b(V\$LOGMNR_CONTENTS|START_LOGMNR)\b", re.IGNORECASE)
 
 
@@ -23,4 +24,6 @@ def missing_grants(sql: str, user: str) -> str:
     grants += [f"GRANT SELECT, FLASHBACK ON {m[1]} TO {who}" for m in FLASHBACK.finditer(sql)]
     if LOGMINER.search(sql):
         grants.append(f"GRANT LOGMINING TO {who}")
+    if SET_CONTAINER.search(sql):
+        grants.append(f"GRANT SET CONTAINER TO {who} CONTAINER = ALL")
     return "; ".join(dict.fromkeys(grants))

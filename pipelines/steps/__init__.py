@@ -6,10 +6,11 @@ Steps open the doors, call the decisions, write the ledger and say one line. The
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
-from pipelines.steps.doctor import run_doctor, setup_sql, validate
+from pipelines.steps.doctor import run_doctor, validate
 from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
+from pipelines.steps.setup_sql import write_setup_sql
 from pipelines.steps.snapshot import begin_snapshot, prepare_snapshot_load, read_snapshot_table, record_snapshot_load
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
 from pipelines.steps.status import list_windows, read_complete_to, read_status
@@ -54,8 +55,8 @@ __all__ = [
     "run_doctor",
     "run_pipeline",
     "run_spark_job",
-    "setup_sql",
     "take_snapshot",
     "validate",
     "verify_tables",
+    "write_setup_sql",
 ]

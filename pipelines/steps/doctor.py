@@ -24,7 +24,6 @@ from pipelines.source import (
     preflight_notes,
     probe,
 )
-from pipelines.statements import setup_text
 from pipelines.table import OracleType, TableId
 from pipelines.window import Lost, plan_window
 
@@ -118,14 +117,3 @@ def why_not(oracle_type: OracleType, rule: str | int | None) -> str | None:
     except RedolakeError as error:
         return error.what
     return None
-
-
-def setup_sql(pipeline: Pipeline) -> str:
-    """Return the statements for a DBA: the user with its grants, and the cheapest sufficient supplemental logging."""
-    container = f"ALTER SESSION SET CONTAINER = {pipeline.source.container};\n" if pipeline.source.container else ""
-    level = {table.id: "PRIMARY KEY" if table.key_policy.kind == "primary" else "ALL" for table in pipeline.tables}
-    logging = "".join(
-        f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) COLUMNS;\n" for table, columns in level.items()
-    )
-    why = "-- Supplemental logging of the captured tables. (ALL) COLUMNS will do as well: more redo, and a cheaper merge.\n"
-    return f"{setup_text('grants')}\n{why}{container}{logging}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from standin.engine.catalog import find_view, granted_name
 from standin.engine.ddl_redo import write_ddl
 from standin.engine.names import find_relation
-from standin.engine.privileges import may, require
+from standin.engine.privileges import holds, may, require
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
@@ -138,13 +138,15 @@ def _target(session: EngineSession, cursor: Cursor) -> str:
     found = find_relation(session, owner, name)
     if isinstance(found, TableStore):
         table = found.definition
-        if not may(session.account, "GRANT", table) and session.user != table.owner:
+        is_allowed = may(session.account, "GRANT", table) or holds(session.account, "GRANT ANY OBJECT PRIVILEGE")
+        if not is_allowed and session.user != table.owner:
             raise OraError(942, "table or view does not exist")
         return f"{table.owner}.{table.name}"
     if find_view(owner, name) is not None and granted_name(name) != name:
         raise OraError(2030, "can only select from fixed tables/views")
     if owner not in (None, "SYS"):
         raise OraError(942, "table or view does not exist")
+    require(session.account, "SYSDBA")  # nobody else holds privileges on objects of SYS with GRANT OPTION
     return name
 
 
@@ -163,7 +165,7 @@ def grant(session: EngineSession, cursor: Cursor) -> None:
     privileges, target = _privileges(cursor), ""
     if cursor.accept("ON"):
         target = _target(session, cursor)
-    else:
+    elif not session.account.with_admin_option.issuperset(privileges):
         require(session.account, "GRANT ANY PRIVILEGE")
     cursor.expect("TO")
     grantees = _grantees(session, cursor)

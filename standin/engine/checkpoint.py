@@ -12,7 +12,7 @@ from standin.engine.storage import Index, TableStore, Version
 from standin.engine.tables import StoreKey
 from standin.model import DatabaseState
 
-FORMAT = 4
+FORMAT = 5
 _FILE = "database.checkpoint"
 
 

@@ -230,17 +230,22 @@ def alter_database(session: EngineSession, cursor: Cursor) -> None:
 
 def _alter_logging(session: EngineSession, cursor: Cursor) -> None:
     """Change supplemental logging: of the whole database from the root, of the PDB alone from the PDB."""
-    state = session.database.state
     adding = cursor.accept("ADD", "SUPPLEMENTAL", "LOG")
     if not adding and not cursor.accept("DROP", "SUPPLEMENTAL", "LOG"):
         raise OraError(3001, f"unimplemented feature: ALTER DATABASE {cursor.next.value}")
-    logged = state.pdb_supplemental if state.is_cdb and session.container == PDB else state.supplemental
     if cursor.is_next("DATA") and cursor.ahead(1).value == "(":
         flags = {_FLAGS[kind] for kind in logging_kinds(cursor)}
     else:
         cursor.expect("DATA")
         flags = {"MIN"}
     cursor.end()
+    change_logging(session, flags, adding=adding)
+
+
+def change_logging(session: EngineSession, flags: set[str], *, adding: bool) -> None:
+    """Add or drop supplemental logging of the database, or in a PDB of that PDB. Raises ORA-32589."""
+    state = session.database.state
+    logged = state.pdb_supplemental if state.is_cdb and session.container == PDB else state.supplemental
     if adding:
         logged |= flags
     elif flags == {"MIN"} and logged - {"MIN"}:

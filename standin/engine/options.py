@@ -30,6 +30,7 @@ class DatabaseOptions:
     shares_commit_scns: bool = False  # consecutive COMMITs on different threads share one SCN
     undo_slots: int = 340  # transactions that may be open at a time in each container
     undo_first: bool = False  # an undo row may precede the row it undoes, with its SCN, RS_ID and SSN, as in 19.13
+    rds: bool = False  # as on Amazon RDS: clients have the master user ADMIN and RDSADMIN_UTIL, and no SYSDBA
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 
     def oldest_scn(self, current_scn: int) -> int:

@@ -52,6 +52,9 @@ class Procedures:
     def constant(self, name: str, value: Any) -> None:
         self._constants[name.upper()] = value
 
+    def has_package(self, name: str) -> bool:
+        return any(known.startswith(f"{name.upper()}.") for known in self._procedures)
+
     def find(self, name: str) -> Procedure | None:
         return self._procedures.get(_unqualified(name))
 

@@ -73,7 +73,7 @@ def test_logging_replaced_by_another_level_is_no_error(shop: Shop, pipeline: Any
 
 
 def test_the_script_for_a_dba_asks_for_the_cheapest_sufficient_logging(shop: Shop, pipeline: Any) -> None:
-    lines = steps.setup_sql(pipeline).splitlines()
+    lines = steps.write_setup_sql(pipeline).splitlines()
 
-    assert f"{KEY.format('SHOP.PARTS', 'ADD')};" in lines
-    assert f"{ALL.format('SHOP.NOTES', 'ADD')};" in lines
+    assert f"""{KEY.format('"SHOP"."PARTS"', "ADD")};""" in lines
+    assert f"""{ALL.format('"SHOP"."NOTES"', "ADD")};""" in lines

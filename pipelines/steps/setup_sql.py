@@ -1,0 +1,67 @@
+"""Choose what the set-up script contains, from options, the pipeline and its connection, and write it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError
+from pipelines.setup_sql import (
+    RDS_HOURS,
+    Flavour,
+    KeyLogging,
+    SetupChoices,
+    default_user,
+    likely_flavour,
+    setup_sql,
+)
+from pipelines.source import ConnectParams, connect_params
+from pipelines.table import TableId
+
+
+def write_setup_sql(
+    pipeline: Pipeline | None = None,
+    *,
+    flavour: Flavour | None = None,
+    user: str | None = None,
+    container: str | None = None,
+    tables: Sequence[str] = (),
+    key_logging: KeyLogging = KeyLogging.table,
+    force_logging: bool = False,
+    archive_lag_seconds: int | None = None,
+    retention_hours: int = RDS_HOURS,
+    prompts: bool = True,
+) -> str:
+    """Return the script for a DBA. An option is taken before the pipeline's setting, and that before the default."""
+    params = None if pipeline is None else known_connection(pipeline)
+    user = user or (params.user if params else None)
+    container = container or (pipeline.source.container if pipeline else None)
+    flavour = flavour or likely_flavour(user, params.dsn if params else None, container, configured=pipeline is not None)
+    return setup_sql(
+        SetupChoices(
+            flavour,
+            user or default_user(flavour),
+            container,
+            {TableId.parse(name): "PRIMARY KEY" for name in tables} or logged_columns(pipeline),
+            key_logging,
+            force_logging,
+            archive_lag_seconds,
+            retention_hours,
+            prompts,
+        )
+    )
+
+
+def logged_columns(pipeline: Pipeline | None) -> dict[TableId, str]:
+    """Return each configured table with the cheapest columns that suffice for its key."""
+    tables = [] if pipeline is None else pipeline.tables
+    return {table.id: "PRIMARY KEY" if table.key_policy.kind == "primary" else "ALL" for table in tables}
+
+
+def known_connection(pipeline: Pipeline) -> ConnectParams | None:
+    """Return the pipeline's connection, or None where it is not configured yet: the script comes first."""
+    try:
+        return connect_params(pipeline.source.connection, os.environ)
+    except ConfigurationError:
+        return None

@@ -1,0 +1,62 @@
+-- Redolake: the user, its grants and supplemental logging, for a database without containers.
+-- Written by `redolake setup-sql --flavour non-cdb`. Read it, then run it in SQL*Plus or SQLcl,
+-- as SYSDBA:  sqlplus / as sysdba @setup.sql
+-- It stops at an error. After the cause is removed, run it again: an existing user and existing logging are kept.
+SET DEFINE ON
+SET VERIFY OFF
+WHENEVER SQLERROR EXIT FAILURE
+
+ACCEPT password CHAR PROMPT 'Password for redolake: ' HIDE
+-- If the user exists (ORA-01920), it stays as it is. If it cannot be created, the first GRANT fails.
+WHENEVER SQLERROR CONTINUE
+CREATE USER redolake IDENTIFIED BY "&password";
+WHENEVER SQLERROR EXIT FAILURE
+UNDEFINE password
+SET DEFINE OFF
+
+GRANT CREATE SESSION, LOGMINING TO redolake;
+
+-- LogMiner.
+GRANT EXECUTE ON SYS.DBMS_LOGMNR TO redolake;
+GRANT SELECT ON SYS.V_$LOGMNR_CONTENTS TO redolake;
+GRANT SELECT ON SYS.V_$LOGMNR_LOGS TO redolake;
+GRANT SELECT ON SYS.V_$LOGMNR_PARAMETERS TO redolake;
+
+-- Redo logs, redo threads and incarnations.
+GRANT SELECT ON SYS.V_$DATABASE TO redolake;
+GRANT SELECT ON SYS.V_$DATABASE_INCARNATION TO redolake;
+GRANT SELECT ON SYS.V_$THREAD TO redolake;
+GRANT SELECT ON SYS.V_$LOG TO redolake;
+GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO redolake;
+GRANT SELECT ON SYS.V_$LOG_HISTORY TO redolake;
+-- Optional: lets `redolake runway` report how full the recovery area is.
+GRANT SELECT ON SYS.V_$RECOVERY_FILE_DEST TO redolake;
+
+-- Transactions that are open while a snapshot is taken.
+GRANT SELECT ON SYS.GV_$TRANSACTION TO redolake;
+GRANT SELECT ON SYS.CDB_2PC_PENDING TO redolake;
+
+-- Release, parameters, containers.
+GRANT SELECT ON SYS.V_$INSTANCE TO redolake;
+GRANT SELECT ON SYS.V_$PARAMETER TO redolake;
+-- Optional: shows supplemental logging that is set for a whole PDB.
+GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO redolake;
+
+-- Minimal supplemental logging: without it LogMiner cannot assemble rows. It waits for open transactions.
+ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;
+
+-- Redo for direct-path loads, which NOLOGGING would leave out (--force-logging).
+--   ALTER DATABASE FORCE LOGGING
+-- Only archived logs are mined, and a quiet database switches none: force a switch (--archive-lag-target SECONDS).
+--   ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 300 SCOPE = BOTH
+
+-- The captured tables: their definitions, and their rows as of one SCN.
+-- Narrower: for each table GRANT SELECT, FLASHBACK ON owner.name TO redolake
+GRANT SELECT ANY TABLE, FLASHBACK ANY TABLE TO redolake;
+
+-- The key of every changed row. (ALL) COLUMNS instead of (PRIMARY KEY) also logs the columns that did not change:
+-- more redo, and a cheaper merge. A table without a primary key needs it.
+-- For each captured table:
+--   ALTER TABLE owner.name ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS
+
+PROMPT Done. Next: redolake doctor

@@ -1,0 +1,225 @@
+"""Runs a script as SQL*Plus does: replaces `&` in comments too, waits for answers, and passes over errors by default.
+
+Only the commands of set-up scripts are known: ACCEPT, DEFINE, UNDEFINE, PROMPT, REMARK, SET, WHENEVER, EXECUTE, EXIT.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from standin.interface import OraError
+
+_VARIABLE = re.compile(r"&&?(\w+)\.?")
+_PLSQL = re.compile(r"(BEGIN|DECLARE|CREATE\s+(OR\s+REPLACE\s+)?(PROCEDURE|FUNCTION|PACKAGE|TRIGGER|TYPE))\b", re.IGNORECASE)
+_COMMANDS = {  # shortest accepted form -> full name
+    "ACC": "ACCEPT",
+    "DEF": "DEFINE",
+    "UNDEF": "UNDEFINE",
+    "PRO": "PROMPT",
+    "REM": "REMARK",
+    "SET": "SET",
+    "WHENEVER": "WHENEVER",
+    "EXEC": "EXECUTE",
+    "EXIT": "EXIT",
+    "QUIT": "QUIT",
+}
+_SWITCHES = ("VERIFY", "ECHO", "FEEDBACK", "DEFINE", "SQLBLANKLINES")
+_SHORT_SWITCHES = {"VER": "VERIFY", "FEED": "FEEDBACK", "DEF": "DEFINE", "SQLBL": "SQLBLANKLINES"}
+
+
+class Waits(Exception):
+    """The script asks a question that nobody answers: in a container's start-up scripts it would hang."""
+
+
+@dataclass(slots=True)
+class Transcript:
+    """The screen after a script, the questions it asked, and the statements it ran; `failed` is a non-zero exit status."""
+
+    screen: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
+    statements: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    failed: bool = False
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.screen)
+
+
+class _Exit(Exception):
+    pass
+
+
+class _SqlPlus:
+    def __init__(self, execute: Callable[[str], object], answers: Iterable[str], errors: tuple[type[Exception], ...]) -> None:
+        self.transcript = Transcript()
+        self._execute, self._errors = execute, errors
+        self._answers = iter(answers)
+        self._defined: dict[str, str] = {}
+        self._on = {"VERIFY": True, "ECHO": False, "FEEDBACK": True, "DEFINE": True, "SQLBLANKLINES": False}
+        self._exits, self._exit_fails = False, True
+        self._commands = {
+            "ACCEPT": self._accept,
+            "DEFINE": self._define,
+            "UNDEFINE": self._undefine,
+            "PROMPT": self._show,
+            "SET": self._set,
+            "WHENEVER": self._whenever,
+            "EXECUTE": lambda call: self._run_statement(f"BEGIN {call}; END;"),
+            "EXIT": self._leave,
+            "QUIT": self._leave,
+        }
+        self._buffer: list[str] = []  # the statement being read
+        self._last = ""  # the statement that `/` runs again
+
+    def run(self, text: str) -> Transcript:
+        try:
+            for line in text.splitlines():
+                self._line(line)
+        except _Exit:
+            pass
+        return self.transcript
+
+    def _line(self, line: str) -> None:
+        if self._on["ECHO"]:
+            self._show(f"SQL> {line}")
+        bare = line.strip()
+        if self._buffer:
+            self._continued(line, bare)
+        elif bare == "/":
+            self._run_statement(self._last)
+        elif bare and not self._command(bare):
+            self._begin(line, bare)
+
+    def _begin(self, line: str, bare: str) -> None:
+        line = self._replaced(line)
+        if not bare.startswith("--"):  # of a comment too SQL*Plus has replaced the variables by now
+            self._buffer = [line]
+            self._end_if_complete()
+
+    def _continued(self, line: str, bare: str) -> None:
+        if bare == "/":
+            self._finish("\n".join(self._buffer))
+        elif not bare and not self._is_plsql and not self._on["SQLBLANKLINES"]:
+            self._last, self._buffer = "\n".join(self._buffer), []  # a blank line ends a statement without running it
+        else:
+            self._buffer.append(self._replaced(line))
+            self._end_if_complete()
+
+    @property
+    def _is_plsql(self) -> bool:
+        return _PLSQL.match(self._buffer[0].strip()) is not None
+
+    def _end_if_complete(self) -> None:
+        text = "\n".join(self._buffer).rstrip()
+        if not self._is_plsql and text.endswith(";"):
+            self._finish(text.removesuffix(";"))
+
+    def _finish(self, text: str) -> None:
+        self._buffer, self._last = [], text
+        self._run_statement(text)
+
+    def _run_statement(self, text: str) -> None:
+        self.transcript.statements.append(text)
+        try:
+            self._execute(text)
+        except self._errors as error:
+            self._show("ERROR at line 1:")
+            self._show(str(error))
+            self.transcript.errors.append(str(error))
+            if self._exits:
+                self._exit(self._exit_fails)
+
+    def _leave(self, status: str) -> None:
+        self._exit(status.upper() not in ("", "SUCCESS", "0"))
+
+    def _exit(self, failed: bool) -> None:
+        self.transcript.failed = failed
+        raise _Exit
+
+    def _command(self, line: str) -> bool:
+        word = line.split()[0].rstrip(";").upper()
+        name = next((full for short, full in _COMMANDS.items() if word.startswith(short) and full.startswith(word)), None)
+        if name is None or (name == "SET" and re.match(r"SET\s+(ROLE|TRANSACTION|CONSTRAINTS?)\b", line, re.IGNORECASE)):
+            return False
+        if name == "REMARK":  # the one comment that is not searched for variables
+            return True
+        rest = self._replaced(line).rstrip(";")[len(word) :].strip()
+        self._commands[name](rest)
+        return True
+
+    def _accept(self, rest: str) -> None:
+        words = shlex.split(rest, posix=True)
+        name, upper = words[0], [word.upper() for word in words]
+        prompt = words[upper.index("PROMPT") + 1] if "PROMPT" in upper else ""
+        typed = self._ask(prompt, hidden="HIDE" in upper)
+        default = words[upper.index("DEFAULT") + 1] if "DEFAULT" in upper else ""
+        self._defined[name.lower()] = typed or default
+
+    def _define(self, rest: str) -> None:
+        name, _, value = rest.partition("=")
+        self._defined[name.strip().lower()] = value.strip().strip("'\"")
+
+    def _undefine(self, rest: str) -> None:
+        for name in rest.split():
+            self._defined.pop(name.lower(), None)
+
+    def _set(self, rest: str) -> None:
+        words = iter(rest.upper().split())
+        for name in words:
+            full = _SHORT_SWITCHES.get(name, name)
+            value = next(words, "")
+            if full in _SWITCHES:
+                self._on[full] = value != "OFF"
+
+    def _whenever(self, rest: str) -> None:
+        kind, action, *status = rest.upper().split()
+        if kind == "SQLERROR":
+            self._exits = action == "EXIT"
+            self._exit_fails = not status or status[0] not in ("SUCCESS", "0")
+
+    def _replaced(self, line: str) -> str:
+        """Replace the variables of a line, asking for those without a value."""
+        if not self._on["DEFINE"]:
+            return line
+        new = _VARIABLE.sub(self._value, line)
+        if new != line and self._on["VERIFY"]:
+            self._show(f"old   1: {line}")
+            self._show(f"new   1: {new}")
+        return new
+
+    def _value(self, found: re.Match[str]) -> str:
+        name = found[1].lower()
+        if name in self._defined:
+            return self._defined[name]
+        typed = self._ask(f"Enter value for {name}: ", hidden=False)
+        if found[0].startswith("&&"):
+            self._defined[name] = typed
+        return typed
+
+    def _ask(self, question: str, *, hidden: bool) -> str:
+        self.transcript.questions.append(question)
+        typed = next(self._answers, None)
+        if typed is None:
+            raise Waits(f"the script waits for an answer to {question!r}")
+        self._show(question + ("*" * len(typed) if hidden else typed))
+        return typed
+
+    def _show(self, line: str) -> None:
+        self.transcript.screen.append(line)
+
+
+def run_script(
+    text: str,
+    execute: Callable[[str], object],
+    answers: Iterable[str] = (),
+    errors: tuple[type[Exception], ...] = (OraError,),
+) -> Transcript:
+    """Run the script's statements with `execute`; `answers` are typed at its questions, in order.
+
+    Raises Waits for a question without an answer.
+    """
+    return _SqlPlus(execute, answers, errors).run(text)

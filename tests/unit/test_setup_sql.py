@@ -1,0 +1,146 @@
+"""The set-up script: each flavour uses its platform's statements, and none asks more than it has to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+from pipelines.errors import ConfigurationError
+from pipelines.setup_sql import Flavour, KeyLogging, SetupChoices, default_user, likely_flavour, setup_sql
+from pipelines.table import TableId
+
+TABLES = {TableId("SHOP", "ORDERS"): "PRIMARY KEY", TableId("SHOP", "Notes & more"): "ALL"}
+
+
+def script(flavour: Flavour = Flavour.cdb, **choices: object) -> str:
+    return setup_sql(SetupChoices(flavour, **{"user": default_user(flavour), **choices}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("flavour", Flavour)
+def test_no_comment_contains_an_ampersand_or_ends_with_a_hyphen(flavour: Flavour) -> None:
+    comments = [line for line in script(flavour, tables=TABLES).splitlines() if line.lstrip().startswith("--")]
+
+    assert [line for line in comments if "&" in line or line.endswith("-")] == []
+
+
+@pytest.mark.parametrize("flavour", Flavour)
+@pytest.mark.parametrize("container", [None, "FREEPDB1"])
+def test_after_the_questions_an_ampersand_is_only_a_character(flavour: Flavour, container: str | None) -> None:
+    text = script(flavour, container=container, tables=TABLES)
+    asked, _, rest = text.partition("SET DEFINE OFF\n")
+
+    assert '"SHOP"."Notes & more"' in rest
+    assert "WHENEVER SQLERROR EXIT FAILURE\n" in asked
+    assert "SET VERIFY OFF\n" in asked
+
+
+@pytest.mark.parametrize(
+    ("flavour", "foreign"),
+    [
+        (Flavour.cdb, "rdsadmin"),
+        (Flavour.non_cdb, "c##|CONTAINER|PLUGGABLE|CDB_TABLES|V_[$]PDBS|rdsadmin"),
+        (Flavour.rds, "c##|CONTAINER|ALTER DATABASE|ALTER SYSTEM|ON SYS[.]|PLUGGABLE"),
+        (Flavour.pdb_only, "c##|CONTAINER|ALTER DATABASE|ALTER SYSTEM|CDB_TABLES|rdsadmin"),
+    ],
+)
+@pytest.mark.parametrize("key_logging", KeyLogging)
+def test_no_flavour_has_statements_of_another(flavour: Flavour, foreign: str, key_logging: KeyLogging) -> None:
+    text = script(flavour, tables=TABLES, key_logging=key_logging)
+    statements = [line for line in text.splitlines() if not line.lstrip().startswith("--")]
+
+    assert [line for line in statements if re.search(foreign, line)] == []
+
+
+@pytest.mark.parametrize(
+    ("key_logging", "lines"),
+    [
+        (
+            KeyLogging.table,
+            [
+                'ALTER TABLE "SHOP"."ORDERS" ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS;',
+                'ALTER TABLE "SHOP"."Notes & more" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;',
+            ],
+        ),
+        (
+            KeyLogging.database,
+            [
+                "ALTER PLUGGABLE DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS;",
+                'ALTER TABLE "SHOP"."Notes & more" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;',
+            ],
+        ),
+    ],
+)
+def test_keys_are_logged_per_table_or_for_all(key_logging: KeyLogging, lines: list[str]) -> None:
+    text = script(container="FREEPDB1", tables=TABLES, key_logging=key_logging)
+
+    assert [line for line in text.splitlines() if line.startswith("ALTER") and line.endswith("COLUMNS;")] == lines
+
+
+@pytest.mark.parametrize(
+    ("flavour", "choices", "option"),
+    [
+        (Flavour.cdb, {"user": "redolake"}, "--user"),
+        (Flavour.non_cdb, {"user": "C##REDOLAKE"}, "--user"),
+        (Flavour.pdb_only, {"force_logging": True}, "--flavour pdb-only"),
+        (Flavour.pdb_only, {"archive_lag_seconds": 300}, "--flavour pdb-only"),
+        (Flavour.rds, {"archive_lag_seconds": 300}, "--archive-lag-target"),
+    ],
+)
+def test_choices_that_exclude_each_other_are_refused(flavour: Flavour, choices: dict[str, object], option: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        script(flavour, **choices)
+
+    assert [finding.subject for finding in refused.value.findings] == [option]
+
+
+@pytest.mark.parametrize(
+    ("user", "dsn", "container", "configured", "flavour"),
+    [
+        (None, None, None, False, Flavour.cdb),
+        (None, None, "FREEPDB1", True, Flavour.cdb),
+        ("c##redolake", "host:1521/FREE", "FREEPDB1", True, Flavour.cdb),
+        ("redolake", "host:1521/FREEPDB1", "FREEPDB1", True, Flavour.pdb_only),
+        ("redolake", "host:1521/ORCL", None, True, Flavour.non_cdb),
+        (None, None, None, True, Flavour.non_cdb),
+        ("admin", "x.abc.eu-west-1.rds.amazonaws.com:1521/ORCL", None, True, Flavour.rds),
+    ],
+)
+def test_the_connection_and_the_container_suggest_the_flavour(
+    user: str | None, dsn: str | None, container: str | None, configured: bool, flavour: Flavour
+) -> None:
+    assert likely_flavour(user, dsn, container, configured=configured) == flavour
+
+
+def printed(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["setup-sql", *arguments])
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_the_command_needs_no_pipelines_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    text = printed("--user", "c##mirror", "--container", "PDB7", "--table", "shop.orders")
+
+    assert "CREATE USER c##mirror " in text
+    assert "ALTER SESSION SET CONTAINER = PDB7;" in text
+    assert 'GRANT SELECT, FLASHBACK ON "SHOP"."ORDERS" TO c##mirror;' in text
+
+
+def test_the_command_takes_what_the_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AIRFLOW_CONN_DB", "oracle://c%23%23mirror:secret@host/FREE")
+    tables = "[SHOP.ORDERS, {table: SHOP.NOTES, key: rowid}]"
+    Path("pipelines.yml").write_text(
+        f"pipelines: {{shop: {{source: {{connection: db, container: PDB7}}, landing: /l, lake: /k, tables: {tables}}}}}"
+    )
+
+    text = printed()
+
+    assert re.findall("^ACCEPT (.+)$", text, re.MULTILINE) == ["password CHAR PROMPT 'Password for c##mirror: ' HIDE"]
+    assert "CONTAINER = PDB7;" in text
+    assert 'ALTER TABLE "SHOP"."NOTES" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;' in text
