@@ -102,11 +102,12 @@ def ledger_url(pipeline: Pipeline) -> str:
     return url_of_connection(text, variable)
 
 
-def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None) -> Source:
-    """Open a new connection, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
+def open_pipeline_source(pipeline: Pipeline, params: ConnectParams | None, container: str | None = None) -> Source:
+    """Connect to the container, or to the root, by `params` or else by AIRFLOW_CONN_<ID> in the environment."""
     retry = RetryRule(pipeline.retry.first_seconds, pipeline.retry.most_seconds, pipeline.retry.attempts)
     return open_source(
         params or connect_params(pipeline.source.connection, os.environ),
+        container=container,
         call_timeout_seconds=pipeline.source.call_timeout_seconds,
         retry=retry,
     )

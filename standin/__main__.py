@@ -93,6 +93,9 @@ def start(
     private_strands: Annotated[bool, typer.Option(help="Write the redo of open transactions to the log late.")] = False,
     reuses_rowids: Annotated[bool, typer.Option(help="Reuse the ROWIDs of deleted rows.")] = False,
     shares_commit_scns: Annotated[bool, typer.Option(help="Allow COMMITs of several instances at one SCN.")] = False,
+    switches_by_typed_name: Annotated[
+        bool, typer.Option(help="Refuse SET CONTAINER to users who logged on with a name in lower case (ORA-01435).")
+    ] = False,
     undo_slots: Annotated[
         int, typer.Option(help="Undo slots per container; with few slots, XIDs are reused soon.", min=1)
     ] = 340,
@@ -116,6 +119,7 @@ def start(
             private_strands=private_strands,
             reuses_rowids=reuses_rowids,
             shares_commit_scns=shares_commit_scns,
+            switches_by_typed_name=switches_by_typed_name,
             undo_slots=undo_slots,
             undo_first=undo_first,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from standin.engine.archived_logs import Damage, LogChoice
+from standin.engine.ddl_system import SET_CONTAINER_REFUSALS
 from standin.fault import Fault, fault, faults_of
 from standin.model import ArchivedCopy, DatabaseIncarnation
 
@@ -221,6 +222,21 @@ class FaultInjector:
             born = replace(self._database.recovery.fail_over(logs_behind))
         self._listener.drop_clients()
         return born
+
+    # -- containers
+
+    @fault(ended_by="allow_set_container")
+    def refuse_set_container(self, code: int = 24964) -> None:
+        """Refuse every ALTER SESSION SET CONTAINER with ORA-01435, ORA-24964, ORA-65053 or ORA-65135, as Oracle does for some
+        drivers, migratable sessions and global users."""
+        if code not in SET_CONTAINER_REFUSALS:
+            raise ValueError(f"code is one of {', '.join(map(str, SET_CONTAINER_REFUSALS))}, not {code}")
+        self._database.refuses_set_container = code
+
+    @fault()
+    def allow_set_container(self) -> None:
+        """Allow ALTER SESSION SET CONTAINER again."""
+        self._database.refuses_set_container = None
 
     # -- the network
 

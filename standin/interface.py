@@ -73,6 +73,7 @@ class Session(Protocol):
 
     number: int  # SID
     serial: int
+    container: int  # CON_ID; ALTER SESSION SET CONTAINER changes it
 
     @property
     def in_transaction(self) -> bool: ...
@@ -115,5 +116,10 @@ class Instance(Protocol):
     def password_of(self, user: str, service: str) -> str | None:
         """Return the password, None for an unknown user. `user` is in upper case unless it was quoted."""
 
-    def logon(self, user: str, service: str, *, program: str, machine: str, instance: str | None) -> Session:
-        """Open a session; `instance` is INSTANCE_NAME of the connect data. Raises OraError (01045, 12514 ...)."""
+    def logon(
+        self, user: str, service: str, *, program: str, machine: str, instance: str | None, typed: str | None = None
+    ) -> Session:
+        """Open a session; `instance` is INSTANCE_NAME of the connect data, `typed` the user's name as it came.
+
+        Raises OraError (01045, 12514 ...).
+        """

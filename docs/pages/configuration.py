@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from pipelines.config import Pipeline, Table
+from pipelines.source.driver_options import driver_options
 
 HEAD = """\
 # Configuration
@@ -50,17 +51,32 @@ Each `key` needs [supplemental logging](../how-to/supplemental-logging.md); all 
 
 ## Oracle connection
 
-The connection's extra accepts `wallet_location`, `wallet_password`, `protocol` (`tcps`), `ssl_server_dn_match`, `config_dir`, `thick_mode`,
-`lib_dir`, `sid`, `dsn` and other parameters of python-oracledb. An unknown one is a finding.
+Host, port and service (Airflow's *schema*) lead to the root of a container database. The connection's extra accepts these keys:
+
+| Key | Meaning |
+|---|---|
+| `pdb_service` | the PDB's own service on the same host and port |
+| `pdb_dsn` | the same, complete; needed beside `dsn`, or if the PDB has another host |
+| `dsn` | Easy Connect string, TNS alias or descriptor, in place of host, port and service |
+| `service_name`, `sid`, `protocol` | parts of the DSN; `protocol: tcps` for TLS |
+| `thick_mode`, `lib_dir` | use Oracle Instant Client in that folder |
+
+Redolake opens one connection per container and never switches it back. Without `pdb_service` the second connection uses the root's service and
+switches to the PDB once (`ALTER SESSION SET CONTAINER`).
+
+All other keys are parameters of `oracledb.connect`, passed on unchanged: {options}. See the driver's manual for their meaning. An unknown key is
+a finding. Redolake sets `server_type: dedicated`, `expire_time: 2` and `tcp_connect_timeout: 20` unless the extra does. Passwords and the extra are never
+logged.
 """
 
 
 def page() -> str:
     table_head = "| Setting | Default | Meaning |\n|---|---|---|"
     pipeline, table = "\n".join(rows(Pipeline)), "\n".join(rows(Table))
+    rest = REST.replace("{options}", ", ".join(f"`{name}`" for name in sorted(driver_options())))
     return (
         f"{HEAD}\n## Settings of a pipeline\n\n{table_head}\n{pipeline}\n"
-        f"\n## Settings of a table\n{TABLES}\n{table_head}\n{table}\n{REST}"
+        f"\n## Settings of a table\n{TABLES}\n{table_head}\n{table}\n{rest}"
     )
 
 

@@ -6,51 +6,34 @@ Nothing is connected here. Whatever is not understood becomes a finding; nothing
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pipelines.errors import ConfigurationError, Finding
+from pipelines.source.driver_options import driver_options, flag
 
 DEFAULT_PORT = 1521
 EXAMPLE = "oracle://user:password@host:1521/service"
 
 
-def _flag(value: object) -> bool:
-    text = str(value).strip().lower()
-    if text not in ("true", "false", "1", "0", "yes", "no"):
-        raise ValueError("write true or false")
-    return text in ("true", "1", "yes")
-
-
-# Keys of a connection's extra that go to the driver under the same name, with their types.
-DRIVER_OPTIONS: Mapping[str, Callable[[Any], object]] = {
-    "wallet_location": str,
-    "wallet_password": str,
-    "config_dir": str,
-    "proxy_user": str,
-    "ssl_server_dn_match": _flag,
-    "ssl_server_cert_dn": str,
-    "tcp_connect_timeout": float,
-    "expire_time": int,
-    "retry_count": int,
-    "retry_delay": int,
-    "sdu": int,
-    "use_sni": _flag,
-    "https_proxy": str,
-    "https_proxy_port": int,
-    "mode": str,
-    "edition": str,
-    "disable_oob": _flag,
-}
-# Keys of extra that make up the DSN or choose the driver's mode.
-OWN_OPTIONS = ("dsn", "service_name", "sid", "protocol", "thick_mode", "lib_dir", "thick_mode_lib_dir", "thick_mode_config_dir")
+# Keys of extra that make up the DSNs or choose the driver's mode.
+OWN_OPTIONS = (
+    "dsn", "service_name", "sid", "protocol", "pdb_service", "pdb_dsn", "thick_mode", "lib_dir", "thick_mode_lib_dir",
+    "thick_mode_config_dir",
+)  # fmt: skip
+SECRET = re.compile(r"((?:password|token|private_key)\s*=\s*)[^&)\s]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectParams:
-    """How to reach the source. The repr shows neither the password nor `extra`, which may hold a wallet password."""
+    """How to reach the source. The repr shows neither the password nor `extra`, which may hold a wallet password.
+
+    `dsn` leads to the root, or to a database without containers; `pdb_dsn` to the tables' PDB, where a service is given for it.
+    """
 
     user: str
     password: str = field(repr=False)
@@ -58,6 +41,12 @@ class ConnectParams:
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     thick: bool = False
     lib_dir: str | None = None
+    pdb_dsn: str | None = None
+
+
+def shown_dsn(dsn: str) -> str:
+    """Return the DSN as messages may show it: Easy Connect strings can contain a wallet password."""
+    return SECRET.sub(r"\1***", dsn)
 
 
 def connection_from_uri(text: str, name: str = "connection") -> ConnectParams:
@@ -85,13 +74,15 @@ def connection_from_json(text: str, name: str = "connection") -> ConnectParams:
     """Parse Airflow's JSON form: conn_type, login, password, host, port, schema, extra."""
     body = _object(text, name)
     extra = body.get("extra") or {}
+    if not str(body.get("port") or 0).isdigit():
+        raise ConfigurationError([Finding(name, "has a port that is not a number", "write 1521")])
     return _params(
         name,
         scheme=str(body.get("conn_type", "oracle")),
         user=str(body.get("login") or ""),
         password=str(body.get("password") or ""),
         host=str(body.get("host") or ""),
-        port=int(body["port"]) if body.get("port") else None,
+        port=int(body.get("port") or 0) or None,
         service=str(body.get("schema") or ""),
         extra=_object(extra, name) if isinstance(extra, str) else dict(extra),
     )
@@ -124,31 +115,42 @@ def _params(
     name: str, *, scheme: str, user: str, password: str, host: str, port: int | None, service: str, extra: dict[str, Any]
 ) -> ConnectParams:
     findings = []
+    extra = {key: value for key, value in extra.items() if value is not None}
     if scheme != "oracle":
         findings.append(Finding(name, f"is of type {scheme!r}", "write oracle://... or conn_type oracle"))
-    if not user:
+    if not user and not extra.get("externalauth"):
         findings.append(Finding(name, "names no user", "add the common user (C##...)"))
-    unknown = sorted(set(extra) - set(DRIVER_OPTIONS) - set(OWN_OPTIONS))
-    if unknown:
-        known = ", ".join(sorted((*DRIVER_OPTIONS, *OWN_OPTIONS)))
-        findings.append(Finding(name, f"extra has unknown keys {', '.join(unknown)}", f"use these: {known}"))
+    options = driver_options()
+    findings += [_unknown_key(name, key) for key in sorted(set(extra) - set(options) - set(OWN_OPTIONS))]
     passed = {}
-    for key, convert in DRIVER_OPTIONS.items():
-        if key in extra and extra[key] is not None:
+    for key, convert in {**options, "thick_mode": flag}.items():
+        if key in extra:
             try:
                 passed[key] = convert(extra[key])
             except ValueError as error:
-                findings.append(Finding(name, f"extra {key}: {error}", "correct the value"))
+                findings.append(Finding(name, f"extra {key} has a wrong value", str(error)))
+    thick = bool(passed.pop("thick_mode", False))
     dsn = _dsn(host, port, service, extra)
+    pdb_dsn = str(extra.get("pdb_dsn") or "")
+    if extra.get("pdb_service") and not pdb_dsn:
+        pdb_dsn = _dsn(host, port, "", {"protocol": extra.get("protocol"), "service_name": extra["pdb_service"]})
+        if not pdb_dsn or extra.get("dsn"):
+            findings.append(Finding(name, "names a pdb_service beside a complete dsn", "write pdb_dsn, complete too"))
     if not dsn:
         findings.append(Finding(name, "names no host and service", f"write {EXAMPLE}, or dsn in extra"))
     if findings:
         raise ConfigurationError(findings)
-    thick = _flag(extra.get("thick_mode", False))
     if thick and extra.get("thick_mode_config_dir"):
         passed["config_dir"] = str(extra["thick_mode_config_dir"])
     lib_dir = extra.get("lib_dir") or extra.get("thick_mode_lib_dir")
-    return ConnectParams(user, password, dsn, passed, thick, str(lib_dir) if lib_dir else None)
+    return ConnectParams(user, password, dsn, passed, thick, str(lib_dir) if lib_dir else None, pdb_dsn or None)
+
+
+def _unknown_key(name: str, key: str) -> Finding:
+    known = sorted((*driver_options(), *OWN_OPTIONS))
+    close = get_close_matches(key, known, 1)
+    cure = f"did you mean {close[0]}?" if close else f"remove it; these are known: {', '.join(known)}"
+    return Finding(name, f"extra has the unknown key {key}", cure)
 
 
 def _dsn(host: str, port: int | None, service: str, extra: Mapping[str, Any]) -> str:

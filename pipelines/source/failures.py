@@ -13,6 +13,10 @@ ORA = re.compile(r"ORA-(\d{5})")
 TRANSIENT_CURE = "wait: the step is retried. If it keeps failing, ask the DBA for the alert log of that time"
 UNKNOWN_CURE = "look up the code in Oracle's error manual; the step stopped and changed nothing"
 
+NAME_THE_SERVICE = (
+    "this session may not switch to the PDB: put the PDB's own service into the connection's extra as `pdb_service` (`lsnrctl "
+    "services` lists it)"
+)
 CURES = {
     257: "the archiver is stuck: free space in the archive destination or the recovery area (V$RECOVERY_FILE_DEST); the step "
     "is retried. Do not delete logs above the position that `redolake status` shows",
@@ -23,8 +27,11 @@ CURES = {
     12541: "correct the host and port of the connection, or start the listener",
     28000: "find out what locked the account, then run ALTER USER {user} ACCOUNT UNLOCK",
     28001: "give {user} a new password and set it in the connection",
-    1435: "correct the name of the owner",
-    65049: "GRANT SET CONTAINER TO {user} CONTAINER=ALL",
+    1435: NAME_THE_SERVICE,
+    24964: NAME_THE_SERVICE,
+    65053: NAME_THE_SERVICE,
+    65108: "report this: a statement was run in another container than the one that parsed it",
+    65135: NAME_THE_SERVICE,
     65011: "correct `container` in the configuration: SELECT name FROM v$pdbs",
     1555: "raise UNDO_RETENTION, or read the table again at a newer SCN",
     1466: "the table was altered after that SCN: read it again at a newer SCN",

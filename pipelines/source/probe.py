@@ -81,7 +81,10 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
 def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables: Iterable[TableId]) -> ProbeResult:
     """Add the tables of the result's container, their flashback privilege, and the names beside a table that is not found."""
     of_owner: dict[str, tuple[str, ...]] = {}
+    refused = len(attempt.refused)
     attempt("container", partial(source.use_container, result.container))
+    if len(attempt.refused) > refused:
+        return result
     logging = read_container_logging(source, result.container)
     scn = read_current_scn(source)
     wanted = tuple(tables)

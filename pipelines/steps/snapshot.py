@@ -235,7 +235,7 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
         there = context.landing.snapshots.manifest(wanted, scn)
         if there is None:
             found = dictionary_of(context, wanted, scn)
-            with open_pipeline_source(pipeline, source) as oracle:
+            with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
                 answers = read_snapshot(
                     oracle,
                     found,

@@ -24,12 +24,8 @@ SELECT parameter, value FROM nls_session_parameters
 SELECT SESSIONTIMEZONE AS time_zone FROM dual
 
 -- name: current_container
--- The session's container; the database's name where it is not a CDB.
-SELECT SYS_CONTEXT('USERENV', 'CON_NAME') AS container FROM dual
-
--- name: is_cdb
--- Only a container database has a root to switch to.
-SELECT cdb FROM v$database
+-- The session's container; the database's name and CON_ID 0 where it is not a CDB. The root has CON_ID 1.
+SELECT SYS_CONTEXT('USERENV', 'CON_NAME') AS container, SYS_CONTEXT('USERENV', 'CON_ID') AS con_id FROM dual
 
 -- name: current_scn
 -- The highest SCN that the database has assigned; an upper bound only.

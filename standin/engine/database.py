@@ -51,6 +51,7 @@ class Database:
         self.rollback = Rollback(self.rows, self.transactions)
         self.keys = Keys(self.tables, self.locks)
         self.bound: Callable[[str], BoundSql] = lru_cache(maxsize=MAX_PLANS)(scan_binds)
+        self.refuses_set_container: int | None = None  # the ORA- code, of SET_CONTAINER_REFUSALS
         self.recovered_to: int | None = None  # the last SCN that an incomplete recovery kept
         self.unfinished: list[RedoRecord] = []  # changes of the transactions that were open at that SCN
 

@@ -13,6 +13,13 @@ from standin.model import PDB, ROOT
 
 _FLAGS = {"ALL COLUMN LOGGING": "ALL", "PRIMARY KEY LOGGING": "PK", "UNIQUE KEY LOGGING": "UI", "FOREIGN KEY LOGGING": "FK"}
 _DESTINATION_STATE = "LOG_ARCHIVE_DEST_STATE_"
+# Errors with which Oracle refuses some sessions to switch the container: thin drivers, migratable sessions, global users.
+SET_CONTAINER_REFUSALS = {
+    1435: "user does not exist",
+    24964: "ALTER SESSION SET CONTAINER error",
+    65053: "A global user cannot change the container in the session.",
+    65135: "cannot perform ALTER SESSION SET CONTAINER operation in this context",
+}
 _INTEGER_PARAMETERS = frozenset({"ARCHIVE_LAG_TARGET", "UNDO_RETENTION"})
 
 
@@ -52,6 +59,11 @@ def alter_session(session: EngineSession, cursor: Cursor) -> None:
 
 def _set_container(session: EngineSession, name: str) -> None:
     state = session.database.state
+    refusal = session.database.refuses_set_container
+    if refusal is not None:
+        raise OraError(refusal, SET_CONTAINER_REFUSALS[refusal])
+    if session.database.options.switches_by_typed_name and session.typed_user.strip('"') != session.user:
+        raise OraError(1435, SET_CONTAINER_REFUSALS[1435])
     if not state.is_cdb:
         raise OraError(65090, "operation only allowed in a container database")
     require(session.account, "SET CONTAINER")

@@ -91,7 +91,9 @@ class Instance(Database):
             return None
         return found.password
 
-    def logon(self, user: str, service: str, *, program: str, machine: str, instance: str | None) -> SqlSession:
+    def logon(
+        self, user: str, service: str, *, program: str, machine: str, instance: str | None, typed: str | None = None
+    ) -> SqlSession:
         container = self._container_of(service)
         if container is None:
             raise OraError(12514, "TNS:listener does not currently know of service requested in connect descriptor")
@@ -100,6 +102,7 @@ class Instance(Database):
             thread = self.redo_threads.of_instance(instance)
             session = SqlSession(self, self.next_session_number(), user, container, thread)
             session.program, session.machine, session.service = program, machine, service
+            session.typed_user = typed or user
             self.sessions[session.number] = session
             return session
 

@@ -28,6 +28,7 @@ class DatabaseOptions:
     private_strands: bool = False  # redo reaches the log late, after records with higher SCNs
     reuses_rowids: bool = False  # an insert reuses the ROWID of a deleted row, the last freed one first
     shares_commit_scns: bool = False  # consecutive COMMITs on different threads share one SCN
+    switches_by_typed_name: bool = False  # SET CONTAINER looks for the user's name as it was typed at the logon (ORA-01435)
     undo_slots: int = 340  # transactions that may be open at a time in each container
     undo_first: bool = False  # an undo row may precede the row it undoes, with its SCN, RS_ID and SSN, as in 19.13
     rds: bool = False  # as on Amazon RDS: clients have the master user ADMIN and RDSADMIN_UTIL, and no SYSDBA

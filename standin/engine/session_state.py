@@ -23,6 +23,7 @@ class SessionState(Waiter):
         self.container: int = container
         self.thread: int = thread
         self.schema: str = user
+        self.typed_user: str = user  # as the client sent it, which may be in lower case
         self.program: str = ""
         self.machine: str = ""
         self.service: str = ""

@@ -71,6 +71,7 @@ class Cursor:
     sql: str
     kind: str
     bound: BoundSql
+    container: int  # CON_ID in which it was parsed
     binds: tuple[BindType, ...] = ()
     defines: tuple[BindType, ...] = ()
     directions: tuple[str, ...] = ()  # of an executed PL/SQL block
@@ -124,12 +125,12 @@ class CursorTable:
     _open: dict[int, Cursor] = field(default_factory=dict)
     _last: int = 0
 
-    def open(self, sql: str, wanted: int = 0) -> Cursor:
+    def open(self, sql: str, container: int, wanted: int = 0) -> Cursor:
         """Open a cursor with a new id, or instead of the cursor that the client names."""
         if wanted:
             self.close(wanted)
         number = wanted or self._free_id()
-        cursor = self._open[number] = Cursor(number, sql, statement_kind(sql), scan_binds(sql))
+        cursor = self._open[number] = Cursor(number, sql, statement_kind(sql), scan_binds(sql), container)
         return cursor
 
     def get(self, number: int) -> Cursor:

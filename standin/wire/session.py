@@ -92,7 +92,12 @@ class ClientSession:
             raise OraError(1017, "invalid username/password; logon denied")
         instance = self._instance
         session = self._session = instance.logon(
-            user, connect.service, program=connect.program, machine=connect.machine, instance=connect.instance
+            user,
+            connect.service,
+            program=connect.program,
+            machine=connect.machine,
+            instance=connect.instance,
+            typed=typed,
         )
         facts = {
             "AUTH_VERSION_STRING": "- Production",

@@ -66,7 +66,10 @@ class Statements:
 
     def execute(self, reader: Reader) -> Reply:
         head = read_execute(reader, self._dialect)
-        cursor = self.cursors.get(head.cursor) if head.sql is None else self.cursors.open(head.sql, head.cursor)
+        if head.sql is None:
+            cursor = self._cursor(head.cursor)
+        else:
+            cursor = self.cursors.open(head.sql, self._session.container, head.cursor)
         if head.define_count:
             cursor.defines = tuple(read_bind_type(reader, self._dialect) for _ in range(head.define_count))
             reader.finish()
@@ -84,7 +87,7 @@ class Statements:
 
     def reexecute(self, reader: Reader, *, fetch: bool) -> Reply:
         request = read_reexecute(reader)
-        cursor = self.cursors.get(request.cursor)
+        cursor = self._cursor(request.cursor)
         raw = self._bind_rows(reader, cursor, 1 if fetch else request.iterations, again=True)
         reader.finish()
         options = Option.EXECUTE | (Option.FETCH if fetch else Option.COMMIT if request.commit else Option(0))
@@ -94,9 +97,16 @@ class Statements:
             return _failed(cursor, error, len(raw), known=True)
 
     def fetch(self, reader: Reader) -> Reply:
-        cursor, rows = self.cursors.get(reader.ub()), reader.ub()
+        cursor, rows = self._cursor(reader.ub()), reader.ub()
         reader.finish()
         return self._fetched(cursor, rows)
+
+    def _cursor(self, number: int) -> Cursor:
+        """Return an open cursor; ORA-65108 if it was parsed before the session switched to another container."""
+        cursor = self.cursors.get(number)
+        if cursor.container != self._session.container:
+            raise OraError(65108, "invalid use of a cursor belonging to another container")
+        return cursor
 
     def _execute(self, cursor: Cursor, head: ExecuteHead, raw: list[list[RawBind]]) -> Reply:
         if head.scrollable:

@@ -14,9 +14,10 @@ from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_active_transactions, read_current_scn, read_database, read_redo_facts
 from pipelines.source.handover import first_window_start, read_handover
-from pipelines.source.oracle import PINNED, RetryRule, open_source
+from pipelines.source.oracle import RetryRule, open_source
 from pipelines.source.preflight import ConfiguredTable, preflight_findings
 from pipelines.source.probe import probe
+from pipelines.source.session import PINNED
 from pipelines.source.snapshot import read_snapshot
 from pipelines.table import OracleType, TableId
 from standin.serve import standin
@@ -80,6 +81,78 @@ def test_session_settings_also_hold_in_another_container(source):
     assert source.query("session_time_zone")[0].time_zone == "+00:00"
 
 
+def test_a_statement_runs_in_root_and_pdb_without_a_cursor_crossing_containers(source):
+    containers = [root_and_pdb(source) for _ in range(3)]
+
+    assert containers == [("CDB$ROOT", PDB)] * 3
+
+
+def root_and_pdb(source):
+    found = []
+    for name in (None, PDB):
+        source.use_container(name)
+        assert read_current_scn(source)
+        found.append(source.query("current_container")[0].container)
+    return tuple(found)
+
+
+def pdb_dsn(oracle):
+    return {"pdb_dsn": oracle.pdb_dsn}
+
+
+@pytest.mark.parametrize("code", [1435, 24964, 65053, 65135])
+def test_a_refused_switch_names_the_cure_and_the_service_of_the_pdb_does_without_it(oracle, code):
+    oracle.faults.refuse_set_container(code)
+    try:
+        with open_source(params(oracle), retry=ONCE) as source, pytest.raises(SourceRefused) as refused:
+            source.use_container(PDB)
+        with open_source(params(oracle, **pdb_dsn(oracle)), retry=ONCE) as source:
+            found = root_and_pdb(source)
+            named = findings(source)
+        with open_source(params(oracle), retry=ONCE) as source:
+            unnamed = findings(source)
+    finally:
+        oracle.faults.allow_set_container()
+
+    assert (refused.value.ora_code, "`pdb_service`" in refused.value.cure) == (code, True)
+    assert found == ("CDB$ROOT", PDB)
+    assert named == []
+    assert [f.cure for f in unnamed] == [refused.value.cure]
+
+
+def test_a_service_of_another_container_is_refused(oracle):
+    with open_source(params(oracle, pdb_dsn=oracle.root_dsn), retry=ONCE) as source, pytest.raises(SourceRefused) as caught:
+        source.use_container(PDB)
+    with pytest.raises(SourceRefused, match=f"leads to the PDB {PDB}; redo is mined in the root"):
+        open_source(params(oracle, dsn=oracle.pdb_dsn), retry=ONCE)
+
+    assert f"leads to CDB$ROOT, and the pipeline's container is {PDB}" in caught.value.what
+    assert "pdb_service" in caught.value.cure
+
+
+@pytest.mark.parametrize("by_service", [False, True], ids=["one switch", "its own service"])
+def test_a_chunk_of_a_snapshot_opens_one_connection_only(oracle, by_service):
+    changes = pdb_dsn(oracle) if by_service else {}
+    with open_source(params(oracle, **changes), container=PDB, retry=ONCE) as source:
+        rows = snapshot(source, read_current_scn(source))
+        users = [session.user for session in oracle.database.sessions.values()]
+
+    assert rows.num_rows == 2
+    assert users.count(oracle.capture_user) == 1
+
+
+def test_a_user_name_in_lower_case_may_switch_where_oracle_compares_it_as_typed():
+    with standin(switches_by_typed_name=True) as oracle:
+        user = params(oracle, user=oracle.capture_user.lower(), password=oracle.passwords[oracle.capture_user])
+        with open_source(user, container=PDB, retry=ONCE) as source:
+            assert source.query("current_container")[0].container == PDB
+
+
+def test_parameters_of_the_driver_reach_the_connection(oracle):
+    with open_source(params(oracle, extra={"stmtcachesize": 7}), retry=ONCE) as source:
+        assert source._session._connection.stmtcachesize == 7
+
+
 def test_a_wrong_password_is_refused_without_a_retry(oracle):
     tries = RetryRule(60, 60, 5)  # a second try would outlast the test
 
@@ -101,7 +174,7 @@ def test_an_unknown_service_is_reported_with_a_cure(oracle):
 
 def test_a_host_that_does_not_answer_is_retried(oracle, monkeypatch):
     tried = []
-    monkeypatch.setattr("pipelines.source.oracle.Source.__init__", lambda self, *_: tried.append(1) or fail())
+    monkeypatch.setattr("pipelines.source.oracle.OracleSession", lambda *_, **__: tried.append(1) or fail())
 
     def fail():
         raise SourceUnavailable("DPY-6005")

@@ -9,7 +9,8 @@ import pytest
 from pipelines.errors import SourceBusy, SourceUnavailable, Transient
 from pipelines.source.connection import ConnectParams
 from pipelines.source.facts import read_redo_facts
-from pipelines.source.oracle import RetryRule, Source, open_source
+from pipelines.source.oracle import RetryRule, open_source
+from pipelines.source.session import OracleSession
 from standin.serve import standin
 
 ROWS = [(n, "x" * 1000) for n in range(100)]
@@ -69,4 +70,4 @@ def test_a_hanging_login_ends_at_its_deadline(stuck):
     oracle.faults.free_archiver()
 
     with oracle.database.lock, pytest.raises(SourceUnavailable, match="did not answer the login"):
-        Source(params, login_seconds=0.3)
+        OracleSession(params, login_seconds=0.3)

@@ -101,6 +101,18 @@ def test_more_statements_than_the_cache_holds_close_their_cursors(listener, inst
             assert cursor.execute(f"select {i} from dual").fetchone() == (i,)
 
 
+def test_a_cursor_is_valid_only_in_the_container_that_parsed_it(connection, cursor, instance):
+    instance.answers["select 1 from t"] = lambda *_: rows([number()], *[batch(pa.array([i] * 100)) for i in range(3)])
+    assert cursor.execute("select 1 from t").fetchone() == (0,)
+    instance.sessions[-1].container = 1
+    with pytest.raises(oracledb.DatabaseError, match="ORA-65108: invalid use of a cursor"):
+        cursor.fetchall()
+    with pytest.raises(oracledb.DatabaseError, match="ORA-65108"):
+        cursor.execute("select 1 from t")
+    with connection.cursor() as other:
+        assert other.execute("select 1 from dual").fetchone() == (1,)
+
+
 def test_executemany_sums_the_row_counts(cursor, instance):
     instance.answers["update t set x = :1"] = lambda _, given: Done([row[0] for row in given])
     cursor.executemany("update t set x = :1", [[2], [0], [5]], arraydmlrowcounts=True)

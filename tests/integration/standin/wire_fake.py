@@ -34,6 +34,7 @@ def text(name: str = "T", chars: int = 4000) -> ColumnInfo:
 class FakeSession:
     def __init__(self, instance: FakeInstance, number: int) -> None:
         self.instance, self.number, self.serial = instance, number, 7
+        self.container = 3
         self.in_transaction = False
         self.events: list[Any] = []
         self.cancelled = threading.Event()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
+import oracledb
 import pytest
 
 from pipelines.errors import ConfigurationError
-from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri
+from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri, shown_dsn
 
 URIS = {
     "host, port and service": ("oracle://scott:tiger@db:1530/ORCL", "db:1530/ORCL", {}),
@@ -50,7 +51,8 @@ def test_json_gives_the_same_as_a_uri():
 
     for form in (extra, json.dumps(extra)):
         params = connection_from_json(json.dumps(body | {"extra": form}))
-        assert params == ConnectParams("scott", "tiger", "db:1530/PDB1", {"mode": "sysdba"}, thick=True, lib_dir="/opt/ic")
+        mode = {"mode": oracledb.AUTH_MODE_SYSDBA}
+        assert params == ConnectParams("scott", "tiger", "db:1530/PDB1", mode, thick=True, lib_dir="/opt/ic")
 
 
 def test_the_environment_variable_is_the_connection_id_in_upper_case():
@@ -71,7 +73,8 @@ def test_one_error_reports_every_mistake():
         connection_from_uri("postgres://db?walet_location=x&expire_time=soon")
 
     assert [f.what.split(":")[0] for f in caught.value.findings] == [
-        "is of type 'postgres'", "names no user", "extra has unknown keys walet_location", "extra expire_time",
+        "is of type 'postgres'", "names no user", "extra has the unknown key walet_location",
+        "extra expire_time has a wrong value",
         "names no host and service",
     ]  # fmt: skip
 
@@ -82,6 +85,70 @@ def test_no_message_shows_the_password(text):
         connect_params("x", {"AIRFLOW_CONN_X": text})
 
     assert "cret" not in str(caught.value)
+
+
+OPTIONS = {
+    "a number": ("stmtcachesize", "50", 50),
+    "a flag": ("use_tcp_fast_open", "yes", True),
+    "text": ("server_type", "pooled", "pooled"),
+    "a member of the driver's enums": ("purity", "self", oracledb.PURITY_SELF),
+    "a mode by the name of SQL*Plus": ("mode", "SYSBACKUP", oracledb.AUTH_MODE_SYSBKP),
+}
+
+
+@pytest.mark.parametrize(("key", "text", "value"), OPTIONS.values(), ids=OPTIONS)
+def test_parameters_of_the_driver_are_passed_on_with_their_types(key, text, value):
+    assert connection_from_uri(f"oracle://scott:tiger@db/ROOT?{key}={text}").extra == {key: value}
+
+
+def test_lists_and_objects_of_json_are_passed_on():
+    extra = {"appcontext": [["ctx", "name", "value"]], "access_token": ["token", "key"], "edition": None}
+    body = {"login": "scott", "host": "db", "schema": "ROOT", "extra": extra}
+
+    assert connection_from_json(json.dumps(body)).extra == {
+        "appcontext": [("ctx", "name", "value")],
+        "access_token": ("token", "key"),
+    }
+
+
+MISTAKES = {
+    "a misspelt key": ("stmtcachsize=50", "unknown key stmtcachsize", "did you mean stmtcachesize?"),
+    "a key unlike any": ("qqq=1", "unknown key qqq", "pdb_service"),
+    "a new password at each logon": ("newpassword=x", "unknown key newpassword", ""),
+    "a number that is none": ("stmtcachesize=many", "stmtcachesize has a wrong value", "write a whole number"),
+    "an unknown mode": ("mode=root", "mode has a wrong value", "sysdba"),
+    "a flag that is none": ("thick_mode=perhaps", "thick_mode has a wrong value", "true or false"),
+    "a PDB's service beside a complete DSN": ("dsn=x&pdb_service=PDB1", "pdb_service beside a complete dsn", "pdb_dsn"),
+}
+
+
+@pytest.mark.parametrize(("query", "what", "cure"), MISTAKES.values(), ids=MISTAKES)
+def test_a_wrong_extra_is_a_finding_with_its_cure(query, what, cure):
+    with pytest.raises(ConfigurationError) as caught:
+        connection_from_uri(f"oracle://scott:tiger@db/ROOT?{query}")
+
+    (found,) = caught.value.findings
+    assert what in found.what
+    assert cure in found.cure
+
+
+PDB_SERVICES = {
+    "a service on the same host": ("pdb_service=PDB1", "db:1521/PDB1"),
+    "over TLS": ("protocol=tcps&pdb_service=PDB1", "tcps://db:1521/PDB1"),
+    "a DSN": ("pdb_dsn=other:1530/PDB1", "other:1530/PDB1"),
+    "none": ("sdu=8192", None),
+}
+
+
+@pytest.mark.parametrize(("query", "dsn"), PDB_SERVICES.values(), ids=PDB_SERVICES)
+def test_the_pdb_may_have_its_own_service(query, dsn):
+    assert connection_from_uri(f"oracle://scott:tiger@db/ROOT?{query}").pdb_dsn == dsn
+
+
+def test_a_dsn_is_shown_without_its_wallets_password():
+    dsn = "tcps://db/ROOT?wallet_location=/w&wallet_password=tiger&sdu=1000"
+
+    assert shown_dsn(dsn) == "tcps://db/ROOT?wallet_location=/w&wallet_password=***&sdu=1000"
 
 
 def test_no_repr_shows_a_secret():

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.errors import SourceUnavailable
 from pipelines.source.connection import ConnectParams
-from pipelines.source.oracle import Source
+from pipelines.source.session import OracleSession
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def silent_listener():
 
 def test_an_unanswered_login_is_unavailable_after_the_deadline():
     with silent_listener() as dsn, pytest.raises(SourceUnavailable, match="did not answer the login within") as caught:
-        Source(ConnectParams("C##CDC", "secret-word", dsn), login_seconds=0.2)
+        OracleSession(ConnectParams("C##CDC", "secret-word", dsn), login_seconds=0.2)
 
     assert "ORA-00257" in caught.value.cure
     assert "secret-word" not in str(caught.value)
@@ -44,7 +44,7 @@ def test_a_connection_that_arrives_after_the_deadline_is_closed(monkeypatch):
 
     monkeypatch.setattr(oracledb, "connect", connect)
     with pytest.raises(SourceUnavailable):
-        Source(ConnectParams("C##CDC", "word", "db/FREE"), login_seconds=0.05)
+        OracleSession(ConnectParams("C##CDC", "word", "db/FREE"), login_seconds=0.05)
     go_on.set()
 
     assert closed.wait(10)

@@ -1,0 +1,176 @@
+"""One dedicated connection that stays in one container: named statements, Arrow batches, every driver error translated."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Thread
+from typing import Any
+
+import oracledb
+
+from pipelines.errors import SourceRefused, SourceUnavailable, Transient
+from pipelines.source.connection import ConnectParams, shown_dsn
+from pipelines.source.failures import DriverError, translate
+from pipelines.source.quoting import quoted
+from pipelines.statements import statement
+
+# Cloud load balancers cut idle connections after 350 s without telling either side; probes every 2 minutes prevent it. A
+# shared server may refuse to switch the container (ORA-65135).
+DEFAULTS: Mapping[str, Any] = {"expire_time": 2, "tcp_connect_timeout": 20.0, "server_type": "dedicated"}
+LOGIN_SECONDS = 60.0
+ROOT_ID = 1
+
+# Session settings that decide how LogMiner writes values into SQL_REDO.
+PINNED: Mapping[str, str] = {
+    "NLS_DATE_FORMAT": "SYYYY-MM-DD HH24:MI:SS",
+    "NLS_TIMESTAMP_FORMAT": "SYYYY-MM-DD HH24:MI:SS.FF9",
+    "NLS_TIMESTAMP_TZ_FORMAT": "SYYYY-MM-DD HH24:MI:SS.FF9 TZH:TZM",
+    "NLS_NUMERIC_CHARACTERS": ".,",
+    "NLS_DATE_LANGUAGE": "AMERICAN",
+    "NLS_CALENDAR": "GREGORIAN",
+    "TIME_ZONE": "+00:00",
+}
+
+
+def _log_in(options: Mapping[str, Any], seconds: float) -> Any:
+    """Connect within `seconds`. The driver limits only the TCP connect, and a stuck archiver blocks a login forever."""
+    answer: Future[Any] = Future()
+
+    def connect() -> None:
+        outcome: Any
+        try:
+            outcome = oracledb.connect(**options)
+        except BaseException as error:
+            outcome = error
+        if not answer.set_running_or_notify_cancel():  # the caller has given up
+            if not isinstance(outcome, BaseException):
+                outcome.close()
+        elif isinstance(outcome, BaseException):
+            answer.set_exception(outcome)
+        else:
+            answer.set_result(outcome)
+
+    Thread(target=connect, name="oracle-login", daemon=True).start()
+    try:
+        return answer.result(seconds)
+    except TimeoutError:
+        if not answer.cancel():
+            return answer.result()
+        cure = "wait: the step is retried. If it keeps failing, check the alert log: a stuck archiver (ORA-00257) blocks logins"
+        raise SourceUnavailable(
+            f"the database accepted the connection and did not answer the login within {seconds:g} s",
+            cure=cure,
+            doing="connect",
+            user=options["user"],
+            dsn=shown_dsn(options["dsn"]),
+        ) from None
+
+
+def _driver_error(error: oracledb.Error) -> DriverError:
+    details = error.args[0]
+    return DriverError(getattr(details, "code", 0) or 0, getattr(details, "full_code", "") or "", str(details))
+
+
+class OracleSession:
+    """One dedicated connection, never pooled or shared: LogMiner keeps its state in the session.
+
+    It never leaves its container: a cursor that the driver has cached is valid only where it was parsed (ORA-65108). Without
+    `container` that is the one of the connection's service. A given container is reached by its own service if the connection
+    names one, else by one switch before the first statement.
+    """
+
+    def __init__(
+        self,
+        params: ConnectParams,
+        container: str | None = None,
+        *,
+        call_timeout_seconds: float = 1800,
+        login_seconds: float = LOGIN_SECONDS,
+    ) -> None:
+        by_service = container is not None and params.pdb_dsn is not None
+        self.user = params.user if '"' in params.user else params.user.upper()
+        dsn = params.pdb_dsn if by_service and params.pdb_dsn else params.dsn
+        self.dsn = shown_dsn(dsn)
+        self.is_pinned = False
+        where = {"user": self.user or None, "password": params.password or None, "dsn": dsn}
+        with self._translated("connect"):
+            self._connection = _log_in({**DEFAULTS, **params.extra, **where}, login_seconds)
+        try:
+            self._connection.call_timeout = int(call_timeout_seconds * 1000)
+            if container is not None and not by_service:
+                self._switch(container)
+            row = self.query("current_container")[0]
+            self.container, self.container_id = str(row.container), int(row.con_id)
+            if container is not None and self.container != container:
+                raise SourceRefused(
+                    f"the service of the PDB leads to {self.container}, and the pipeline's container is {container}",
+                    cure="correct `pdb_service` or `pdb_dsn` in the connection's extra, or `source.container` of the pipeline",
+                    user=self.user,
+                    dsn=self.dsn,
+                )
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _switch(self, container: str) -> None:
+        sql = f"ALTER SESSION SET CONTAINER = {quoted(container)}"
+        with self._translated("set_container", sql), self._connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    @contextmanager
+    def _translated(self, doing: str, sql: str = "") -> Iterator[None]:
+        try:
+            yield
+        except oracledb.Error as error:
+            raise translate(_driver_error(error), doing, sql=sql, user=self.user, dsn=self.dsn) from error
+
+    def query(self, name: str, /, **binds: object) -> list[Any]:
+        """Return all rows of the statement `name`, as named tuples with its column aliases in lower case."""
+        return self.query_text(statement(name), binds, name)
+
+    def query_text(self, sql: str, binds: Mapping[str, object], name: str) -> list[Any]:
+        """Return all rows of a statement built from the dictionary, as `query` does."""
+        with self._translated(name, sql), self._connection.cursor() as cursor:
+            cursor.arraysize = cursor.prefetchrows = 1000
+            cursor.execute(sql, dict(binds))
+            row = namedtuple("row", [column[0].lower() for column in cursor.description])  # type: ignore[misc]
+            return [row(*values) for values in cursor]
+
+    def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str) -> Iterator[Any]:
+        """Yield the result as objects with the Arrow PyCapsule stream, `rows` rows each, NUMBER(p, s) exact.
+
+        The first object is yielded even without rows, and contains the columns.
+        """
+        with self._translated(name, sql):
+            yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=True)
+
+    def call(self, name: str, /, **binds: object) -> None:
+        """Run the PL/SQL block or session statement `name`."""
+        sql = statement(name)
+        with self._translated(name, sql), self._connection.cursor() as cursor:
+            cursor.execute(sql, binds)
+
+    def pin_session(self) -> dict[str, str]:
+        """Set formats, calendar and time zone, and return the server's values. Raise SourceRefused if one differs."""
+        self.call("pin_session")
+        self.call("pin_time_zone")
+        found = {row.parameter: row.value for row in self.query("session_settings")}
+        found["TIME_ZONE"] = str(self.query("session_time_zone")[0].time_zone)
+        wrong = [f"{name} is {found.get(name)!r}, not {value!r}" for name, value in PINNED.items() if found.get(name) != value]
+        if wrong:
+            cure = "find the logon trigger that changes NLS settings, and exempt this user from it"
+            raise SourceRefused("session settings did not take effect: " + "; ".join(wrong), cure=cure, user=self.user)
+        self.is_pinned = True
+        return {name: found[name] for name in PINNED}
+
+    def close(self) -> None:
+        """Log off. A lost connection counts as closed."""
+        try:
+            self._connection.close()
+        except oracledb.Error as error:
+            failure = translate(_driver_error(error), "close")
+            if not isinstance(failure, Transient):
+                raise failure from error
