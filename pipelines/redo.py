@@ -146,6 +146,7 @@ class RedoFacts:
     online: tuple[LogFile, ...]  # V$LOG; copies empty
     incarnations: tuple[Incarnation, ...]
     history: tuple[LogTrace, ...] = ()
+    is_standby: bool = False  # its V$THREAD does not show which threads run on the primary
 
 
 @dataclass(frozen=True, slots=True)

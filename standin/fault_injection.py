@@ -144,6 +144,40 @@ class FaultInjector:
         with self._database.lock:
             return [replace(copy) for copy in self._database.archived_logs.restore(choice)]
 
+    @fault()
+    def forget_history(self, before_scn: int) -> int:
+        """Drop the rows of V$LOG_HISTORY of logs that ended at or before an SCN, as the control file reuses its oldest records.
+        Return their number."""
+        with self._database.lock:
+            return self._database.archived_logs.forget_history(before_scn)
+
+    @fault()
+    def delay_records(self, reads: int = 1) -> None:
+        """Leave the row of a newly archived log out of so many reads of V$ARCHIVED_LOG, although V$LOG shows ARCHIVED = YES;
+        0 ends it."""
+        with self._database.lock:
+            self._database.archived_logs.shown()  # rows that are there stay
+            self._database.archived_logs.delay = reads
+
+    @fault()
+    def catalogue_file(
+        self,
+        name: str,
+        thread: int | None = None,
+        from_sequence: int | None = None,
+        to_sequence: int | None = None,
+        dest_id: int | None = None,
+        resetlogs_id: int | None = None,
+        first_scn: int | None = None,
+        next_scn: int | None = None,
+    ) -> list[ArchivedCopy]:
+        """Add a row for a file of this name beside the selected logs, with another FIRST_CHANGE# or NEXT_CHANGE#, as when a
+        log of an abandoned future is catalogued. Return the rows."""
+        choice = LogChoice(thread, from_sequence, to_sequence, dest_id, resetlogs_id)
+        with self._database.lock:
+            rows = self._database.archived_logs.catalogue(choice, name, first_scn, next_scn)
+            return [replace(row) for row in rows]
+
     @fault(ended_by="show_destination")
     def hide_destination(self, dest_id: int) -> None:
         """Make a destination's folder inaccessible (mode 000): ADD_LOGFILE fails with ORA-01284 and ORA-27041. New logs get
@@ -169,6 +203,12 @@ class FaultInjector:
     def open_thread(self, thread: int) -> None:
         """Start an instance. Its next log continues the sequence at a new SCN: a gap in SCNs only."""
         self._database.redo_threads.open(thread)
+
+    @fault()
+    def switch_closed_thread(self, thread: int) -> None:
+        """Switch the log of a closed thread, as other instances do: an archived log after its CHECKPOINT_CHANGE#, without
+        redo."""
+        self._database.redo_threads.switch_closed(thread)
 
     @fault()
     def add_thread(self, thread: int, public: bool = True) -> None:

@@ -58,8 +58,8 @@ def read_redo_facts(source: Source) -> RedoFacts:
     lines = source.query("incarnations")
     incarnations = tuple(map(_incarnation, lines))
     current = next((i.resetlogs_id for i in incarnations if i.status == "CURRENT"), 0)
-    online = tuple(_online(row, current) for row in source.query("online_logs"))
-    archived = _archived(source.query("archived_logs"))
+    online = tuple(_online(row, current) for row in _with_range(source.query("online_logs")))
+    archived = _archived(_with_range(source.query("archived_logs")))
     threads = tuple(map(_thread, source.query("redo_threads")))
     return RedoFacts(
         dbid=int(head.dbid),
@@ -68,8 +68,14 @@ def read_redo_facts(source: Source) -> RedoFacts:
         archived=archived,
         online=online,
         incarnations=incarnations,
-        history=_traces(history, lines),
+        history=_traces(_with_range(history), lines),
+        is_standby=head.database_role != "PRIMARY",
     )
+
+
+def _with_range(rows: list[Any]) -> list[Any]:
+    """Leave out rows without a sequence or FIRST_CHANGE#. They show no redo; a log that no other row shows is then missing."""
+    return [row for row in rows if row.sequence_no is not None and row.first_scn is not None]
 
 
 def _scn_unless_zero(scn: Any) -> Scn | None:
@@ -118,7 +124,7 @@ def _online(row: Any, resetlogs_id: int) -> LogFile:
         sequence=int(row.sequence_no),
         resetlogs_id=resetlogs_id,
         first_scn=Scn(int(row.first_scn)),
-        next_scn=None if row.status.startswith("CURRENT") else _end(row.next_scn),
+        next_scn=None if (row.status or "CURRENT").startswith("CURRENT") else _end(row.next_scn),
         bytes=int(row.bytes or 0),
         first_at=row.first_at,
         is_archived=row.archived == "YES",
@@ -133,7 +139,7 @@ def _archived(rows: list[Any]) -> tuple[LogFile, ...]:
     copies: defaultdict[tuple[int, int, int, int, int], list[Any]] = defaultdict(list)
     for row in rows:
         end = _end(row.next_scn) or 0
-        copies[int(row.thread), int(row.sequence_no), int(row.resetlogs_id), int(row.first_scn), end].append(row)
+        copies[int(row.thread), int(row.sequence_no), int(row.resetlogs_id or 0), int(row.first_scn), end].append(row)
     return tuple(_log(key, rows) for key, rows in sorted(copies.items()))
 
 
@@ -145,7 +151,7 @@ def _log(key: tuple[int, int, int, int, int], rows: list[Any]) -> LogFile:
         resetlogs_id=resetlogs_id,
         first_scn=Scn(first_scn),
         next_scn=_scn_unless_zero(end),
-        copies=tuple(_copy(row) for row in sorted(rows, key=lambda row: int(row.dest_id))),
+        copies=tuple(_copy(row) for row in sorted(rows, key=lambda row: int(row.dest_id or 0))),
         bytes=max(int(row.bytes or 0) for row in rows),
         first_at=rows[0].first_at,
     )
@@ -153,7 +159,7 @@ def _log(key: tuple[int, int, int, int, int], rows: list[Any]) -> LogFile:
 
 def _copy(row: Any) -> LogCopy:
     return LogCopy(
-        dest_id=int(row.dest_id),
+        dest_id=int(row.dest_id or 0),
         name=row.name,
         status=row.status,
         deleted=row.deleted == "YES",

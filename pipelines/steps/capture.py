@@ -31,11 +31,12 @@ from pipelines.source import (
     read_redo_facts,
     read_tables,
 )
+from pipelines.steps.plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
-from pipelines.window import Lost, NothingNew, Wait, missing_logs, plan_window
-from pipelines.window.recovery_options import current_of
+from pipelines.window import Lost, NothingNew, Wait, missing_logs
+from pipelines.window.incarnation import current_incarnation
 
 LEASE_SECONDS = 60.0
 Outcome = Literal["window", "nothing", "wait"]
@@ -97,8 +98,8 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
             return PlanOutcome("nothing", reason)
         with open_pipeline_source(pipeline, source) as oracle:
-            facts = read_redo_facts(oracle)
-            found = plan_window(position, facts, pipeline.window)
+            pause = min(PAUSE_SECONDS, pipeline.wait_looks_every_seconds)
+            facts, found = read_and_plan(oracle, position, pipeline.window, pause)
             if isinstance(found, Lost):
                 record_redo_loss(context, found.error, "plan", position, missing_logs(position, facts))
                 raise found.error
@@ -107,7 +108,7 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
                 return PlanOutcome("nothing", found.reason)
             if isinstance(found, Wait):
                 return PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
-            return planned(context, oracle, found.window, current_of(facts).resetlogs_id)
+            return planned(context, oracle, found.window, current_incarnation(facts).resetlogs_id)
 
 
 def planned(context: PipelineContext, oracle: Source, window: Window, resetlogs_id: int) -> PlanOutcome:

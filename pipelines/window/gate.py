@@ -6,23 +6,27 @@ have no redo between them. A sequence that no view shows may contain any redo.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.errors import RedoLost
 from pipelines.redo import LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.window.end import End, is_past
-from pipelines.window.incarnation import Branch
-from pipelines.window.log_state import Current, LogState, Wait, state_of_log
+from pipelines.window.incarnation import Branch, current_incarnation, log_history_reaches
+from pipelines.window.log_state import Current, LogState, Wait, is_minable, state_of_log
 from pipelines.window.loss import Hole, loss_of
 from pipelines.window.thread_logs import ThreadLogs, logs_of
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Redo that is needed next is lost."""
+    """Redo that is needed next is lost.
+
+    `may_appear`: the log has no row in V$ARCHIVED_LOG. Read the views once more before this answer is acted on.
+    """
 
     error: RedoLost
+    may_appear: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,43 +71,70 @@ def cover(redo: ThreadRedo, start: Scn) -> Coverage:
         if isinstance(state, LogFile):
             logs.append(state)
             continue
-        obstacle = Lost(loss_of(state, redo.known)) if isinstance(state, Hole) else state
+        obstacle = Lost(loss_of(state, redo.known), state.may_appear) if isinstance(state, Hole) else state
         return PartialCoverage(redo.known.thread, tuple(logs), max(start, state.scn), obstacle)
     return FullCoverage(redo.known.thread, tuple(logs))
 
 
 def follow_all(branch: Branch, facts: RedoFacts) -> tuple[ThreadRedo, ...]:
     """Follow every thread that V$THREAD shows or that has left a log, whether it is idle, closed, PUBLIC or PRIVATE."""
-    threads = {t.number: t for t in facts.threads}
+    threads = {t.number: running_on_primary(t) if facts.is_standby else t for t in facts.threads}
     resetlogs_id = branch.incarnation.resetlogs_id
-    numbers = {t.number for t in facts.threads if counts(t, branch, facts.current_scn)}
-    numbers |= {g.thread for g in (*facts.archived, *facts.online) if g.resetlogs_id == resetlogs_id}
+    numbers = {g.thread for g in (*facts.archived, *facts.online) if g.resetlogs_id == resetlogs_id}
     numbers |= {h.thread for h in facts.history if h.resetlogs_id == resetlogs_id}
-    return tuple(follow(logs_of(n, branch, facts), threads.get(n), branch) for n in sorted(numbers))
+    if branch.ends_at is not End.OPEN and not numbers:
+        numbers = set(threads) or {1}  # a thread wrote in this incarnation, and nothing shows which
+    numbers |= {t.number for t in threads.values() if counts(t, branch, facts)}
+    reaches_back = log_history_reaches(branch, facts)
+    return tuple(follow(logs_of(n, branch, facts), threads.get(n), branch, reaches_back) for n in sorted(numbers))
 
 
-def counts(thread: RedoThread, branch: Branch, current_scn: Scn) -> bool:
+def running_on_primary(thread: RedoThread) -> RedoThread:
+    """Return the thread of a standby as open: V$THREAD may show it as closed there, whatever the primary does."""
+    return replace(thread, is_open=thread.enabled != "DISABLED")
+
+
+def counts(thread: RedoThread, branch: Branch, facts: RedoFacts) -> bool:
     """Return whether redo of the thread is required even if no view shows a log of it.
 
     V$THREAD is read last and describes the current incarnation. A thread enabled after CURRENT_SCN did not exist when the
-    logs were read. In an older incarnation, redo is required only of a thread that was certainly enabled then.
+    logs were read. In an older incarnation, redo is required of a thread that certainly ran then, and of one that may have
+    been enabled then if the log history does not show that it wrote nothing.
     """
     if branch.ends_at is End.OPEN:
-        return thread.enable_scn is None or thread.enable_scn < current_scn
-    return thread.is_open and thread.enable_scn is not None and thread.enable_scn < branch.ends_at
+        return thread.enable_scn is None or thread.enable_scn < facts.current_scn
+    if thread.is_open and thread.enable_scn is not None and thread.enable_scn < branch.ends_at:
+        return True
+    return may_have_been_enabled(thread, branch, facts) and not log_history_reaches(branch, facts)
 
 
-def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> ThreadRedo:
-    """Return the state of each log by sequence, from the one that contains the position to the thread's end or newest log."""
+def may_have_been_enabled(thread: RedoThread, branch: Branch, facts: RedoFacts) -> bool:
+    """Return whether the thread may have been enabled in an older incarnation, at or after the position.
+
+    OPEN RESETLOGS enables a thread again that was enabled before, so an ENABLE_CHANGE# up to the RESETLOGS proves nothing.
+    """
+    if thread.disable_scn is not None and thread.disable_scn > branch.position:
+        return True
+    if thread.enabled == "DISABLED":
+        return thread.disable_scn is None and thread.enable_scn is not None
+    return thread.enable_scn is None or thread.enable_scn <= current_incarnation(facts).resetlogs_scn
+
+
+def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch, reaches_back: bool) -> ThreadRedo:
+    """Return the state of each log by sequence, from the one that contains the position to the thread's end or newest log.
+
+    `reaches_back`: V$LOG_HISTORY shows every log that was switched after the position.
+    """
     reach, end = branch.position, end_of_thread(known, thread, branch)
+    first = first_needed(known, reach)
     if is_past(reach, end):
-        return ThreadRedo(known, (), end)
-    logs: list[LogState] = [*before_oldest(known, thread, reach)]
+        return ThreadRedo(known, beyond_end(known, first, branch), end)
+    logs: list[LogState] = [] if reaches_back else [*before_oldest(known, thread, reach)]
     newest = known.newest
-    for sequence in range(first_needed(known, reach), newest + 1):
+    for sequence in range(first, newest + 1):
         start = known.start_of(sequence)
         if is_past(reach, end) or (start is not None and is_past(start, end)):
-            return ThreadRedo(known, tuple(logs), end)
+            return ThreadRedo(known, (*logs, *beyond_end(known, sequence, branch)), end)
         state = state_of_log(known, sequence, max(reach, start or reach), thread, is_last=sequence == newest)
         logs.append(state)
         if isinstance(state, Current):
@@ -114,10 +145,21 @@ def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Thre
     return ThreadRedo(known, tuple(logs), end)
 
 
+def beyond_end(known: ThreadLogs, first: int, branch: Branch) -> tuple[LogFile, ...]:
+    """Return the available logs from sequence `first` on, although V$THREAD says that the thread has no redo in them.
+
+    Nothing is lost if one is missing. After a RESETLOGS, such logs contain redo that was undone.
+    """
+    if branch.ends_at is not End.OPEN:
+        return ()
+    logs = (log for sequence, log in sorted(known.archived.items()) if sequence >= first)
+    return tuple(log for log in logs if is_minable(log, known))
+
+
 def end_of_thread(known: ThreadLogs, thread: RedoThread | None, branch: Branch) -> Scn | End:
     """Return the SCN up to which the thread can have redo in this incarnation.
 
-    Where V$THREAD has no SCN for that (no row of the thread, or DISABLE_CHANGE# 0), it is the end of the thread's last log.
+    Where V$THREAD has no SCN for that (no row of the thread, or it was never enabled), it is the end of the thread's last log.
     """
     is_disabled = thread is not None and not thread.is_open and thread.enabled == "DISABLED"
     disabled_at = thread.disable_scn if thread is not None and is_disabled else None
@@ -127,7 +169,7 @@ def end_of_thread(known: ThreadLogs, thread: RedoThread | None, branch: Branch) 
         return End.OPEN if any(g.next_scn is None for g in known.online.values()) else known.last_end
     if thread.is_open:
         return End.OPEN
-    if is_disabled and disabled_at is None:
+    if thread.enabled == "DISABLED" and disabled_at is None and thread.enable_scn is None and not known.sequences:
         return known.last_end
     # A thread is closed before it is disabled, so its logs may end at its checkpoint, below DISABLE_CHANGE#.
     return min((scn for scn in (thread.checkpoint_scn, disabled_at) if scn is not None), default=known.last_end)
@@ -166,6 +208,12 @@ def before_oldest(known: ThreadLogs, thread: RedoThread | None, start: Scn) -> t
 def after_newest(known: ThreadLogs, thread: RedoThread | None, branch: Branch, reach: Scn) -> tuple[Current | Hole, ...]:
     """Return the obstacle after the newest log that any view shows, if more redo must follow it."""
     if branch.ends_at is not End.OPEN:
+        if not known.sequences:
+            old = f"incarnation {branch.incarnation.resetlogs_id}, which ended with RESETLOGS at SCN {branch.ends_at}"
+            return (Hole(1, reach, f"no view shows a log of the thread in {old}; so its sequence is not known"),)
+        # The last log ends at RESETLOGS_CHANGE# or one SCN before: which of them is not certain.
+        if known.last_end >= branch.ends_at - 1:
+            return ()
         # The thread's known logs end before the RESETLOGS. V$LOG_HISTORY would normally show a later one. For a thread that is
         # open today that is no proof: its last log before the RESETLOGS may be lost.
         if known.newest in known.history and (thread is None or not thread.is_open):

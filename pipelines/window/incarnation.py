@@ -44,6 +44,23 @@ def lineage(incarnations: tuple[Incarnation, ...]) -> list[Incarnation]:
     return line
 
 
+def current_incarnation(facts: RedoFacts) -> Incarnation:
+    return next(i for i in facts.incarnations if i.status == "CURRENT")
+
+
+def log_history_reaches(branch: Branch, facts: RedoFacts) -> bool:
+    """Return whether V$LOG_HISTORY shows every log that was switched after the branch's position, of any redo thread.
+
+    The control file reuses the oldest records first. So a record of a log that ended before the position proves that no later
+    one is gone. Logs of older incarnations ended before.
+    """
+    own = branch.incarnation.resetlogs_id
+    return any(
+        0 < h.resetlogs_id < own or (h.resetlogs_id == own and h.next_scn is not None and h.next_scn <= branch.position)
+        for h in facts.history
+    )
+
+
 def newest_scn(branch: Branch, facts: RedoFacts) -> Scn:
     """Return the highest SCN known in the branch. CURRENT_SCN alone may lag: it differs by RAC node and on a standby."""
     if branch.ends_at is not End.OPEN:

@@ -23,9 +23,10 @@ class Current:
     is_open: bool = True  # of the thread
 
     def __str__(self) -> str:
-        log = "the next log" if self.sequence is None else f"log {self.sequence}"
+        if self.sequence is None:
+            return f"redo thread {self.thread}: no view shows its next log yet"
         state = "is still being written" if self.is_open else "is not switched, although the thread is closed"
-        return f"redo thread {self.thread}: {log} {state}"
+        return f"redo thread {self.thread}: log {self.sequence} {state}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def state_of_log(known: ThreadLogs, sequence: int, scn: Scn, thread: RedoThread 
         return Wait(f"redo thread {known.thread}: log {sequence} is switched but not archived yet", known.thread, sequence, scn)
     if archived is not None:
         return Hole(sequence, scn, "; ".join(map(state_of_copy, archived.copies)) or "it has no copy")
-    return Hole(sequence, scn, last_trace(known, sequence))
+    return Hole(sequence, scn, last_trace(known, sequence), may_appear=True)
 
 
 def is_minable(log: LogFile, known: ThreadLogs) -> bool:
@@ -66,6 +67,8 @@ def is_complete(log: LogFile) -> bool:
 
 def flaw_of(log: LogFile, known: ThreadLogs) -> str | None:
     """Return why a log that V$ARCHIVED_LOG lists must not be mined: it is cut short, or it overlaps the previous log."""
+    if log.sequence in known.conflicts:
+        return f"{known.conflicts[log.sequence]}; remove the wrong row (RMAN: CHANGE ARCHIVELOG 'file' UNCATALOG)"
     end, previous_end = known.end_of(log.sequence), known.end_of(log.sequence - 1)
     if end is not None and log.next_scn is not None and end > log.next_scn:
         return f"its copy ends at SCN {log.next_scn}, the log itself at {end}"
@@ -76,6 +79,8 @@ def flaw_of(log: LogFile, known: ThreadLogs) -> str | None:
 
 def last_trace(known: ThreadLogs, sequence: int) -> str:
     """Say which view still shows a log without a row in V$ARCHIVED_LOG."""
+    if sequence in known.conflicts:
+        return f"{known.conflicts[sequence]}; remove that row (RMAN: CHANGE ARCHIVELOG 'file' UNCATALOG)"
     if sequence in known.online:
         return "V$LOG reports it as archived, and V$ARCHIVED_LOG shows no copy"
     return "V$LOG_HISTORY shows that it existed" if sequence in known.history else "no view shows it"

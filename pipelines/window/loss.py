@@ -10,6 +10,7 @@ from pipelines.scn import Scn
 from pipelines.window.thread_logs import ThreadLogs
 
 CATALOG = "if the file still exists, catalogue it (RMAN: CATALOG ARCHIVELOG 'file'), else "
+STANDBY = "if the redo transport to this standby has a gap (V$ARCHIVE_GAP), run again once it is filled; else "
 LOST_CURE = (
     "restore the archived log with RMAN (RESTORE ARCHIVELOG SEQUENCE {sequence} THREAD {thread}) and run again; "
     "`redolake recover` lists every missing log and the other choices with their cost: new snapshots, or a declared gap"
@@ -24,6 +25,7 @@ class Hole:
     scn: Scn
     why: str
     older_too: bool = False  # logs before it may be needed as well, and no view says which
+    may_appear: bool = False  # it has no row of V$ARCHIVED_LOG, and the row may still come
 
 
 def loss_of(hole: Hole, known: ThreadLogs) -> RedoLost:
@@ -33,7 +35,7 @@ def loss_of(hole: Hole, known: ThreadLogs) -> RedoLost:
     cure = LOST_CURE.format(thread=known.thread, sequence=hole.sequence)
     return RedoLost(
         f"Redo Thread {known.thread} is inconsistent; an archive log with sequence {hole.sequence} is not available",
-        cure=cure if copies else CATALOG + cure,
+        cure=(STANDBY if known.is_standby else "") + (cure if copies else CATALOG + cure),
         thread=known.thread,
         sequence=hole.sequence,
         scn=hole.scn,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pipelines.redo import LogCopy, LogFile, LogTrace, RedoFacts
 from pipelines.scn import Scn
@@ -15,22 +16,24 @@ from pipelines.window.incarnation import Branch
 class ThreadLogs:
     """One thread's logs by sequence: `archived` from V$ARCHIVED_LOG, `history` from V$LOG_HISTORY, `online` from V$LOG.
 
-    V$LOG shows the current incarnation only.
+    V$LOG shows the current incarnation only. `conflicts` says why rows of V$ARCHIVED_LOG for a sequence are not mined.
     """
 
     thread: int
     archived: dict[int, LogFile]
     online: dict[int, LogFile]
     history: dict[int, LogTrace]
+    conflicts: dict[int, str] = field(default_factory=dict)
+    is_standby: bool = False
 
     def log(self, sequence: int) -> LogFile | None:
         """Return the archived log, else the online one; None where only V$LOG_HISTORY shows it, or no view."""
         return self.archived.get(sequence) or self.online.get(sequence)
 
     def start_of(self, sequence: int) -> Scn | None:
-        """Return the log's FIRST_CHANGE#; None where no view shows the log."""
-        seen = self.archived.get(sequence) or self.online.get(sequence) or self.history.get(sequence)
-        return None if seen is None else seen.first_scn
+        """Return the lowest FIRST_CHANGE# that a view shows; None where no view shows the log."""
+        views: tuple[dict[int, LogFile] | dict[int, LogTrace], ...] = (self.archived, self.online, self.history)
+        return min((view[sequence].first_scn for view in views if sequence in view), default=None)
 
     def end_of(self, sequence: int) -> Scn | None:
         """Return the highest NEXT_CHANGE# that a view shows; None where no view shows an end."""
@@ -56,11 +59,13 @@ def logs_of(thread: int, branch: Branch, facts: RedoFacts) -> ThreadLogs:
     """Collect the thread's logs in the branch's incarnation."""
     resetlogs_id = branch.incarnation.resetlogs_id
 
-    def of_thread(logs: Iterable[LogFile]) -> dict[int, LogFile]:
-        return _by_sequence(g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id)
+    def of_thread(logs: Iterable[LogFile]) -> list[LogFile]:
+        return [g for g in logs if g.thread == thread and g.resetlogs_id == resetlogs_id]
 
     history = {h.sequence: h for h in facts.history if h.thread == thread and h.resetlogs_id == resetlogs_id}
-    known = ThreadLogs(thread, of_thread(facts.archived), of_thread(facts.online), history)
+    online = {g.sequence: g for g in of_thread(facts.online)}
+    archived, conflicts = _by_sequence(of_thread(facts.archived), online, history)
+    known = ThreadLogs(thread, archived, online, history, conflicts, facts.is_standby)
     last = known.archived.get(known.newest)
     if branch.ends_at is not End.OPEN and last is not None and last.next_scn is None and last.first_scn < branch.ends_at:
         # Oracle may leave NEXT_CHANGE# of the last log before a RESETLOGS empty; the log ends at the RESETLOGS.
@@ -68,11 +73,43 @@ def logs_of(thread: int, branch: Branch, facts: RedoFacts) -> ThreadLogs:
     return known
 
 
-def _by_sequence(logs: Iterable[LogFile]) -> dict[int, LogFile]:
-    """Return one log per sequence. If copies end at different SCNs, only the longest may be mined: the others are cut short."""
-    found: dict[int, LogFile] = {}
-    for log in sorted(logs, key=lambda g: (g.next_scn or 0, -g.first_scn)):
-        shorter = found.get(log.sequence)
-        rest: tuple[LogCopy, ...] = tuple(c for c in shorter.copies if not c.is_claimed) if shorter is not None else ()
-        found[log.sequence] = replace(log, copies=(*log.copies, *rest)) if rest else log
-    return found
+def _by_sequence(
+    rows: Iterable[LogFile], online: dict[int, LogFile], history: dict[int, LogTrace]
+) -> tuple[dict[int, LogFile], dict[int, str]]:
+    """Return one log per sequence, and for some sequences why rows of V$ARCHIVED_LOG are not mined.
+
+    V$LOG_HISTORY and V$LOG show the range of a switched log, and a row beyond it is another log. If neither shows it, the
+    rows must begin at one SCN, and the log is the longest: the others are cut short.
+    """
+    groups: defaultdict[int, list[LogFile]] = defaultdict(list)
+    for row in sorted(rows, key=lambda g: (g.next_scn or 0, -g.first_scn)):
+        groups[row.sequence].append(row)
+    logs: dict[int, LogFile] = {}
+    conflicts: dict[int, str] = {}
+    for sequence, listed in groups.items():
+        seen = [
+            view for view in (history.get(sequence), online.get(sequence)) if view is not None and view.next_scn is not None
+        ]
+        group = [row for row in listed if not any(_is_beyond(row, view) for view in seen)]
+        if not group:
+            conflicts[sequence] = (
+                f"V$ARCHIVED_LOG lists {_ranges(listed)}, which is another log: its own is {_ranges(seen[:1])}"
+            )
+            continue
+        log, begins = group[-1], min(row.first_scn for row in group)
+        if begins != max(row.first_scn for row in group) and not seen:
+            conflicts[sequence] = f"V$ARCHIVED_LOG lists {_ranges(group)}, and no view shows which of them is the log"
+            log = replace(log, first_scn=begins)
+        rest: tuple[LogCopy, ...] = tuple(c for row in group[:-1] for c in row.copies if not c.is_claimed)
+        logs[sequence] = replace(log, copies=(*log.copies, *rest)) if rest else log
+    return logs, conflicts
+
+
+def _is_beyond(row: LogFile, seen: LogFile | LogTrace) -> bool:
+    """Return whether the row begins or ends after the log itself. V$LOG_HISTORY may show a log's last SCN as its end."""
+    ends_later = row.next_scn is not None and seen.next_scn is not None and row.next_scn > seen.next_scn + 1
+    return row.first_scn > seen.first_scn or ends_later
+
+
+def _ranges(rows: Iterable[LogFile | LogTrace]) -> str:
+    return " and ".join(f"SCN [{row.first_scn}, {row.next_scn})" for row in rows)

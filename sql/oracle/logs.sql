@@ -3,7 +3,7 @@
 
 -- name: redo_head
 -- Read first: nothing read later is used beyond this SCN.
-SELECT dbid, current_scn FROM v$database
+SELECT dbid, current_scn, database_role FROM v$database
 
 -- name: online_logs
 -- Read before archived_logs: a log that leaves this view in between then appears in that one.

@@ -54,6 +54,8 @@ class ArchivedLogs:
         self._backups = directory / "backup"
         self._backed_up: dict[str, tuple[ArchivedCopy, Path]] = {}
         self._modes: dict[int, int] = {}
+        self._hidden: dict[int, int] = {}  # recid: how many more reads of V$ARCHIVED_LOG do not show the row
+        self.delay = 0  # reads that do not show a new row
 
     def damage(self, damage: Damage, choice: LogChoice) -> list[ArchivedCopy]:
         """Damage the chosen copies and return them as they were. Raise ORA-00308 without another log to overwrite with."""
@@ -81,6 +83,34 @@ class ArchivedLogs:
                 self._state.archived.append(row)
             restored.append(row)
         return restored
+
+    def shown(self) -> list[ArchivedCopy]:
+        """Return the rows of V$ARCHIVED_LOG for one read of the view."""
+        with_row = []
+        for copy in self._state.archived:
+            left = self._hidden.setdefault(copy.recid, self.delay)
+            self._hidden[copy.recid] = max(0, left - 1)
+            if not left:
+                with_row.append(copy)
+        return with_row
+
+    def catalogue(self, choice: LogChoice, name: str, first_scn: int | None, next_scn: int | None) -> list[ArchivedCopy]:
+        """Add a row for another file under the sequence of each chosen copy, as CATALOG ARCHIVELOG of a wrong file does."""
+        current = self._state.incarnation.resetlogs_id
+        rows = []
+        for copy in [c for c in self._state.archived if c.name and not c.deleted and choice.includes(c, current)]:
+            first, end = first_scn or copy.first_scn, next_scn or copy.next_scn
+            row = replace(copy, recid=self._state.next_recid(), name=name, first_scn=first, next_scn=end)
+            self._state.archived.append(row)
+            rows.append(row)
+        return rows
+
+    def forget_history(self, before_scn: int) -> int:
+        """Drop the oldest rows of V$LOG_HISTORY, those of logs that ended at or before `before_scn`. Return their number."""
+        kept = [h for h in self._state.history if h.next_scn > before_scn]
+        forgotten = len(self._state.history) - len(kept)
+        self._state.history = kept
+        return forgotten
 
     def readable_copy(self, copy: ArchivedCopy) -> Path | None:
         """Return a file with the log's undamaged content, from the backup if need be; None when there is none."""

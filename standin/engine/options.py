@@ -32,6 +32,11 @@ class DatabaseOptions:
     undo_slots: int = 340  # transactions that may be open at a time in each container
     undo_first: bool = False  # an undo row may precede the row it undoes, with its SCN, RS_ID and SSN, as in 19.13
     rds: bool = False  # as on Amazon RDS: clients have the master user ADMIN and RDSADMIN_UTIL, and no SYSDBA
+    open_end: int = 2**64 - 1  # NEXT_CHANGE# of a log that is still open
+    resetlogs_above_end: bool = False  # RESETLOGS_CHANGE# is one SCN above the end of the old incarnation's redo
+    keeps_enable_scn: bool = False  # RESETLOGS leaves V$THREAD.ENABLE_CHANGE# as it was
+    clears_disable_scn: bool = False  # ENABLE THREAD and DISABLE THREAD leave V$THREAD.DISABLE_CHANGE# at 0
+    is_standby: bool = False  # V$DATABASE, V$THREAD and V$LOG are those of a physical standby
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 
     def oldest_scn(self, current_scn: int) -> int:

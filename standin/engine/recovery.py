@@ -115,7 +115,7 @@ class Recovery:
     def _begin(self, last_scn: int) -> DatabaseIncarnation:
         """Begin a new incarnation at the SCN after `last_scn`."""
         database, state = self._database, self._database.state
-        prior, scn = state.incarnation, last_scn + 1
+        prior, scn = state.incarnation, last_scn + 1 + database.options.resetlogs_above_end
         at = max(database.clock.second(), prior.resetlogs_at + timedelta(seconds=1))
         prior.status = "PARENT"
         resetlogs_id = prior.resetlogs_id + int((at - prior.resetlogs_at).total_seconds())
@@ -142,7 +142,8 @@ class Recovery:
         if thread.enabled != "DISABLED":
             first = thread.logs[0]
             first.status, first.sequence, first.first_scn = "CURRENT", 1, scn
-            thread.enable_scn, thread.enable_at = scn, at
+            if not self._database.options.keeps_enable_scn:
+                thread.enable_scn, thread.enable_at = scn, at
         thread.checkpoint_scn, thread.checkpoint_at = scn, at
         thread.last_redo_scn, thread.last_redo_at = scn, at
         self._database.redo.reopen(thread)

@@ -89,11 +89,24 @@ class RedoThreads:
             scn, at = database.clock.next_scn(), database.clock.second()
             thread.enabled = "PUBLIC" if public else "PRIVATE"
             thread.enable_scn, thread.enable_at = scn, at
+            if database.options.clears_disable_scn:
+                thread.disable_scn, thread.disable_at = 0, None
             thread.checkpoint_scn, thread.checkpoint_at = scn, at
             if all(log.status == "UNUSED" for log in thread.logs):
                 first = thread.logs[0]
                 first.status, first.sequence, first.first_scn, first.first_at = "CURRENT", 1, scn, at
             database.redo.reopen(thread)
+
+    def switch_closed(self, number: int) -> None:
+        """Switch the log of a closed thread, as other instances do; the new log has no redo of the thread."""
+        database = self._database
+        with database.lock:
+            thread = self._thread(number)
+            if thread.is_open:
+                raise OraError(1615, f"instance {thread.instance} (thread {number}) is mounted - cannot switch its log")
+            checkpoint = thread.checkpoint_scn, thread.checkpoint_at
+            database.redo.switch(thread)
+            thread.checkpoint_scn, thread.checkpoint_at = checkpoint
 
     def disable(self, number: int) -> None:
         """Disable a closed thread (ALTER DATABASE DISABLE THREAD n)."""
@@ -103,7 +116,8 @@ class RedoThreads:
             if thread.is_open:
                 raise OraError(1615, f"instance {thread.instance} (thread {number}) is mounted - cannot disable")
             thread.enabled = "DISABLED"
-            thread.disable_scn, thread.disable_at = database.clock.next_scn(), database.clock.second()
+            scn, at = database.clock.next_scn(), database.clock.second()
+            thread.disable_scn, thread.disable_at = (0, None) if database.options.clears_disable_scn else (scn, at)
 
     def drop(self, number: int) -> None:
         """Drop the log groups of a disabled thread. It leaves V$THREAD; its archived logs remain."""

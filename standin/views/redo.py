@@ -10,7 +10,6 @@ from standin.views.registration import Row, fixed_view, yes_no
 if TYPE_CHECKING:
     from standin.engine.session import EngineSession
 
-OPEN_END = 2**64 - 1  # NEXT_CHANGE# of a current log
 _BLOCK = 512
 _MINIMAL_BY_KEYS = frozenset({"PK", "UI", "FK", "ALL"})
 
@@ -26,10 +25,16 @@ def database(session: EngineSession) -> Iterator[Row]:
         state.dbid, state.name, state.unique_name, state.created, incarnation.resetlogs_scn, incarnation.resetlogs_at,
         incarnation.prior_resetlogs_scn, "ARCHIVELOG" if state.archivelog else "NOARCHIVELOG", checkpoint,
         max((c.next_scn for c in state.archived), default=0), "CURRENT", scn,
-        "MOUNTED" if state.is_mounted else "READ WRITE", "PRIMARY", scn,
+        *_mode_and_role(session), scn,
         yes_no(state.force_logging), minimal, yes_no("PK" in logged), yes_no("UI" in logged), yes_no("FK" in logged),
         yes_no("ALL" in logged), "NO", "NO", yes_no(state.is_cdb), 13, "Linux x86 64-bit", "NO", 0,
     )  # fmt: skip
+
+
+def _mode_and_role(session: EngineSession) -> tuple[str, str]:
+    if session.database.options.is_standby:
+        return "READ ONLY WITH APPLY", "PHYSICAL STANDBY"
+    return "MOUNTED" if session.database.state.is_mounted else "READ WRITE", "PRIMARY"
 
 
 def incarnations(session: EngineSession) -> Iterator[Row]:
@@ -46,8 +51,9 @@ def threads(session: EngineSession) -> Iterator[Row]:
     for t in session.database.state.threads.values():
         log = next((log for log in t.logs if log.status == "CURRENT"), None)
         last = max(t.logs, key=lambda log: log.sequence)
+        is_open = t.is_open and not session.database.options.is_standby
         yield (
-            t.number, "OPEN" if t.is_open else "CLOSED", t.enabled, len(t.logs), t.instance, t.opened_at,
+            t.number, "OPEN" if is_open else "CLOSED", t.enabled, len(t.logs), t.instance, t.opened_at,
             log.group if log else 0, (log or last).sequence, t.checkpoint_scn, t.checkpoint_at, t.enable_scn, t.enable_at,
             t.disable_scn, t.disable_at, (log or last).sequence, (log or last).used_bytes // _BLOCK, t.last_redo_scn,
             t.last_redo_at, 0,
@@ -55,12 +61,18 @@ def threads(session: EngineSession) -> Iterator[Row]:
 
 
 def online_logs(session: EngineSession) -> Iterator[Row]:
+    options = session.database.options
     for thread in session.database.state.threads.values():
         for log in thread.logs:
-            end = OPEN_END if log.next_scn is None else log.next_scn
+            end = options.open_end if log.next_scn is None else log.next_scn
+            if log.status == "UNUSED" or options.is_standby:
+                state = (0, "YES", "UNUSED", 0, log.first_at, 0)
+            else:
+                state = (log.sequence, yes_no(log.archived), log.status, log.first_scn, log.first_at, end)
+            sequence, archived, status, first_scn, first_at, next_scn = state
             yield (
-                log.group, log.thread, log.sequence, log.size_bytes, _BLOCK, 1, yes_no(log.archived), log.status, log.first_scn,
-                log.first_at, 0 if log.status == "UNUSED" else end, log.next_at, 0,
+                log.group, log.thread, sequence, log.size_bytes, _BLOCK, 1, archived, status, first_scn, first_at, next_scn,
+                log.next_at, 0,
             )  # fmt: skip
 
 
@@ -71,7 +83,7 @@ def log_members(session: EngineSession) -> Iterator[Row]:
 
 
 def archived_logs(session: EngineSession) -> Iterator[Row]:
-    for c in session.database.state.archived:
+    for c in session.database.archived_logs.shown():
         yield (
             c.recid, c.recid, c.name, c.dest_id, c.thread, c.sequence, c.resetlogs_scn, c.resetlogs_at, c.resetlogs_id,
             c.first_scn, c.first_at, c.next_scn, c.next_at, c.blocks, c.block_size, "ARCH", "ARCH", yes_no(c.standby_dest),
@@ -105,8 +117,12 @@ def destination_states(session: EngineSession) -> Iterator[Row]:
 
 
 def history(session: EngineSession) -> Iterator[Row]:
-    incarnations = {i.resetlogs_scn: i for i in session.database.state.incarnations}
-    for h in session.database.state.history:
+    state = session.database.state
+    incarnations = {i.resetlogs_scn: i for i in state.incarnations}
+    arrived = {(c.thread, c.sequence, c.resetlogs_scn) for c in state.archived}
+    for h in state.history:
+        if session.database.options.is_standby and (h.thread, h.sequence, h.resetlogs_scn) not in arrived:
+            continue
         incarnation = incarnations.get(h.resetlogs_scn)
         yield (
             h.recid, h.recid, h.thread, h.sequence, h.first_scn, h.first_at, h.next_scn, h.resetlogs_scn,

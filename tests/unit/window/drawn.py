@@ -50,9 +50,10 @@ STANDBY = copy(2, standby=True)
 CURRENT = Incarnation(INC, Scn(1), "CURRENT", Scn(0))
 
 
-def facts(archived, online=(), threads=None, current=10_000, incarnations=(CURRENT,), history=(), dbid=DBID):
+def facts(archived, online=(), threads=None, current=10_000, incarnations=(CURRENT,), history=(), dbid=DBID, is_standby=False):
     threads = threads if threads is not None else (opened(1),)
-    return RedoFacts(dbid, Scn(current), tuple(threads), tuple(archived), tuple(online), tuple(incarnations), tuple(history))
+    views = (tuple(threads), tuple(archived), tuple(online), tuple(incarnations), tuple(history))
+    return RedoFacts(dbid, Scn(current), *views, is_standby=is_standby)
 
 
 def plan(control_file, start=100, limits=Limits(), inc=INC, dbid=DBID):

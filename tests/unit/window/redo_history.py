@@ -2,7 +2,8 @@
 
 It shares only value types with the gate. A log is written, switched, archived (first to a standby, or slowly), damaged and
 restored; its row ages out. Threads are enabled, opened, closed, disabled and dropped. RESETLOGS may be complete, or follow a
-failover that lost unarchived redo, or a flashback that discards the redo after its SCN.
+failover that lost unarchived redo, or a flashback that discards the redo after its SCN. The log of a closed thread may be
+switched, and a file of an abandoned future catalogued. `Readings` has the behaviours of Oracle that are not certain.
 """
 
 from __future__ import annotations
@@ -15,6 +16,15 @@ from pipelines.scn import Scn
 DBID = 7
 LOCAL, STANDBY = (1, 2), 3
 FOREVER = 10**9
+START = 10  # of the histories; one log was switched before
+
+
+@dataclass(frozen=True)
+class Readings:
+    """RESETLOGS_CHANGE# may be one SCN above the end of the redo, and RESETLOGS may leave ENABLE_CHANGE# as it was."""
+
+    ends_below: bool = False
+    keeps_enable: bool = False
 
 
 @dataclass
@@ -28,6 +38,7 @@ class Log:
     copies: dict[int, str] = field(default_factory=dict)  # destination: A, D, U, X, cleared, busy
     is_pending: bool = True  # not archived on this host yet
     is_hidden: bool = False  # its rows are gone from V$ARCHIVED_LOG
+    void_end: int | None = None  # the end of a file of an abandoned future that was catalogued under its sequence
 
     @property
     def key(self):
@@ -64,13 +75,17 @@ class Line:
 
 
 class History:
-    def __init__(self):
-        self.scn = 10
-        self.lines = [Line(1, 10, 0)]
+    def __init__(self, readings=Readings()):
+        self.readings = readings
+        self.scn = START
+        self.lines = [Line(1, 5, 0)]
         self.threads, self.logs, self.traces, self.dropped = {}, [], [], set()
         self.forgotten = 0  # number of the oldest rows dropped from V$LOG_HISTORY
         for number in (1, 2):
-            self.threads[number] = Thread(number, 10, 10, self._log(number, 1, 10), True, ("PUBLIC", "PRIVATE")[number - 1])
+            current = self._log(number, 1, 5)
+            self.threads[number] = Thread(number, 5, 5, current, True, ("PUBLIC", "PRIVATE")[number - 1])
+        self.switch(self.threads[1], 0)  # V$LOG_HISTORY begins before every position
+        self._archive(self.logs[0], 1)
 
     # -- events
 
@@ -80,7 +95,7 @@ class History:
             thread = self.threads.get(number)
             if what in ("tick", "resetlogs", "forget"):
                 getattr(self, what)(n)
-            elif what in ("archive", "damage", "hide", "restore"):
+            elif what in ("archive", "damage", "hide", "restore", "catalogue"):
                 getattr(self, what)(number, n)
             elif thread is not None:
                 getattr(self, what)(thread, n)
@@ -110,6 +125,21 @@ class History:
                 full = thread.current
                 self.switch(thread, n)
                 self._archive(full, 1 + n % 2)
+
+    def kick(self, thread, n):
+        """Switch the log of a closed thread, as other instances do."""
+        if not thread.is_open and thread.enabled != "DISABLED" and thread.current is not None:
+            full = thread.current
+            self._end(thread)
+            thread.current = self._log(thread.number, self._next(thread.number), self.scn)
+            if n % 3:
+                self._archive(full, 1)
+
+    def catalogue(self, number, n):
+        """Catalogue a file of an abandoned future beside the log that has its sequence."""
+        log = self._chosen(number, n, lambda g: g.next is not None and LOCAL[1] not in g.copies)
+        if log is not None:
+            log.void_end = log.next + 2 + n
 
     def close(self, thread, n):
         if thread.is_open:
@@ -186,8 +216,10 @@ class History:
         if failed:
             scn = min([scn, *(g.first for g in unarchived)])
         turned = [t.disable or 0 if t.enabled == "DISABLED" else t.enabled_at for t in self.threads.values()]
-        if scn <= max([self.lines[0].first, *turned]):
+        if scn <= max([START, *turned]):
             return  # the control file would not fit the data
+        if self.readings.ends_below and scn == current.first:
+            return  # no log of this incarnation would be left, and its one SCN is lost: see test_window_edges.py
         for thread in self.threads.values():
             if thread.current is not None and thread.has_unswitched:
                 self._end(thread)
@@ -202,6 +234,7 @@ class History:
         self._begin(scn)
 
     def _begin(self, scn):
+        scn += self.readings.ends_below
         parent = max((i for i in self.line() if i.first < scn), key=lambda i: i.first)
         for line in self.line():
             line.status = "PARENT" if line.first <= parent.first else "ORPHAN"
@@ -210,7 +243,8 @@ class History:
         for thread in self.threads.values():
             thread.checkpoint, thread.current = scn, None
             if thread.enabled != "DISABLED":
-                thread.enable, thread.current = scn, self._log(thread.number, 1, scn)
+                thread.current = self._log(thread.number, 1, scn)
+                thread.enable = thread.enable if self.readings.keeps_enable else scn
 
     def _log(self, number, sequence, first):
         log = Log(number, sequence, self.lines[-1].id, first)
@@ -245,8 +279,12 @@ class History:
             found.insert(0, next(i for i in self.lines if i.first == found[0].prior and i.status == "PARENT"))
         return found
 
-    def spans(self):
-        """Yield each log of the lineage with the SCN range of its redo that counts."""
+    def spans(self, doubtful=False):
+        """Yield each log of the lineage with the SCN range of its redo that counts.
+
+        With `doubtful`, the last SCN before a RESETLOGS counts under both readings.
+        """
+        below = self.readings.ends_below and not doubtful
         line = self.line()
         for log in self.logs:
             at = next((n for n, i in enumerate(line) if i.id == log.inc), None)
@@ -255,7 +293,7 @@ class History:
             end = FOREVER if log.next is None else log.next
             thread = self.threads.get(log.thread)
             if at + 1 < len(line):
-                end = min(end, line[at + 1].first)
+                end = min(end, line[at + 1].first - below)
             elif thread is not None and not thread.is_open:
                 end = min(end, thread.checkpoint)
             if log.first < end:
@@ -285,7 +323,9 @@ class History:
         return tuple(_log_file(g, is_archived=not g.is_pending) for number in self.threads for g in self._groups(number))
 
     def archived(self):
-        return tuple(_log_file(g, 10) for g in self.logs if g.copies and not g.is_hidden)
+        logs = [_log_file(g, 10) for g in self.logs if g.copies and not g.is_hidden]
+        void = [_void_file(g) for g in self.logs if g.void_end is not None]
+        return (*logs, *void)
 
     def v_thread(self):
         return tuple(
@@ -301,6 +341,11 @@ def _never(scn):
 def _log_file(log, size=0, is_archived=False):
     copies = tuple(_copy(dest, status) for dest, status in log.copies.items()) if size else ()
     return LogFile(log.thread, log.sequence, log.inc, Scn(log.first), _never(log.next), copies, size, is_archived=is_archived)
+
+
+def _void_file(log):
+    copy = LogCopy(LOCAL[1], "/void/x", "A")
+    return LogFile(log.thread, log.sequence, log.inc, Scn(log.first), Scn(log.void_end), (copy,), 10)
 
 
 def _copy(dest, status):

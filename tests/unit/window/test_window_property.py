@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pipelines.redo import Position
 from pipelines.scn import Scn
 from pipelines.window import Lost, NothingNew, Sealed, incarnation_at, missing_logs, next_complete_scn, plan_window
-from tests.unit.window.redo_history import DBID, History, read
+from tests.unit.window.redo_history import DBID, START, History, Readings, read
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,9 @@ class Limits:
 
 EXAMPLES = 400
 REDO = ["work", "work", "write", "tick", "switch", "switch", "switch", "archive", "archive", "archive"]
-THREADS = ["open", "open", "close", "close", "enable", "enable", "disable", "retire"]
-LOSSES = ["damage", "damage", "hide", "restore"]
+THREADS = ["open", "open", "close", "close", "enable", "enable", "disable", "retire", "kick"]
+LOSSES = ["damage", "damage", "hide", "restore", "catalogue"]
+READINGS = st.builds(Readings, st.booleans(), st.booleans())
 
 
 def events_of(*names, most, least=0):
@@ -43,7 +44,7 @@ HISTORIES = st.tuples(
 def start_of(history, share):
     """Return a position in the lineage, anywhere between its start and now."""
     line = history.line()
-    scn = line[0].first + (history.scn - line[0].first) * share // 100
+    scn = START + (history.scn - START) * share // 100
     at = max((i for i in line if i.first <= scn), key=lambda i: i.first)
     return Position(DBID, at.id, Scn(scn))
 
@@ -62,29 +63,31 @@ def walk(position, facts, limits):
     raise AssertionError("endless windows")
 
 
-def assert_complete(windows, history, facts):
+def assert_complete(windows, history, facts, unnoticeable=frozenset()):
+    """Assert that each window has the log of every record, and only logs as they were written."""
+    written = {log.key: (log.first, log.next) for log in history.logs}
     for window in windows:
         logs = {(g.thread, g.sequence, g.resetlogs_id): g for s in window.slices for g in s.logs}
-        needed = {log for scn, log in history.records() if scn in window.scns}
+        needed = {log for scn, log in history.records() if scn in window.scns and (log[0], log[2]) not in unnoticeable}
         assert needed <= set(logs), f"{window.scns} lacks {needed - set(logs)}"
         assert all(g.claimed and g.next_scn is not None for g in logs.values())
+        assert all((g.first_scn, g.next_scn) == written[key] for key, g in logs.items())
         assert window.scns.end <= facts.current_scn
 
 
-def missing(history, start):
+def missing(history, start, doubtful=False):
     """Return the lost logs from `start` on, each with its end."""
     return {
         log.key: end
-        for log, _, end in history.spans()
+        for log, _, end in history.spans(doubtful)
         if end > start and log.next is not None and not log.is_pending and not log.is_available
     }
 
 
-def held_at(history, start):
+def held_at(history, start, doubtful=False):
     """Return the SCN that no window may pass: the start of the first log that is lost, not archived or not switched."""
-    return min(
-        (max(first, start) for log, first, end in history.spans() if end > start and not log.is_available), default=10**9
-    )
+    spans = history.spans(doubtful)
+    return min((max(first, start) for log, first, end in spans if end > start and not log.is_available), default=10**9)
 
 
 def is_ambiguous(history):
@@ -93,23 +96,27 @@ def is_ambiguous(history):
     for old, new in pairwise(line):
         for thread in (t for t in history.threads.values() if t.is_open):
             ends = [g.next or new.first for g in history.logs if g.thread == thread.number and g.inc == old.id]
-            if ends and max(ends) < new.first:
+            if (ends or thread.enable < new.first) and max(ends, default=0) < new.first - 1:
                 return True
     return False
 
 
-def invisible_threads(history, facts):
-    """Return the threads of which no view shows anything in one incarnation."""
+def unnoticeable_threads(history, facts, start):
+    """Return the threads that no view can show in an incarnation of which other threads are known: one that was dropped, or
+    enabled again without a DISABLE_CHANGE#, after V$LOG_HISTORY forgot its logs (docs/architecture.md)."""
     seen = {(g.thread, g.resetlogs_id) for g in (*facts.archived, *facts.online)}
     seen |= {(h.thread, h.resetlogs_id) for h in facts.history}
-    seen |= {(t.number, history.lines[-1].id) for t in facts.threads}
-    return {(log[0], log[2]) for _, log in history.records()} - seen
+    current = history.lines[-1]
+    new = {t.number for t in facts.threads if t.enable_scn > current.first and (t.disable_scn or 0) <= start.scn}
+    gone = {log[0] for _, log in history.records()} - {t.number for t in facts.threads} | new
+    known = {inc for _, inc in seen} | {current.id}
+    return {(thread, inc) for thread in gone for inc in known if (thread, inc) not in seen}
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(HISTORIES, st.integers(0, 100), st.integers(10, 60))
-def test_the_gates_answer_follows_from_the_written_redo(events, share, budget):
-    history = History()
+@given(HISTORIES, READINGS, st.integers(0, 100), st.integers(10, 60))
+def test_the_gates_answer_follows_from_the_written_redo(events, readings, share, budget):
+    history = History(readings)
     history.play(events)
     history.scn += 1
     start, facts = start_of(history, share), read(history)
@@ -119,18 +126,20 @@ def test_the_gates_answer_follows_from_the_written_redo(events, share, budget):
 
     assert_complete(windows, history, facts)
     lost, bound = missing(history, start.scn), min(held_at(history, start.scn), facts.current_scn)
-    edges = [end for log, _, end in history.spans() if log.is_available and end <= bound]
+    maybe, doubt = missing(history, start.scn, doubtful=True), held_at(history, start.scn, doubtful=True)
+    edges = [end for log, _, end in history.spans() if log.is_available and end <= min(bound, doubt)]
     event(type(answer).__name__)
     assert max([start.scn, *edges]) <= stopped.scn <= bound
-    assert {(m.thread, m.sequence, m.resetlogs_id) for m in missing_logs(start, facts)} == set(lost)
-    blocking = [log for log, first, end in history.spans() if first <= stopped.scn < end and log.key in lost]
-    assert isinstance(answer, Lost) == bool(blocking)
+    assert set(lost) <= {(m.thread, m.sequence, m.resetlogs_id) for m in missing_logs(start, facts)} <= set(maybe)
+    blocking = [log.key for log, first, end in history.spans(doubtful=True) if first <= stopped.scn < end and log.key in maybe]
+    assert isinstance(answer, Lost) or not set(blocking) & set(lost)
+    assert blocking or not isinstance(answer, Lost)
     if isinstance(answer, NothingNew):
         current = {g.thread for g, first, end in history.spans() if g.next is None and first <= stopped.scn < end}
         assert set(answer.held_back_by) == current
 
     complete_from = next_complete_scn(start, facts)
-    assert complete_from == max([start.scn, *lost.values()])
+    assert max([start.scn, *lost.values()]) <= complete_from <= max([start.scn, *maybe.values()])
     assert not isinstance(
         walk(Position(DBID, incarnation_at(complete_from, facts).resetlogs_id, complete_from), facts, Limits(budget))[2], Lost
     )
@@ -139,11 +148,12 @@ def test_the_gates_answer_follows_from_the_written_redo(events, share, budget):
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(
     HISTORIES,
+    READINGS,
     st.lists(events_of(REDO, THREADS, LOSSES, most=5), min_size=4, max_size=4),
     st.integers(0, 100),
 )
-def test_windows_are_complete_although_the_views_are_read_at_different_times(events, between, share):
-    history = History()
+def test_windows_are_complete_although_the_views_are_read_at_different_times(events, readings, between, share):
+    history = History(readings)
     history.play(events)
     start = start_of(history, share)
     facts = read(history, between)
@@ -158,16 +168,15 @@ def test_windows_are_complete_although_the_views_are_read_at_different_times(eve
 
 
 @settings(max_examples=EXAMPLES, deadline=None)
-@given(HISTORIES, events_of(["forget"] * 12, REDO, THREADS, least=1, most=6), st.integers(0, 100))
-def test_windows_are_complete_although_views_drop_old_rows(events, later, share):
-    history = History()
-    history.play([*events, *later])
+@given(HISTORIES, READINGS, events_of(["forget"] * 12, REDO, THREADS, least=1, most=6), st.integers(0, 100))
+def test_windows_are_complete_although_views_drop_old_rows(events, readings, later, share):
+    history = History(readings)
+    history.play([*(one for one in events if one[0] != "catalogue"), *later])
     start, facts = start_of(history, share), read(history)
-    assume(not invisible_threads(history, facts))
 
     windows, _, _ = walk(start, facts, Limits(30))
 
-    assert_complete(windows, history, facts)
+    assert_complete(windows, history, facts, unnoticeable_threads(history, facts, start))
 
 
 @settings(max_examples=EXAMPLES, deadline=None)

@@ -1,0 +1,28 @@
+"""Read the views and plan from them, twice where a log seems lost only because its row has not come yet."""
+
+from __future__ import annotations
+
+import time
+
+from pipelines.redo import Position, RedoFacts
+from pipelines.source import Source, read_redo_facts
+from pipelines.window import Lost, WindowDecision, plan_window
+from pipelines.window.plan import SizeLimits
+
+PAUSE_SECONDS = 3.0
+
+
+def read_and_plan(
+    oracle: Source, position: Position, limits: SizeLimits, pause_seconds: float = PAUSE_SECONDS
+) -> tuple[RedoFacts, WindowDecision]:
+    """Return the facts that were read last, and the next window or why there is none.
+
+    V$LOG may report a log as archived before V$ARCHIVED_LOG has its row, so one answer of lost redo is not proof.
+    """
+    facts = read_redo_facts(oracle)
+    found = plan_window(position, facts, limits)
+    if isinstance(found, Lost) and found.may_appear:
+        time.sleep(pause_seconds)
+        facts = read_redo_facts(oracle)
+        found = plan_window(position, facts, limits)
+    return facts, found
