@@ -170,6 +170,9 @@ class Pipeline(Settings):
     lease_wait_minutes: float = Field(
         60, ge=0, description="how long a step waits while another run writes the same tables, before it fails with LeaseHeld"
     )
+    show_row_data: bool = Field(
+        False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their ROWIDs"
+    )
     tables: list[Table] = Field(min_length=1)
 
     @model_validator(mode="after")

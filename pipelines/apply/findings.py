@@ -43,10 +43,11 @@ def _append_only(version: TableVersion) -> Iterator[Case]:
 
 
 def _undecoded() -> Iterator[Case]:
-    sql = F.coalesce("error_sql", F.lit(""))
+    sql = F.col("error_sql")
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
-    text = F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut)
-    undecoded = F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), text)
+    text = F.coalesce(F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut), F.lit(""))
+    row = F.coalesce(F.concat(F.lit(" (ROWID "), F.col("row_id"), F.lit(")")), F.lit(""))
+    undecoded = F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), row, text)
     yield RedoNotUnderstood, F.col("error").isNotNull(), undecoded
     unknown = F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown"))
     yield SchemaConflict, F.col("unknown").isNotNull(), unknown

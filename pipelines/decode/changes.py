@@ -56,11 +56,12 @@ def decode_changes(
     *,
     names: Mapping[str, int] | None = None,
     charset: str = DEFAULT_CHARSET,
+    show_row_data: bool = False,
 ) -> pa.RecordBatch:
     """Return all columns of `batch` except sql_redo, and these:
 
     error      why the row cannot be decoded, null = ok; with an error the values have no meaning
-    error_sql  the text of a row with an error
+    error_sql  with `show_row_data`, the text of a row with an error
     unknown    names in the text that the version does not have, null = none
     missing    ids of the version's columns that are absent from a WHERE, or from the list of an INSERT (Oracle leaves
                out trailing nulls: they are null here; any other absent column is an error); null = none
@@ -83,7 +84,7 @@ def decode_changes(
     ids = np.array([column.id for column in version.columns], np.int32)
     columns = [
         *(batch.column(name) for name in batch.schema.names if name != "sql_redo"),
-        *_errors(batch.column("sql_redo"), errors),
+        *_errors(batch.column("sql_redo"), errors, show_row_data),
         pa.array(redo.unknown, pa.list_(pa.string())),
         _id_lists(ids, [image.missing(redo.kind) for image in images], batch.num_rows),
         _id_lists(ids, [image.assigned >= 0 for image in images], batch.num_rows),
@@ -107,11 +108,13 @@ def _refuse_missing_values(redo: ResolvedRedo, version: TableVersion, images: Se
             errors.setdefault(row, f"the INSERT lacks column {column.name}, and contains later ones")
 
 
-def _errors(sql: pa.Array, errors: Mapping[int, str]) -> tuple[pa.Array, pa.Array]:
+def _errors(sql: pa.Array, errors: Mapping[int, str], show_row_data: bool) -> tuple[pa.Array, pa.Array]:
     """Return the columns `error` and `error_sql`."""
     if not errors:
         return pa.nulls(len(sql), pa.string()), pa.nulls(len(sql), pa.string())
     messages = pa.array([errors.get(row) for row in range(len(sql))], pa.string())
+    if not show_row_data:
+        return messages, pa.nulls(len(sql), pa.string())
     return messages, pc.if_else(messages.is_valid(), sql.cast(pa.string()), pa.scalar(None, pa.string()))
 
 

@@ -14,8 +14,6 @@ from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
 from pipelines.table import Column
 
-_SHOWN_CHARACTERS = 80
-
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -83,7 +81,7 @@ def _cast(
         texts = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(None, pa.string()), texts)  # Oracle's '' is NULL
     cast = family.cast(texts, target) if charset is None else _cast_internal(family, texts, target, charset)
     for i, reason in cast.refused.items():
-        errors.setdefault(int(row[i]), f"column {column.name}: {_shown(texts[i].as_py())} {reason}")
+        errors.setdefault(int(row[i]), f"column {column.name}: the value {reason}")
     return cast.values
 
 
@@ -95,7 +93,3 @@ def _cast_internal(family: Family, digits: pa.StringArray, target: pa.DataType, 
 
 def _laid_out(values: pa.Array, index: Ints) -> pa.Array:
     return values.take(pa.array(index, mask=index < 0))
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "...")

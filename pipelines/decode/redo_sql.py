@@ -161,7 +161,7 @@ def _parsed(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
     rows, firsts = np.unique(batch.separator_row[batch.misplaced], return_index=True)
     for row, separator in zip(rows.tolist(), batch.misplaced[firsts].tolist(), strict=True):
         if row not in errors:
-            errors[row] = f"not understood: {_shown(batch.separators[batch.separator[separator]].as_py())}"
+            errors[row] = _not_understood(batch, row, separator)
     positions = _positions(batch, errors)
     values, literal_value, numbers_from = _values(batch, errors)
 
@@ -239,9 +239,9 @@ def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[in
         else:
             joined[-1] += text
     decoded = decode_unistr(joined)
-    for head, text, value in zip(heads, joined, decoded, strict=True):
+    for head, value in zip(heads, decoded, strict=True):
         if value is None:
-            errors.setdefault(int(batch.split.row[head]), f"not a UNISTR text: {_shown(text)}")
+            errors.setdefault(int(batch.split.row[head]), "a value is not a UNISTR text")
     return heads, decoded
 
 
@@ -274,6 +274,15 @@ def _names(batch: _Batch, row: Ints, own: Ints, position: Ints) -> Ints:
     within = np.minimum(position, count[row] - 1)  # a row with too many values already has an error
     at = np.where(by_position, start[row] + within, 0)
     return np.where(by_position, batch.table.columns[at], own)
+
+
+def _not_understood(batch: _Batch, row: int, separator: int) -> str:
+    """Return the error of a row. Only the text before the first literal cannot be row data: with quotes that LogMiner left
+    single, a part of a value stands between literals."""
+    literals = separator - int(batch.head_separator[row])
+    if literals:
+        return f"not understood after literal {literals}"
+    return f"not understood: {_shown(batch.separators[batch.separator[separator]].as_py())}"
 
 
 def _shown(text: str) -> str:

@@ -16,20 +16,22 @@ from pipelines.schema.constant import spark_literal
 from pipelines.table import Rules, TableVersion
 
 
-def translation(character_set: str) -> Translation:
-    decode = partial(decode_frame, character_set=character_set)
+def translation(character_set: str, show_row_data: bool) -> Translation:
+    decode = partial(decode_frame, character_set=character_set, show_row_data=show_row_data)
     return Translation(decode=decode, spark_type=spark_ddl_type, literal=spark_literal)
 
 
-def decode_frame(frame: DataFrame, version: TableVersion, rules: Rules, *, character_set: str) -> DataFrame:
+def decode_frame(
+    frame: DataFrame, version: TableVersion, rules: Rules, *, character_set: str, show_row_data: bool
+) -> DataFrame:
     types = {column.id: rules.get(column.id) for column in version.columns}
     arrow = changes_schema(to_arrow_schema(frame.schema), version, types)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield decode_changes(batch, version, types, charset=character_set)
+            yield decode_changes(batch, version, types, charset=character_set, show_row_data=show_row_data)
 
     return frame.mapInArrow(decode, from_arrow_schema(arrow, prefer_timestamp_ntz=True))
 
 
-TRANSLATION = translation("AL32UTF8")  # for snapshot loads and comparisons, which decode no redo
+TRANSLATION = translation("AL32UTF8", show_row_data=False)  # for snapshot loads and comparisons, which decode no redo

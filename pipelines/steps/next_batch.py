@@ -101,6 +101,7 @@ def build_batch(
         dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
         container=context.pipeline.source.container,
         character_set=character_set(context),
+        show_row_data=context.pipeline.show_row_data,
         spark=dict(context.pipeline.spark.conf),
     )
 

@@ -213,9 +213,9 @@ NOT_UNDERSTOOD = {
     ),
     "C": (
         committed(200, 20, (1, "merge into nothing", "R1")),
-        "the redo cannot be decoded: not understood: merge into nothing: merge into nothing",
+        "the redo cannot be decoded: not understood: merge into nothing (ROWID R1): merge into nothing",
     ),
-    "K": (committed(880, 20, (1, "x" * 501, "R1")), f"...: {'x' * 500} ..."),
+    "K": (committed(880, 20, (1, "x" * 501, "R1")), f"(ROWID R1): {'x' * 500} ..."),
     "D": (committed(300, 20, (1, insert(1, "a").replace("'1'", "NULL"), "R1")), "a key column is NULL"),
     "E": (
         committed(400, 20, (3, MOVED, "R1")),
@@ -254,7 +254,8 @@ def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp
     rows = [row for n, (name, (mine, _)) in enumerate(NOT_UNDERSTOOD.items()) for row in of_table(mine, name, 201 + n)]
     rows += committed(900, 20, (1, insert(2, "b")), object_id=300)
 
-    result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [*stopped, fine]))
+    windows = [land(tmp_path / "w", 10, 100, rows)]
+    result = run_batch(spark, batch_spec(tmp_path, windows, [*stopped, fine], show_row_data=True))
 
     for held, (_, message) in zip(result.tables, NOT_UNDERSTOOD.values(), strict=False):
         assert message in held.error["what"]

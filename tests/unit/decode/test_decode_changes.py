@@ -30,7 +30,7 @@ ORDERS = table(ID="NUMBER(10,2)", NAME="VARCHAR2", DAY="DATE")  # ids 11, 12, 13
 
 def decode(*rows, table=ORDERS, types=None, names=None, **more):
     batch = redo_batch(*rows, **more)
-    made = decode_changes(batch, table, types or {}, names=names)
+    made = decode_changes(batch, table, types or {}, names=names, show_row_data=True)
     assert made.schema == changes_schema(batch.schema, table, types or {})
     made.validate(full=True)
     return made.to_pylist()
@@ -120,9 +120,9 @@ def test_names_of_a_later_dictionary_are_mapped_to_columns():
 
 
 VALUE_ERRORS = {
-    "digits": ("ID", "'123456789'", "column ID: '123456789' has more digits than decimal(10,2)"),
-    "decimals": ("ID", "'1.234'", "column ID: '1.234' has more decimals than decimal(10,2)"),
-    "year": ("DAY", "TO_DATE('0000-00-00 00:00:00', 'YYYY-MM-DD HH24:MI:SS')", "column DAY: '0000-00-00 00:00:00'"),
+    "digits": ("ID", "'123456789'", "column ID: the value has more digits than decimal(10,2)"),
+    "decimals": ("ID", "'1.234'", "column ID: the value has more decimals than decimal(10,2)"),
+    "year": ("DAY", "TO_DATE('0000-00-00 00:00:00', 'YYYY-MM-DD HH24:MI:SS')", "column DAY: the value is not a point of time"),
     "date as text": ("DAY", "'2026-02-28 13:45:59'", "column DAY: DATE(7) written as TEXT"),
     "date as timestamp": ("DAY", "TO_TIMESTAMP('2026-02-28 13:45:59')", "column DAY: DATE(7) written as TIMESTAMP"),
     "bytes for text": ("NAME", "HEXTORAW('61')", "column NAME: VARCHAR2(4000) written as HEX"),
@@ -158,8 +158,8 @@ ROW_ERRORS = {
     "status 2 without values": ((2, "delete from \"S\".\"T\" where ROWID = 'AAA'", 2), "STATUS 2"),
     "status 5": ((2, 'delete from "S"."T" where "ID" = \'1\'', 5), "STATUS 5"),
     "number as text": ((1, 'insert into "S"."T"("COL 1") values (\'1\')', 2), "column ID: NUMBER(10,2) written as TEXT"),
-    "no number": ((1, 'insert into "S"."T"("COL 1") values (HEXTORAW(\'c1ff\'))', 2), "column ID: 'c1ff' is not a number"),
-    "no bytes": ((1, 'insert into "S"."T"("COL 2") values (HEXTORAW(\'6\'))', 2), "column NAME: '6' is not in hexadecimal"),
+    "no number": ((1, 'insert into "S"."T"("COL 1") values (HEXTORAW(\'c1ff\'))', 2), "column ID: the value is not a number"),
+    "no bytes": ((1, 'insert into "S"."T"("COL 2") values (HEXTORAW(\'6\'))', 2), "NAME: the value is not in hexadecimal"),
 }  # fmt: skip
 
 
@@ -330,3 +330,16 @@ def test_written_values_are_read_back_from_any_batch(case, cut):
     assert [row["missing"] or row["unknown"] for row in decoded] == [None] * len(rows)
     assert [images(row, ids) for row in decoded] == [(list(o or none), list(n or none)) for _, o, n in history]
     assert decode(*rows[:cut], table=made) + decode(*rows[cut:], table=made) == decoded
+
+
+def test_without_show_row_data_an_error_contains_nothing_of_the_row():
+    texts = [
+        'insert into "S"."T"("ID","NAME","DAY") values (\'secret\',\'secret\',NULL)',
+        'insert into "S"."T"("ID","NAME","DAY") values (\'1\',\'it \'secret\' is\',NULL)',
+        'insert into "S"."T"("ID","NAME","DAY") values (\'1\',UNISTR(\'\\secret\'),NULL)',
+    ]
+
+    rows = decode_changes(redo_batch(*((1, text) for text in texts)), ORDERS, {}).to_pylist()
+
+    assert [row["error_sql"] for row in rows] == [None] * 3
+    assert all(row["error"] and "secret" not in row["error"] for row in rows)

@@ -256,10 +256,10 @@ MALFORMED = {
     "third argument": ("update \"S\".\"T\" set \"A\" = TO_DATE('2020-01-01 00:00:00', 'YYYY', 'x');", "not understood"),
     "text continues as UNISTR": ('update "S"."T" set "A" = \'a\') || UNISTR(\'b\');', "not understood"),
     "begins with a continuation": ("') || UNISTR('b');'", "not understood"),
-    "default mask": ('update "S"."T" set "A" = TO_DATE(\'28-FEB-26\', \'DD-MON-RR\');', "DD-MON-RR"),
+    "default mask": ('update "S"."T" set "A" = TO_DATE(\'28-FEB-26\', \'DD-MON-RR\');', "not understood after literal 1"),
     "mask of another order": (
         'update "S"."T" set "A" = TO_DATE(\'2026-01-02 00:00:00\', \'YYYY-DD-MM HH24:MI:SS\');',
-        "YYYY-DD-MM",
+        "not understood after literal 1",
     ),
     "bad escape": ('update "S"."T" set "A" = UNISTR(\'\\00G0\');', "not a UNISTR text"),
     "half a surrogate pair": ('update "S"."T" set "A" = UNISTR(\'\\D83D\');', "not a UNISTR text"),

@@ -124,7 +124,8 @@ def test_any_values_under_any_names_are_read_back_however_they_are_cut(
 
     texts = through_logminer(statements(owner, name, kinds, names, changed, delimiter, rowid), piece_bytes, batch_rows)
     rows = [((int(op), text), (1, unreadable)) for (op, _, _), text in zip(changed, texts, strict=True)]
-    decoded = decode_changes(redo_batch(*(row for pair in rows for row in pair)), version, {}).to_pylist()
+    batch = redo_batch(*(row for pair in rows for row in pair))
+    decoded = decode_changes(batch, version, {}, show_row_data=True).to_pylist()
 
     assert {row["error_sql"] for row in decoded[1::2] if row["error"]} == {unreadable}
     assert len([row for row in decoded if row["error"]]) == len(changed)
