@@ -183,9 +183,9 @@ class KeyNeeded(Terminal):
 
 
 class NotLogged(Terminal):
-    """Supplemental logging is or was off, so an UPDATE's redo does not contain the key of its row.
+    """Supplemental logging is or was off, so a change's redo does not contain the key of its row, or is not guaranteed.
 
-    Turn logging on. If the message names an UPDATE without its key, run `redolake snapshot OWNER.TABLE --replace`;
+    Turn logging on. If the message names such a change, run `redolake snapshot OWNER.TABLE --replace`;
     if none has come yet, `redolake resume OWNER.TABLE` is enough.
     """
 

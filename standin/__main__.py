@@ -100,6 +100,7 @@ def start(
         int, typer.Option(help="Undo slots per container; with few slots, XIDs are reused soon.", min=1)
     ] = 340,
     undo_first: Annotated[bool, typer.Option(help="Show an undo row before the row it undoes, as 19.13 may.")] = False,
+    undo_unlogged: Annotated[bool, typer.Option(help="Undo rows have no supplemental log data (STATUS 3).")] = False,
 ) -> None:
     """Start a stand-in and serve clients until SIGTERM or Ctrl-C."""
     with _one_line_errors(), _interruptible() as stop:
@@ -122,6 +123,7 @@ def start(
             switches_by_typed_name=switches_by_typed_name,
             undo_slots=undo_slots,
             undo_first=undo_first,
+            undo_unlogged=undo_unlogged,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),
         )

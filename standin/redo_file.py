@@ -90,6 +90,7 @@ class RedoRecord:
     at: datetime = datetime(1970, 1, 1)
     info: str = ""
     pxid: tuple[int, int, int] | None = None  # the coordinator's transaction, for a parallel server's record
+    supplemental: bool = True  # has supplemental log data; False for a change made while minimal logging was off
 
     @property
     def rs_id(self) -> str:
@@ -126,6 +127,7 @@ SCHEMA = pa.schema(
         ("pusn", pa.int32()),  # a transaction without parallel servers is its own parent
         ("pslt", pa.int32()),
         ("psqn", pa.int64()),
+        ("supplemental", pa.bool_()),
     ]
 )
 
@@ -161,7 +163,7 @@ def to_batch(records: list[RedoRecord]) -> pa.RecordBatch:
         row = (
             r.scn, int(r.op), *r.xid, r.thread, r.sequence, r.block, r.offset, r.ssn, r.rollback, r.con_id, r.object_id,
             r.data_object_id, r.object_version, r.row_id, pack(r.before), pack(r.after), r.sql, r.owner, r.object_name,
-            r.user, r.start_scn, r.at, r.info, *(r.pxid or r.xid),
+            r.user, r.start_scn, r.at, r.info, *(r.pxid or r.xid), r.supplemental,
         )  # fmt: skip
         for column, value in zip(columns.values(), row, strict=True):
             column.append(value)
@@ -175,6 +177,7 @@ def from_batch(batch: pa.RecordBatch) -> Iterator[RedoRecord]:
             rollback=v[10], con_id=v[11], object_id=v[12], data_object_id=v[13], object_version=v[14], row_id=v[15],
             before=unpack(v[16]), after=unpack(v[17]), sql=v[18], owner=v[19], object_name=v[20], user=v[21],
             start_scn=v[22], at=v[23], info=v[24], pxid=None if v[25:28] == v[2:5] else (v[25], v[26], v[27]),
+            supplemental=v[28],
         )  # fmt: skip
 
 

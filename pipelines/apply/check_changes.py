@@ -48,7 +48,10 @@ def cure_of(kind: type[RedolakeError], task: TableTask) -> str:
         )
     if kind is NotLogged:
         columns = "PRIMARY KEY" if task.versions[-1].key_kind == "primary" else "ALL"
-        return f"run ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) COLUMNS, unless it is on again; then {rebuild}"
+        return (
+            f"run ALTER DATABASE ADD SUPPLEMENTAL LOG DATA and ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA ({columns}) "
+            f"COLUMNS, unless they are on again; then {rebuild}"
+        )
     later = f"or report it (the landed redo is kept) and run `redolake resume {table}` with a Redolake that understands it"
     fit = f"where a value does not fit, first give its column another scale, or `string`, under `columns` of {table}"
     return f"{rebuild} ({fit}); {later}"

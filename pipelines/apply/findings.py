@@ -14,6 +14,7 @@ from pipelines.table import ROWID_COLUMN, TableVersion
 
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 NO_ROWID = "A" * 18  # LogMiner's placeholder for a row without a ROWID of its own
+NOT_GUARANTEED = 3  # STATUS
 SHOWN_CHARACTERS = 500  # of redo text that cannot be decoded
 KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict)
 FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in KINDS}
@@ -23,7 +24,13 @@ Case = tuple[type[RedolakeError], Expression, Expression]  # error, its conditio
 
 def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     """Return struct(commit_scn, scn, code, what) of the first case that holds; NULL for a change that is fully understood."""
-    cases = [*_append_only(version), *_undecoded(), *_without_key(version, key), *_without_rowid(version, key)]
+    cases = [
+        *_append_only(version),
+        *_not_guaranteed(),
+        *_undecoded(),
+        *_without_key(version, key),
+        *_without_rowid(version, key),
+    ]
     found = F.lit(None)
     for kind, condition, what in reversed(cases):
         why = F.struct("commit_scn", "scn", F.lit(kind.__name__).alias("code"), what.alias("what"))
@@ -40,6 +47,13 @@ def _append_only(version: TableVersion) -> Iterator[Case]:
     code, declared = F.col("operation_code"), F.lit(version.key_kind == "append")
     yield KeyNeeded, declared & (code == Operation.UPDATE), F.lit("an UPDATE committed, and the table is declared append-only")
     yield KeyNeeded, declared & (code == Operation.DELETE), F.lit("a DELETE committed, and the table is declared append-only")
+
+
+def _not_guaranteed() -> Iterator[Case]:
+    """Return the error of a change from while minimal supplemental logging was off (STATUS 3). Undo rows need no values."""
+    not_guaranteed = (F.col("status") == NOT_GUARANTEED) & ~F.col("rollback")
+    what = "the change was written without minimal supplemental logging, and LogMiner does not guarantee it"
+    yield NotLogged, not_guaranteed, F.concat_ws(": ", F.lit(what), F.col("info"))
 
 
 def _undecoded() -> Iterator[Case]:

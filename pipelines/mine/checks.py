@@ -1,8 +1,9 @@
 """Check mined rows before they are landed; a failed check stops the window.
 
 Only faults of the whole stream stop it: holes, corrupt blocks, foreign logs, contradictory ends of transactions. A row that
-LogMiner cannot show (UNSUPPORTED, a large object, an unknown operation) is landed as it is: it may be rolled back, and if it
-commits, apply holds its table alone (assemble/transactions.py).
+LogMiner cannot show (UNSUPPORTED, a large object, an unknown operation) or does not guarantee (STATUS 3) is landed as it is:
+it may be rolled back or older than the table's contents, and if neither, apply holds its table alone (assemble/transactions.py,
+decode/resolve.py).
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from pipelines.redo import CONTROL, Operation, Slice
 from pipelines.scn import Scn
 from pipelines.table import TableId
 
-NO_SUPPLEMENTAL = "no supplemental log data found"
 HOLE, CORRUPT = 1291, 1343  # ORA codes that are also values of STATUS
 # STATUS: its meaning, and the ORA code of the same fault, which decides whether another copy of the log is tried.
 STATUSES = {
-    3: ("LogMiner does not guarantee the row", None),
     4: ("a block of the log is corrupt", CORRUPT),
     5: ("the row needs assembly from neighbouring logs", None),
     HOLE: ("the redo stream has a hole", HOLE),
     CORRUPT: ("a block of the log is corrupt", CORRUPT),
 }
+# 0 valid; 2 the statement cannot be run, as with a large object or an altered table; 3 not guaranteed: the row was written
+# before minimal supplemental logging, and LogMiner assumes the table's present definition. These are facts about a row.
+OF_ROWS = (0, 2, 3)
 ASSEMBLY_REQUIRED = 5
 UNKNOWN_STATUS = ("the row has an unknown STATUS", None)
 
 RECOVER = "or run `redolake recover`, which lists the other choices"
 RESTORE = f"restore the archived log from a backup or another destination and run again, {RECOVER}"
 REPORT = f"keep the archived log and report the row, {RECOVER}"
-SUPPLEMENTAL = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA; then take new snapshots of the tables"
 
 
 def is_captured(rows: pa.RecordBatch, tables: Sequence[TableId], object_ids: frozenset[int]) -> pa.Array:
@@ -51,7 +52,7 @@ def check_stream(batch: pa.RecordBatch) -> None:
     what, code = STATUSES[HOLE]
     _stop(batch, pc.equal(as_integers(batch, "operation_code"), Operation.MISSING_SCN), RedoLost, what, RESTORE, code)
     status = as_integers(batch, "status")
-    for number in pc.unique(status.filter(pc.invert(pc.is_in(status, value_set=pa.array([0, 2]))))).to_pylist():
+    for number in pc.unique(status.filter(pc.invert(pc.is_in(status, value_set=pa.array(OF_ROWS))))).to_pylist():
         what, code = STATUSES.get(number, UNKNOWN_STATUS)
         kind = EdgeCut if number == ASSEMBLY_REQUIRED else MiningIncomplete
         _stop(batch, pc.equal(status, number), kind, what, RESTORE, code)
@@ -81,7 +82,6 @@ def check_rows(
 
     captured = is_captured(rows, tables, object_ids)
     code = rows["operation_code"]
-    _stop(rows, _both(captured, pc.equal(rows["info"], NO_SUPPLEMENTAL)), RedoLost, NO_SUPPLEMENTAL, SUPPLEMENTAL)
     if container is not None:
         without_container = pc.or_(pc.is_null(rows["con_name"]), pc.is_null(rows["con_id"]))
         _stop(rows, _both(captured, without_container), RedoNotUnderstood, "a change without a container", REPORT)

@@ -30,7 +30,12 @@ class RowLayout:
         self.always_logged, self.logged_groups = self._supplemental(table, database_wide)
 
     def _supplemental(self, table: TableDef, database_wide: Set[str]) -> tuple[frozenset[int], tuple[frozenset[int], ...]]:
-        """Return the columns that every UPDATE logs, and the groups it logs when one of their columns changes."""
+        """Return the columns that every UPDATE logs, and the groups it logs when one of their columns changes.
+
+        Without minimal logging of the database, the table's own log groups have no effect.
+        """
+        if not database_wide:
+            return frozenset(), ()
         kinds = {g.kind for g in table.log_groups}
         loggable = frozenset(range(len(self.names))) - self.lobs
         if "ALL" in database_wide or "ALL COLUMN LOGGING" in kinds:

@@ -37,6 +37,7 @@ class DatabaseOptions:
     keeps_enable_scn: bool = False  # RESETLOGS leaves V$THREAD.ENABLE_CHANGE# as it was
     clears_disable_scn: bool = False  # ENABLE THREAD and DISABLE THREAD leave V$THREAD.DISABLE_CHANGE# at 0
     is_standby: bool = False  # V$DATABASE, V$THREAD and V$LOG are those of a physical standby
+    undo_unlogged: bool = False  # undo rows have no supplemental log data, so LogMiner does not guarantee them
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 
     def oldest_scn(self, current_scn: int) -> int:

@@ -185,6 +185,7 @@ class RowChanges:
             0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id,
             table.object_version, rowid_text(table.data_object_id, row), before or {}, after or {}, "", "", "",
             tx.user, start_scn, info=info, pxid=None if server is None else tx.xid,
+            supplemental=bool(self._state.logged_in(tx.con_id)) and not (rollback and self._options.undo_unlogged),
         )  # fmt: skip
         self._state.transactions[tx.con_id, xid].undo_records = len(tx.undo)
         if self._options.undo_first and change is not None:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from standin.logminer.dictionary import MISMATCH
 from standin.logminer.logs import read_log
 from standin.logminer.merge import merged
 from standin.logminer.mining import MiningRange, MissingLogs, by_thread, missing_logs
@@ -150,16 +151,18 @@ def _seg_name(rows: RedoRows) -> pa.Array:
 
 def _status(rows: RedoRows) -> pa.Array:
     values = [
-        1291 if op == MISSING_SCN else 2 if op == Op.UNSUPPORTED else table.table.status if table is not None else 0
-        for op, table in zip(rows.ops, rows.tables, strict=True)
+        1291 if op == MISSING_SCN else 2 if op == Op.UNSUPPORTED or beyond else table.table.status if table is not None else 0
+        for op, table, beyond in zip(rows.ops, rows.tables, rows.beyond_definition, strict=True)
     ]
     return rows.mapped(pa.int64(), values)
 
 
 def _info(rows: RedoRows) -> pa.Array:
     values = [
-        info or (table.table.info if table is not None else USER_DDL if op == Op.DDL else None)
-        for op, table, info in zip(rows.values("op"), rows.tables, rows.values("info"), strict=True)
+        info or (MISMATCH if beyond else table.table.info if table is not None else USER_DDL if op == Op.DDL else None)
+        for op, table, info, beyond in zip(
+            rows.values("op"), rows.tables, rows.values("info"), rows.beyond_definition, strict=True
+        )
     ]
     return rows.mapped(pa.string(), values)
 

@@ -13,6 +13,7 @@ from standin.model import DatabaseState, SqlType, TableDef
 UNKNOWN_OWNER = "UNKNOWN"
 VERSION_MISMATCH = "Dictionary Version Mismatch"
 MISMATCH = "Dictionary Mismatch"
+NO_SUPPLEMENTAL = "no supplemental log data found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,13 @@ class OnlineCatalog:
         self._tables = {(t.con_id, t.object_id): _known(t, t.recycled_name) for t in state.dropped.values()}
         self._tables |= {(t.con_id, t.object_id): _known(t, t.name) for t in state.tables.values()}
 
-    def resolve(self, con_id: int, object_id: int, object_version: int) -> ResolvedTable:
+    def resolve(self, con_id: int, object_id: int, object_version: int, supplemental: bool) -> ResolvedTable:
+        """Resolve a change. Without supplemental log data its version is unknown: the present definition is assumed."""
         table = self._tables.get((con_id, object_id))
         if table is None:
             return unresolved(object_id)
+        if not supplemental:
+            return ResolvedTable(table.owner, table.name, table.columns, 3, NO_SUPPLEMENTAL)
         if table.object_version != object_version:
             return ResolvedTable(table.owner, table.name, {}, 2, VERSION_MISMATCH)
         return ResolvedTable(table.owner, table.name, table.columns, 0, None)
@@ -57,7 +61,7 @@ class OnlineCatalog:
 class NoCatalog:
     """Mining without a dictionary: every row is generic."""
 
-    def resolve(self, con_id: int, object_id: int, object_version: int) -> ResolvedTable:
+    def resolve(self, con_id: int, object_id: int, object_version: int, supplemental: bool) -> ResolvedTable:
         return unresolved(object_id)
 
 

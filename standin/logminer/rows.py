@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from standin.logminer.dictionary import ResolvedTable
+from standin.logminer.dictionary import VERSION_MISMATCH, ResolvedTable
 from standin.logminer.pieces import cut
 from standin.logminer.statements import Layout, TableText
 from standin.redo_file import Op, unpack
@@ -26,7 +26,7 @@ _BARE_TEXTS = {Op.START: "set transaction read write", Op.COMMIT: "commit", Op.R
 
 
 class Catalog(Protocol):
-    def resolve(self, con_id: int, object_id: int, object_version: int) -> ResolvedTable: ...
+    def resolve(self, con_id: int, object_id: int, object_version: int, supplemental: bool) -> ResolvedTable: ...
 
 
 @dataclass(slots=True)
@@ -35,12 +35,12 @@ class Rendering:
 
     catalog: Catalog
     layout: Layout
-    tables: dict[tuple[int, int, int], TableText] = field(default_factory=dict)
+    tables: dict[tuple[int, int, int, bool], TableText] = field(default_factory=dict)
     started: set[tuple[int, int, int, int]] = field(default_factory=set)
     forgets_sequences: bool = False
 
-    def table(self, con_id: int, object_id: int, object_version: int) -> TableText:
-        key = (con_id, object_id, object_version)
+    def table(self, con_id: int, object_id: int, object_version: int, supplemental: bool) -> TableText:
+        key = (con_id, object_id, object_version, supplemental)
         text = self.tables.get(key)
         if text is None:
             text = self.tables[key] = TableText(self.catalog.resolve(*key), self.layout)
@@ -70,10 +70,22 @@ class RedoRows:
     @cached_property
     def tables(self) -> list[TableText | None]:
         find = self.rendering.table
-        keys = zip(
-            self.values("op"), self.values("con_id"), self.values("object_id"), self.values("object_version"), strict=True
-        )
-        return [find(con, obj, version) if op in _TABLE_OPS else None for op, con, obj, version in keys]
+        names = ("op", "con_id", "object_id", "object_version", "supplemental")
+        keys = zip(*map(self.values, names), strict=True)
+        return [find(*key) if op in _TABLE_OPS else None for op, *key in keys]
+
+    @cached_property
+    def beyond_definition(self) -> list[bool]:
+        """Whether a change without supplemental log data has more columns than the definition that LogMiner assumes."""
+        if pc.all(self.batch.column("supplemental")).as_py():
+            return [False] * self.batch.num_rows
+        images = zip(self.tables, self.values("before"), self.values("after"), strict=True)
+        return [
+            table is not None
+            and table.table.status == 3
+            and not unpack(before).keys() | unpack(after) <= table.table.columns.keys()
+            for table, before, after in images
+        ]
 
     @cached_property
     def _redo_texts(self) -> list[str | None]:
@@ -91,13 +103,15 @@ class RedoRows:
         texts: list[str | None] = []
         rows = zip(
             self.ops, self.tables, self.values("rollback"), self.values("before"), self.values("after"), self.values("row_id"),
-            self.values("sql"), strict=True,
+            self.values("sql"), self.beyond_definition, strict=True,
         )  # fmt: skip
-        for number, (op, table, rollback, before, after, row_id, sql) in enumerate(rows):
+        for number, (op, table, rollback, before, after, row_id, sql, beyond) in enumerate(rows):
             if only is not None and not only[number]:
                 texts.append(None)
             elif op == Op.UNSUPPORTED:
                 texts.append("Unsupported")
+            elif beyond:
+                texts.append(VERSION_MISMATCH)
             elif table is not None:
                 texts.append(table.redo(op, unpack(before), unpack(after), row_id, rollback=rollback))
             elif op == Op.DDL:
@@ -110,11 +124,14 @@ class RedoRows:
     @cached_property
     def _undo_texts(self) -> list[str | None]:
         packed = zip(self.values("rollback"), self.values("before"), self.values("after"), self.values("row_id"), strict=True)
+        rows = zip(self.ops, self.tables, packed, self.beyond_definition, strict=True)
         return [
             None
             if table is None or op == Op.UNSUPPORTED
+            else VERSION_MISMATCH
+            if beyond
             else table.undo(op, unpack(before), unpack(after), row_id, rollback=rollback)
-            for op, table, (rollback, before, after, row_id) in zip(self.ops, self.tables, packed, strict=True)
+            for op, table, (rollback, before, after, row_id), beyond in rows
         ]
 
     def _cut(self, redo: list[str | None], undo: list[str | None] | None) -> _Pieces | None:

@@ -98,6 +98,30 @@ def test_removed_logging_is_noticed_and_an_update_without_it_holds_the_table(spa
     assert code_of_hold(source) == "NotLogged"
 
 
+def test_changes_without_minimal_logging_hold_a_table_only_if_they_commit_after_its_snapshot(
+    spark: Any, tmp_path: Path
+) -> None:
+    with standin(supplemental=frozenset()) as oracle:
+        shop = Shop(oracle, tmp_path)
+        for table in ("parts", "notes"):
+            shop.run_sql(f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))")
+            shop.run_sql(f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
+        shop.run_sql("INSERT INTO parts VALUES (1, 'A')", "UPDATE parts SET place = 'B'")
+        with oracle.connect("SHOP") as connection, connection.cursor() as early:
+            early.execute("INSERT INTO notes VALUES (1, 'A')")
+            shop.run_sql("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA", user="SYS")
+            pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.NOTES"])
+            steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+            connection.commit()
+        shop.run_sql("INSERT INTO parts VALUES (2, 'C')")
+        shop.switch_logs()
+        steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark=spark)
+
+        assert {t.table: t.state for t in steps.read_status(pipeline).tables} == {"SHOP.PARTS": "live", "SHOP.NOTES": "held"}
+        assert code_of_hold(shop) == "NotLogged"
+        assert compare_with_source(pipeline, shop.params, ["SHOP.PARTS"]).equal
+
+
 def test_partial_updates_of_all_kinds_keep_the_columns_they_do_not_contain(spark: Any, source: Shop) -> None:
     """Use three batches, with logging of the database: no table has logging of its own."""
     source.run_sql(OF_DATABASE.format("ADD"), user="SYS")

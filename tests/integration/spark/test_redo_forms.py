@@ -13,7 +13,7 @@ from tests.fix_shop import Shop
 
 pytestmark = pytest.mark.spark
 
-FORMS = {"undo_first": True, "forgets_sequences": True}
+FORMS = {"undo_first": True, "forgets_sequences": True, "undo_unlogged": True}
 PARALLEL = "ALTER SESSION ENABLE PARALLEL DML"
 
 

@@ -163,7 +163,6 @@ STOPS = {
     "an unknown status": (redo(150, status=77), MiningIncomplete, "unknown STATUS"),
     "a commit whose text is another": (control(150, 7, operation="ROLLBACK"), RedoNotUnderstood, "contradict"),
     "a rollback under the code of a change": (redo(150, 1, operation="ROLLBACK"), RedoNotUnderstood, "contradict"),
-    "no supplemental data": (redo(150, info="no supplemental log data found"), RedoLost, "no supplemental"),
     "redo older than its own log": (redo(199, sequence=2), RedoNotUnderstood, "FIRST_CHANGE#"),
     "redo newer than its own log, which no later window reads": (redo(300, sequence=2), RedoNotUnderstood, "NEXT_CHANGE#"),
     "a row of a log that was not added": (redo(150, sequence=9), RedoNotUnderstood, "was not added"),
@@ -187,9 +186,9 @@ def test_mining_stops_for(row, kind, message):
 
 @pytest.mark.parametrize("table", [TableId("SHOP", "Order Parts"), TableId("a.b", "c")], ids=str)
 def test_a_table_with_a_new_id_is_recognised_by_its_name(table):
-    row = redo(150, info="no supplemental log data found", seg_owner=table.owner, table_name=table.name, object_id=99)
+    row = redo(150, con_name=None, seg_owner=table.owner, table_name=table.name, object_id=99)
 
-    with pytest.raises(RedoLost, match="no supplemental"):
+    with pytest.raises(RedoNotUnderstood, match="without a container"):
         mined(FakeSession(batch(row)), tables=(table,))
 
 
@@ -200,6 +199,7 @@ PASSES = {
     "a change whose text is another": redo(150, 1, operation="DELETE"),
     "an unsupported row of a table that is not captured": redo(150, 255, status=2, table_name="OTHER", object_id=1),
     "a row that LogMiner could not resolve": redo(150, seg_owner="UNKNOWN", table_name="OBJ# 12", object_id=12, status=2),
+    "a row from before minimal supplemental logging": redo(150, status=3, info="no supplemental log data found"),
     "a row whose definition has changed since": redo(150, status=2, info="Dictionary Version Mismatch"),
     "a table known by its id only": redo(150, seg_owner="UNKNOWN", table_name="OBJ# 4711", status=2),
 }

@@ -168,3 +168,30 @@ def test_each_redo_row_of_a_lob_change_has_its_undo_row(database, shop):
     inverse = {Op.INSERT: Op.DELETE, Op.UPDATE: Op.UPDATE}
     assert [inverse[Op(r.op)] for r in reversed(done)] == [r.op for r in undone]
     assert [r.after for r in undone] == [{3: b"\xff"}, {2: b"text"}, {1: b"\xc1\x02"}, {3: b""}, {2: b""}, {}]
+
+
+def test_changes_before_minimal_logging_have_no_supplemental_log_data():
+    database = open_database(supplemental=frozenset())
+    shop, dba = logon(database), logon(database, "SYS", database.state.name)
+    run(shop, TABLE)
+    run(shop, "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    run(shop, "INSERT INTO t VALUES (1, 1, NULL, 7)")
+    run(shop, UPDATE)
+    shop.commit()
+    run(dba, "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
+    run(shop, "UPDATE t SET a = 3 WHERE id = 1")
+
+    found = [(record.supplemental, set(record.before)) for record in row_changes(database, Op.UPDATE)]
+    assert found == [(False, {2}), (True, {1, 2, 3, 4})]
+    database.close()
+
+
+def test_undo_rows_can_lack_supplemental_log_data():
+    database = open_database(undo_unlogged=True)
+    shop = logon(database)
+    run(shop, TABLE)
+    run(shop, "INSERT INTO t VALUES (1, 1, NULL, 7)")
+    shop.rollback()
+
+    assert [(r.rollback, r.supplemental) for r in row_changes(database)] == [(False, True), (True, False)]
+    database.close()

@@ -32,6 +32,21 @@ def test_rows_are_shown_in_redo_order(logminer):
     assert logminer.select("RS_ID")[1] == " 0x000001.00000003.0000 "
 
 
+def test_a_change_without_supplemental_log_data_is_shown_by_the_present_definition_and_not_guaranteed(logminer):
+    older = insert(11, 1, object_version=0, supplemental=False)
+    wider = insert(12, 2, supplemental=False)
+    wider.after[3] = b"x"
+    unknown = insert(13, 3, object_id=99, supplemental=False)
+    logminer.add(logminer.log(1, 10, 20, [older, wider, unknown, insert(14, 4)]))
+    logminer.start()
+
+    assert logminer.select("STATUS", "INFO", "SQL_REDO")[:2] == [
+        (3, "no supplemental log data found", """insert into "S"."T"("ID","NAME") values ('1','a')"""),
+        (2, "Dictionary Mismatch", "Dictionary Version Mismatch"),
+    ]
+    assert logminer.select("STATUS", "SEG_OWNER")[2:] == [(2, "UNKNOWN"), (0, "S")]
+
+
 def test_select_star_returns_every_column(logminer):
     logminer.add(logminer.log(1, 10, 20, [insert(11, 1)]))
     logminer.start()

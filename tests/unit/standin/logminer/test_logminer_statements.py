@@ -95,7 +95,7 @@ def test_the_catalog_contains_only_current_definitions():
     state = DatabaseState(tables={(3, "S", "T"): table("T", 7, 2)}, dropped={8: table("GONE", 8, 1)})
     catalog = OnlineCatalog(state)
 
-    now, before, recycled, purged = (catalog.resolve(3, *key) for key in ((7, 2), (7, 1), (8, 1), (9, 1)))
+    now, before, recycled, purged = (catalog.resolve(3, *key, True) for key in ((7, 2), (7, 1), (8, 1), (9, 1)))
 
     assert (now.name, now.status, now.info, list(now.columns)) == ("T", 0, None, [1])
     assert (before.name, before.status, before.info, before.columns) == ("T", 2, VERSION_MISMATCH, {})
