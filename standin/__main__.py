@@ -91,6 +91,9 @@ def start(
         bool, typer.Option(help="Show XIDSQN 4294967295 on undo rows if the START was not read.")
     ] = False,
     private_strands: Annotated[bool, typer.Option(help="Write the redo of open transactions to the log late.")] = False,
+    strands_cross_switches: Annotated[
+        bool, typer.Option(help="With private strands: log switches do not write the redo of open transactions.")
+    ] = False,
     reuses_rowids: Annotated[bool, typer.Option(help="Reuse the ROWIDs of deleted rows.")] = False,
     shares_commit_scns: Annotated[bool, typer.Option(help="Allow COMMITs of several instances at one SCN.")] = False,
     switches_by_typed_name: Annotated[
@@ -118,6 +121,7 @@ def start(
             commits_of_servers=server_commits,
             forgets_sequences=forgets_sequences,
             private_strands=private_strands,
+            strands_cross_switches=strands_cross_switches,
             reuses_rowids=reuses_rowids,
             shares_commit_scns=shares_commit_scns,
             switches_by_typed_name=switches_by_typed_name,

@@ -31,8 +31,8 @@ class Session(Protocol):
 def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict[LogFile, LogCopy]]:
     """Start LogMiner on the logs and yield the copy that was opened of each.
 
-    The SCN range is that of the logs, not of the window: late rows may lie in a log that the window ends in. Any failure, in
-    here or in the block, becomes BadCopy while an untried copy is left.
+    LogMiner gets no SCN range: the caller must see all rows of the logs, also those outside the logs' own ranges. Any failure,
+    in here or in the block, becomes BadCopy while an untried copy is left.
     """
     logs = log_set.added
     opened: dict[LogFile, LogCopy] = {}
@@ -40,8 +40,7 @@ def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict
         for log in logs.logs:
             opened[log] = _add(session, log, log_set.refused, is_first=not opened)
         _prove_identity(session, window, opened)
-        # LogMiner's end is inclusive.
-        session.call("start_logmnr", start_scn=int(logs.first_scn), end_scn=int(logs.next_scn) - 1)
+        session.call("start_logmnr")
         _prove_all_read(session, logs)
         yield opened
     except RedolakeError as error:

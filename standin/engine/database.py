@@ -42,7 +42,13 @@ class Database:
         self.counters = {"object": _FIRST_OBJECT_ID, "constraint": 7000, "session": 100}
         self.archiver = Archiver(state, clock, self.lock, self.changed.notify_all)
         self.archived_logs = ArchivedLogs(state, clock, directory)
-        self.redo = RedoWriter(state, clock, self.archiver, private_strands=options.private_strands)
+        self.redo = RedoWriter(
+            state,
+            clock,
+            self.archiver,
+            private_strands=options.private_strands,
+            strands_cross_switches=options.strands_cross_switches,
+        )
         self.plans = Plans()
         self.tables = Tables(state, clock, self.plans)
         self.locks = Locks(self.changed)

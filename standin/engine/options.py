@@ -26,6 +26,7 @@ class DatabaseOptions:
     commits_of_servers: bool = True  # parallel servers write COMMITs too, at the coordinator's SCN; False: only it does
     forgets_sequences: bool = False  # XIDSQN 4294967295 on undo and ROLLBACK rows whose START LogMiner has not read
     private_strands: bool = False  # redo reaches the log late, after records with higher SCNs
+    strands_cross_switches: bool = False  # ... and in the log after a switch, below its FIRST_CHANGE#
     reuses_rowids: bool = False  # an insert reuses the ROWID of a deleted row, the last freed one first
     shares_commit_scns: bool = False  # consecutive COMMITs on different threads share one SCN
     switches_by_typed_name: bool = False  # SET CONTAINER looks for the user's name as it was typed at the logon (ORA-01435)

@@ -1,7 +1,8 @@
 """Gives each redo record its SCN and its address in the current log of its thread, and switches full logs.
 
 With private strands, a transaction's redo stays in memory until the transaction ends, the strand is full, or the log is
-switched. Only then does it reach the log, with the SCNs it was made under. The caller holds the database's lock.
+switched. Only then does it reach the log, with the SCNs it was made under. With strands that cross switches, it may so begin
+in a log that starts after those SCNs. The caller holds the database's lock.
 """
 
 from __future__ import annotations
@@ -33,9 +34,17 @@ class _Strand:
 
 
 class RedoWriter:
-    def __init__(self, state: DatabaseState, clock: Clock, archiver: Archiver, *, private_strands: bool = False) -> None:
+    def __init__(
+        self,
+        state: DatabaseState,
+        clock: Clock,
+        archiver: Archiver,
+        *,
+        private_strands: bool = False,
+        strands_cross_switches: bool = False,
+    ) -> None:
         self._state, self._clock, self._archiver = state, clock, archiver
-        self._private = private_strands
+        self._private, self._crossing = private_strands, strands_cross_switches
         self._strands: dict[tuple[int, int, Xid], _Strand] = {}  # by thread, container and XID
         self._joinable: tuple[int, set[int]] | None = (
             None  # SCN and threads of the last commits, until a query may have read them
@@ -158,7 +167,8 @@ class RedoWriter:
 
         NEXT_CHANGE# of the old log and FIRST_CHANGE# of the new one are one new SCN, which no record has.
         """
-        self._empty_all(thread)
+        if not self._crossing:
+            self._empty_all(thread)
         old = thread.current
         scn, at = self._clock.next_scn(), self._clock.second()
         new = self._free_group(thread)

@@ -70,7 +70,7 @@ class Mining:
         self.logs = [log for log in self.logs if log.name != name]
 
     def start(self, start_scn: int, end_scn: int, options: StartOption, logs: list[MinedLog]) -> None:
-        """Start mining. `end_scn` 0 means the end of the redo.
+        """Start mining. `start_scn` 0 means all redo of the logs, whatever its SCNs; `end_scn` 0 means the end of the redo.
 
         Raises ORA-01291 if no log contains the start, or if the end is beyond the last log.
         """
@@ -82,8 +82,7 @@ class Mining:
             raise OraError(1291, "missing log file")
         if end_scn and end_scn > max(log.header.next_scn for log in logs):
             raise OraError(1291, "missing log file")
-        first = start_scn or min(log.header.first_scn for log in logs)
-        self.started = MiningRange(first, end_scn or None, options, tuple(logs))
+        self.started = MiningRange(start_scn, end_scn or None, options, tuple(logs))
 
     def end(self) -> None:
         if self.started is None:

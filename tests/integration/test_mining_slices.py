@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pipelines.config import WindowLimits
-from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable
+from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
 from pipelines.land.landing import Landing
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.copies import mine_from_any_copy
@@ -410,6 +410,23 @@ def test_a_session_killed_while_it_mines_lands_nothing(shop, start, tmp_path):
             landing.windows.write_slice(window, logs.number, killed(work), "t", schema=LANDED_SCHEMA, tables={})
     assert not work.facts.complete
     assert list(tmp_path.rglob("*.parquet*")) == []
+
+
+def test_redo_below_the_start_of_the_first_log_stops_mining():
+    """An earlier window may have ended at that SCN, so the change would be in no window."""
+    with standin(private_strands=True, strands_cross_switches=True) as oracle:
+        late = MiningSource(oracle)
+        late.run("CREATE TABLE items (id NUMBER(10) PRIMARY KEY)")
+        with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute("INSERT INTO items VALUES (1)")
+            late.seal()
+            with late.open() as source:
+                start = max(log.next_scn for log in read_redo_facts(source).archived)
+            connection.commit()
+        late.seal()
+
+        with pytest.raises(RedoNotUnderstood, match="FIRST_CHANGE#"):
+            late.mine(late.window(start))
 
 
 def test_a_database_without_containers_is_mined():

@@ -37,7 +37,7 @@ def test_rows_have_the_landed_form():
     assert (rows[1]["rollback"], rows[1]["pxid"], rows[0]["pxid"]) == (True, "5.1.98", None)
 
 
-def test_the_session_runs_in_the_root_over_the_logs_and_not_the_window():
+def test_the_session_runs_in_the_root_over_all_redo_of_the_logs():
     session = FakeSession(batch(redo(150)))
 
     mined(session, of=window(120, 180))
@@ -45,7 +45,7 @@ def test_the_session_runs_in_the_root_over_the_logs_and_not_the_window():
     assert [name for name, _ in session.calls] == [
         "use_container", "pin_session", "new_logfile", "add_logfile", "start_logmnr", "end_logmnr",
     ]  # fmt: skip
-    assert session.calls[4][1] == {"start_scn": 100, "end_scn": 299}
+    assert session.calls[4][1] == {}
 
 
 def test_rows_outside_the_window_are_counted_and_dropped_and_the_others_keep_their_ordinals():
