@@ -103,6 +103,9 @@ def start(
         int, typer.Option(help="Undo slots per container; with few slots, XIDs are reused soon.", min=1)
     ] = 340,
     undo_first: Annotated[bool, typer.Option(help="Show an undo row before the row it undoes, as 19.13 may.")] = False,
+    flashback_by_seconds: Annotated[
+        bool, typer.Option(help="ORA-01466 within seconds of a DDL; without it, only before the SCN of a structural DDL.")
+    ] = True,
     undo_unlogged: Annotated[bool, typer.Option(help="Undo rows have no supplemental log data (STATUS 3).")] = False,
 ) -> None:
     """Start a stand-in and serve clients until SIGTERM or Ctrl-C."""
@@ -127,6 +130,7 @@ def start(
             switches_by_typed_name=switches_by_typed_name,
             undo_slots=undo_slots,
             undo_first=undo_first,
+            flashback_by_seconds=flashback_by_seconds,
             undo_unlogged=undo_unlogged,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),

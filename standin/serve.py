@@ -138,7 +138,8 @@ def _create_users(database: Instance, password: str) -> None:
 
 @contextmanager
 def standin(*, host: str = "127.0.0.1", port: int = 0, password: str = "oracle", **options: Any) -> Iterator[StandIn]:
-    """Run a stand-in for a `with` block. `options` are those of DatabaseOptions."""
+    """Run a stand-in for a `with` block. `options` are those of DatabaseOptions. Its tables look a minute old."""
+    options.setdefault("ddl_age", 60)
     options.setdefault("supplemental", frozenset({"MIN"}))
     options.setdefault("passwords", (("SYS", password), ("SYSTEM", password)))
     with start_standin(DatabaseOptions(**options), host=host, port=port, password=password) as running:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
@@ -61,18 +62,19 @@ def read_tables(source: Source, ids: Iterable[TableId], container: str | None = 
 
 def read_tables_around(
     source: Source, ids: Sequence[TableId], between: Callable[[Source], Between], container: str | None = None
-) -> tuple[Between, Callable[[Scn], dict[TableId, DictionaryTable]]]:
+) -> tuple[Between, Callable[[Scn], dict[TableId, DictionaryTable]], datetime | None]:
     """Read the tables before and after `between`, until both readings are equal.
 
-    Return the result of `between`, and a function that gives the tables as of an SCN read by it. `between` may switch to
-    another container. Raises SourceBusy while DDL continues.
+    Return the result of `between`, a function that gives the tables as of an SCN read by it, and the newest LAST_DDL_TIME.
+    `between` may switch to another container. Raises SourceBusy while DDL continues.
     """
     before = _read_all(source, ids, container)
     for _ in range(MAX_READINGS):
         result = between(source)
         after = _read_all(source, ids, container)
         if before == after:
-            return result, partial(_tables, after)
+            ddl_times = [rows.object[0].last_ddl_time for rows in after.values() if rows is not None]
+            return result, partial(_tables, after), max(ddl_times, default=None)
         before = after
     raise _changing(ids)
 

@@ -34,7 +34,8 @@ CURES = {
     65135: NAME_THE_SERVICE,
     65011: "correct `container` in the configuration: SELECT name FROM v$pdbs",
     1555: "raise UNDO_RETENTION, or read the table again at a newer SCN",
-    1466: "the table was altered after that SCN: read it again at a newer SCN",
+    1466: "a DDL changed the table after that SCN, or seconds before it: take the snapshot again; before `verify`, let capture "
+    "and apply pass the DDL",
 }
 DRIVER_CURES = {
     "DPY-3010": "the server is older than 12.1: set thick_mode in the connection's extra",

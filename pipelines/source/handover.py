@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from time import sleep
 from typing import Any
 
-from pipelines.errors import SnapshotTooEarly, SourceRefused
+from pipelines.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables_around
 from pipelines.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.table import DictionaryTable, TableId
+
+log = logging.getLogger(__name__)
+
+SETTLE_SECONDS = 5.0  # from the last DDL to the time of a snapshot's SCN
+SETTLE_DEADLINE_SECONDS = 60
+NO_TIME_KNOWN = 8181
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +82,41 @@ def require_known_starts(prepared: Iterable[Any], listed: Iterable[ActiveTransac
 def read_handover_and_tables(
     source: Source, tables: Sequence[TableId], container: str | None
 ) -> tuple[Handover, dict[TableId, DictionaryTable]]:
-    """Return a handover and the tables' definitions at its `snapshot_scn`. A DDL in between repeats the reading."""
-    handover, found = read_tables_around(source, tables, read_handover, container)
-    return handover, found(handover.snapshot_scn)
+    """Return a handover and the tables' definitions at its `snapshot_scn`. A DDL in between repeats the reading.
+
+    A DDL shortly before is waited for, with another SCN: the tables could not be read AS OF the first one (ORA-01466).
+    """
+    deadline = time.monotonic() + SETTLE_DEADLINE_SECONDS
+    while True:
+        handover, found, ddl_at = read_tables_around(source, tables, read_handover, container)
+        missing_seconds = 0.0 if ddl_at is None else seconds_to_settle(source, handover.snapshot_scn, ddl_at, container)
+        if missing_seconds <= 0:
+            return handover, found(handover.snapshot_scn)
+        if time.monotonic() > deadline:
+            raise SourceBusy(
+                f"a table's LAST_DDL_TIME, {ddl_at}, is not {SETTLE_SECONDS:.0f} s before the time that Oracle has for the SCN",
+                cure="wait: the step is retried. If it keeps failing, look for a DDL that runs again and again, or for a clock "
+                "of the database host that was set back",
+                scn=handover.snapshot_scn,
+                tables=", ".join(str(table) for table in tables),
+            )
+        log.info("a table was changed by DDL at %s: waiting %.0f s for an SCN that it can be read at", ddl_at, missing_seconds)
+        sleep(min(missing_seconds, SETTLE_SECONDS))
+
+
+def seconds_to_settle(source: Source, scn: Scn, ddl_at: datetime, container: str | None) -> float:
+    """Return how many seconds are missing until an SCN is late enough after a DDL; 0 or less if this SCN is.
+
+    Oracle compares times: it refuses a read AS OF an SCN whose time, known to some 3 s, is not after the DDL.
+    """
+    source.use_container(container)
+    try:
+        scn_at = source.query("time_of_scn", scn=int(scn))[0].scn_at
+    except RedolakeError as error:
+        if error.ora_code != NO_TIME_KNOWN:
+            raise
+        return SETTLE_SECONDS
+    return float((ddl_at - scn_at).total_seconds() + SETTLE_SECONDS)
 
 
 def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
 from pipelines.redo import RedoFacts
+from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
     read_active_transactions,
@@ -29,6 +30,7 @@ VIEWS = (
     "active_transactions", "prepared_transactions",
 )  # fmt: skip
 NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
+DDL_TOO_RECENT = 1466
 
 
 class Attempts:
@@ -91,12 +93,21 @@ def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables:
     found = attempt("dictionary", partial(read_tables, source, wanted, result.container)) or {}
     for table in wanted:
         if table in found:
-            attempt(str(table), partial(source.query_text, flashback_sql(table), {"scn": scn}, "flashback"))
+            attempt(str(table), partial(read_past, source, table, scn))
         elif table.owner not in of_owner:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
     source.use_container(None)
     return replace(result, tables=found, tables_of_owner=of_owner, container_logging=logging)
+
+
+def read_past(source: Source, table: TableId, scn: Scn) -> None:
+    """Raise SourceRefused unless the user may read the table's past. A DDL of the last seconds is not a missing privilege."""
+    try:
+        source.query_text(flashback_sql(table), {"scn": scn}, "flashback")
+    except SourceRefused as error:
+        if error.ora_code != DDL_TOO_RECENT:
+            raise
 
 
 def flashback_sql(table: TableId) -> str:
@@ -131,7 +142,7 @@ def missing_logminer_privileges(source: Source) -> Iterable[Finding]:
     """
     calls: dict[str, Callable[[], object]] = {
         "probe_logmnr": lambda: source.call("probe_logmnr"),
-        "start_logmnr": lambda: source.call("start_logmnr", start_scn=1, end_scn=2),
+        "start_logmnr": lambda: source.call("start_logmnr"),
         "probe_contents": lambda: source.query("probe_contents"),
         "mined_logs": lambda: source.query("mined_logs"),
         "mining_parameters": lambda: source.query("mining_parameters"),

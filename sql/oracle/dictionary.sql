@@ -7,6 +7,10 @@ SELECT object_name AS table_name, object_id, data_object_id, last_ddl_time
   FROM all_objects
  WHERE owner = :owner AND object_name IN (:names) AND object_type = 'TABLE'
 
+-- name: time_of_scn
+-- In the time of the database's host, as LAST_DDL_TIME is.
+SELECT CAST(SCN_TO_TIMESTAMP(:scn) AS DATE) AS scn_at FROM dual
+
 -- name: table_kind
 SELECT table_name, partitioned, iot_type, temporary, cluster_name, external, logging
   FROM all_tables

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from bisect import bisect_right
+from datetime import UTC, datetime, timedelta
+
+_MARK_SECONDS = 3
 
 
 class Clock:
-    """The database's clock. `scn` is the last SCN given out (V$DATABASE.CURRENT_SCN); the modelled host runs in UTC."""
+    """The database's clock. `scn` is the last SCN given out (V$DATABASE.CURRENT_SCN); the modelled host runs in UTC.
+
+    Every three seconds it notes the SCN of that time, as SMON does. SCN_TO_TIMESTAMP knows no finer times.
+    """
 
     def __init__(self, scn: int) -> None:
         self.scn = scn
         self._tick, self._second = 0, datetime(1970, 1, 1)
+        self._ahead = timedelta()
+        self._mark_scns: list[int] = []
+        self._mark_times: list[datetime] = []
+        self.second()
 
     def next_scn(self) -> int:
         self.scn += 1
@@ -23,11 +33,27 @@ class Clock:
 
     def now(self) -> datetime:
         """Return the time as a DATE or TIMESTAMP has it, without a zone."""
-        return datetime.now(UTC).replace(tzinfo=None)
+        return datetime.now(UTC).replace(tzinfo=None) + self._ahead
 
     def second(self) -> datetime:
         """Return the time without its fraction. Every redo record needs it, so it is cached for the second."""
         tick = int(time.time())
         if tick != self._tick:
-            self._tick, self._second = tick, datetime.fromtimestamp(tick, UTC).replace(tzinfo=None)
+            self._tick, self._second = tick, datetime.fromtimestamp(tick, UTC).replace(tzinfo=None) + self._ahead
+            if not self._mark_times or self._second >= self._mark_times[-1] + timedelta(seconds=_MARK_SECONDS):
+                self._mark_scns.append(self.scn)
+                self._mark_times.append(self._second)
         return self._second
+
+    def skip(self, seconds: int) -> None:
+        """Set the clock ahead."""
+        self._ahead += timedelta(seconds=seconds)
+        self._tick = 0
+        self.scn += 1
+        self.second()
+
+    def time_of(self, scn: int) -> datetime | None:
+        """Return the time that the database remembers for an SCN; None if it is older than that."""
+        self.second()
+        at = bisect_right(self._mark_scns, scn)
+        return self._mark_times[at - 1] if at else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from standin.engine.session_state import SessionState
 from standin.engine.tables import StoreKey, Tables
 from standin.engine.transactions import Transactions
 from standin.interface import OraError
-from standin.model import DatabaseState
+from standin.model import DatabaseState, TableDef
 from standin.redo_file import RedoRecord
 
 _FIRST_OBJECT_ID = 73_000
@@ -78,6 +79,15 @@ class Database:
     def oldest_scn(self) -> int:
         """Return the SCN below which row versions may be gone (ORA-01555)."""
         return self.options.oldest_scn(self.clock.scn)
+
+    def ddl_time(self) -> datetime:
+        """Return the LAST_DDL_TIME of a table that is changed now."""
+        return self.clock.second() - timedelta(seconds=self.options.ddl_age)
+
+    def is_too_recent(self, table: TableDef, scn: int) -> bool:
+        """Return whether the DDL of a table is too recent for a read AS OF the SCN: Oracle compares their times."""
+        at = self.clock.time_of(scn) if self.options.flashback_by_seconds else None
+        return at is not None and at <= table.last_ddl
 
     def kill(self, number: int) -> None:
         """Kill a session: roll its transaction back now; its next call raises ORA-00028."""

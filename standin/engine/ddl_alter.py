@@ -39,7 +39,7 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
     table, database = store.definition, session.database
     if structural:
         table.object_version += 1
-    table.last_ddl = database.clock.second()
+    table.last_ddl = database.ddl_time()
     database.tables.refresh(store)
     scn = write_ddl(session, cursor.text, table)
     if structural:
@@ -58,7 +58,7 @@ def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
     store.rows = {row: [version] for row, version in enumerate(live)}
     store.next_row = len(live)
     store.freed.clear()
-    table.data_object_id, table.last_ddl = database.next_object_id(), database.clock.second()
+    table.data_object_id, table.last_ddl = database.next_object_id(), database.ddl_time()
     database.tables.refresh(store)
     store.structure_scn = write_ddl(session, cursor.text, before)
 

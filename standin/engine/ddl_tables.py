@@ -45,7 +45,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
         raise OraError(957, "duplicate column name")
     database = session.database
     object_id = database.next_object_id()
-    now = database.clock.second()
+    now = database.ddl_time()
     table = TableDef(
         owner, name, session.container, object_id, object_id, 1,
         [column_of(c, i + 1) for i, c in enumerate(columns)], created=now, last_ddl=now,
@@ -103,7 +103,7 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
         write_ddl(session, cursor.text, table)
         return
     recycled = copy.deepcopy(table)
-    recycled.last_ddl = database.clock.second()
+    recycled.last_ddl = database.ddl_time()
     database.state.dropped[table.object_id] = recycled
     bin_name = table.recycled_name
     write_ddl(session, f'ALTER TABLE "{table.owner}"."{table.name}" RENAME TO "{bin_name}"', table, info=INTERNAL_DDL)
@@ -144,7 +144,7 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
     table = store.definition
     text_table = copy.copy(table)
     table.data_object_id = session.database.next_object_id()
-    table.last_ddl = session.database.clock.second()
+    table.last_ddl = session.database.ddl_time()
     store.structure_scn = write_ddl(session, cursor.text, text_table)
 
 
@@ -163,7 +163,7 @@ def rename_to(session: EngineSession, store: TableStore, cursor: Cursor) -> None
     lock_exclusively(session, store)
     old = table.name
     database.tables.remove(store)
-    table.name, table.last_ddl = new, database.clock.second()
+    table.name, table.last_ddl = new, database.ddl_time()
     database.tables.add(store)
     write_ddl(session, cursor.text, table, name=old)
 

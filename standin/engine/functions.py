@@ -57,6 +57,14 @@ def _to_timestamp(frame: Frame, value: Any, mask: str | None = None, nls: str | 
     return value if isinstance(value, datetime) else parser_of(mask or frame.nls["NLS_TIMESTAMP_FORMAT"])(value)
 
 
+def _scn_to_timestamp(frame: Frame, scn: Any) -> datetime:
+    clock = frame.session.database.clock
+    at = clock.time_of(int(scn)) if scn <= clock.scn else None
+    if at is None:
+        raise OraError(8181, "specified number is not a valid system change number")
+    return at
+
+
 def _substr(frame: Frame, value: Any, start: Any, length: Any = None) -> str | None:
     text, first = to_text(value, frame.nls), int(to_number(start))
     at = first - 1 if first > 0 else (len(text) + first if first < 0 else 0)
@@ -223,6 +231,7 @@ FUNCTIONS: dict[str, Function] = {
     "SYS_EXTRACT_UTC": Function(lambda frame, v: v, datatypes.TIMESTAMP),
     "EMPTY_CLOB": Function(lambda frame: None, ColumnInfo("", "CLOB", 4000, 0, 0, 0)),
     "EMPTY_BLOB": Function(lambda frame: None, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
+    "SCN_TO_TIMESTAMP": Function(_scn_to_timestamp, datatypes.TIMESTAMP),
     "SYS_CONTEXT": Function(lambda frame, space, key: context(frame.session, space, key), datatypes.text_info(256)),
     "USERENV": Function(lambda frame, key: context(frame.session, "USERENV", key), datatypes.text_info(64)),
     "DBMS_LOB.GETLENGTH": Function(lambda frame, v: len(v), _NUMBER),

@@ -70,7 +70,7 @@ def snapshot_scn(session: EngineSession, relation: Relation, frame: Frame) -> in
     scn = int(to_number(relation.version((), frame) or 0))
     if scn <= 0 or scn > database.clock.scn:
         raise OraError(8181, "specified number is not a valid system change number")
-    if scn < store.structure_scn:
+    if scn < store.structure_scn or database.is_too_recent(store.definition, scn):
         raise OraError(1466, "unable to read data - table definition has changed")
     if scn < database.oldest_scn:
         raise OraError(1555, 'snapshot too old: rollback segment number 4 with name "_SYSSMU4$" too small')

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.source import handover
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
@@ -34,6 +35,15 @@ def fresh(tmp_path: Path) -> Iterator[Shop]:
         yield shop
 
 
+@pytest.fixture(params=[True, False], ids=["refused by seconds", "refused by SCN"])
+def just_made(tmp_path: Path, request: Any) -> Iterator[Shop]:
+    """Return a source whose table was made and given its logging just now."""
+    with standin(ddl_age=0, flashback_by_seconds=request.param) as oracle:
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(PARTS, "INSERT INTO parts VALUES (1, 'A')", "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+        yield shop
+
+
 def set_up(shop: Shop) -> Any:
     shop.run_sql(MINIMAL.format("ADD"), user="SYS")
     shop.run_sql("ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
@@ -50,3 +60,22 @@ def test_rows_from_before_supplemental_logging_do_not_stop_the_first_window(fres
     assert differences(fresh, pipeline) == {}
     (landed,) = steps.list_windows(pipeline)
     assert landed.rows > 3, "the older rows are in the window"
+
+
+def test_a_snapshot_right_after_the_set_up_waits_until_oracle_can_read_the_table(
+    just_made: Shop, no_spark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    def let_time_pass(seconds: float) -> None:
+        waited.append(seconds)
+        just_made.oracle.database.clock.skip(round(seconds))
+
+    monkeypatch.setattr(handover, "sleep", let_time_pass)
+    pipeline = just_made.pipeline(tables=["SHOP.PARTS"])
+
+    taken = steps.take_snapshot(pipeline, source=just_made.params, spark=no_spark)
+
+    assert [(table.table, table.rows) for table in taken.tables] == [("SHOP.PARTS", 1)]
+    assert sum(waited) < 15
+    assert differences(just_made, pipeline) == {}

@@ -1,15 +1,17 @@
-"""A snapshot starts only where V$TRANSACTION shows every open transaction."""
+"""A snapshot starts only where V$TRANSACTION shows every open transaction, and some seconds after the last DDL."""
 
 from __future__ import annotations
 
 from collections import namedtuple
+from datetime import datetime, timedelta
 
 import pytest
 
-from pipelines.errors import SnapshotTooEarly, SourceRefused
+from pipelines.errors import SnapshotTooEarly, SourceBusy, SourceRefused
 from pipelines.scn import Scn
+from pipelines.source import handover
 from pipelines.source.facts import ActiveTransaction
-from pipelines.source.handover import require_known_starts, require_primary
+from pipelines.source.handover import Handover, read_handover_and_tables, require_known_starts, require_primary
 
 Prepared = namedtuple("Prepared", "local_tran_id con_id")
 LISTED = (ActiveTransaction("5.1.99", Scn(100), 3),)
@@ -28,3 +30,55 @@ def test_a_prepared_transaction_without_a_known_start_must_end_before_a_snapshot
         require_known_starts([Prepared("5.1.99", 3), prepared], LISTED)
 
     assert f"COMMIT FORCE '{prepared.local_tran_id}'" in caught.value.cure
+
+
+DDL_AT = datetime(2026, 1, 1, 12, 0, 0)
+
+
+class Clock:
+    """A source whose SCNs have a time; a pause lets it pass. Without `starts_at`, Oracle knows no time of the SCN."""
+
+    def __init__(self, starts_at, per_pause=1.0):
+        self.at, self.per_pause, self.pauses = starts_at, per_pause, 0
+
+    def use_container(self, name):
+        pass
+
+    def query(self, name, **binds):
+        if self.at is None:
+            raise SourceRefused("ORA-08181", ora_code=8181)
+        return [namedtuple("row", "scn_at")(self.at)]
+
+    def pause(self, seconds):
+        self.pauses += 1
+        self.at = (self.at or DDL_AT) + timedelta(seconds=seconds * self.per_pause)
+
+
+def settled(source, monkeypatch, ddl_at=DDL_AT):
+    found = Handover(Scn(90), (), Scn(100))
+    monkeypatch.setattr(handover, "read_tables_around", lambda *_: (found, lambda scn: {}, ddl_at))
+    monkeypatch.setattr(handover, "sleep", source.pause)
+    assert read_handover_and_tables(source, [], None) == (found, {})
+    return source
+
+
+@pytest.mark.parametrize(("seconds_after", "pauses"), [(5, 0), (4, 1), (0, 1), (-20, 5)])
+def test_the_scn_of_a_snapshot_is_chosen_again_until_it_is_seconds_after_the_last_ddl(monkeypatch, seconds_after, pauses):
+    source = settled(Clock(DDL_AT + timedelta(seconds=seconds_after)), monkeypatch)
+
+    assert source.pauses == pauses
+
+
+def test_an_scn_whose_time_oracle_does_not_know_yet_is_waited_for(monkeypatch):
+    assert settled(Clock(None), monkeypatch).pauses == 1
+
+
+def test_a_snapshot_of_no_existing_table_waits_for_nothing(monkeypatch):
+    assert settled(Clock(None), monkeypatch, ddl_at=None).pauses == 0
+
+
+def test_waiting_for_the_end_of_ddl_has_a_deadline(monkeypatch):
+    monkeypatch.setattr(handover, "SETTLE_DEADLINE_SECONDS", -1)
+
+    with pytest.raises(SourceBusy, match="LAST_DDL_TIME, 2026-01-01 12:00:00, is not 5 s before"):
+        settled(Clock(DDL_AT), monkeypatch)

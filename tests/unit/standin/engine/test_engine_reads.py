@@ -70,6 +70,21 @@ def test_a_flashback_query_cannot_cross_a_column_change(database, shop):
     assert run(shop, "SELECT * FROM t AS OF SCN :1", database.clock.scn) == [(1, "a", None)]
 
 
+@pytest.mark.parametrize("by_seconds", [True, False])
+def test_a_flashback_query_is_refused_within_seconds_of_any_ddl(by_seconds):
+    database = open_database(ddl_age=0, flashback_by_seconds=by_seconds)
+    shop = logon(database)
+    run(shop, "CREATE TABLE t (id NUMBER PRIMARY KEY)")
+    run(shop, "ALTER TABLE t ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+
+    assert error_code(shop, "SELECT * FROM t AS OF SCN :1", database.clock.scn) == (1466 if by_seconds else 0)
+    database.clock.skip(4)
+    ((at,),) = run(shop, "SELECT CAST(SCN_TO_TIMESTAMP(:1) AS DATE) FROM dual", database.clock.scn)
+    assert at > database.state.tables[3, "SHOP", "T"].last_ddl
+    assert error_code(shop, "SELECT * FROM t AS OF SCN :1", database.clock.scn) == 0
+    database.close()
+
+
 def test_a_flashback_query_older_than_the_kept_undo_fails():
     database = open_database(undo_scns=100)
     shop = logon(database)
