@@ -106,6 +106,9 @@ def start(
     flashback_by_seconds: Annotated[
         bool, typer.Option(help="ORA-01466 within seconds of a DDL; without it, only before the SCN of a structural DDL.")
     ] = True,
+    max_start_scns: Annotated[
+        bool, typer.Option(help="Show START_SCN 18446744073709551615 if the START was not read, in place of NULL.")
+    ] = False,
     undo_unlogged: Annotated[bool, typer.Option(help="Undo rows have no supplemental log data (STATUS 3).")] = False,
 ) -> None:
     """Start a stand-in and serve clients until SIGTERM or Ctrl-C."""
@@ -131,6 +134,7 @@ def start(
             undo_slots=undo_slots,
             undo_first=undo_first,
             flashback_by_seconds=flashback_by_seconds,
+            max_start_scns=max_start_scns,
             undo_unlogged=undo_unlogged,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),

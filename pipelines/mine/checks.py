@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotUnderstood
 from pipelines.mine.copies import EdgeCut
-from pipelines.mine.rows import as_integers
+from pipelines.mine.rows import REPORT, as_integers
 from pipelines.redo import CONTROL, Operation, Slice
 from pipelines.scn import Scn
 from pipelines.table import TableId
@@ -36,7 +36,6 @@ UNKNOWN_STATUS = ("the row has an unknown STATUS", None)
 
 RECOVER = "or run `redolake recover`, which lists the other choices"
 RESTORE = f"restore the archived log from a backup or another destination and run again, {RECOVER}"
-REPORT = f"keep the archived log and report the row, {RECOVER}"
 
 
 def is_captured(rows: pa.RecordBatch, tables: Sequence[TableId], object_ids: frozenset[int]) -> pa.Array:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pipelines.mine.checks import check_rows, check_stream
 from pipelines.mine.copies import LogSet
 from pipelines.mine.pieces import PieceJoiner, bounded
-from pipelines.mine.rows import landed_rows, log_of
+from pipelines.mine.rows import fitting, landed_rows, log_of
 from pipelines.mine.selection import predicate
 from pipelines.mine.session import Session, logminer
 from pipelines.redo import Slice, Window
@@ -91,7 +91,7 @@ class SliceMining:
         sql = f"{statement('redo_rows')}\n WHERE {where}"
         joiner = PieceJoiner()
         for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows"):
-            for fetched in map(self._own_part, lower_case(answer)):
+            for fetched in map(self._own_part, map(fitting, lower_case(answer))):
                 check_stream(fetched)
                 for batch in bounded(joiner.feed(fetched)):
                     yield from self._landed(batch)

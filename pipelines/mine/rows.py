@@ -11,12 +11,48 @@ from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.redo import Slice
 
 INT64 = pa.int64()
+REPORT = "keep the archived log and report the row, or run `redolake recover`, which lists the other choices"
+# The statement redo_rows returns these for all larger numbers too.
+TOO_LARGE, SMALL_TOO_LARGE = 10**18 - 1, 10**9 - 1
+# The values that a number may not reach. Object ids may: such an id is one of no known object.
+LIMITS = {
+    **dict.fromkeys(("csf", "undone"), 2),
+    **dict.fromkeys(("thread", "operation_code", "status"), SMALL_TOO_LARGE),
+    **dict.fromkeys(("sequence_no", "ssn", "scn", "xidusn", "xidslt", "xidsqn", "pxidusn", "pxidslt", "pxidsqn"), TOO_LARGE),
+}
+UNKNOWN_AT = {"start_scn": TOO_LARGE, "con_id": SMALL_TOO_LARGE}  # the values that mean "not known", as NULL does
 REQUIRED = ("thread", "sequence", "rs_id", "ssn", "scn", "xid", "operation", "operation_code", "status")
 
 
 def as_integers(batch: pa.RecordBatch, name: str, kind: pa.DataType = INT64) -> pa.Array:
     """Cast a NUMBER column, fetched as int64, decimal128 or null, to integers; raises if a value is not exact."""
     return batch.column(name).cast(kind, safe=True)
+
+
+def fitting(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the fetched rows with NULL where a number too large to be real means "not known".
+
+    Raises RedoNotUnderstood for such a number in a column that must be known.
+    """
+    for name, limit in LIMITS.items():
+        too_large = pc.greater_equal(as_integers(batch, name), limit)
+        if pc.any(too_large).as_py():
+            row = batch.slice(pc.index(too_large.fill_null(False), True).as_py(), 1).to_pylist()[0]
+            raise RedoNotUnderstood(
+                f"a redo row whose {name} is {limit} or more",
+                cure=REPORT,
+                thread=row["thread"],
+                sequence=row["sequence_no"],
+                rs_id=str(row["rs_id"] or "").strip() or None,
+                scn=row["scn"],
+            )
+    for name, unknown in UNKNOWN_AT.items():
+        values = as_integers(batch, name)
+        is_unknown = pc.greater_equal(values, unknown)
+        if pc.any(is_unknown).as_py():
+            known = pc.if_else(is_unknown, pa.scalar(None, INT64), values)
+            batch = batch.set_column(batch.schema.get_field_index(name), name, known)
+    return batch
 
 
 def transaction_id(batch: pa.RecordBatch, *names: str) -> pa.Array:
@@ -63,6 +99,5 @@ def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int, containe
     for name in REQUIRED:
         if rows.column(name).null_count:
             row = rows.slice(pc.index(pc.is_null(rows.column(name)), True).as_py(), 1).to_pylist()[0]
-            cure = "keep the archived log and report the row, or run `redolake recover`, which lists the other choices"
-            raise RedoNotUnderstood(f"a redo row without {name}", cure=cure, thread=logs.thread, scn=row["scn"])
+            raise RedoNotUnderstood(f"a redo row without {name}", cure=REPORT, thread=logs.thread, scn=row["scn"])
     return rows

@@ -166,6 +166,8 @@ def _as_oracle(error: duckdb.Error) -> OraError:
         return OraError(904, f"invalid identifier ({text})")
     if isinstance(error, duckdb.BinderException) and "GROUP BY" in text:
         return OraError(979, "not a GROUP BY expression")
+    if isinstance(error, duckdb.ConversionException) and "out of range" in text:
+        return OraError(1438, "value larger than specified precision allowed for this column")
     if isinstance(error, duckdb.ConversionException):
         return OraError(1722, "invalid number")
     return OraError(3001, f"unimplemented feature: {text}")

@@ -63,6 +63,7 @@ OPERATIONS = {
     Op.UNSUPPORTED: "UNSUPPORTED",
 }
 UNKNOWN_SQN = 2**32 - 1
+UNKNOWN_SCN = 2**64 - 1
 _NO_ROW_ID = "AAAAAAAAAAAAAAAAAA"
 _XID = np.dtype([("usn", "<u2"), ("slt", "<u2"), ("sqn", "<u4")])  # packed as on a little-endian host
 
@@ -174,7 +175,8 @@ def _rs_id(rows: RedoRows) -> pa.Array:
 
 def _start_scn(rows: RedoRows) -> pa.Array:
     values = zip(rows.values("op"), rows.values("start_scn"), rows.start_was_read, strict=True)
-    return rows.mapped(pa.int64(), [scn if known and scn and op in _TRANSACTION_OPS else None for op, scn, known in values])
+    unknown, kind = (UNKNOWN_SCN, pa.decimal128(20)) if rows.rendering.max_start_scns else (None, pa.int64())
+    return rows.mapped(kind, [scn if known and scn and op in _TRANSACTION_OPS else unknown for op, scn, known in values])
 
 
 def _username(rows: RedoRows) -> pa.Array:

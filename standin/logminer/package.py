@@ -120,7 +120,8 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         "" if StartOption.NO_SQL_DELIMITER in mined.options else ";",
         StartOption.NO_ROWID_IN_STMT not in mined.options,
     )
-    rendering = Rendering(catalog, layout, forgets_sequences=session.database.options.forgets_sequences)
+    options = session.database.options
+    rendering = Rendering(catalog, layout, forgets_sequences=options.forgets_sequences, max_start_scns=options.max_start_scns)
     container = contents.SessionContainer(session.container, None if _is_root(session) else session.container, names)
     return _fetching(mining, mined, contents.read_contents(mined, rendering, container, wanted))
 

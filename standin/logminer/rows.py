@@ -38,6 +38,7 @@ class Rendering:
     tables: dict[tuple[int, int, int, bool], TableText] = field(default_factory=dict)
     started: set[tuple[int, int, int, int]] = field(default_factory=set)
     forgets_sequences: bool = False
+    max_start_scns: bool = False
 
     def table(self, con_id: int, object_id: int, object_version: int, supplemental: bool) -> TableText:
         key = (con_id, object_id, object_version, supplemental)

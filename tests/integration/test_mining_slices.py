@@ -429,6 +429,26 @@ def test_redo_below_the_start_of_the_first_log_stops_mining():
             late.mine(late.window(start))
 
 
+def test_a_start_scn_that_oracle_shows_as_its_largest_number_is_missing():
+    with standin(max_start_scns=True) as oracle:
+        source = MiningSource(oracle)
+        source.run("CREATE TABLE items (id NUMBER(10) PRIMARY KEY)")
+        with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute("INSERT INTO items VALUES (1)")
+            source.seal()
+            with source.open() as session:
+                start = max(log.next_scn for log in read_redo_facts(session).archived)
+            connection.commit()
+        source.run("INSERT INTO items VALUES (2)")
+        source.seal()
+
+        rows = source.mine(source.window(start))
+
+    assert [(r["operation"], r["start_scn"] is None) for r in rows if r["operation"] in ("START", "COMMIT")] == [
+        ("COMMIT", True), ("START", False), ("COMMIT", False)
+    ]  # fmt: skip
+
+
 def test_a_database_without_containers_is_mined():
     with standin(is_cdb=False) as oracle:
         plain = MiningSource(oracle)

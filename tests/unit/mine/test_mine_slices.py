@@ -8,6 +8,7 @@ import pytest
 from pipelines.errors import MiningIncomplete, RedoLost, RedoNotUnderstood, SourceUnavailable
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine.mining import mine_slice
+from pipelines.mine.rows import SMALL_TOO_LARGE, TOO_LARGE
 from pipelines.redo import LogCopy, Slice
 from pipelines.table import TableId
 from tests.unit.mine.mining_world import LOGS, ORDERS, ORDERS_ID, FakeSession, batch, control, log, redo, window
@@ -169,6 +170,11 @@ STOPS = {
     "a row of another thread": (redo(150, thread=2), RedoNotUnderstood, "was not added"),
     "a change without a container": (redo(150, con_name=None), RedoNotUnderstood, "without a container"),
     "a change without a container's number": (redo(150, con_id=None), RedoNotUnderstood, "without a container"),
+    "an SCN that does not fit": (redo(TOO_LARGE), RedoNotUnderstood, "whose scn is"),
+    "a transaction number that does not fit": (redo(150, xidsqn=TOO_LARGE), RedoNotUnderstood, "whose xidsqn is"),
+    "a thread that does not fit": (redo(150, thread=SMALL_TOO_LARGE), RedoNotUnderstood, "whose thread is"),
+    "a flag that is neither 0 nor 1": (redo(150, undone=2), RedoNotUnderstood, "whose undone is 2 or more"),
+    "a container's number that does not fit": (redo(150, con_id=SMALL_TOO_LARGE), RedoNotUnderstood, "without a container"),
     "a change without a transaction": (redo(150, xidsqn=None), RedoNotUnderstood, "without xid"),
 }
 
@@ -190,6 +196,12 @@ def test_a_table_with_a_new_id_is_recognised_by_its_name(table):
 
     with pytest.raises(RedoNotUnderstood, match="without a container"):
         mined(FakeSession(batch(row)), tables=(table,))
+
+
+def test_a_start_scn_that_does_not_fit_is_missing_and_such_an_object_id_is_of_no_known_object():
+    (row,) = mined(FakeSession(batch(redo(150, start_scn=TOO_LARGE, object_id=TOO_LARGE))))
+
+    assert (row["start_scn"], row["object_id"]) == (None, TOO_LARGE)
 
 
 PASSES = {
