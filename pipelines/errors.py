@@ -119,6 +119,14 @@ class RedoLost(Terminal):
     """
 
 
+class PdbChanged(RedoLost):
+    """The pluggable database is not the one that was captured: it alone was set back (FLASHBACK PLUGGABLE DATABASE,
+    point-in-time recovery), or another one has its name. The redo does not show it, so the tables no longer agree.
+
+    Run `redolake recover PIPELINE --snapshot`, which reads all tables again, or connect to the PDB that was captured.
+    """
+
+
 class RedoNotUnderstood(Terminal):
     """A redo row, a transaction or a state of LogMiner has no meaning known to Redolake. If one table is concerned, it is
     held at that commit.

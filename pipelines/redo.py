@@ -75,6 +75,44 @@ class Incarnation:
 
 
 @dataclass(frozen=True, slots=True)
+class PdbIncarnation:
+    """A row of V$PDB_INCARNATION; (`database`, `number`) identifies it. Number 0 began with the database's own incarnation."""
+
+    database: int
+    number: int
+    set_back_to: int | None
+    opened_scn: int | None  # END_RESETLOGS_SCN: the PDB's redo from here on is of this incarnation
+    is_current: bool
+    prior: tuple[int, int]
+
+    @property
+    def name(self) -> tuple[int, int]:
+        return self.database, self.number
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerIdentity:
+    """What distinguishes a PDB from another one of the same name, and from itself after it was set back.
+
+    `incarnation` is None where V$PDB_INCARNATION has no row.
+    """
+
+    guid: str
+    con_uid: int
+    dbid: int
+    incarnation: PdbIncarnation | None
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerFacts:
+    """A PDB as V$PDBS and V$PDB_INCARNATION describe it."""
+
+    name: str
+    identity: ContainerIdentity
+    incarnations: tuple[PdbIncarnation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RedoThread:
     """A row of V$THREAD; the zeros Oracle writes for "never" are None here."""
 

@@ -79,6 +79,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
         Grant("V_$PARAMETER"),
         Grant("V_$PDBS", only=(CDB, PDB_ONLY)),
         Grant("V_$PDBS", only=(RDS,), optional="needed in a tenant database, where RDS has containers"),
+        Grant("V_$PDB_INCARNATION", only=(CDB, PDB_ONLY)),
+        Grant("V_$PDB_INCARNATION", only=(RDS,), optional="needed in a tenant database, where RDS has containers"),
         Grant("CDB_TABLES", only=(CDB,)),
         Grant("DBA_SUPPLEMENTAL_LOGGING", optional="shows supplemental logging that is set for a whole PDB"),
     ),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from standin.engine.archived_logs import Damage, LogChoice
 from standin.engine.ddl_system import SET_CONTAINER_REFUSALS
 from standin.fault import Fault, fault, faults_of
-from standin.model import ArchivedCopy, DatabaseIncarnation
+from standin.model import ArchivedCopy, DatabaseIncarnation, PdbIdentity, PdbIncarnation
 
 if TYPE_CHECKING:
     from standin.engine.instance import Instance
@@ -277,6 +277,23 @@ class FaultInjector:
     def allow_set_container(self) -> None:
         """Allow ALTER SESSION SET CONTAINER again."""
         self._database.refuses_set_container = None
+
+    # -- the PDB alone
+
+    @fault()
+    def flash_back_pdb(self, to_scn: int) -> PdbIncarnation:
+        """Set the PDB alone back (FLASHBACK PLUGGABLE DATABASE or point-in-time recovery, then OPEN RESETLOGS): its sessions
+        end, its tables are those of that SCN, V$PDB_INCARNATION gets a row. The redo of the database shows nothing of it.
+        ORA-38729 if a table was altered, truncated or dropped since."""
+        with self._database.lock:
+            return replace(self._database.pdb_recovery.set_back(to_scn))
+
+    @fault()
+    def replace_pdb(self, to_scn: int | None = None) -> PdbIdentity:
+        """Drop the PDB and plug another one in under its name, a copy of it (as of `to_scn`) with the same object ids: GUID,
+        CON_UID and DBID are others. The redo of the database shows nothing of it."""
+        with self._database.lock:
+            return self._database.pdb_recovery.replace(to_scn)
 
     # -- the network
 

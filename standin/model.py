@@ -186,6 +186,34 @@ class DatabaseIncarnation:
 
 
 @dataclass(slots=True)
+class PdbIncarnation:
+    """A row of V$PDB_INCARNATION: the PDB was opened with RESETLOGS between two SCNs, after it was set back to `scn`."""
+
+    db_incarnation: int
+    number: int
+    scn: int
+    at: datetime
+    begin_scn: int
+    end_scn: int
+    prior: tuple[int, int] = (0, 0)  # database incarnation and PDB incarnation
+    status: str = "CURRENT"
+
+
+@dataclass(slots=True)
+class PdbIdentity:
+    """What distinguishes a PDB from another one of the same name."""
+
+    guid: bytes
+    con_uid: int
+    dbid: int
+    incarnations: list[PdbIncarnation]
+
+    @property
+    def incarnation(self) -> PdbIncarnation:
+        return next(i for i in self.incarnations if i.status == "CURRENT")
+
+
+@dataclass(slots=True)
 class ArchiveDestination:
     dest_id: int
     path: str
@@ -225,6 +253,7 @@ class DatabaseState:
     national_characterset: str = "AL16UTF16"
     release: str = "19.23.0.0.0"
     parameters: dict[str, str] = field(default_factory=dict)  # V$PARAMETER
+    pdb: PdbIdentity | None = None  # of the one pluggable database
     users: dict[str, User] = field(default_factory=dict)
     tables: dict[tuple[int, str, str], TableDef] = field(default_factory=dict)  # (con_id, owner, name)
     dropped: dict[int, TableDef] = field(default_factory=dict)  # object id -> last definition of a dropped table

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import Position
+from pipelines.redo import ContainerIdentity, Position
 
 GapKind = Literal["position", "snapshot", "gap"]
 
@@ -19,7 +19,8 @@ GapKind = Literal["position", "snapshot", "gap"]
 @dataclass(frozen=True, slots=True)
 class DeclaredGap:
     """`tables` maps each captured table to the SCN of the snapshot its contents came from; a newer snapshot makes it complete.
-    `dropped` are the transactions open at `start`: their rows were carried, and their commits may lie in the gap."""
+    `dropped` are the transactions open at `start`: their rows were carried, and their commits may lie in the gap.
+    `container` is the PDB that the chain continues with."""
 
     kind: GapKind
     start: Position
@@ -30,6 +31,7 @@ class DeclaredGap:
     lost: str
     tables: Mapping[str, int | None]
     dropped: tuple[OpenTransaction, ...] = ()
+    container: ContainerIdentity | None = None
 
     @property
     def name(self) -> str:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.redo import Position
+from pipelines.redo import ContainerIdentity, Position
 from pipelines.scn import ChainPosition, Scn
 
 
 @dataclass(frozen=True, slots=True)
 class FirstPosition:
-    """`character_set` is the database's NLS_CHARACTERSET."""
+    """`character_set` is the database's NLS_CHARACTERSET; `container` the PDB, None for a database without containers."""
 
     dbid: int
     resetlogs_id: int
     scn: int
     character_set: str
+    container: ContainerIdentity | None = None
 
     @property
     def position(self) -> Position:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.redo import Window
+from pipelines.redo import ContainerIdentity, Window
 from pipelines.table import TableId
 
 
 @dataclass(frozen=True, slots=True)
 class WindowPlan:
-    """`object_ids` maps every object id that a captured table has or had to that table."""
+    """`object_ids` maps every object id that a captured table has or had to that table. `container` is the PDB then."""
 
     window: Window
     tables: tuple[TableId, ...]
     object_ids: Mapping[int, TableId]
     dictionary_scn: int
+    container: ContainerIdentity | None = None

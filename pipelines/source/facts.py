@@ -12,7 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.errors import SourceRefused
-from pipelines.redo import Incarnation, LogCopy, LogFile, LogTrace, RedoFacts, RedoThread
+from pipelines.redo import (
+    ContainerFacts,
+    ContainerIdentity,
+    Incarnation,
+    LogCopy,
+    LogFile,
+    LogTrace,
+    PdbIncarnation,
+    RedoFacts,
+    RedoThread,
+)
 from pipelines.scn import Scn, known_end
 from pipelines.source.oracle import Source
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logged_columns
@@ -187,6 +197,36 @@ def read_database(source: Source) -> DatabaseFacts:
         character_set=sets.get("NLS_CHARACTERSET", ""),
         national_character_set=sets.get("NLS_NCHAR_CHARACTERSET", ""),
         parameters={r.name: r.value for r in source.query("parameters")},
+    )
+
+
+def read_container(source: Source, container: str | None) -> ContainerFacts | None:
+    """Read what identifies the PDB, after the redo facts: where it is the recorded one, the facts are of that PDB too."""
+    if container is None:
+        return None
+    source.use_container(container)
+    rows = source.query("container_identity")
+    if not rows:
+        raise SourceRefused(
+            f"V$PDBS shows no row inside {container}", cure="GRANT SELECT ON SYS.V_$PDBS TO the user in the PDB"
+        )
+    incarnations = tuple(map(_pdb_incarnation, source.query("container_incarnations")))
+    current = next((row for row in incarnations if row.is_current), None)
+    guid = rows[0].guid
+    identity = ContainerIdentity(
+        guid.hex().upper() if isinstance(guid, bytes) else str(guid), int(rows[0].con_uid), int(rows[0].dbid), current
+    )
+    return ContainerFacts(container, identity, incarnations)
+
+
+def _pdb_incarnation(row: Any) -> PdbIncarnation:
+    return PdbIncarnation(
+        int(row.db_incarnation),
+        int(row.pdb_incarnation),
+        _scn_unless_zero(row.incarnation_scn),
+        _scn_unless_zero(row.end_resetlogs_scn),
+        row.status == "CURRENT",
+        (int(row.prior_db or 0), int(row.prior_pdb or 0)),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from pipelines.errors import Finding
-from pipelines.redo import RedoFacts
+from pipelines.redo import ContainerFacts, RedoFacts
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
 from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
@@ -51,6 +51,7 @@ class ProbeResult:
     newest_logs: tuple[OpenedLog, ...] = ()  # of each redo thread, one per destination
     time_zone: str | None = None
     container_logging: frozenset[LoggedColumns] | None = frozenset()  # supplemental logging set on the container
+    container_facts: ContainerFacts | None = None
 
     @property
     def database_logging(self) -> DatabaseLogging:

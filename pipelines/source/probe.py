@@ -13,6 +13,7 @@ from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
     read_active_transactions,
+    read_container,
     read_container_logging,
     read_current_scn,
     read_database,
@@ -87,6 +88,7 @@ def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables:
     attempt("container", partial(source.use_container, result.container))
     if len(attempt.refused) > refused:
         return result
+    identity = attempt("container", partial(read_container, source, result.container))
     logging = read_container_logging(source, result.container)
     scn = read_current_scn(source)
     wanted = tuple(tables)
@@ -98,7 +100,7 @@ def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
     source.use_container(None)
-    return replace(result, tables=found, tables_of_owner=of_owner, container_logging=logging)
+    return replace(result, tables=found, tables_of_owner=of_owner, container_logging=logging, container_facts=identity)
 
 
 def read_past(source: Source, table: TableId, scn: Scn) -> None:

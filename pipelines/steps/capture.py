@@ -10,7 +10,7 @@ from typing import Literal
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent, take_lease
-from pipelines.errors import MiningIncomplete, NotLogged, RedoLost, RedoNotUnderstood, Terminal
+from pipelines.errors import MiningIncomplete, NotLogged, PdbChanged, RedoLost, RedoNotUnderstood, Terminal
 from pipelines.land import build_manifest, layout
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
@@ -20,19 +20,21 @@ from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import LogFile, Window
+from pipelines.redo import ContainerIdentity, LogFile, Window
 from pipelines.source import (
     ConnectParams,
     DatabaseLogging,
     Source,
     has_needed_logging,
     logging_cure,
+    read_container,
     read_database_logging,
     read_redo_facts,
     read_tables,
 )
 from pipelines.steps.plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
+from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs
@@ -100,6 +102,11 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
         with open_pipeline_source(pipeline, source) as oracle:
             pause = min(PAUSE_SECONDS, pipeline.wait_looks_every_seconds)
             facts, found = read_and_plan(oracle, position, pipeline.window, pause)
+            try:
+                container = read_same_container(context, oracle)  # after the facts: they are of this PDB
+            except PdbChanged as error:
+                record_pdb_change(context, error, position, facts)
+                raise
             if isinstance(found, Lost):
                 record_redo_loss(context, found.error, "plan", position, missing_logs(position, facts))
                 raise found.error
@@ -108,10 +115,12 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
                 return PlanOutcome("nothing", found.reason)
             if isinstance(found, Wait):
                 return PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
-            return planned(context, oracle, found.window, current_incarnation(facts).resetlogs_id)
+            return planned(context, oracle, found.window, current_incarnation(facts).resetlogs_id, container)
 
 
-def planned(context: PipelineContext, oracle: Source, window: Window, resetlogs_id: int) -> PlanOutcome:
+def planned(
+    context: PipelineContext, oracle: Source, window: Window, resetlogs_id: int, container: ContainerIdentity | None
+) -> PlanOutcome:
     """Record the plan in the ledger. LogMiner uses the dictionary of mining time, so it is read now, under the current
     incarnation, which may be later than the window's."""
     ids = tuple(table.id for table in context.pipeline.tables)
@@ -123,7 +132,7 @@ def planned(context: PipelineContext, oracle: Source, window: Window, resetlogs_
     record_baselines(context, {t: d for t, d in dictionary.items() if not context.ledger.versions(t)})
     hold_unlogged(context, oracle, dictionary)
     write_dictionary(context, resetlogs_id, read_at, dictionary)
-    made = WindowPlan(window, ids, object_ids(context, dictionary), read_at)
+    made = WindowPlan(window, ids, object_ids(context, dictionary), read_at, container)
     lease = take_lease(context, "capture", LEASE_SECONDS)
     try:
         entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
@@ -236,6 +245,9 @@ def mined_once(context: PipelineContext, source: ConnectParams | None, made: Win
             tables=made.object_ids,
             names=made.tables,
         )
+        error = pdb_change(context, made.container, read_container(oracle, settings.container))
+        if error is not None:  # LogMiner has used the dictionary of another PDB
+            raise error
     return replace(record, circumstance={**record.circumstance, **mining.facts.as_json()})
 
 

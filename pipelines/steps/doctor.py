@@ -24,6 +24,7 @@ from pipelines.source import (
     preflight_notes,
     probe,
 )
+from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.table import OracleType, TableId
 from pipelines.window import Lost, plan_window
 
@@ -102,8 +103,11 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     try:
         with open_context(pipeline) as context:
             position = context.ledger.position()
+            changed = None if position is None else pdb_change(context, recorded_container(context), probed.container_facts)
     except RedolakeError:
         return []  # validate reports it
+    if changed is not None:
+        return [Finding(f"container {pipeline.source.container}", changed.what, changed.cure)]
     found = None if position is None else plan_window(position, probed.redo, pipeline.window)
     if not isinstance(found, Lost) or position is None:
         return []

@@ -18,9 +18,9 @@ from pipelines.ledger import Loss
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import Position, RedoFacts
-from pipelines.scn import BEFORE_ALL
-from pipelines.source import ConnectParams, Source, read_handover, read_redo_facts
+from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
+from pipelines.scn import BEFORE_ALL, Scn
+from pipelines.source import ConnectParams, Source, read_container, read_handover, read_redo_facts
 from pipelines.steps.leases import apply_lease
 from pipelines.steps.redo_loss import (
     ErrorReport,
@@ -30,6 +30,7 @@ from pipelines.steps.redo_loss import (
     missing_logs_of,
     record_redo_loss,
 )
+from pipelines.steps.same_container import pdb_change, record_pdb_change, recorded_container
 from pipelines.steps.snapshot import first_position
 from pipelines.steps.status import DeclaredGapReport, gap_report
 from pipelines.window import Lost, MissingLog, missing_logs, plan_window
@@ -39,6 +40,8 @@ from pipelines.window.recovery_options import (
     checked_position,
     choices,
     gap_end,
+    in_incarnation,
+    pdb_choices,
     rman_commands,
     without,
 )
@@ -56,6 +59,8 @@ class Inspection:
     missing: tuple[MissingLog, ...]
     gap_end: Position | None
     loss: Loss | None
+    container: ContainerIdentity | None
+    pdb_opened_scn: int | None = None  # set where the PDB has changed: its redo is of its present tables from here on
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +131,7 @@ def declare_gap(
                     lost=found.error.what,
                     tables=snapshot_scns(context),
                     dropped=open_transactions(context, found.position),
+                    container=found.container,
                 )
             )
             reconcile_ledger(context)
@@ -151,11 +157,22 @@ def inspected(
         if position is None:
             raise Terminal("no table has contents yet, so nothing can be lost", cure=f"redolake snapshot -p {pipeline.name}")
         with open_pipeline_source(pipeline, source) as oracle:
-            yield context, oracle, inspect(context, position, read_redo_facts(oracle), trust_views)
+            facts = read_redo_facts(oracle)
+            container = read_container(oracle, pipeline.source.container)
+            yield context, oracle, inspect(context, position, facts, container, trust_views)
 
 
-def inspect(context: PipelineContext, position: Position, facts: RedoFacts, trust_views: bool) -> Inspection:
-    """Find lost redo: logs that the views do not list, and listed ones that failed in mining unless `trust_views`."""
+def inspect(
+    context: PipelineContext, position: Position, facts: RedoFacts, container: ContainerFacts | None, trust_views: bool
+) -> Inspection:
+    """Find lost redo: logs that the views do not list, and listed ones that failed in mining unless `trust_views`. Another PDB
+    comes first: no redo continues the tables."""
+    identity = None if container is None else container.identity
+    changed = pdb_change(context, recorded_container(context), container)
+    if changed is not None:
+        since = record_pdb_change(context, changed, position, facts)
+        stopped = ErrorReport.of(changed.as_dict())
+        return Inspection(position, facts, stopped, (), in_incarnation(since, facts), context.ledger.loss(), identity, since)
     loss = context.ledger.loss()
     failed = loss if loss is not None and loss.step == "mine" and not trust_views else None
     if failed is not None and lost_position(failed).scn != position.scn:
@@ -171,7 +188,7 @@ def inspect(context: PipelineContext, position: Position, facts: RedoFacts, trus
     # Where no log is to blame, the whole window that could not be mined is lost.
     window_end = lost_position(failed).window_end if failed is not None and not failed.missing else None
     gap = None if error is None else gap_end(position, known, window_end)
-    return Inspection(position, known, error, missing, gap, loss)
+    return Inspection(position, known, error, missing, gap, loss, identity)
 
 
 def recovery_report(pipeline: Pipeline, found: Inspection) -> RecoveryReport:
@@ -184,7 +201,11 @@ def recovery_report(pipeline: Pipeline, found: Inspection) -> RecoveryReport:
         error=found.error,
         missing=tuple(missing_log_report(log) for log in found.missing),
         rman=tuple(rman_commands(found.missing, found.facts)),
-        choices=tuple(choices(pipeline.name, found.position, found.facts, found.missing, found.gap_end)),
+        choices=tuple(
+            choices(pipeline.name, found.position, found.facts, found.missing, found.gap_end)
+            if found.pdb_opened_scn is None
+            else pdb_choices(pipeline.name, found.position)
+        ),
     )
 
 
@@ -198,8 +219,20 @@ def already_declared(context: PipelineContext, position: Position, kind: GapKind
 
 def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
     check_continues_from(found.position, found.facts)
+    if found.pdb_opened_scn is not None and kind != "snapshot":
+        raise Terminal(
+            "a gap would keep rows that the pluggable database no longer has",
+            cure=f"redolake recover {context.name} --snapshot",
+        )
     if kind == "snapshot":
-        end = first_position(context.pipeline, found.facts, read_handover(oracle))
+        handover = read_handover(oracle)
+        end = first_position(context.pipeline, found.facts, handover)
+        opened = None if found.error is None else found.error.where.get("opened_scn")
+        if isinstance(opened, int) and end.scn < opened <= handover.start_scn:
+            end = replace(end, scn=Scn(opened))  # no transaction of the PDB is older
+        now_there = read_container(oracle, context.pipeline.source.container)
+        if (None if now_there is None else now_there.identity) != found.container:
+            raise SnapshotTooEarly("the pluggable database was set back a moment ago", cure="choose it again")
         if found.gap_end is not None and end.chain_position < found.gap_end.chain_position:
             raise SnapshotTooEarly(
                 f"a snapshot taken now needs redo from SCN {end.scn} on, and what cannot be read ends at SCN "

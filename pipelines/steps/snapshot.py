@@ -26,7 +26,7 @@ from pipelines.reconcile.tables import captured_from, record_load, restart_versi
 from pipelines.records.codec import decode
 from pipelines.records.handover import FirstPosition
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.redo import Position, RedoFacts
+from pipelines.redo import ContainerIdentity, Position, RedoFacts
 from pipelines.schema import baseline
 from pipelines.scn import ChainPosition, Scn
 from pipelines.source import (
@@ -34,6 +34,7 @@ from pipelines.source import (
     Handover,
     Source,
     first_window_start,
+    read_container,
     read_database,
     read_handover_and_tables,
     read_redo_facts,
@@ -42,6 +43,7 @@ from pipelines.source import (
 from pipelines.steps.apply import finding_of
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.leases import renewed, take_apply_lease
+from pipelines.steps.same_container import read_same_container
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, plan_window
 
@@ -84,13 +86,15 @@ def begin_snapshot(
             return BegunSnapshot(0, (), replace)
         with open_pipeline_source(pipeline, source) as oracle:
             check_source(pipeline, oracle, chosen)
+            container = read_container(oracle, pipeline.source.container)  # first: a later change of the PDB then shows
             handover, dictionary = read_handover_and_tables(oracle, chosen, pipeline.source.container)
             missing = [
                 Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary
             ]
             if missing:
                 raise ConfigurationError(missing)
-            start_pipeline(context, oracle, handover)
+            start_pipeline(context, oracle, handover, None if container is None else container.identity)
+            read_same_container(context, oracle)
             epoch = chain_epoch(context)
             check_followed(context, read_redo_facts(oracle))
             since = check_captured(context, chosen, handover)
@@ -155,13 +159,13 @@ def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool
 
 
 @crash.writer
-def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover) -> None:
+def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover, container: ContainerIdentity | None) -> None:
     """Set where mining begins, at the first snapshot only. From there every configured table is captured."""
     if context.ledger.position() is not None:
         return
     position = first_position(context.pipeline, read_redo_facts(oracle), handover)
     characters = read_database(oracle).character_set
-    start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters)
+    start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters, container)
     context.landing.files.write_record_once(layout.HANDOVER, start)
     context.ledger.start_at(position)
     for table in context.pipeline.tables:
@@ -245,6 +249,7 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
                     rowid=pipeline.table(wanted).key == "rowid",
                 )
                 file = context.landing.snapshots.write_rows(wanted, scn, answers, uuid.uuid4().hex)
+                read_same_container(context, oracle)
             there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
         return TableSnapshot(str(wanted), scn, there.row_count)
 

@@ -20,6 +20,7 @@ from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables
+from pipelines.steps.same_container import read_same_container
 from pipelines.steps.spark_jobs import open_spark
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.table import DictionaryTable, TableId, TableVersion
@@ -65,8 +66,10 @@ def verify_tables(
         token = uuid.uuid4().hex
         try:
             with open_pipeline_source(pipeline, source) as oracle:
+                read_same_container(context, oracle)
                 check_readable(context, chosen(context, tables), read_redo_facts(oracle))
                 tasks = tuple(read_side(context, oracle, table, token, report) for table in chosen(context, tables))
+                read_same_container(context, oracle)
             comparisons = compared(pipeline, tasks, spark, report)
         finally:
             context.landing.files.remove(layout.verify_folder(token))

@@ -53,6 +53,25 @@ def choices(
     return found
 
 
+def pdb_choices(pipeline: str, position: Position) -> list[Choice]:
+    """Return the choices where the PDB was set back alone, or is another one: no redo continues the tables."""
+    recover = f"redolake recover {pipeline}"
+    return [
+        Choice(
+            "snapshot",
+            "snapshot all tables again; capture goes on from now",
+            f"the history between SCN {position.scn} and the new snapshot; a table is held until its snapshot",
+            f"{recover} --snapshot",
+        ),
+        Choice(
+            "connection",
+            "connect to the pluggable database that was captured, then recheck",
+            "nothing",
+            f"{recover} --restored",
+        ),
+    ]
+
+
 def gap_choices(recover: str, position: Position, gap: Position, stays: str) -> list[Choice]:
     """Return the choices that continue after the lost redo without a snapshot."""
     span = f"SCN {position.scn} to {gap.scn}"

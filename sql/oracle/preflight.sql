@@ -10,6 +10,18 @@ SELECT dbid, name, log_mode, force_logging, supplemental_log_data_min AS supplem
 -- Run inside a PDB, about that PDB alone: V$DATABASE shows the setting of the whole database.
 SELECT primary_key, all_column FROM dba_supplemental_logging
 
+-- name: container_identity
+-- Run inside the PDB. Another PDB under the same name differs in one of these.
+SELECT guid, con_uid, dbid FROM v$pdbs WHERE con_id = TO_NUMBER(SYS_CONTEXT('USERENV', 'CON_ID'))
+
+-- name: container_incarnations
+-- Run inside the PDB. A flashback or point-in-time recovery of the PDB alone shows here, and neither in the redo nor in
+-- V$DATABASE_INCARNATION.
+SELECT db_incarnation# AS db_incarnation, pdb_incarnation# AS pdb_incarnation, status, incarnation_scn,
+       end_resetlogs_scn, prior_db_incarnation# AS prior_db, prior_pdb_incarnation# AS prior_pdb
+  FROM v$pdb_incarnation
+ WHERE con_id = TO_NUMBER(SYS_CONTEXT('USERENV', 'CON_ID'))
+
 -- name: release
 SELECT version_full FROM v$instance
 

@@ -42,6 +42,7 @@ GRANT SELECT ON SYS.CDB_2PC_PENDING TO redolake;
 GRANT SELECT ON SYS.V_$INSTANCE TO redolake;
 GRANT SELECT ON SYS.V_$PARAMETER TO redolake;
 GRANT SELECT ON SYS.V_$PDBS TO redolake;
+GRANT SELECT ON SYS.V_$PDB_INCARNATION TO redolake;
 -- Optional: shows supplemental logging that is set for a whole PDB.
 GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO redolake;
 

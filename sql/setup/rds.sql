@@ -51,6 +51,8 @@ BEGIN
   rdsadmin.rdsadmin_util.grant_sys_object('V_$PARAMETER', 'REDOLAKE', 'SELECT');
   -- Optional: needed in a tenant database, where RDS has containers.
   rdsadmin.rdsadmin_util.grant_sys_object('V_$PDBS', 'REDOLAKE', 'SELECT');
+  -- Optional: needed in a tenant database, where RDS has containers.
+  rdsadmin.rdsadmin_util.grant_sys_object('V_$PDB_INCARNATION', 'REDOLAKE', 'SELECT');
   -- Optional: shows supplemental logging that is set for a whole PDB.
   rdsadmin.rdsadmin_util.grant_sys_object('DBA_SUPPLEMENTAL_LOGGING', 'REDOLAKE', 'SELECT');
 END;

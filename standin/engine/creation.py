@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from standin.engine.clock import Clock
 from standin.engine.options import DatabaseOptions
 from standin.model import (
+    PDB,
     ROOT,
     ArchiveDestination,
     DatabaseIncarnation,
     DatabaseState,
     OnlineLog,
+    PdbIdentity,
+    PdbIncarnation,
     RedoThreadState,
     User,
 )
@@ -24,6 +28,8 @@ def create_database(options: DatabaseOptions, directory: Path, clock: Clock) -> 
     )
     resetlogs_id = int((now - now.replace(year=1988, month=1, day=1, hour=0, minute=0, second=0)).total_seconds())
     state.incarnations.append(DatabaseIncarnation(1, options.start_scn, now, 0, resetlogs_id))
+    if options.is_cdb:
+        state.pdb = new_pdb(state, now, number=1)
     state.parameters = {
         "archive_lag_target": str(options.archive_lag_target),
         "undo_retention": "900",
@@ -40,6 +46,14 @@ def create_database(options: DatabaseOptions, directory: Path, clock: Clock) -> 
     for number in range(1, options.threads + 1):
         state.threads[number] = new_thread(state, options, directory, clock, number)
     return state
+
+
+def new_pdb(state: DatabaseState, now: datetime, number: int) -> PdbIdentity:
+    """Return the identity of the `number`th PDB that is created or plugged in."""
+    at = state.incarnation
+    born = PdbIncarnation(at.number, 0, at.resetlogs_scn, now, at.resetlogs_scn, at.resetlogs_scn)
+    identity = state.dbid + PDB + 7919 * (number - 1)
+    return PdbIdentity(bytes([PDB]) * 15 + bytes([number]), identity, identity, [born])
 
 
 def new_thread(state: DatabaseState, options: DatabaseOptions, directory: Path, clock: Clock, number: int) -> RedoThreadState:

@@ -12,6 +12,7 @@ from standin.engine.clock import Clock
 from standin.engine.creation import create_database
 from standin.engine.database import Database
 from standin.engine.options import DatabaseOptions
+from standin.engine.pdb_recovery import PdbRecovery
 from standin.engine.privileges import holds
 from standin.engine.recovery import Recovery
 from standin.engine.redo_threads import RedoThreads
@@ -31,6 +32,7 @@ class Instance(Database):
         clock = Clock(saved.scn if saved else options.start_scn)
         super().__init__(options, directory, clock, saved.state if saved else create_database(options, directory, clock))
         self.recovery = Recovery(self)
+        self.pdb_recovery = PdbRecovery(self)
         self.redo_threads = RedoThreads(self)
         if saved:
             checkpoint.restore(self, saved)

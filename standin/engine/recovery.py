@@ -10,6 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from standin.engine.database import Database
+from standin.engine.pdb_recovery import follow_resetlogs
 from standin.engine.session_state import SessionState
 from standin.engine.unfinished import changes_open_at, roll_back
 from standin.interface import OraError
@@ -123,6 +124,8 @@ class Recovery:
             1 + max(i.number for i in state.incarnations), scn, at, prior.resetlogs_scn, resetlogs_id, prior_number=prior.number
         )
         state.incarnations.append(born)
+        if state.pdb is not None and database.options.renumbers_pdb:
+            follow_resetlogs(state.pdb, born)
         database.clock.scn = scn
         for thread in state.threads.values():
             self._reset(thread, scn)

@@ -141,9 +141,18 @@ def components(session: EngineSession) -> Iterator[Row]:
 
 def pdbs(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
-    if state.is_cdb:
+    if state.pdb is not None:
         yield (2, state.dbid + 2, state.dbid + 2, b"\x02" * 16, "PDB$SEED", "READ ONLY", "NO")
-        yield (PDB, state.dbid + PDB, state.dbid + PDB, b"\x03" * 16, state.pdb_name, "READ WRITE", "NO")
+        yield (PDB, state.pdb.dbid, state.pdb.con_uid, state.pdb.guid, state.pdb_name, "READ WRITE", "NO")
+
+
+def pdb_incarnations(session: EngineSession) -> Iterator[Row]:
+    pdb = session.database.state.pdb
+    for i in pdb.incarnations if pdb is not None else ():
+        yield (
+            i.db_incarnation, i.number, i.status, i.scn, i.at, i.begin_scn, i.at, i.end_scn, i.at, i.prior[0], str(i.prior[1]),
+            "NO", PDB,
+        )  # fmt: skip
 
 
 def containers(session: EngineSession) -> Iterator[Row]:
@@ -189,6 +198,15 @@ def register() -> None:
     container_columns = """CON_ID NUMBER, DBID NUMBER, CON_UID NUMBER, GUID RAW(16), NAME VARCHAR2(128), OPEN_MODE VARCHAR2(10),
         RESTRICTED VARCHAR2(3)"""
     fixed_view("V$PDBS", container_columns, pdbs, con_id=0)
+    fixed_view(
+        "V$PDB_INCARNATION",
+        """DB_INCARNATION# NUMBER, PDB_INCARNATION# NUMBER, STATUS VARCHAR2(7), INCARNATION_SCN NUMBER, INCARNATION_TIME DATE,
+        BEGIN_RESETLOGS_SCN NUMBER, BEGIN_RESETLOGS_TIME DATE, END_RESETLOGS_SCN NUMBER, END_RESETLOGS_TIME DATE,
+        PRIOR_DB_INCARNATION# NUMBER, PRIOR_PDB_INCARNATION# VARCHAR2(40), FLASHBACK_DATABASE_ALLOWED VARCHAR2(3),
+        CON_ID NUMBER""",
+        pdb_incarnations,
+        con_id=12,
+    )
     fixed_view("V$CONTAINERS", container_columns, containers, con_id=0)
     fixed_view(
         "V$STATNAME",

@@ -18,7 +18,7 @@ from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, S
 from pipelines.records.split_transactions import SplitTransaction, SplitTransactions, TransactionName
 from pipelines.records.window_manifest import DdlRow, LogIdentity, WindowManifest
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import LogCopy, LogFile, Position, Slice, Window
+from pipelines.redo import ContainerIdentity, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion, UniqueIndex
 
@@ -69,11 +69,12 @@ MANIFEST = WindowManifest(
     circumstance={"destination": 1},
 )
 COPIES = (LogCopy(1, "/a/7.arc", "A"), LogCopy(2, None, "D", deleted=True))
+CONTAINER = ContainerIdentity("AB12", 3, 4, PdbIncarnation(2, 1, Scn(5), None, True, (2, 0)))
 LOG = LogFile(1, 7, 2, Scn(100), Scn(200), COPIES, 4096)
-PLAN = WindowPlan(Window(1, 2, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),)), (T,), {77: T}, 210)
+PLAN = WindowPlan(Window(1, 2, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),)), (T,), {77: T}, 210, CONTAINER)
 SLICE = SliceRecord("w", 0, "t", ("SHOP.T",), ("f",), (LogTally(MANIFEST.logs[0], 1, "x"),), {"SHOP.T insert": 1}, MANIFEST.ddl)
 GAP = DeclaredGap(
-    "gap", Position(1, 2, Scn(300)), Position(1, 2, Scn(400)), "why", "who", "when", "what", {"SHOP.T": 5}, (OPEN,)
+    "gap", Position(1, 2, Scn(300)), Position(1, 2, Scn(400)), "why", "who", "when", "what", {"SHOP.T": 5}, (OPEN,), CONTAINER
 )
 DROP = DroppedTransaction(OPEN, 2, 300, "why", "who", "when", {"SHOP.T": 1}, ("1.2.3", "4.5.6"))
 ID = DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False)
@@ -96,7 +97,7 @@ RECORDS: tuple[Any, ...] = (
     DictionaryReading(2, 300, (TABLE, LOGGED)),
     TABLE,
     VERSION,
-    FirstPosition(1, 2, 300, "AL32UTF8"),
+    FirstPosition(1, 2, 300, "AL32UTF8", CONTAINER),
     SnapshotManifest("SHOP.T", 50, 3, ("f",)),
     SnapshotBegun(),
     RedoNeededFrom(40),

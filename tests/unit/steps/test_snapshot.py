@@ -72,6 +72,8 @@ def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     incarnations = (Incarnation(SECOND, Scn(130), "CURRENT", Scn(1)),)
     monkeypatch.setattr(snapshot_steps, "open_pipeline_source", lambda *_: nullcontext())
     monkeypatch.setattr(snapshot_steps, "check_source", lambda *_: None)
+    monkeypatch.setattr(snapshot_steps, "read_container", lambda *_: None)
+    monkeypatch.setattr(snapshot_steps, "read_same_container", lambda *_: None)
     monkeypatch.setattr(
         snapshot_steps, "read_handover_and_tables", lambda *_: (Handover(Scn(scn), (), Scn(scn)), {ORDERS: there})
     )

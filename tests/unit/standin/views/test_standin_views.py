@@ -20,6 +20,7 @@ from standin.model import (
     LogGroup,
     OnlineLog,
     OpenTransaction,
+    PdbIdentity,
     RedoThreadState,
     SqlType,
     TableColumn,
@@ -61,6 +62,7 @@ def database_state(**changes) -> DatabaseState:
         User("NOBODY", "x", PDB),
     )
     return DatabaseState(
+        pdb=PdbIdentity(b"\x03" * 16, 3, 3, []),
         users={user.name: user for user in users},
         tables={(PDB, "SHOP", "ORDERS"): orders()},
         incarnations=[DatabaseIncarnation(1, 1, AT, 0, 7)],

@@ -1,0 +1,117 @@
+"""A PDB that was set back, or replaced under its name, stops the pipeline with a typed error; new snapshots end it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import oracledb
+import pytest
+
+from pipelines import steps
+from pipelines.errors import PdbChanged, SnapshotTooEarly, Terminal
+from tests.fix_shop import Shop, open_shop
+from tests.integration.test_recover import LosingPipeline
+from tests.plain_lake import PlainLake
+
+
+@pytest.fixture
+def plain(shop: Shop) -> Iterator[LosingPipeline]:
+    with PlainLake().in_place_of_spark():
+        yield LosingPipeline(shop, "no Spark")
+
+
+def scn_of(shop: Shop) -> int:
+    with shop.oracle.connect("SYS", mode=oracledb.AUTH_MODE_SYSDBA) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT current_scn FROM v$database")
+        return int(cursor.fetchone()[0])
+
+
+def undo(plain: LosingPipeline, change: Callable[[Shop, int], object]) -> None:
+    """Apply an UPDATE, undo it in the PDB alone, and change another row after it."""
+    kept = scn_of(plain.shop)
+    plain.change("UPDATE parts SET quantity = 100 WHERE id = 1")
+    plain.catch_up()
+    change(plain.shop, kept)
+    plain.change("UPDATE parts SET quantity = 300 WHERE id = 3")
+    plain.shop.switch_logs()
+
+
+def continues(plain: LosingPipeline) -> bool:
+    plain.change("UPDATE parts SET quantity = 101 WHERE id = 1")
+    plain.catch_up()
+    return plain.is_equal() and plain.status().lost is None and plain.status().declared_gaps == ()
+
+
+def test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots(plain: LosingPipeline) -> None:
+    undo(plain, lambda shop, scn: shop.oracle.faults.flash_back_pdb(to_scn=scn))
+
+    for _ in range(2):
+        with pytest.raises(PdbChanged, match=r"was set back to SCN \d+ and opened with RESETLOGS") as stopped:
+            plain.plan()
+        assert f"redolake recover {plain.pipeline.name} --snapshot" in stopped.value.cure
+    assert plain.lost_in() == "plan"
+    with pytest.raises(PdbChanged):
+        steps.begin_snapshot(plain.pipeline, plain.shop.params, ["SHOP.PARTS"], replace=True)
+    with pytest.raises(PdbChanged):
+        plain.verify()
+    errors = [str(f) for f in steps.run_doctor(plain.pipeline, plain.shop.params) if f.severity == "error"]
+    assert any("redolake recover" in error for error in errors)
+    assert [choice.name for choice in plain.recover().choices] == ["snapshot", "connection"]
+    for kind in ("gap", "position"):
+        with pytest.raises(Terminal, match="rows that the pluggable database no longer has"):
+            plain.recover_by(kind, scn=scn_of(plain.shop), reason="no")
+
+    plain.recover_by("snapshot")
+
+    assert plain.is_equal()
+    assert continues(plain)
+
+
+def test_another_pdb_under_the_name_stops_every_plan_until_new_snapshots(plain: LosingPipeline) -> None:
+    undo(plain, lambda shop, scn: shop.oracle.faults.replace_pdb(to_scn=scn))
+
+    with pytest.raises(PdbChanged, match="another pluggable database has the name FREEPDB1 now: GUID was"):
+        plain.plan()
+    # No view says since when the other PDB is there, so redo from before this plan is not used.
+    with pytest.raises(SnapshotTooEarly) as early:
+        plain.recover_by("snapshot")
+    assert "switch the logs" in early.value.cure
+    plain.shop.switch_logs()
+    plain.shop.switch_logs()
+    plain.recover_by("snapshot")
+
+    assert plain.is_equal()
+    assert continues(plain)
+
+
+def test_what_was_read_while_the_pdb_was_replaced_is_not_published(plain: LosingPipeline) -> None:
+    plain.change("UPDATE parts SET quantity = 100 WHERE id = 1")
+    plain.shop.switch_logs()
+    found = plain.plan()
+    begun = steps.begin_snapshot(plain.pipeline, plain.shop.params, ["SHOP.PARTS"], replace=True)
+    plain.shop.oracle.faults.replace_pdb()
+
+    assert found.window is not None
+    with pytest.raises(PdbChanged):  # LogMiner has used the other PDB's dictionary
+        steps.mine_window_slice(plain.pipeline, plain.shop.params, found.window, 0)
+    with pytest.raises(PdbChanged):
+        steps.read_snapshot_table(plain.pipeline, plain.shop.params, begun.scn, "SHOP.PARTS")
+
+
+@pytest.mark.parametrize("renumbers", [False, True], ids=["V$PDB_INCARNATION stays", "V$PDB_INCARNATION follows"])
+def test_a_resetlogs_of_the_whole_database_is_no_change_of_the_pdb(tmp_path: Path, renumbers: bool) -> None:
+    with open_shop(tmp_path, renumbers_pdb=renumbers) as shop, PlainLake().in_place_of_spark():
+        plain = LosingPipeline(shop, "no Spark")
+        plain.catch_up()
+        shop.oracle.faults.reset_logs()
+        assert continues(plain)
+
+        kept = scn_of(shop)
+        plain.change("UPDATE parts SET quantity = 301 WHERE id = 3")
+        shop.oracle.faults.flash_back_pdb(to_scn=kept)
+        shop.oracle.faults.reset_logs()
+        shop.switch_logs()
+
+        with pytest.raises(PdbChanged, match="was set back to SCN"):
+            plain.catch_up()
