@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from pipelines.config import Pipeline
-from pipelines.source import ConnectParams
+from pipelines.redo import ContainerIdentity
+from pipelines.source import ConnectParams, open_source, read_container
 from standin.serve import StandIn, standin
 from standin.workload import Workload, WorkloadSummary, run_workload
 from standin.workload.shop import create_shop
@@ -36,6 +37,13 @@ class Shop:
     def params(self) -> ConnectParams:
         user = self.oracle.capture_user
         return ConnectParams(user, self.oracle.passwords[user], self.oracle.root_dsn)
+
+    def container(self) -> ContainerIdentity:
+        """Return what identifies the PDB, as the first snapshot records it."""
+        with open_source(self.params) as source:
+            found = read_container(source, "FREEPDB1")
+        assert found is not None
+        return found.identity
 
     @property
     def instances(self) -> list[str]:

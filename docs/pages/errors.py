@@ -35,7 +35,8 @@ def page() -> str:
 
 def codes(family: type[RedolakeError]) -> Iterator[type[RedolakeError]]:
     """Yield the classes of a family that have a code of their own, in alphabetical order."""
-    yield from sorted(family.__subclasses__(), key=lambda error: error.__name__)
+    own = family.__subclasses__()
+    yield from sorted({*own, *(error for one in own for error in codes(one))}, key=lambda error: error.__name__)
 
 
 def paragraphs(error: type[RedolakeError]) -> tuple[str, str]:

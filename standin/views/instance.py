@@ -141,7 +141,7 @@ def components(session: EngineSession) -> Iterator[Row]:
 
 def pdbs(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
-    if state.pdb is not None:
+    if state.is_cdb and state.pdb is not None:
         yield (2, state.dbid + 2, state.dbid + 2, b"\x02" * 16, "PDB$SEED", "READ ONLY", "NO")
         yield (PDB, state.pdb.dbid, state.pdb.con_uid, state.pdb.guid, state.pdb_name, "READ WRITE", "NO")
 

@@ -41,7 +41,7 @@ def pipeline(shop, monkeypatch, airflow_db):
     state = shop.oracle.database.state
     with open_context(made) as context:
         scn = shop.oracle.database.clock.scn
-        start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8")
+        start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8", shop.container())
         context.landing.files.write_record_once(layout.HANDOVER, start)
     return made
 
