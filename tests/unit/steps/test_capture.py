@@ -35,7 +35,8 @@ FACTS = RedoFacts(
 def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
     monkeypatch.setattr(capture_steps, "open_pipeline_source", lambda *_: nullcontext())
-    monkeypatch.setattr(capture_steps, "read_redo_facts", lambda _: FACTS)
+    for module in ("capture", "plan"):
+        monkeypatch.setattr(f"pipelines.steps.{module}.read_redo_facts", lambda _: FACTS)
     monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
     monkeypatch.setattr(capture_steps, "require_all", lambda *_: None)
     return Pipeline.model_validate({**body, "tables": ["SHOP.ORDERS"]})
