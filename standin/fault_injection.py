@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from standin.engine.archived_logs import Damage, LogChoice
 from standin.engine.ddl_system import SET_CONTAINER_REFUSALS
 from standin.fault import Fault, fault, faults_of
-from standin.model import ArchivedCopy, DatabaseIncarnation, PdbIdentity, PdbIncarnation
+from standin.model import PDB, ArchivedCopy, DatabaseIncarnation, PdbIdentity, PdbIncarnation
+from standin.wire.network_faults import oracle_error
 
 if TYPE_CHECKING:
     from standin.engine.instance import Instance
@@ -265,6 +266,20 @@ class FaultInjector:
 
     # -- containers
 
+    @fault(ended_by="open_pdb")
+    def close_pdb(self) -> None:
+        """Close the PDB: its sessions end, V$PDBS shows MOUNTED, new ones get ORA-01033, and LogMiner cannot read its redo
+        (ORA-16331)."""
+        with self._database.lock:
+            self._database.state.pdb_is_open = False
+            for session in [s for s in self._database.sessions.values() if s.container == PDB]:
+                self._database.kill(session.number)
+
+    @fault()
+    def open_pdb(self) -> None:
+        """Open the PDB again."""
+        self._database.state.pdb_is_open = True
+
     @fault(ended_by="allow_set_container")
     def refuse_set_container(self, code: int = 24964) -> None:
         """Refuse every ALTER SESSION SET CONTAINER with ORA-01435, ORA-24964, ORA-65053 or ORA-65135, as Oracle does for some
@@ -314,14 +329,35 @@ class FaultInjector:
         self._listener.network_faults.stall(True)
 
     @fault(ended_by="mend_fetches")
-    def fail_fetches(self, code: int = 4036, after_rows: int = 0, times: int = 1) -> None:
-        """Fail the server process in the middle of a fetch, with an error such as ORA-04036, ORA-00310 or ORA-00600."""
-        self._listener.network_faults.fail_fetches(code, after_rows, times)
+    def fail_fetches(self, code: int = 4036, after_rows: int = 0, times: int = 1, wrapped_in: int | None = None) -> None:
+        """Fail the server process in the middle of a fetch, with an error such as ORA-04036, ORA-00310 or ORA-00600;
+        `wrapped_in` 604 or 12801 puts it below that error."""
+        self._listener.network_faults.fail_fetches(oracle_error(code, wrapped_in), after_rows, times)
 
     @fault()
     def mend_fetches(self) -> None:
         """Stop failing fetches."""
         self._listener.network_faults.fail_fetches(None)
+
+    @fault(ended_by="mend_statements")
+    def fail_statements(self, code: int, containing: str = "", times: int = 1, wrapped_in: int | None = None) -> None:
+        """Fail statements that contain a text, before they run, with an error such as ORA-12850 or ORA-04061."""
+        self._listener.network_faults.fail_statements(oracle_error(code, wrapped_in), containing, times)
+
+    @fault()
+    def mend_statements(self) -> None:
+        """Stop failing statements."""
+        self._listener.network_faults.fail_statements(None)
+
+    @fault(ended_by="admit_logons")
+    def refuse_logons(self, code: int = 18) -> None:
+        """Refuse logons with a right password, except of SYS, with an error such as ORA-00018, ORA-00020 or ORA-01035."""
+        self._listener.network_faults.refuse_logon = code
+
+    @fault()
+    def admit_logons(self) -> None:
+        """Accept logons again."""
+        self._listener.network_faults.refuse_logon = None
 
     @fault(ended_by="admit_clients")
     def refuse_clients(self, code: int = 12514) -> None:

@@ -266,6 +266,7 @@ class DatabaseState:
     last_recid: int = 0
     last_drop_scn: int = 0  # of the last DROP or RENAME of a table; flashback goes no further back
     is_mounted: bool = False  # mounted but not open
+    pdb_is_open: bool = True  # while closed, it is MOUNTED
     rds_configuration: dict[str, str] = field(default_factory=dict)  # settings of RDSADMIN_UTIL.SET_CONFIGURATION
 
     def next_recid(self) -> int:

@@ -17,14 +17,34 @@ NAME_THE_SERVICE = (
     "this session may not switch to the PDB: put the PDB's own service into the connection's extra as `pdb_service` (`lsnrctl "
     "services` lists it)"
 )
+ASM = "wait: the step is retried. If it keeps failing, check that ASM is up and mounts the disk group of the archived logs"
+PROFILE = (
+    "wait: the step is retried. If it keeps failing, give {user} a profile and a resource plan without this limit (ALTER USER "
+    "{user} PROFILE ..)"
+)
 CURES = {
+    18: "wait: the step is retried. If it keeps failing, raise SESSIONS of the database, or lower `mining_tasks`",
+    20: "wait: the step is retried. If it keeps failing, raise PROCESSES of the database, or lower `mining_tasks`",
+    40: PROFILE,
     257: "the archiver is stuck: free space in the archive destination or the recovery area (V$RECOVERY_FILE_DEST); the step "
     "is retried. Do not delete logs above the position that `redolake status` shows",
     1017: "correct the login and password of the connection; the step is not retried, because that would lock the account",
+    1035: "wait: the step is retried. A DBA ends the restricted mode: ALTER SYSTEM DISABLE RESTRICTED SESSION",
     1045: "GRANT CREATE SESSION TO {user}",
+    2391: PROFILE,
+    2392: PROFILE,
+    2394: PROFILE,
+    2396: PROFILE,
+    2399: PROFILE,
+    8103: "the table was truncated or moved while it was read: the step is retried",
     12505: "correct the SID of the connection; `lsnrctl status` on the database host lists the known ones",
     12514: "correct the service of the connection, or open the PDB; `lsnrctl services` lists the known ones",
     12541: "correct the host and port of the connection, or start the listener",
+    15055: ASM,
+    15064: ASM,
+    15077: ASM,
+    16331: "LogMiner cannot read redo of a closed PDB: open it (ALTER PLUGGABLE DATABASE name OPEN, and SAVE STATE for later "
+    "restarts); the step is retried",
     28000: "find out what locked the account, then run ALTER USER {user} ACCOUNT UNLOCK",
     28001: "give {user} a new password and set it in the connection",
     1435: NAME_THE_SERVICE,
@@ -44,6 +64,8 @@ DRIVER_CURES = {
     "DPY-4000": "the TNS alias is unknown: give host and service, or config_dir in the connection's extra",
     "DPY-6005": "correct the host, port and service of the connection, or start the listener",
 }
+# Recursive SQL, a line of PL/SQL, a parallel query server: the error that they report follows on the next lines.
+WRAPPERS = frozenset({604, 6512, 12801})
 MISSING_PRIVILEGE = frozenset({942, 1031, 6550})
 SIMILAR = re.compile(r"[Ss]imilar to ORA-(\d{5})")
 
@@ -58,10 +80,9 @@ class DriverError:
 
 
 def ora_number(error: DriverError) -> int:
-    """Return the ORA number that decides the class: ORA-00604 wraps another error, and DPY texts contain listener codes."""
-    if error.code == 604:
-        inner = [int(n) for n in ORA.findall(error.message) if int(n) != 604]
-        return inner[0] if inner else 604
+    """Return the ORA number that decides the class: that of the cause below a wrapper, or of the listener in a DPY text."""
+    if error.code in WRAPPERS:
+        return next((n for n in map(int, ORA.findall(error.message)) if n not in WRAPPERS), error.code)
     if error.code:
         return error.code
     similar = SIMILAR.search(error.message)

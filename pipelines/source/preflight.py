@@ -164,6 +164,10 @@ def container_findings(probed: ProbeResult, database: DatabaseFacts) -> Iterator
     elif probed.visible_containers[container] not in READABLE:
         cure = f"ALTER PLUGGABLE DATABASE {container} OPEN"
         yield Finding(f"container {container}", f"is {probed.visible_containers[container]}", cure)
+    for other, mode in sorted(probed.visible_containers.items()):
+        if other != container and mode not in READABLE:
+            what = f"is {mode}: mining waits (ORA-16331) at a log that contains redo of it"
+            yield Finding(f"container {other}", what, f"ALTER PLUGGABLE DATABASE {other} OPEN", "warning")
     if probed.visible_tables == 0:
         what = "shows no row to this user from the root: LogMiner would return no rows and no error"
         yield Finding(f"container {container}", what, CONTAINER_DATA)

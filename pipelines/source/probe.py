@@ -20,7 +20,7 @@ from pipelines.source.facts import (
     read_redo_facts,
 )
 from pipelines.source.oracle import Source
-from pipelines.source.preflight import OpenedLog, ProbeResult
+from pipelines.source.preflight import READABLE, OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
 from pipelines.table import TableId
 
@@ -66,7 +66,7 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
     is_cdb = database is not None and database.is_cdb
     containers = attempt("containers", partial(source.query, "visible_containers")) if is_cdb else None
     visible = attempt("containers", partial(source.query, "visible_tables")) if is_cdb else None
-    names = {row.name for row in containers or ()}
+    open_names = {row.name for row in containers or () if row.open_mode in READABLE}
     result = ProbeResult(
         database=database,
         container=container,
@@ -75,7 +75,7 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
         redo=redo,
         time_zone=zones[0].time_zone if zones else None,
     )
-    if database is not None and (container in names if is_cdb else container is None):
+    if database is not None and (container in open_names if is_cdb else container is None):
         result = probe_tables(attempt, source, result, tables)
     newest_logs = () if redo is None else tuple(opened_logs(source, redo))
     return replace(result, refused=tuple(attempt.refused), newest_logs=newest_logs)

@@ -72,6 +72,8 @@ def _set_container(session: EngineSession, name: str) -> None:
     containers = {"CDB$ROOT": ROOT, state.pdb_name: PDB}
     if name not in containers:
         raise OraError(65011, f"Pluggable database {name} does not exist.")
+    if containers[name] == PDB and not state.pdb_is_open:
+        raise OraError(1033, "ORACLE initialization or shutdown in progress")
     if session.transaction is not None and containers[name] != session.container:
         raise OraError(65023, f"active transaction exists in container {state.container_name(session.container)}")
     session.container = containers[name]

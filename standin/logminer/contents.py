@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from standin.interface import OraError
 from standin.logminer.dictionary import MISMATCH
 from standin.logminer.logs import read_log
 from standin.logminer.merge import merged
@@ -75,6 +76,7 @@ class SessionContainer:
     con_id: int
     only_container: int | None  # inside a PDB: the PDB, as only its rows are shown
     container_names: dict[int, str]
+    closed: frozenset[int] = frozenset()  # containers whose redo cannot be shown: their dictionary is not open
 
 
 def read_contents(
@@ -86,10 +88,16 @@ def read_contents(
         kept = batch.filter(_in_range(batch, mined, container.only_container))
         if kept.num_rows == 0:
             continue
+        _require_open(kept, container)
         rows = RedoRows(kept, rendering, redo="SQL_REDO" in names, undo="SQL_UNDO" in names)
         if wanted & _FROM_START or not wanted or rendering.forgets_sequences:
             _ = rows.start_was_read
         yield pa.RecordBatch.from_arrays([_column(name, rows, container) for name in names], names)
+
+
+def _require_open(batch: pa.RecordBatch, container: SessionContainer) -> None:
+    for con_id in container.closed.intersection(pc.unique(batch.column("con_id")).to_pylist()) if container.closed else ():
+        raise OraError(16331, f'container "{container.container_names.get(con_id, con_id)}" is not open')
 
 
 def _thread_streams(mined: MiningRange) -> list[Iterator[pa.RecordBatch]]:

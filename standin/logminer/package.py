@@ -20,7 +20,7 @@ from standin.logminer.mining import Mining, MiningRange
 from standin.logminer.options import ADDFILE, CONSTANTS, StartOption, check_options
 from standin.logminer.rows import Rendering
 from standin.logminer.statements import Layout
-from standin.model import ROOT, DatabaseState
+from standin.model import PDB, ROOT, DatabaseState
 
 if TYPE_CHECKING:
     from standin.engine.session import EngineSession
@@ -122,7 +122,8 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
     )
     options = session.database.options
     rendering = Rendering(catalog, layout, forgets_sequences=options.forgets_sequences, max_start_scns=options.max_start_scns)
-    container = contents.SessionContainer(session.container, None if _is_root(session) else session.container, names)
+    closed = frozenset() if state.pdb_is_open else frozenset({PDB})
+    container = contents.SessionContainer(session.container, None if _is_root(session) else session.container, names, closed)
     return _fetching(mining, mined, contents.read_contents(mined, rendering, container, wanted))
 
 

@@ -143,7 +143,8 @@ def pdbs(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
     if state.is_cdb and state.pdb is not None:
         yield (2, state.dbid + 2, state.dbid + 2, b"\x02" * 16, "PDB$SEED", "READ ONLY", "NO")
-        yield (PDB, state.pdb.dbid, state.pdb.con_uid, state.pdb.guid, state.pdb_name, "READ WRITE", "NO")
+        mode = "READ WRITE" if state.pdb_is_open else "MOUNTED"
+        yield (PDB, state.pdb.dbid, state.pdb.con_uid, state.pdb.guid, state.pdb_name, mode, "NO")
 
 
 def pdb_incarnations(session: EngineSession) -> Iterator[Row]:

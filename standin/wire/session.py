@@ -11,7 +11,7 @@ from standin.wire import handshake, messages, requests
 from standin.wire.auth import Handshake, read_auth_request, user_name
 from standin.wire.errors import CANCELLED, as_ora_error, cancelled
 from standin.wire.lobs import LobStore
-from standin.wire.network_faults import NetworkFaults
+from standin.wire.network_faults import NetworkFaults, oracle_error
 from standin.wire.packets import Disconnected, Marker, PacketStream
 from standin.wire.reader import Reader, RequestNotUnderstood
 from standin.wire.requests import ONE_WAY, PIGGYBACK, REQUEST, Dialect, Function
@@ -79,7 +79,7 @@ class ClientSession:
             stream.send_data(messages.end_of_call(self._context(), error=error))
             return None
         lobs = LobStore(dialect)
-        return _LoggedOn(session, Statements(session, lobs, dialect), lobs, dialect)
+        return _LoggedOn(session, Statements(session, lobs, dialect, self._network_faults.statement_failure), lobs, dialect)
 
     def _authenticated(self, connect: handshake.ConnectData, dialect: Dialect) -> Session:
         typed = read_auth_request(self._logon_request(Function.AUTH_PHASE_ONE), dialect).user
@@ -90,6 +90,9 @@ class ClientSession:
         proof = logon.accepts(answer.pairs)
         if proof is None:
             raise OraError(1017, "invalid username/password; logon denied")
+        refusal = self._network_faults.refuse_logon
+        if refusal is not None and user != "SYS":
+            raise oracle_error(refusal)
         instance = self._instance
         session = self._session = instance.logon(
             user,

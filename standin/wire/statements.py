@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,9 +60,11 @@ class _Run:
 class Statements:
     """Runs the statements of one session on its open cursors."""
 
-    def __init__(self, session: Session, lobs: LobStore, dialect: Dialect) -> None:
+    def __init__(
+        self, session: Session, lobs: LobStore, dialect: Dialect, failure: Callable[[str], OraError | None] = lambda _: None
+    ) -> None:
         self.cursors = CursorTable()
-        self._session, self._lobs, self._dialect = session, lobs, dialect
+        self._session, self._lobs, self._dialect, self._failure = session, lobs, dialect, failure
 
     def execute(self, reader: Reader) -> Reply:
         head = read_execute(reader, self._dialect)
@@ -125,6 +127,8 @@ class Statements:
 
     def _run(self, cursor: Cursor, run: _Run) -> Reply:
         cursor.finish()
+        if (failure := self._failure(cursor.sql)) is not None:
+            raise failure
         answer = self._session.execute(cursor.sql, run.rows, batch_errors=bool(run.options & Option.BATCH_ERRORS))
         if isinstance(answer, Rows):
             return self._opened(cursor, answer, run)

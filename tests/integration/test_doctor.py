@@ -73,6 +73,17 @@ def test_logging_of_the_whole_container_is_sufficient_and_reported(pipeline, sho
     assert "SHOP.PARTS: supplemental logging of the primary key, set on its container" in notes
 
 
+def test_a_closed_pdb_is_an_error_beside_the_other_findings(pipeline, shop: Shop) -> None:
+    move_position(pipeline, dbid=1)
+    shop.oracle.faults.close_pdb()
+    try:
+        found = errors(pipeline, shop)
+    finally:
+        shop.oracle.faults.open_pdb()
+
+    assert [part in " ".join(found) for part in ("ALTER PLUGGABLE DATABASE FREEPDB1 OPEN", "shop at SCN")] == [True, True]
+
+
 def test_a_privilege_is_required_only_where_it_is_needed(pipeline, shop: Shop) -> None:
     shop.run_sql(f"REVOKE SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING FROM {shop.oracle.capture_user} CONTAINER = ALL", user="SYS")
     before = errors(pipeline, shop)

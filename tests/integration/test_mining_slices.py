@@ -392,6 +392,22 @@ def test_rows_of_a_dropped_table_are_landed_without_their_name(shop, start):
     assert [(r["seg_owner"], r["table_name"], r["status"]) for r in rows] == [("UNKNOWN", f"OBJ# {brief}", 2)]
 
 
+def test_redo_of_a_closed_pdb_is_unavailable_until_it_opens(shop, start):
+    shop.run("INSERT INTO items VALUES (1, 'a')")
+    shop.seal()
+    window = shop.window(start)
+    shop.ids(ITEMS)
+    shop.oracle.faults.close_pdb()
+    try:
+        with pytest.raises(SourceUnavailable) as caught:
+            shop.mine(window)
+    finally:
+        shop.oracle.faults.open_pdb()
+
+    assert (caught.value.ora_code, PDB in caught.value.what) == (16331, True)
+    assert [row for row in shop.mine(window) if row["operation"] == "INSERT"]
+
+
 def test_a_session_killed_while_it_mines_lands_nothing(shop, start, tmp_path):
     shop.run(*(f"INSERT INTO items VALUES ({n}, '{'x' * 2000}')" for n in range(200)))
     shop.seal()

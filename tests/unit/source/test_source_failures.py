@@ -28,6 +28,25 @@ CASES = {
         1284,
         "stopped",
     ),
+    "a parallel server's error": (
+        DriverError(12801, "ORA-12801", "ORA-12801: server P000\nORA-00604: recursive\nORA-01555: snapshot too old"),
+        Terminal,
+        1555,
+        "UNDO_RETENTION",
+    ),
+    "an error below a line of PL/SQL": (
+        DriverError(6512, "ORA-06512", "ORA-06512: at line 1\nORA-04036: PGA\nORA-06512: at line 2"),
+        SourceBusy,
+        4036,
+        "retried",
+    ),
+    "a closed PDB": (
+        DriverError(16331, "ORA-16331", 'ORA-16331: container "PDB2" is not open'),
+        SourceUnavailable,
+        16331,
+        "ALTER PLUGGABLE DATABASE",
+    ),
+    "a limit of the profile": (DriverError(2399, "ORA-02399", "ORA-02399: exceeded"), SourceUnavailable, 2399, "PROFILE"),
     "a bare wrapper": (DriverError(604, "ORA-00604", "ORA-00604: recursive"), Terminal, 604, "stopped"),
     "an internal error under a DPY code": (
         DriverError(600, "DPY-4011", "DPY-4011: closed\nORA-00600: internal error"),

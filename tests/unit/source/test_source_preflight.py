@@ -65,6 +65,11 @@ CASES = {
     "no container in a database that has some": (replace(GOOD, container=None), "one of: PDB1", "error"),
     "a misspelt container": (replace(GOOD, container="PDB2"), "one of PDB1", "error"),
     "a closed container": (replace(GOOD, visible_containers={"PDB1": "MOUNTED"}), "PLUGGABLE DATABASE PDB1 OPEN", "error"),
+    "another container that is closed": (
+        replace(GOOD, visible_containers={"PDB1": "READ WRITE", "PDB2": "MOUNTED"}),
+        "PLUGGABLE DATABASE PDB2 OPEN",
+        "warning",
+    ),
     "containers not visible": (replace(GOOD, visible_tables=0), "CONTAINER_DATA = ALL", "error"),
     "a table without a key": (with_table(key=()), "ADD PRIMARY KEY", "error"),
     "a partitioned table": (with_table(partitioned=True), "not captured yet", "error"),
