@@ -41,8 +41,9 @@ class Operation(IntEnum):
 
 CHANGES = (Operation.INSERT, Operation.DELETE, Operation.UPDATE)
 TRANSACTION_ENDS = (Operation.COMMIT, Operation.ROLLBACK)
+TRANSACTION_BOUNDS = (Operation.START, *TRANSACTION_ENDS)
 # Not a change of a row.
-CONTROL = (Operation.DDL, Operation.START, *TRANSACTION_ENDS)
+CONTROL = (Operation.DDL, *TRANSACTION_BOUNDS)
 # LogMiner reports these for a table, but they do not contain the whole change of a row.
 LARGE_OBJECT_CHANGES = (
     Operation.SELECT_LOB_LOCATOR,

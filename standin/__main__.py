@@ -109,6 +109,9 @@ def start(
     max_start_scns: Annotated[
         bool, typer.Option(help="Show START_SCN 18446744073709551615 if the START was not read, in place of NULL.")
     ] = False,
+    local_undo: Annotated[
+        bool, typer.Option(help="Local undo; without it, all containers share the undo and the XIDs of the root.")
+    ] = True,
     undo_unlogged: Annotated[bool, typer.Option(help="Undo rows have no supplemental log data (STATUS 3).")] = False,
 ) -> None:
     """Start a stand-in and serve clients until SIGTERM or Ctrl-C."""
@@ -135,6 +138,7 @@ def start(
             undo_first=undo_first,
             flashback_by_seconds=flashback_by_seconds,
             max_start_scns=max_start_scns,
+            local_undo=local_undo,
             undo_unlogged=undo_unlogged,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoLost, RedoNotUnderstood
 from pipelines.mine.copies import EdgeCut
 from pipelines.mine.rows import REPORT, as_integers
+from pipelines.mine.selection import MinedContainer
 from pipelines.redo import CONTROL, Operation, Slice
 from pipelines.scn import Scn
 from pipelines.table import TableId
@@ -63,7 +64,7 @@ def check_rows(
     end: Scn,
     tables: Sequence[TableId],
     object_ids: frozenset[int],
-    container: str | None,
+    container: MinedContainer | None,
 ) -> None:
     """Raise for the first row that cannot be trusted. `end` is the end of the window."""
     known = pa.array([g.sequence for g in logs.logs], pa.int64())

@@ -14,11 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.errors import SourceRefused
 from pipelines.mine.checks import check_rows, check_stream
 from pipelines.mine.copies import LogSet
 from pipelines.mine.pieces import PieceJoiner, bounded
 from pipelines.mine.rows import fitting, landed_rows, log_of
-from pipelines.mine.selection import predicate
+from pipelines.mine.selection import MinedContainer, predicate
 from pipelines.mine.session import Session, logminer
 from pipelines.redo import Slice, Window
 from pipelines.statements import statement
@@ -67,7 +68,7 @@ class SliceMining:
         fetch_rows: int,
     ) -> None:
         self._session, self._log_set, self._logs, self._window = session, log_set, log_set.own, window
-        self._tables, self._object_ids, self._container = tuple(tables), object_ids, container
+        self._tables, self._object_ids, self._container_name = tuple(tables), object_ids, container
         self._fetch_rows = fetch_rows
         self.facts = MiningFacts(refused=log_set.refused, neighbours=tuple(sorted(log_set.neighbours)))
 
@@ -76,9 +77,10 @@ class SliceMining:
         session.use_container(None)
         facts.settings = dict(session.pin_session())
         facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
+        container = mined_container(session, self._container_name)
         with logminer(session, self._log_set, self._window) as opened:
             facts.destinations = {f"{log.thread}/{log.sequence}": copy.dest_id for log, copy in opened.items()}
-            yield from self._rows()
+            yield from self._rows(container)
         facts.complete = True
         log.info(
             "mined slice %s of window %s: redo thread %s, %s log(s), %s rows, %s outside the window, %.1f s",
@@ -86,15 +88,15 @@ class SliceMining:
             facts.outside_count, time.monotonic() - started,
         )  # fmt: skip
 
-    def _rows(self) -> Iterator[pa.RecordBatch]:
-        where, binds = predicate(self._tables, self._object_ids, self._container)
+    def _rows(self, container: MinedContainer | None) -> Iterator[pa.RecordBatch]:
+        where, binds = predicate(self._tables, self._object_ids, container)
         sql = f"{statement('redo_rows')}\n WHERE {where}"
         joiner = PieceJoiner()
         for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows"):
             for fetched in map(self._own_part, map(fitting, lower_case(answer))):
                 check_stream(fetched)
                 for batch in bounded(joiner.feed(fetched)):
-                    yield from self._landed(batch)
+                    yield from self._landed(batch, container)
         joiner.close()
 
     def _own_part(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -104,15 +106,29 @@ class SliceMining:
         foreign = pc.is_in(log_of(batch, self._log_set.added), value_set=pa.array(sorted(self._log_set.neighbours), pa.int64()))
         return batch.filter(pc.invert(foreign))
 
-    def _landed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        rows = landed_rows(batch, self._logs, self.facts.row_count, self._container)
+    def _landed(self, batch: pa.RecordBatch, container: MinedContainer | None) -> Iterator[pa.RecordBatch]:
+        rows = landed_rows(batch, self._logs, self.facts.row_count, container)
         scns = self._window.scns
-        check_rows(rows, self._logs, scns.end, self._tables, self._object_ids, self._container)
+        check_rows(rows, self._logs, scns.end, self._tables, self._object_ids, container)
         inside = rows.filter(pc.and_(pc.greater_equal(rows["scn"], int(scns.start)), pc.less(rows["scn"], int(scns.end))))
         self.facts.row_count += rows.num_rows
         self.facts.outside_count += rows.num_rows - inside.num_rows
         if inside.num_rows:
             yield inside
+
+
+def mined_container(session: Session, name: str | None) -> MinedContainer | None:
+    """Return the captured container, with its number if it shares the undo of the root. Asked in the root."""
+    if name is None:
+        return None
+    if [row.is_local for row in session.query("local_undo")] == ["TRUE"]:
+        return MinedContainer(name)
+    found = session.query("container_number", container=name)
+    if not found:
+        raise SourceRefused(
+            f"V$PDBS does not list container {name}", cure="run `redolake doctor`: the PDB or a grant is missing"
+        )
+    return MinedContainer(name, int(found[0].con_id))
 
 
 def lower_case(answer: Any) -> list[pa.RecordBatch]:

@@ -8,7 +8,8 @@ import pyarrow.compute as pc
 
 from pipelines.errors import RedoNotUnderstood
 from pipelines.landed_schema import LANDED_SCHEMA
-from pipelines.redo import Slice
+from pipelines.mine.selection import ROOT, MinedContainer
+from pipelines.redo import TRANSACTION_BOUNDS, Slice
 
 INT64 = pa.int64()
 REPORT = "keep the archived log and report the row, or run `redolake recover`, which lists the other choices"
@@ -71,12 +72,25 @@ def log_of(batch: pa.RecordBatch, logs: Slice) -> pa.Array:
     return pc.if_else(pc.equal(sequence, 0), pa.array(by_scn, pa.int64()), sequence)
 
 
-def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int, container: str | None) -> pa.RecordBatch:
+def with_own_bounds(batch: pa.RecordBatch, container: MinedContainer | None) -> pa.RecordBatch:
+    """Return the rows with the starts and ends of the root's transactions as the container's, if they share the undo."""
+    if container is None or container.shared_undo_id is None:
+        return batch
+    is_bound = pc.is_in(as_integers(batch, "operation_code"), value_set=pa.array(TRANSACTION_BOUNDS, INT64))
+    of_root = pc.and_(is_bound, pc.equal(batch.column("con_name"), ROOT)).fill_null(False)
+    con_id = pc.if_else(of_root, pa.scalar(container.shared_undo_id, INT64), as_integers(batch, "con_id"))
+    con_name = pc.if_else(of_root, pa.scalar(container.name), batch.column("con_name").cast(pa.string()))
+    batch = batch.set_column(batch.schema.get_field_index("con_id"), "con_id", con_id)
+    return batch.set_column(batch.schema.get_field_index("con_name"), "con_name", con_name)
+
+
+def landed_rows(batch: pa.RecordBatch, logs: Slice, first_ordinal: int, container: MinedContainer | None) -> pa.RecordBatch:
     """Return complete redo rows (CSF pieces joined) in the landed form; times and names stay as LogMiner reports them.
 
     THREAD# is 0 on some empty commits; all mined logs belong to one thread, so the row belongs to it. Without containers
     CON_ID is 0, whether LogMiner reports 0 or NULL.
     """
+    batch = with_own_bounds(batch, container)
     count = batch.num_rows
     thread = as_integers(batch, "thread", pa.int32())
     con_id = batch.column("con_id").cast(pa.int32())

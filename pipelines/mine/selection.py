@@ -7,9 +7,10 @@ resolve it. The id alone would not do: a new interval partition has an unknown i
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby, islice
 
-from pipelines.redo import CONTROL, Operation
+from pipelines.redo import CONTROL, TRANSACTION_BOUNDS, Operation
 from pipelines.table import TableId
 
 LIST_LIMIT = 500  # Oracle allows 1000 per IN list (ORA-01795)
@@ -21,6 +22,21 @@ UNRESOLVED = (
     "table_name LIKE 'OBJ# %'",
     "table_name LIKE 'BIN$%'",
 )
+
+
+ROOT = "CDB$ROOT"
+
+
+@dataclass(frozen=True, slots=True)
+class MinedContainer:
+    """The captured PDB. `shared_undo_id` is its CON_ID if all containers share the root's undo, else None.
+
+    With shared undo, LogMiner may show the starts and ends of a PDB's transactions under the root's name. No xid then occurs in
+    two containers. With local undo, the root's transactions have xids of their own, which a PDB's may equal.
+    """
+
+    name: str
+    shared_undo_id: int | None = None
 
 
 def listed(codes: Iterable[Operation]) -> str:
@@ -45,7 +61,9 @@ class Binds:
         return f":{name}"
 
 
-def predicate(tables: Sequence[TableId], object_ids: frozenset[int], container: str | None) -> tuple[str, dict[str, object]]:
+def predicate(
+    tables: Sequence[TableId], object_ids: frozenset[int], container: MinedContainer | None
+) -> tuple[str, dict[str, object]]:
     """Return the text after WHERE, and its binds.
 
     Holes and corrupt blocks concern every table, so their rows pass whatever container or name they have. Starts and ends of
@@ -62,5 +80,8 @@ def predicate(tables: Sequence[TableId], object_ids: frozenset[int], container: 
     control = f"operation_code IN ({listed(CONTROL)})"
     kept = f"{control}\n   OR operation_code NOT IN ({listed(NOT_CHANGES)}) AND (\n          {of_tables})"
     if container is not None:
-        kept = f"(src_con_name = {bind(container)} OR src_con_name IS NULL) AND ({kept})"
+        own = f"src_con_name = {bind(container.name)} OR src_con_name IS NULL"
+        if container.shared_undo_id is not None:
+            own += f" OR src_con_name = '{ROOT}' AND operation_code IN ({listed(TRANSACTION_BOUNDS)})"
+        kept = f"({own}) AND ({kept})"
     return f"operation_code = {Operation.MISSING_SCN} OR status NOT IN (0, 2, 3, 5)\n   OR {kept}", bind.values

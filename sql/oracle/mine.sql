@@ -1,5 +1,12 @@
 -- One LogMiner session. Constants are given by name, not by Oracle's numbers.
 
+-- name: local_undo
+-- FALSE, or no row on 12.1: all containers share the undo of the root. Asked in the root.
+SELECT property_value AS is_local FROM database_properties WHERE property_name = 'LOCAL_UNDO_ENABLED'
+
+-- name: container_number
+SELECT con_id FROM v$pdbs WHERE name = :container
+
 -- name: new_logfile
 -- Adds the first log; NEW discards any list the session had.
 BEGIN

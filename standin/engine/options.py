@@ -38,6 +38,7 @@ class DatabaseOptions:
     keeps_enable_scn: bool = False  # RESETLOGS leaves V$THREAD.ENABLE_CHANGE# as it was
     clears_disable_scn: bool = False  # ENABLE THREAD and DISABLE THREAD leave V$THREAD.DISABLE_CHANGE# at 0
     is_standby: bool = False  # V$DATABASE, V$THREAD and V$LOG are those of a physical standby
+    local_undo: bool = True  # False: all containers share the root's undo, and LogMiner shows STARTs and ends under its name
     max_start_scns: bool = False  # START_SCN 2^64-1, and not NULL, where LogMiner has not read the START
     undo_unlogged: bool = False  # undo rows have no supplemental log data, so LogMiner does not guarantee them
     flashback_by_seconds: bool = True  # ORA-01466 where the time of the SCN is not after LAST_DDL_TIME; False: by SCN alone

@@ -15,7 +15,7 @@ from standin.engine.redo_writer import RedoWriter
 from standin.engine.session_state import SessionState
 from standin.engine.transaction import ParallelServer, Transaction, Xid
 from standin.interface import OraError
-from standin.model import DatabaseState, OpenTransaction
+from standin.model import ROOT, DatabaseState, OpenTransaction
 from standin.redo_file import Op, RedoRecord
 
 _SEGMENTS = 10
@@ -25,15 +25,16 @@ _FIRST_SEQUENCE = 1000
 class XidAllocator:
     """Undo segments and slots, taken in turn; a slot's sequence grows with each use.
 
-    Undo is local: each container has segments of its own, under the same numbers.
+    With local undo each container has segments of its own, under the same numbers. Else all share those of the root.
     """
 
-    def __init__(self, slots: int) -> None:
-        self._slots = slots
+    def __init__(self, slots: int, *, local: bool) -> None:
+        self._slots, self._local = slots, local
         self._free: dict[int, deque[tuple[int, int]]] = {}
         self._sequence: dict[Xid, int] = {}  # by container, segment and slot
 
     def take(self, con_id: int) -> Xid:
+        con_id = self._owner(con_id)
         free = self._free.setdefault(con_id, deque((1 + n % _SEGMENTS, n // _SEGMENTS) for n in range(self._slots)))
         if not free:
             raise OraError(1554, "transaction concurrency limit reached")
@@ -49,7 +50,10 @@ class XidAllocator:
         self._sequence.update(used)
 
     def give_back(self, con_id: int, xid: Xid) -> None:
-        self._free[con_id].append(xid[:2])
+        self._free[self._owner(con_id)].append(xid[:2])
+
+    def _owner(self, con_id: int) -> int:
+        return con_id if self._local else ROOT
 
 
 class Transactions:
@@ -57,7 +61,7 @@ class Transactions:
         self, options: DatabaseOptions, state: DatabaseState, clock: Clock, redo: RedoWriter, changed: Condition
     ) -> None:
         self._options, self._state, self._clock, self._redo, self._changed = options, state, clock, redo, changed
-        self._xids = XidAllocator(options.undo_slots)
+        self._xids = XidAllocator(options.undo_slots, local=options.local_undo)
 
     def used_slots(self) -> dict[Xid, int]:
         """Return the last sequence of each undo slot, for the checkpoint."""

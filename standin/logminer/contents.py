@@ -20,6 +20,7 @@ from standin.logminer.logs import read_log
 from standin.logminer.merge import merged
 from standin.logminer.mining import MiningRange, MissingLogs, by_thread, missing_logs
 from standin.logminer.rows import MISSING_SCN, USER_DDL, RedoRows, Rendering
+from standin.model import ROOT
 from standin.redo_file import Op, RedoRecord, to_batch
 from standin.views.columns import columns_of
 
@@ -77,6 +78,7 @@ class SessionContainer:
     only_container: int | None  # inside a PDB: the PDB, as only its rows are shown
     container_names: dict[int, str]
     closed: frozenset[int] = frozenset()  # containers whose redo cannot be shown: their dictionary is not open
+    shared_undo: bool = False  # STARTs and ends of transactions belong to the root, which has the undo
 
 
 def read_contents(
@@ -246,6 +248,15 @@ _PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
     "INFO": _info,
     "STATUS": _status,
 }
+
+
+def _source_containers(rows: RedoRows, container: SessionContainer) -> list[int]:
+    found = rows.values("con_id")
+    if not container.shared_undo:
+        return found
+    return [ROOT if op in _TRANSACTION_OPS else con for op, con in zip(rows.ops, found, strict=True)]
+
+
 _ABSENT = {"NUMBER": pa.int64(), "DATE": pa.timestamp("s"), "RAW": pa.binary()}
 
 
@@ -253,9 +264,9 @@ def _column(name: str, rows: RedoRows, container: SessionContainer) -> pa.Array:
     if name == "CON_ID":
         return rows.mapped(_INT, [container.con_id] * rows.batch.num_rows)
     if name == "SRC_CON_ID":
-        return rows.column("con_id").cast(_INT)
+        return rows.mapped(_INT, _source_containers(rows, container))
     if name == "SRC_CON_NAME":
-        return rows.mapped(pa.string(), [container.container_names.get(con) for con in rows.values("con_id")])
+        return rows.mapped(pa.string(), [container.container_names.get(con) for con in _source_containers(rows, container)])
     if name in _PRODUCERS:
         return _PRODUCERS[name](rows)
     kind = next(c.type for c in COLUMNS if c.name == name)

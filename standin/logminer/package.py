@@ -122,8 +122,13 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
     )
     options = session.database.options
     rendering = Rendering(catalog, layout, forgets_sequences=options.forgets_sequences, max_start_scns=options.max_start_scns)
-    closed = frozenset() if state.pdb_is_open else frozenset({PDB})
-    container = contents.SessionContainer(session.container, None if _is_root(session) else session.container, names, closed)
+    container = contents.SessionContainer(
+        session.container,
+        None if _is_root(session) else session.container,
+        names,
+        closed=frozenset() if state.pdb_is_open else frozenset({PDB}),
+        shared_undo=state.is_cdb and not options.local_undo,
+    )
     return _fetching(mining, mined, contents.read_contents(mined, rendering, container, wanted))
 
 

@@ -165,6 +165,12 @@ def containers(session: EngineSession) -> Iterator[Row]:
         yield (0, state.dbid, 0, b"\x00" * 16, state.name, "READ WRITE", "NO")
 
 
+def database_properties(session: EngineSession) -> Iterator[Row]:
+    if session.database.state.is_cdb:
+        yield ("LOCAL_UNDO_ENABLED", str(session.database.options.local_undo).upper(), "true if local undo is enabled")
+    yield ("DBTIMEZONE", "+00:00", "DB time zone")
+
+
 def _statistics(columns: Callable[[int, str, int], Row]) -> Callable[[EngineSession], Iterator[Row]]:
     return lambda session: (columns(*statistic) for statistic in _STATISTICS)
 
@@ -194,6 +200,12 @@ def register() -> None:
         "PRODUCT_COMPONENT_VERSION",
         "PRODUCT VARCHAR2(80), VERSION VARCHAR2(80), VERSION_FULL VARCHAR2(80), STATUS VARCHAR2(80)",
         components,
+        public=True,
+    )
+    fixed_view(
+        "DATABASE_PROPERTIES",
+        "PROPERTY_NAME VARCHAR2(128), PROPERTY_VALUE VARCHAR2(4000), DESCRIPTION VARCHAR2(4000)",
+        database_properties,
         public=True,
     )
     container_columns = """CON_ID NUMBER, DBID NUMBER, CON_UID NUMBER, GUID RAW(16), NAME VARCHAR2(128), OPEN_MODE VARCHAR2(10),

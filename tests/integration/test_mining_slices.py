@@ -465,6 +465,33 @@ def test_a_start_scn_that_oracle_shows_as_its_largest_number_is_missing():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("local_undo", [True, False])
+def test_a_transaction_has_its_end_whether_undo_is_local_or_the_roots(local_undo):
+    """With local undo, a transaction of the root has the xid of one in the PDB, and must not end it."""
+    with standin(local_undo=local_undo) as oracle:
+        source = MiningSource(oracle)
+        source.run("CREATE TABLE items (id NUMBER(10) PRIMARY KEY)")
+        source.run("CREATE TABLE roots (id NUMBER(10) PRIMARY KEY)", user="SYS")
+        source.seal()
+        with source.open() as session:
+            start = max(log.next_scn for log in read_redo_facts(session).archived)
+        with oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            cursor.execute("INSERT INTO items VALUES (1)")
+            for n in range(20):
+                source.run(f"INSERT INTO roots VALUES ({n})", user="SYS")
+            source.seal()
+            rows = source.mine(source.window(start))
+            (change,) = [r for r in rows if r["operation"] == "INSERT"]
+            of_change = [r for r in rows if (r["con_id"], r["xid"]) == (change["con_id"], change["xid"])]
+            assert [r["operation"] for r in of_change] == ["START", "INSERT"]
+            connection.commit()
+        source.seal()
+        rows = source.mine(source.window(start))
+
+    of_change = [r for r in rows if (r["con_id"], r["con_name"], r["xid"]) == (3, PDB, change["xid"])]
+    assert [r["operation"] for r in of_change] == ["START", "INSERT", "COMMIT"]
+
+
 def test_a_database_without_containers_is_mined():
     with standin(is_cdb=False) as oracle:
         plain = MiningSource(oracle)

@@ -66,7 +66,7 @@ def window(start=100, end=300, logs=LOGS):
 
 
 class FakeSession:
-    session_status = 0
+    session_status, is_local = 0, "TRUE"
 
     def __init__(self, *answers, unreadable=(), listed=None, error=None):
         self.answers, self.unreadable, self.error = answers, set(unreadable), error
@@ -88,6 +88,10 @@ class FakeSession:
             self.files.append(binds["file_name"])
 
     def query(self, name, /, **binds):
+        if name == "local_undo":
+            return [namedtuple("row", "is_local")(self.is_local)]
+        if name == "container_number":
+            return [namedtuple("row", "con_id")(3)]
         if name == "current_scn":
             return [namedtuple("row", "current_scn")(900)]
         if name == "incarnations":

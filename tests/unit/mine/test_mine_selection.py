@@ -5,10 +5,11 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from pipelines.mine.selection import predicate
+from pipelines.mine.selection import ROOT, MinedContainer, predicate
 from pipelines.table import TableId
 
 PDB = "FREEPDB1"
+OF_PDB = MinedContainer(PDB)
 ORDERS = (TableId("SHOP", "ORDERS"),)
 ROWS = {
     # name: (container, operation code, status, owner, table, id) and whether it is selected
@@ -33,7 +34,7 @@ ROWS = {
 }
 
 
-def kept(row, container=PDB, tables=ORDERS, ids=frozenset({71})):
+def kept(row, container=OF_PDB, tables=ORDERS, ids=frozenset({71})):
     text, binds = predicate(tables, ids, container)
     for name, value in sorted(binds.items(), key=lambda b: -len(b[0])):
         text = text.replace(f":{name}", f"'{value}'" if isinstance(value, str) else str(value))
@@ -48,6 +49,15 @@ def test_the_predicate_selects_every_row_that_may_matter(row, expected):
     assert kept(row) is expected
 
 
+@pytest.mark.parametrize(("undo", "selected"), [(None, False), (3, True)], ids=["local", "shared"])
+def test_ends_of_the_roots_transactions_are_selected_only_with_shared_undo(undo, selected):
+    container = MinedContainer(PDB, undo)
+
+    assert [kept((ROOT, code, 0, None, None, 0), container) for code in (6, 7, 36)] == [selected] * 3
+    assert not any(kept((ROOT, code, 0, "SHOP", "ORDERS", 71), container) for code in (1, 5))
+    assert not kept(("OTHER", 7, 0, None, None, 0), container)
+
+
 def test_without_containers_the_predicate_names_none():
     assert kept((None, 1, 0, "SHOP", "ORDERS", 5), container=None)
 
@@ -55,7 +65,7 @@ def test_without_containers_the_predicate_names_none():
 def test_any_number_of_tables_and_ids_fits_oracles_in_lists():
     tables = [TableId("SHOP", f"T{n}") for n in range(1201)]
 
-    text, binds = predicate(tables, frozenset(range(2400)), PDB)
+    text, binds = predicate(tables, frozenset(range(2400)), OF_PDB)
 
     assert max(part.count(",") for part in text.split("IN (")[1:]) < 500
     assert set(binds.values()) >= {"T0", "T1200", 0, 2399, "SHOP", PDB}
