@@ -60,6 +60,8 @@ LARGE_OBJECT_CHANGES = (
 )
 
 
+LARGEST_LAG_SECONDS = 1800  # of ARCHIVE_LAG_TARGET: a log that is open for longer belongs to an idle thread
+
 # Columns that order committed changes: assemble writes them, apply sorts by them.
 COMMIT_ORDER = ("commit_scn", "commit_thread", "commit_rs_id")
 CHANGE_ORDER = (*COMMIT_ORDER, "window_start", "slice", "ordinal")

@@ -95,12 +95,13 @@ def with_neighbours(log_set: LogSet, archived: Sequence[LogFile]) -> LogSet:
 def suspects(error: RedolakeError, opened: Mapping[LogFile, LogCopy]) -> list[LogFile]:
     """Return the logs that the error names, by file or by sequence; empty if it names none."""
     text = " ".join((error.what, *map(str, error.where.values())))
-    named = [log for log, copy in opened.items() if copy.name and copy.name in text]
-    if named:
-        # One path may be a prefix of another: /arch/1_1 and /arch/1_10.
-        longest = max(len(opened[log].name or "") for log in named)
-        return [log for log in named if len(opened[log].name or "") == longest]
-    return [log for log in opened if error.where.get("sequence") == log.sequence]
+    named = set()
+    # One path may be a prefix of another: /arch/1_1 and /arch/1_10. So the longest is looked for first, and taken out.
+    for log, copy in sorted(opened.items(), key=lambda item: len(item[1].name or ""), reverse=True):
+        if copy.name and copy.name in text:
+            named.add(log)
+            text = text.replace(copy.name, "")
+    return [log for log in opened if log in named] or [log for log in opened if error.where.get("sequence") == log.sequence]
 
 
 def after_failure(error: RedolakeError, log_set: LogSet, opened: Mapping[LogFile, LogCopy]) -> RedolakeError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from pipelines.errors import Finding
-from pipelines.redo import ContainerFacts, RedoFacts
+from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, RedoFacts
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
 from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
@@ -18,7 +18,6 @@ from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, Tab
 Supported = Callable[[OracleType, str | int | None], str | None]  # (type, rule) -> why it is not captured, or None
 
 LONGEST_MINED_NAME_BYTES = 30
-LARGEST_LAG_SECONDS = 1800
 NOLOGGING = "is NOLOGGING, and the database does not force logging: direct-path loads would leave no redo"
 CONTAINER_DATA = "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
 READABLE = frozenset({"READ WRITE", "READ ONLY", "READ ONLY WITH APPLY"})

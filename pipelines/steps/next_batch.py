@@ -22,6 +22,7 @@ from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
+from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
@@ -172,14 +173,24 @@ def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[Dec
     while (gap := context.landing.gaps.starting_at(position)) is not None:
         found.append(gap)
         position = gap.end.chain_position
-    carried = 0 if before is None else sum(transaction.rows for transaction in before.open_transactions)
-    if found and found[0].dropped_rows != carried:
+    carried = () if before is None else before.open_transactions
+    if found and (differs := differing_transactions(carried, found[0].dropped)):
         raise InvariantBroken(
-            f"{carried} change rows were carried to the declared gap at SCN {found[0].start.scn}, "
-            f"which names {found[0].dropped_rows}",
+            f"the change rows that were carried to the declared gap at SCN {found[0].start.scn} are not those that it names: "
+            f"{differs}",
             cure="nothing was merged; report it with the gap's file and the batch's manifest",
         )
     return found
+
+
+def differing_transactions(carried: Sequence[OpenTransaction], named: Sequence[OpenTransaction]) -> str:
+    """Describe the transactions whose number of rows differs; empty where all agree."""
+    rows = [{(t.con_id, t.xid, t.start_scn): t.rows for t in side} for side in (carried, named)]
+    return ", ".join(
+        f"{key[1]} of container {key[0]} from SCN {key[2]} with {rows[0].get(key, 0)} rows instead of {rows[1].get(key, 0)}"
+        for key in sorted({*rows[0], *rows[1]})
+        if rows[0].get(key) != rows[1].get(key)
+    )
 
 
 def continues_at(context: PipelineContext, before: BatchResult | None) -> ChainPosition:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pipelines.errors import Finding
+from pipelines.redo import LARGEST_LAG_SECONDS
 from pipelines.window.runway import LOW, BlockingThread, Runway, ThreadRunway, WarningLimits, state_of
 
-LARGEST_LAG_SECONDS = 1800  # a log open for longer belongs to an idle thread that nothing switches
 KEEP_LONGER = (
     "keep archived logs longer: a larger n in DELETE ARCHIVELOG ALL COMPLETED BEFORE 'SYSDATE-n', or a larger "
     "DB_RECOVERY_FILE_DEST_SIZE"

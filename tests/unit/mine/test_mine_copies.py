@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.errors import MiningIncomplete, RedoLost, SourceUnavailable, Terminal
 from pipelines.landed_schema import LANDED_SCHEMA
-from pipelines.mine.copies import BadCopy, EdgeCut, LogSet, mine_from_any_copy, with_neighbours
+from pipelines.mine.copies import BadCopy, EdgeCut, LogSet, mine_from_any_copy, suspects, with_neighbours
 from pipelines.mine.mining import mine_slice
 from pipelines.redo import LogCopy, Slice
 from tests.unit.mine.mining_world import ORDERS, ORDERS_ID, FakeSession, batch, log, redo, window
@@ -94,6 +94,15 @@ def test_an_error_without_a_file_name_is_incomplete_mining_when_no_copy_is_left(
     with pytest.raises(MiningIncomplete, match="ORA-01291") as caught:
         sessions.mine()
     assert caught.value.where["tried"].count("ORA-01291") == 4
+
+
+def test_an_error_that_names_two_files_suspects_both():
+    text = "ORA-00310: archived log contains sequence 3 in '/a/12', ORA-00334: archived log: '/a/1'"
+    logs = {log(n, n, n + 1): LogCopy(1, name, "A") for n, name in enumerate(("/a/1", "/a/12", "/a/2"))}
+    error = MiningIncomplete(text, cure="")
+
+    assert [g.sequence for g in suspects(error, logs)] == [0, 1]
+    assert [g.sequence for g in suspects(MiningIncomplete("bad: '/a/12'", cure=""), logs)] == [1]
 
 
 ROWS_OF_BAD_COPIES = {

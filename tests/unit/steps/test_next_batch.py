@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -46,7 +47,19 @@ def test_a_declared_gap_must_name_every_carried_row(on_disk: PipelineOnDisk, con
     on_disk.window(300, 400)
     corrected_table(context)
 
-    with pytest.raises(InvariantBroken, match="4 change rows were carried to the declared gap at SCN 200, which names 0"):
+    with pytest.raises(
+        InvariantBroken, match=r"the declared gap at SCN 200 are not those that it names: .* 4 rows instead of 0"
+    ):
+        following_batch(context)
+
+
+def test_a_declared_gap_must_name_the_rows_of_each_transaction(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+    another = replace(OPEN, xid="9.9.9", rows=1)
+    on_disk.declare_gap(200, 300, dropped=(replace(OPEN, rows=OPEN.rows - 1), another), snapshot_scn=120)
+    on_disk.window(300, 400)
+    corrected_table(context)
+
+    with pytest.raises(InvariantBroken, match=r"9\.9\.9 .* with 0 rows instead of 1"):
         following_batch(context)
 
 
