@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import KeyPolicy, TableId
+from pipelines.table import KeyPolicy, TableId, upper_name
 
 CONFIG_VARIABLE = "REDOLAKE_CONFIG"
 DEFAULT_FILE = "pipelines.yml"
@@ -40,7 +40,7 @@ def parse_key(value: object) -> object:
     if isinstance(value, str) and value in ("primary", "rowid", "append"):
         return value
     if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
-        names = [name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else name.upper() for name in value]
+        names = [name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else upper_name(name) for name in value]
         if len(set(names)) == len(names):
             return tuple(names)
     raise ValueError("not a key: write primary, rowid, append, or the columns of a unique index as a list, e.g. [CODE, DAY]")

@@ -16,6 +16,11 @@ ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of 
 ROWID_NAME = "_rowid"
 
 
+def upper_name(text: str) -> str:
+    """Return an identifier as Oracle spells it without quotes: letter by letter, so that ß, which has no capital, stays."""
+    return text.upper() if text.isascii() else "".join(c if len(c.upper()) > 1 else c.upper() for c in text)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TableId:
     """Owner and name as the dictionary spells them, within the pipeline's container."""
@@ -26,7 +31,7 @@ class TableId:
     def __str__(self) -> str:
         """Return the text that `parse` reads back; a part is in double quotes where that is needed."""
         parts = (self.owner, self.name)
-        return ".".join(p if p == p.strip().upper() and "." not in p else f'"{p}"' for p in parts)
+        return ".".join(p if p == upper_name(p.strip()) and "." not in p else f'"{p}"' for p in parts)
 
     @classmethod
     def parse(cls, text: str) -> TableId:
@@ -39,7 +44,7 @@ class TableId:
                     raise ValueError(f"unbalanced quote in table name {text!r}")
             else:
                 cut = len(rest) if "." not in rest else rest.index(".")
-                part, rest = rest[:cut].upper(), rest[cut:]
+                part, rest = upper_name(rest[:cut]), rest[cut:]
             parts.append(part)
             if rest:
                 if not rest.startswith(".") or rest == ".":

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.table import TableId
+from pipelines.table import TableId, upper_name
 
 _NAME = r'("[^"]+"|[^\W\d][\w$#]*)'
 _TABLE = rf"{_NAME}(?:\s*\.\s*{_NAME})?"
@@ -18,7 +18,7 @@ _TABLE = rf"{_NAME}(?:\s*\.\s*{_NAME})?"
 _IGNORED = re.compile(r"(\"[^\"]*\")|'[^']*'|/\*.*?\*/|--[^\n]*", re.DOTALL)
 _EXCHANGED = re.compile(rf"\bEXCHANGE\s+(?:SUB)?PARTITION\b.*?\bWITH\s+TABLE\s+{_TABLE}", re.IGNORECASE | re.DOTALL)
 _OBJECT = re.compile(
-    rf"\s*(?:(?:ALTER|CREATE|DROP|FLASHBACK|TRUNCATE)\s+TABLE|RENAME)\s+(?:IF\s+EXISTS\s+)?{_TABLE}", re.IGNORECASE
+    rf"\s*(?:(?:ALTER|CREATE|DROP|FLASHBACK|TRUNCATE)\s+TABLE|RENAME)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{_TABLE}", re.IGNORECASE
 )
 
 
@@ -49,4 +49,4 @@ def _named(
 
 
 def _spelled(name: str) -> str:
-    return name[1:-1] if name.startswith('"') else name.upper()
+    return name[1:-1] if name.startswith('"') else upper_name(name)

@@ -124,6 +124,6 @@ def _ddl_row(row: Mapping[str, object]) -> DdlRow:
         owner=str(row["seg_owner"] or ""),
         table=str(row["table_name"] or ""),
         object_id=int(str(row["object_id"] or 0)),
-        sql=str(row["sql_redo"] or ""),
+        sql=str(row["sql_redo"] or "").rstrip("\0"),  # some releases end the text with a NUL byte
         info=str(row["info"] or ""),
     )

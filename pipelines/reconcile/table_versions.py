@@ -21,7 +21,7 @@ from pipelines.schema import (
     versions_before,
 )
 from pipelines.scn import Scn
-from pipelines.table import DictionaryTable, TableId, TableVersion, TypeRule
+from pipelines.table import DictionaryTable, TableId, TableVersion, TypeRule, upper_name
 
 STEP_KINDS = {"add": "add_column", "drop": "drop_column"}
 
@@ -188,8 +188,8 @@ def table_task(
 
 def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
     """Return the rules of pipelines.yml by column id instead of column name."""
-    named = {name.upper(): rule for name, rule in context.pipeline.table(table).columns.items()}
-    return {c.id: named[c.name.upper()] for version in versions for c in version.columns if c.name.upper() in named}
+    named = {upper_name(name): rule for name, rule in context.pipeline.table(table).columns.items()}
+    return {c.id: named[upper_name(c.name)] for version in versions for c in version.columns if upper_name(c.name) in named}
 
 
 def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:

@@ -15,7 +15,7 @@ from sqlglot.tokens import Token, TokenType
 
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
-from pipelines.table import TableId
+from pipelines.table import TableId, upper_name
 
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING})
 
@@ -55,7 +55,7 @@ class DdlStatement:
     def __init__(self, row: DdlRow, table: TableId) -> None:
         self.row, self.table = row, table
         try:
-            tokens = Oracle().tokenize(row.sql)
+            tokens = Oracle().tokenize(row.sql.rstrip("\0"))  # some releases end the text with a NUL byte
             self._words = [word for token in tokens for word in _words_of(token)]
         except TokenError as error:
             raise refusal(row, table, "DDL whose text cannot be read") from error
@@ -111,7 +111,15 @@ class DdlStatement:
     def name(self) -> str:
         """Take an identifier, and return it as the dictionary spells it."""
         word = self._next("word", "name")
-        return word.text if word.kind == "name" else word.text.upper()
+        return word.text if word.kind == "name" else upper_name(word.text)
+
+    def sees_name(self) -> bool:
+        """Return whether an identifier comes next, or a keyword that might be one."""
+        return self._kind() in ("word", "name")
+
+    def skip(self) -> None:
+        """Go past one word."""
+        self._at += 1
 
     def text(self) -> str | None:
         return self._next("text").text if self._kind() == "text" else None
@@ -154,10 +162,11 @@ class DdlStatement:
         return (first, self.name()) if self.take(".") else (None, first)
 
     def alter_table(self) -> bool:
-        """Take ALTER TABLE and the name. Raises SchemaConflict if it names another table than the redo row."""
+        """Take ALTER TABLE [IF EXISTS] and the name. Raises SchemaConflict if it names another table than the redo row."""
         self.from_start()
         if not self.take("ALTER", "TABLE"):
             return False
+        self.take("IF", "EXISTS")
         owner, name = self.qualified_name()
         if name != self.table.name or owner not in (None, self.table.owner):
             named = ".".join(part for part in (owner, name) if part is not None)

@@ -23,6 +23,7 @@ def test_a_name_is_read_back_from_its_text(owner: str, name: str) -> None:
         ("shop.orders", TableId("SHOP", "ORDERS")),
         ('shop."Order Lines"', TableId("SHOP", "Order Lines")),
         ('"Shop"."a.b"', TableId("Shop", "a.b")),
+        ("shop.straße", TableId("SHOP", "STRAßE")),
         ("SHOP.SALES$2024", TableId("SHOP", "SALES$2024")),
     ],
 )

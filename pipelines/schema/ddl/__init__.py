@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipelines.records.window_manifest import DdlRow
-from pipelines.schema.ddl import add_column, drop_column, ignorable, refused
+from pipelines.schema.ddl import add_column, drop_column, ignorable, properties, refused
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     ignorable.read,
+    properties.read,
     add_column.read,
     drop_column.read,
     refused.read,  # last: it refuses every statement

@@ -72,6 +72,8 @@ def _column(statement: DdlStatement) -> Added:
         default = read_default(statement, name, type_)
     while (not_null := take_inline(statement)) is not None:
         nullable = nullable and not not_null
+    if statement.take("ANNOTATIONS"):
+        statement.skip_parentheses()
     if not (statement.done or any(statement.sees(mark) for mark in (",", ")", "ADD"))):
         raise statement.not_understood()
     return Added(name, type_, nullable, default)

@@ -7,6 +7,8 @@ checks each row for its key.
 
 from __future__ import annotations
 
+import re
+
 from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
@@ -14,12 +16,14 @@ from pipelines.table import TableVersion
 ABOUT_IT = (
     "COMMENT ON", "GRANT", "REVOKE", "AUDIT", "NOAUDIT", "ANALYZE TABLE", "ANALYZE INDEX",
     "CREATE INDEX", "CREATE UNIQUE INDEX", "CREATE BITMAP INDEX", "ALTER INDEX", "DROP INDEX",
-    "CREATE TRIGGER", "CREATE OR REPLACE TRIGGER", "ALTER TRIGGER", "DROP TRIGGER",
+    "CREATE MULTIVALUE INDEX", "CREATE SEARCH INDEX", "CREATE VECTOR INDEX", "ALTER TRIGGER", "DROP TRIGGER",
+    "ALTER SYNONYM", "ALTER PUBLIC SYNONYM", "DROP SYNONYM", "DROP PUBLIC SYNONYM",
     "CREATE MATERIALIZED VIEW LOG", "DROP MATERIALIZED VIEW LOG",
 )  # fmt: skip
-ALTERATIONS = (
-    "ENABLE ALL TRIGGERS", "DISABLE ALL TRIGGERS", "READ ONLY", "READ WRITE", "LOGGING", "CACHE", "NOCACHE", "NOPARALLEL",
-)  # fmt: skip
+CREATED = ("TRIGGER", "SYNONYM", "PUBLIC SYNONYM")  # after CREATE [OR REPLACE] [EDITIONABLE]
+ALTERATIONS = ("ENABLE ALL TRIGGERS", "DISABLE ALL TRIGGERS")
+STATISTICS = ("VIRTUAL BY USER FOR STATISTICS", "VIRTUAL BY SYSTEM FOR STATISTICS", "VIRTUAL FOR STATISTICS")
+_STATISTICS_NAME = re.compile(r"SYS_ST[US][#$\w]{5,}")
 CONSTRAINT_STATES = ("ENABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY")
 
 
@@ -28,13 +32,14 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     # Without an OBJECT_ID, an index cannot be distinguished from a later one: the key may have been without one in between.
     if version.key_kind == "columns" and version.key_index is None and statement.take("DROP", "INDEX"):
         raise statement.refuse("an index was dropped that may have been that of the declared key")
-    if statement.take_any(*ABOUT_IT):
+    if statement.take_any(*ABOUT_IT) or _creates(statement):
         return Effect(version)
     if not statement.alter_table():
         return None
     known = (
         _is_logging(statement, has_key=version.key_kind == "primary")
-        or _is_alteration(statement)
+        or bool(statement.take_any(*ALTERATIONS))
+        or _is_extended_statistics(statement, version)
         or _enables_constraint(statement)
     )
     return Effect(version) if known and statement.done else None
@@ -60,10 +65,31 @@ def _is_logging(statement: DdlStatement, *, has_key: bool) -> bool:
         statement.take("SUPPLEMENTAL", "LOG")
 
 
-def _is_alteration(statement: DdlStatement) -> bool:
-    if statement.take_any(*ALTERATIONS):
-        return True
-    return statement.take("PARALLEL") and (statement.done or statement.number() is not None)
+def _creates(statement: DdlStatement) -> bool:
+    if not statement.from_start().take("CREATE"):
+        return False
+    statement.take("OR", "REPLACE")
+    statement.take_any("EDITIONABLE", "NONEDITIONABLE")
+    return bool(statement.take_any(*CREATED))
+
+
+def _is_extended_statistics(statement: DdlStatement, version: TableVersion) -> bool:
+    """Take ADD (SYS_STU.. AS (..) VIRTUAL BY USER FOR STATISTICS), or the DROP of such a column.
+
+    The column is virtual and hidden, so neither the segment nor the redo of a row has it.
+    """
+    start = statement.position
+    if statement.take("DROP"):
+        in_parentheses = not statement.take("COLUMN")
+        dropped = statement.names_in_parentheses() if in_parentheses and statement.sees("(") else [statement.name()]
+        if all(_STATISTICS_NAME.match(name) and version.named(name) is None for name in dropped):
+            return True
+    elif statement.take("ADD", "(") and _STATISTICS_NAME.match(statement.name()) and statement.take("AS"):
+        statement.skip_parentheses()
+        if statement.take_any(*STATISTICS) and statement.take(")"):
+            return True
+    statement.back_to(start)
+    return False
 
 
 def _enables_constraint(statement: DdlStatement) -> bool:

@@ -17,7 +17,11 @@ STATEMENTS = {
     "PURGE": "PURGE is not supported",
 }
 ALTERATIONS = {
-    "MODIFY PARTITION": "partition operations are not supported",
+    "MODIFY LOB": "MODIFY LOB changes how a large object is stored and is not supported",
+    "MODIFY VARRAY": "MODIFY VARRAY is not supported",
+    "MODIFY NESTED TABLE": "MODIFY NESTED TABLE is not supported",
+    "MODIFY OPAQUE TYPE": "MODIFY OPAQUE TYPE is not supported",
+    "MODIFY DEFAULT ATTRIBUTES": "partition operations are not supported",
     "MODIFY CONSTRAINT": "a constraint that may be the primary key was changed",
     "MODIFY": "MODIFY of a column is not supported",
     "RENAME COLUMN": "RENAME COLUMN is not supported",
@@ -34,7 +38,7 @@ ALTERATIONS = {
     "SHRINK": "SHRINK gives rows new ROWIDs and is not supported",
     "NOLOGGING": "NOLOGGING allows rows to be written without redo",
 }
-PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "RENAME")
+PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "MODIFY", "RENAME")
 
 
 def read(statement: DdlStatement, version: TableVersion) -> NoReturn:

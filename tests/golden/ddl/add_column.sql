@@ -243,3 +243,13 @@ alter table orders add a varchar2(3) default 'abc
 -- nothing after ADD
 alter table orders add
 --> refused: DDL that is not understood from its end on
+
+-- a column with annotations
+alter table if exists orders add (note varchar2(20) annotations ("PII", "Owner" 'shop'))
+--> add NOTE VARCHAR2(20)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+
+-- a name whose capital letters are more than its small ones
+alter table orders add straße varchar2(20)
+--> add STRAßE VARCHAR2(20)
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 STRAßE (id 5); next id 6

@@ -109,3 +109,67 @@ frobnicate orders
 -- a view of the same name
 create or replace view orders as select 1 x from dual
 --> refused: CREATE that is not understood
+
+-- compression by moving the rows
+alter table orders move row store compress advanced
+--> refused: MOVE gives the rows new ROWIDs and the segment a new id, and is not supported
+
+-- hybrid columnar compression
+alter table orders column store compress for query high
+--> refused: hybrid columnar compression may give updated rows new ROWIDs and is not supported
+
+-- hybrid columnar compression, in older words
+alter table orders compress for archive low
+--> refused: hybrid columnar compression may give updated rows new ROWIDs and is not supported
+
+-- nologging among other properties
+alter table orders pctfree 5 nologging
+--> refused: NOLOGGING allows rows to be written without redo
+
+-- nologging after in memory
+alter table orders no inmemory nologging
+--> refused: NOLOGGING allows rows to be written without redo
+
+-- a property and an unknown one
+alter table orders pctfree 5 fold twice
+--> refused: DDL that is not understood from 'fold' on
+
+-- a virtual column that is not for statistics
+alter table orders add (total as (amount * 2) virtual)
+--> refused: DDL that is not understood from 'as' on
+
+-- statistics and a column in one statement
+alter table orders add (SYS_STU1 as (upper(customer)) virtual by user for statistics, note varchar2(10))
+--> refused: DDL that is not understood from 'as' on
+
+-- a column that only looks like statistics
+alter table orders drop column sys_stuff
+--> refused: DDL drops column SYS_STUFF, which the version of SCN 100 does not have
+
+-- modify of a subpartition
+alter table orders modify subpartition sp1 nologging
+--> refused: partition operations are not supported
+
+-- modify of a large object
+alter table orders modify lob (note) (cache)
+--> refused: MODIFY LOB changes how a large object is stored and is not supported
+
+-- modify of a nested table
+alter table orders modify nested table items return as locator
+--> refused: MODIFY NESTED TABLE is not supported
+
+-- modify of default attributes
+alter table orders modify default attributes tablespace users
+--> refused: partition operations are not supported
+
+-- annotations and a type
+alter table orders modify (customer varchar2(50) annotations (add "PII"))
+--> refused: MODIFY of a column is not supported
+
+-- a table that may exist already
+create table if not exists shop.orders (id number)
+--> refused: a table of this name was created again
+
+-- logical replication
+alter table orders disable logical replication
+--> refused: a constraint that may be the primary key, or another property, was disabled

@@ -8,7 +8,7 @@ from pipelines.land.landing import Landing
 from pipelines.table import TableId
 from tests.unit.land.redo_rows import ORDERS, TABLES, row, window, write
 
-MIXED = TableId("SHOP", "Mixed Case")
+MIXED, STREET = TableId("SHOP", "Mixed Case"), TableId("SHOP", "STRAßE")
 OTHERS = {"owner": "SHOP", "table": "SALES", "object_id": 90}  # a partitioned table that is not captured
 NOBODYS = {"owner": None, "table": None, "object_id": None}
 CASES = {
@@ -29,6 +29,9 @@ CASES = {
     "an object of its own that shares the name": (
         {"owner": "UNKNOWN", "table": "OBJ# 91", "object_id": 91}, "truncate table orders", [],
     ),
+    "text that ends with a NUL byte": (NOBODYS, "truncate table orders\0", [ORDERS]),
+    "a name with a letter without a capital": (NOBODYS, "truncate table shop.straße", [STREET]),
+    "a table that may exist already": (NOBODYS, "create table if not exists orders (id number)", [ORDERS]),
     "a nameless grant": (NOBODYS, "grant select on orders to somebody", []),
 }  # fmt: skip
 
@@ -37,8 +40,8 @@ CASES = {
 def test_ddl_belongs_to_the_captured_table_that_its_text_is_about(tmp_path, of, sql, tables):
     landing, ddl = Landing(str(tmp_path), "shop"), row(120, 5, **of, sql_redo=sql)
 
-    records = write(landing, window(), rows=([ddl], []), tables={**TABLES, 4712: MIXED})
-    manifest = landing.windows.publish(window(), [ORDERS, MIXED], records, None)
+    records = write(landing, window(), rows=([ddl], []), tables={**TABLES, 4712: MIXED, 4713: STREET})
+    manifest = landing.windows.publish(window(), [ORDERS, MIXED, STREET], records, None)
 
-    assert [(d.owner, d.table, d.sql) for d in manifest.ddl] == [(t.owner, t.name, sql) for t in tables]
+    assert [(d.owner, d.table, d.sql) for d in manifest.ddl] == [(t.owner, t.name, sql.rstrip("\0")) for t in tables]
     assert manifest.counts == {f"{t} ddl": 1 for t in tables}

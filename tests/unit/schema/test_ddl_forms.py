@@ -45,6 +45,10 @@ def test_dropping_supplemental_logging_without_a_primary_key_is_refused():
         )
 
 
+def test_a_statement_may_end_with_a_nul_byte():
+    assert effect_of(row("alter table orders pctfree 5;\0"), ORDERS).version == ORDERS
+
+
 def test_a_very_long_statement_is_shortened_in_the_message():
     with pytest.raises(SchemaConflict) as caught:
         effect_of(row("alter table orders modify (" + "x" * 100_000 + " number)"), ORDERS)

@@ -1,0 +1,136 @@
+"""ALTER TABLE with properties that change no column and no row that exists: storage, compression, memory, caches, policies.
+
+Compression applies to rows that are written later; MOVE with a compression is refused elsewhere. Not here: NOLOGGING, and
+hybrid columnar compression, which may give an updated row another ROWID.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pipelines.schema.ddl.effect import Effect
+from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.table import TableVersion
+
+PLAIN = (
+    "READ ONLY", "READ WRITE", "LOGGING", "CACHE", "NOCACHE", "NOPARALLEL", "MONITORING", "NOMONITORING",
+    "ENABLE ROW MOVEMENT", "DISABLE ROW MOVEMENT", "MINIMIZE RECORDS_PER_BLOCK", "NOMINIMIZE RECORDS_PER_BLOCK",
+    "MEMOPTIMIZE FOR READ", "MEMOPTIMIZE FOR WRITE", "NO MEMOPTIMIZE FOR READ", "NO MEMOPTIMIZE FOR WRITE",
+)  # fmt: skip
+NUMBERED = ("PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS")
+COMPRESSIONS = (
+    "NOCOMPRESS", "ROW STORE COMPRESS ADVANCED", "ROW STORE COMPRESS BASIC", "ROW STORE COMPRESS", "COMPRESS FOR OLTP",
+    "COMPRESS FOR ALL OPERATIONS", "COMPRESS FOR DIRECT_LOAD OPERATIONS", "COMPRESS BASIC", "COMPRESS",
+)  # fmt: skip
+COLUMNAR = ("COLUMN STORE COMPRESS", "COMPRESS FOR QUERY", "COMPRESS FOR ARCHIVE")
+IN_MEMORY = (
+    "MEMCOMPRESS FOR DML", "MEMCOMPRESS FOR QUERY LOW", "MEMCOMPRESS FOR QUERY HIGH", "MEMCOMPRESS FOR QUERY",
+    "MEMCOMPRESS FOR CAPACITY LOW", "MEMCOMPRESS FOR CAPACITY HIGH", "MEMCOMPRESS FOR CAPACITY", "MEMCOMPRESS AUTO",
+    "NO MEMCOMPRESS", "PRIORITY NONE", "PRIORITY LOW", "PRIORITY MEDIUM", "PRIORITY HIGH", "PRIORITY CRITICAL",
+    "DISTRIBUTE BY ROWID RANGE", "DISTRIBUTE BY PARTITION", "DISTRIBUTE BY SUBPARTITION", "DISTRIBUTE AUTO",
+    "DISTRIBUTE FOR SERVICE DEFAULT", "DISTRIBUTE FOR SERVICE ALL", "DISTRIBUTE FOR SERVICE NONE", "DISTRIBUTE",
+    "DUPLICATE ALL", "DUPLICATE", "NO DUPLICATE", "SPATIAL", "TEXT", "ALL",
+)  # fmt: skip
+POLICIES = ("ILM DISABLE_ALL", "ILM ENABLE_ALL", "ILM DELETE_ALL")
+POLICY = ("ILM ADD POLICY", "ILM DELETE POLICY", "ILM ENABLE POLICY", "ILM DISABLE POLICY")
+
+
+def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
+    if not statement.alter_table() or not _take_property(statement):
+        return None
+    while _take_property(statement):
+        pass
+    if statement.sees("NOLOGGING"):
+        raise statement.refuse("NOLOGGING allows rows to be written without redo")
+    if not statement.done:
+        raise statement.not_understood()
+    return Effect(version)
+
+
+def _take_property(statement: DdlStatement) -> bool:
+    if any(statement.sees(*phrase.split()) for phrase in COLUMNAR):
+        raise statement.refuse("hybrid columnar compression may give updated rows new ROWIDs and is not supported")
+    return bool(statement.take_any(*PLAIN, *COMPRESSIONS, *POLICIES)) or any(take(statement) for take in TAKERS)
+
+
+def _take_number(statement: DdlStatement) -> bool:
+    if not statement.take_any(*NUMBERED):
+        return False
+    statement.whole_number()
+    return True
+
+
+def _take_parentheses(statement: DdlStatement) -> bool:
+    """Take a property whose details are in parentheses, which may be missing after ALLOCATE EXTENT."""
+    if statement.take("ALLOCATE", "EXTENT"):
+        if statement.sees("("):
+            statement.skip_parentheses()
+        return True
+    if not statement.take_any("STORAGE", "RESULT_CACHE", "ANNOTATIONS"):
+        return False
+    statement.skip_parentheses()
+    return True
+
+
+def _take_deallocate(statement: DdlStatement) -> bool:
+    if not statement.take("DEALLOCATE", "UNUSED"):
+        return False
+    if statement.take("KEEP"):
+        statement.whole_number()
+        statement.take_any("K", "M", "G", "T", "P", "E")
+    return True
+
+
+def _take_parallel(statement: DdlStatement) -> bool:
+    if not statement.take("PARALLEL"):
+        return False
+    statement.number()
+    return True
+
+
+def _take_in_memory(statement: DdlStatement) -> bool:
+    """Take INMEMORY or NO INMEMORY, of the table or of columns in parentheses."""
+    if statement.take("NO", "INMEMORY"):
+        if statement.sees("("):
+            statement.skip_parentheses()
+        return True
+    if not statement.take("INMEMORY"):
+        return False
+    while statement.take_any(*IN_MEMORY) or statement.sees("("):
+        if statement.sees("("):
+            statement.skip_parentheses()
+    return True
+
+
+def _take_policy(statement: DdlStatement) -> bool:
+    """Take an ILM policy up to the end. What it does later is a DDL of its own in the redo."""
+    if not statement.take_any(*POLICY):
+        return False
+    while not statement.done and not statement.sees("NOLOGGING"):
+        statement.skip()
+    return True
+
+
+def _take_column_annotations(statement: DdlStatement) -> bool:
+    """Take MODIFY c ANNOTATIONS (..), or several of them in parentheses."""
+    start = statement.position
+    if not statement.take("MODIFY"):
+        return False
+    in_parentheses = statement.take("(")
+    while statement.sees_name():
+        statement.name()
+        if not statement.take("ANNOTATIONS"):
+            break
+        statement.skip_parentheses()
+        if in_parentheses and statement.take(","):
+            continue
+        if not in_parentheses or statement.take(")"):
+            return True
+        break
+    statement.back_to(start)
+    return False
+
+
+TAKERS: tuple[Callable[[DdlStatement], bool], ...] = (
+    _take_number, _take_parentheses, _take_deallocate, _take_parallel, _take_in_memory, _take_policy, _take_column_annotations,
+)  # fmt: skip
