@@ -82,6 +82,8 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
         Grant("V_$PDB_INCARNATION", only=(CDB, PDB_ONLY)),
         Grant("V_$PDB_INCARNATION", only=(RDS,), optional="needed in a tenant database, where RDS has containers"),
         Grant("CDB_TABLES", only=(CDB,)),
+        Grant("REDACTION_POLICIES"),
+        Grant("V_$OPTION"),
         Grant("DBA_SUPPLEMENTAL_LOGGING", optional="shows supplemental logging that is set for a whole PDB"),
     ),
 }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from standin.engine.archived_logs import Damage, LogChoice
 from standin.engine.ddl_system import SET_CONTAINER_REFUSALS
 from standin.fault import Fault, fault, faults_of
-from standin.model import PDB, ArchivedCopy, DatabaseIncarnation, PdbIdentity, PdbIncarnation
+from standin.model import PDB, ArchivedCopy, DatabaseIncarnation, PdbIdentity, PdbIncarnation, Policy
 from standin.wire.network_faults import oracle_error
 
 if TYPE_CHECKING:
@@ -310,6 +310,26 @@ class FaultInjector:
         with self._database.lock:
             return self._database.pdb_recovery.replace(to_scn)
 
+    # -- policies on tables
+
+    @fault(ended_by="drop_policies")
+    def add_policy(self, table: str, where: str, label: bool = False) -> Policy:
+        """Add a policy of VPD, or of Label Security, to OWNER.TABLE: who lacks EXEMPT ACCESS POLICY reads only rows that the
+        condition admits, without an error. The redo has all rows."""
+        return self._add_policy(table, "LABEL" if label else "VPD", where=where)
+
+    @fault(ended_by="drop_policies")
+    def redact_column(self, table: str, column: str) -> Policy:
+        """Redact a column of OWNER.TABLE: who lacks EXEMPT REDACTION POLICY reads 0, a blank or 2001-01-01. The redo has the
+        values."""
+        return self._add_policy(table, "REDACTION", column=column)
+
+    @fault()
+    def drop_policies(self) -> None:
+        """Drop all policies."""
+        with self._database.lock:
+            self._database.state.policies.clear()
+
     # -- the network
 
     @fault(ended_by="mend_network")
@@ -418,6 +438,13 @@ class FaultInjector:
         for timer in self._timers:
             timer.cancel()
         self._database.archived_logs.show_all()
+
+    def _add_policy(self, table: str, kind: str, *, where: str = "", column: str = "") -> Policy:
+        owner, _, name = table.partition(".")
+        with self._database.lock:
+            policies = self._database.state.policies
+            policies.append(Policy(f"P{len(policies) + 1}", owner, name, kind, where, column))
+            return policies[-1]
 
     def _damage(
         self,

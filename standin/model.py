@@ -213,6 +213,18 @@ class PdbIdentity:
         return next(i for i in self.incarnations if i.status == "CURRENT")
 
 
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A policy that changes what a SELECT of a table returns: rows that `where` does not admit, or a masked column."""
+
+    name: str
+    owner: str
+    table: str
+    kind: str  # VPD, LABEL (Label Security) or REDACTION
+    where: str = ""
+    column: str = ""
+
+
 @dataclass(slots=True)
 class ArchiveDestination:
     dest_id: int
@@ -254,6 +266,7 @@ class DatabaseState:
     release: str = "19.23.0.0.0"
     parameters: dict[str, str] = field(default_factory=dict)  # V$PARAMETER
     pdb: PdbIdentity | None = None  # of the one pluggable database
+    policies: list[Policy] = field(default_factory=list)  # of tables in the PDB
     users: dict[str, User] = field(default_factory=dict)
     tables: dict[tuple[int, str, str], TableDef] = field(default_factory=dict)  # (con_id, owner, name)
     dropped: dict[int, TableDef] = field(default_factory=dict)  # object id -> last definition of a dropped table

@@ -5,6 +5,7 @@ from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_container, read_database, read_database_logging, read_redo_facts
 from pipelines.source.handover import Handover, first_window_start, read_handover, read_handover_and_tables
 from pipelines.source.oracle import RetryRule, Source, open_source
+from pipelines.source.policies import require_unfiltered
 from pipelines.source.preflight import ConfiguredTable, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.probe import probe
 from pipelines.source.snapshot import read_snapshot
@@ -36,4 +37,5 @@ __all__ = [
     "read_redo_facts",
     "read_snapshot",
     "read_tables",
+    "require_unfiltered",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -84,14 +84,29 @@ def _changing(ids: Iterable[TableId]) -> SourceBusy:
     return SourceBusy("DDL keeps changing a captured table", cure="wait for the DDL to end; the step is retried", table=names)
 
 
+def query_tables(source: Source, statement_name: str, ids: Sequence[TableId]) -> dict[TableId, list[Any]]:
+    """Run a statement that has `:owner` and `:names` for all tables; return its rows by table."""
+    found: dict[TableId, list[Any]] = {}
+    for owner, names in _batches(ids):
+        rows = _rows_by_table(source, statement_name, owner, names)
+        found |= {TableId(owner, name): rows[name] for name in names}
+    return found
+
+
+def _batches(ids: Sequence[TableId]) -> Iterator[tuple[str, list[str]]]:
+    """Yield owners, each with up to `BIND_LISTS[-1]` names of its tables."""
+    for owner in sorted({table.owner for table in ids}):
+        names = [table.name for table in ids if table.owner == owner]
+        for start in range(0, len(names), BIND_LISTS[-1]):
+            yield owner, names[start : start + BIND_LISTS[-1]]
+
+
 def _read_all(source: Source, ids: Sequence[TableId], container: str | None) -> _Reading:
     if container is not None:
         source.use_container(container)
     found: _Reading = dict.fromkeys(ids)
-    for owner in sorted({table.owner for table in ids}):
-        names = [table.name for table in ids if table.owner == owner]
-        for start in range(0, len(names), BIND_LISTS[-1]):
-            found |= _read_rows(source, owner, names[start : start + BIND_LISTS[-1]])
+    for owner, names in _batches(ids):
+        found |= _read_rows(source, owner, names)
     return found
 
 

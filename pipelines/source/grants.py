@@ -6,7 +6,7 @@ import re
 
 FIXED_VIEW = re.compile(r"\b(G?V)\$(\w+)", re.IGNORECASE)
 PACKAGE = re.compile(r"\b(DBMS_\w+)\s*\.", re.IGNORECASE)
-DICTIONARY = re.compile(r"\b((?:DBA|CDB)_\w+)", re.IGNORECASE)
+DICTIONARY = re.compile(r"\b((?:DBA|CDB)_\w+|REDACTION_POLICIES)\b", re.IGNORECASE)
 FLASHBACK = re.compile(r'\bFROM\s+("[^"]+"\."[^"]+")\s+AS\s+OF\s+SCN', re.IGNORECASE)
 SET_CONTAINER = re.compile(r"\bSET\s+CONTAINER\s*=", re.IGNORECASE)
 LOGMINER = re.compile(r"\b(V\$LOGMNR_CONTENTS|START_LOGMNR)\b", re.IGNORECASE)

@@ -74,6 +74,10 @@ class Source:
         self.close()
 
     @property
+    def user(self) -> str:
+        return self._params.user
+
+    @property
     def _session(self) -> OracleSession:
         return self._sessions[self._container]
 

@@ -51,6 +51,7 @@ class ProbeResult:
     time_zone: str | None = None
     container_logging: frozenset[LoggedColumns] | None = frozenset()  # supplemental logging set on the container
     container_facts: ContainerFacts | None = None
+    policies: tuple[Finding, ...] = ()  # of tables, which change what this user reads
 
     @property
     def database_logging(self) -> DatabaseLogging:
@@ -77,6 +78,7 @@ def preflight_findings(probed: ProbeResult, wanted: tuple[ConfiguredTable, ...],
         found += of_container
         if any(finding.subject.startswith("container") for finding in of_container):
             return tuple(found)  # its tables cannot be checked
+    found += probed.policies
     for one in wanted:
         found += table_findings(one, probed, supported)
     return tuple(found)

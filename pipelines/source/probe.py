@@ -20,6 +20,7 @@ from pipelines.source.facts import (
     read_redo_facts,
 )
 from pipelines.source.oracle import Source
+from pipelines.source.policies import policy_findings
 from pipelines.source.preflight import READABLE, OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
 from pipelines.table import TableId
@@ -99,8 +100,11 @@ def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables:
         elif table.owner not in of_owner:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
+    policies = attempt("policies", partial(policy_findings, source, tuple(found), result.container)) or ()
     source.use_container(None)
-    return replace(result, tables=found, tables_of_owner=of_owner, container_logging=logging, container_facts=identity)
+    return replace(
+        result, policies=policies, tables=found, tables_of_owner=of_owner, container_logging=logging, container_facts=identity
+    )
 
 
 def read_past(source: Source, table: TableId, scn: Scn) -> None:

@@ -39,6 +39,7 @@ from pipelines.source import (
     read_handover_and_tables,
     read_redo_facts,
     read_snapshot,
+    require_unfiltered,
 )
 from pipelines.steps.apply import finding_of
 from pipelines.steps.doctor import source_findings
@@ -250,6 +251,7 @@ def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: i
                 )
                 file = context.landing.snapshots.write_rows(wanted, scn, answers, uuid.uuid4().hex)
                 read_same_container(context, oracle)
+                require_unfiltered(oracle, wanted, pipeline.source.container)
             there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
         return TableSnapshot(str(wanted), scn, there.row_count)
 

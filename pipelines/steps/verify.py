@@ -19,7 +19,7 @@ from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
-from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables
+from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables, require_unfiltered
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.spark_jobs import open_spark
 from pipelines.steps.status import DeclaredGapReport, open_gaps
@@ -125,6 +125,7 @@ def read_side(context: PipelineContext, oracle: Source, table: TableId, token: s
     report(f"reading {table} AS OF SCN {scn}")
     columns, rows, rowid = columns_of(found, version), context.pipeline.source.fetch_rows, version.key_kind == "rowid"
     answers = read_snapshot(oracle, columns, scn, rows, container=container, rowid=rowid)
+    require_unfiltered(oracle, table, container)
     path = context.landing.snapshots.write_for_comparison(token, found.object_id, answers)
     return CompareTask(table, context.pipeline.target(table), version, (path,), int(scn), rules(context, table, (version,)))
 

@@ -51,3 +51,21 @@ SELECT table_name, log_group_type FROM all_log_groups WHERE owner = :owner AND t
 -- name: tables_of_owner
 -- Suggests what a misspelt table name may mean.
 SELECT table_name FROM all_tables WHERE owner = :owner
+
+-- name: table_policies
+-- VPD filters the rows that a SELECT returns, without an error; Label Security is built on it.
+SELECT object_name AS table_name, policy_name, pf_owner, function
+  FROM all_policies
+ WHERE object_owner = :owner AND object_name IN (:names) AND sel = 'YES' AND enable = 'YES'
+
+-- name: table_label_policies
+-- The view does not exist where Label Security is not installed.
+SELECT table_name, policy_name
+  FROM all_sa_table_policies
+ WHERE schema_name = :owner AND table_name IN (:names) AND status = 'ENABLED'
+
+-- name: table_redactions
+-- Data Redaction masks the values that a SELECT returns, without an error.
+SELECT object_name AS table_name, policy_name
+  FROM redaction_policies
+ WHERE object_owner = :owner AND object_name IN (:names) AND TRIM(enable) <> 'NO'

@@ -54,3 +54,7 @@ END;
 -- name: probe_contents
 -- Without START_LOGMNR it raises ORA-01306 for a user who may read the view.
 SELECT COUNT(*) AS found FROM v$logmnr_contents
+
+-- name: label_security
+-- TRUE where Label Security is enabled, although the user may not see its views.
+SELECT value FROM v$option WHERE parameter = 'Oracle Label Security'

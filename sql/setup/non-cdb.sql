@@ -39,6 +39,8 @@ GRANT SELECT ON SYS.CDB_2PC_PENDING TO redolake;
 -- Release, parameters, containers.
 GRANT SELECT ON SYS.V_$INSTANCE TO redolake;
 GRANT SELECT ON SYS.V_$PARAMETER TO redolake;
+GRANT SELECT ON SYS.REDACTION_POLICIES TO redolake;
+GRANT SELECT ON SYS.V_$OPTION TO redolake;
 -- Optional: shows supplemental logging that is set for a whole PDB.
 GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO redolake;
 

@@ -53,6 +53,8 @@ BEGIN
   rdsadmin.rdsadmin_util.grant_sys_object('V_$PDBS', 'REDOLAKE', 'SELECT');
   -- Optional: needed in a tenant database, where RDS has containers.
   rdsadmin.rdsadmin_util.grant_sys_object('V_$PDB_INCARNATION', 'REDOLAKE', 'SELECT');
+  rdsadmin.rdsadmin_util.grant_sys_object('REDACTION_POLICIES', 'REDOLAKE', 'SELECT');
+  rdsadmin.rdsadmin_util.grant_sys_object('V_$OPTION', 'REDOLAKE', 'SELECT');
   -- Optional: shows supplemental logging that is set for a whole PDB.
   rdsadmin.rdsadmin_util.grant_sys_object('DBA_SUPPLEMENTAL_LOGGING', 'REDOLAKE', 'SELECT');
 END;

@@ -43,6 +43,7 @@ class DatabaseOptions:
     undo_unlogged: bool = False  # undo rows have no supplemental log data, so LogMiner does not guarantee them
     flashback_by_seconds: bool = True  # ORA-01466 where the time of the SCN is not after LAST_DDL_TIME; False: by SCN alone
     ddl_age: int = 0  # seconds by which LAST_DDL_TIME is earlier than the DDL: older tables, which nobody must wait for
+    hides_label_policies: bool = False  # policies of Label Security are in ALL_SA_TABLE_POLICIES alone, not in ALL_POLICIES
     renumbers_pdb: bool = False  # a RESETLOGS of the whole database gives its PDB a row in V$PDB_INCARNATION too
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 

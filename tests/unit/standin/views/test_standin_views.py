@@ -1,13 +1,16 @@
 from contextlib import nullcontext
 from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from standin import views
+from standin.engine.archived_logs import ArchivedLogs
 from standin.engine.archiver import Archiver
 from standin.engine.catalog import VIEWS
 from standin.engine.clock import Clock
+from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
 from standin.engine.storage import Index
 from standin.model import (
@@ -21,6 +24,7 @@ from standin.model import (
     OnlineLog,
     OpenTransaction,
     PdbIdentity,
+    Policy,
     RedoThreadState,
     SqlType,
     TableColumn,
@@ -62,6 +66,7 @@ def database_state(**changes) -> DatabaseState:
         User("NOBODY", "x", PDB),
     )
     return DatabaseState(
+        policies=[Policy("P1", "SHOP", "ORDERS", kind, "1 = 1") for kind in ("VPD", "LABEL", "REDACTION")],
         pdb=PdbIdentity(b"\x03" * 16, 3, 3, []),
         users={user.name: user for user in users},
         tables={(PDB, "SHOP", "ORDERS"): orders()},
@@ -78,9 +83,12 @@ def select(view, *columns, user="C##ALL", container=1, state=None):
     state = state or database_state()
     key, extra = Index("ORDERS_PK", ("ID",), True), Index("ORDERS_AT", ("AT", "NAME"), False)
     stores = {t.object_id: SimpleNamespace(definition=t, indexes=[key, extra]) for t in state.tables.values()}
-    database = SimpleNamespace(state=state, lock=nullcontext(), clock=Clock(123), tables=SimpleNamespace(stores=stores))
+    database = SimpleNamespace(
+        state=state, lock=nullcontext(), clock=Clock(123), tables=SimpleNamespace(stores=stores), options=DatabaseOptions()
+    )
     database.archiver = Archiver(state, database.clock, database.lock, lambda: None)
     database.redo = RedoWriter(state, database.clock, database.archiver)
+    database.archived_logs = ArchivedLogs(state, database.clock, Path())
     session = SimpleNamespace(
         nls={}, container=container, user=user, account=state.users[user], database=database, thread=1, number=42
     )
