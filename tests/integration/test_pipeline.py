@@ -74,7 +74,7 @@ def test_a_value_that_does_not_fit_holds_its_table_alone(shop: Shop, spark: Any)
 
     tables = {t.table: t for t in steps.read_status(pipeline).tables}
     assert (tables["SHOP.ORDERS"].state, tables["SHOP.PAYMENTS"].state) == ("held", "live")
-    assert "12345678901234567890123456789.5" in str(tables["SHOP.ORDERS"].error)
+    assert "column TOTAL: the value has more digits than decimal(38,10) (ROWID " in str(tables["SHOP.ORDERS"].error)
     assert differences(shop, pipeline, "SHOP.PAYMENTS") == {}
 
 
@@ -239,7 +239,7 @@ def test_a_resumed_table_catches_up_on_everything_since_it_was_held(shop: Shop, 
 
 
 def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    pipeline = parts_pipeline(shop)
+    pipeline = parts_pipeline(shop).model_copy(update={"show_row_data": True})
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
 
     def older_parser(batch: pa.RecordBatch, *version: Any, **charset: Any) -> pa.RecordBatch:
