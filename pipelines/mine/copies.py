@@ -129,6 +129,22 @@ def after_failure(error: RedolakeError, log_set: LogSet, opened: Mapping[LogFile
     )
 
 
+def without_choice(error: RedolakeError, logs: Slice) -> RedolakeError:
+    """Return the error to raise where Oracle chooses the copies: RedoLost of the log whose file it names."""
+    if error.ora_code not in BAD_COPY or isinstance(error, RedoLost | MiningIncomplete):
+        return error
+    for log in logs.logs:
+        for copy in log.copies:
+            if copy.name and copy.name in error.what:
+                return not_available(log, [refusal(copy, error)])
+    return MiningIncomplete(
+        f"LogMiner cannot read the logs of the range: {error.what}",
+        cure="compare V$LOGMNR_LOGS with V$ARCHIVED_LOG for this range, restore the log that differs, and run again",
+        ora_code=error.ora_code,
+        **error.where,
+    )
+
+
 def refusal(copy: LogCopy, error: RedolakeError) -> str:
     return f"destination {copy.dest_id}: {copy.name}: {error.what}"
 

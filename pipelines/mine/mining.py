@@ -18,7 +18,7 @@ from pipelines.errors import SourceRefused
 from pipelines.mine.checks import check_rows, check_stream
 from pipelines.mine.copies import LogSet
 from pipelines.mine.pieces import PieceJoiner, bounded
-from pipelines.mine.rows import fitting, landed_rows, log_of
+from pipelines.mine.rows import fitting, in_container, landed_rows, log_of, own_thread
 from pipelines.mine.selection import MinedContainer, predicate
 from pipelines.mine.session import Session, logminer
 from pipelines.redo import Slice, Window
@@ -70,6 +70,7 @@ class SliceMining:
         self._session, self._log_set, self._logs, self._window = session, log_set, log_set.own, window
         self._tables, self._object_ids, self._container_name = tuple(tables), object_ids, container
         self._fetch_rows = fetch_rows
+        self._threads: set[int] = set()  # redo threads that Oracle reads beside the slice's, where it chooses the logs
         self.facts = MiningFacts(refused=log_set.refused, neighbours=tuple(sorted(log_set.neighbours)))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -79,6 +80,8 @@ class SliceMining:
         facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
         container = mined_container(session, self._container_name)
         with logminer(session, self._log_set, self._window) as opened:
+            if session.pdb_only:
+                self._threads = {int(row.thread_id) for row in session.query("mined_logs")}
             facts.destinations = {f"{log.thread}/{log.sequence}": copy.dest_id for log, copy in opened.items()}
             yield from self._rows(container)
         facts.complete = True
@@ -101,6 +104,8 @@ class SliceMining:
 
     def _own_part(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Drop the rows that begin in a neighbouring log: another slice lands them. A row without a log is kept."""
+        if self._session.pdb_only:
+            batch = in_container(own_thread(batch, self._logs.thread, self._threads), self._container_name)
         if not self._log_set.neighbours:
             return batch
         foreign = pc.is_in(log_of(batch, self._log_set.added), value_set=pa.array(sorted(self._log_set.neighbours), pa.int64()))
@@ -121,6 +126,8 @@ def mined_container(session: Session, name: str | None) -> MinedContainer | None
     """Return the captured container, with its number if it shares the undo of the root. Asked in the root."""
     if name is None:
         return None
+    if session.pdb_only:  # a snapshot requires local undo there
+        return MinedContainer(name)
     if [row.is_local for row in session.query("local_undo")] == ["TRUE"]:
         return MinedContainer(name)
     found = session.query("container_number", container=name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -70,6 +72,27 @@ def log_of(batch: pa.RecordBatch, logs: Slice) -> pa.Array:
     sequences = np.array([g.sequence for g in logs.logs])
     by_scn = sequences[np.searchsorted(firsts, as_integers(batch, "scn").to_numpy(), side="right") - 1]
     return pc.if_else(pc.equal(sequence, 0), pa.array(by_scn, pa.int64()), sequence)
+
+
+def own_thread(batch: pa.RecordBatch, thread: int, read: Collection[int]) -> pa.RecordBatch:
+    """Keep the rows of one redo thread, where LogMiner reads the logs of several. THREAD# is 0 on some empty commits: among
+    several threads such a row cannot be attributed."""
+    of_row = as_integers(batch, "thread")
+    is_unknown = pc.equal(of_row, 0)
+    if len(read) > 1 and pc.any(is_unknown).as_py():
+        raise RedoNotUnderstood(
+            "a redo row without a redo thread, and the PDB is mined from inside, where LogMiner reads all threads at once",
+            cure="connect to the root, without pdb_only, and run again",
+            thread=thread,
+        )
+    return batch.filter(pc.or_(pc.equal(of_row, thread), is_unknown))
+
+
+def in_container(batch: pa.RecordBatch, container: str | None) -> pa.RecordBatch:
+    """Name the container of rows that do not: mined from inside, a PDB shows only its own redo."""
+    at = batch.schema.get_field_index("con_name")
+    names = batch.column(at).cast(pa.string()).fill_null(container)
+    return batch.set_column(at, "con_name", names)
 
 
 def with_own_bounds(batch: pa.RecordBatch, container: MinedContainer | None) -> pa.RecordBatch:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from pipelines.errors import MiningIncomplete, RedolakeError, SourceBusy, SourceUnavailable
-from pipelines.mine.copies import BAD_COPY, LogSet, WrongLog, after_failure, not_available, refusal
+from pipelines.mine.copies import BAD_COPY, RESTORE_LOG, LogSet, WrongLog, after_failure, not_available, refusal, without_choice
 from pipelines.redo import LogCopy, LogFile, Slice, Window
 from pipelines.scn import known_end
 
@@ -20,6 +20,8 @@ IDENTITY = ("thread_id", "thread_sqn", "low_scn", "next_scn", "db_id", "reset_sc
 class Session(Protocol):
     """The part of source.oracle.Source that mining uses."""
 
+    @property
+    def pdb_only(self) -> bool: ...
     def query(self, name: str, /, **binds: object) -> list[Any]: ...
     def arrow(self, sql: str, binds: Mapping[str, object], rows: int, *, name: str) -> Iterator[Any]: ...
     def call(self, name: str, /, **binds: object) -> None: ...
@@ -37,15 +39,21 @@ def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict
     logs = log_set.added
     opened: dict[LogFile, LogCopy] = {}
     try:
-        for log in logs.logs:
-            opened[log] = _add(session, log, log_set.refused, is_first=not opened)
-        _prove_identity(session, window, opened)
-        session.call("start_logmnr")
+        if session.pdb_only:
+            # LogMiner's end is inclusive.
+            session.call("start_logmnr_in_pdb", start_scn=int(logs.first_scn), end_scn=int(logs.next_scn) - 1)
+            opened |= _chosen_by_oracle(session, logs)
+            _prove_identity(session, window, opened)
+        else:
+            for log in logs.logs:
+                opened[log] = _add(session, log, log_set.refused, is_first=not opened)
+            _prove_identity(session, window, opened)
+            session.call("start_logmnr")
         _prove_all_read(session, logs)
         yield opened
     except RedolakeError as error:
         _end(session, error)
-        outcome = after_failure(error, log_set, opened)
+        outcome = without_choice(error, logs) if session.pdb_only else after_failure(error, log_set, opened)
         if outcome is error:
             raise
         raise outcome from error
@@ -68,6 +76,27 @@ def _add(session: Session, log: LogFile, refused_before: tuple[str, ...], *, is_
         else:
             return copy
     raise not_available(log, refused)
+
+
+def _chosen_by_oracle(session: Session, logs: Slice) -> dict[LogFile, LogCopy]:
+    """Return the file that Oracle chose for each log. It may be the online log, which has the same redo. Raise if a log is
+    not among them."""
+    rows = {(row.thread_id, row.thread_sqn): row for row in session.query("mined_logs")}
+    chosen = {}
+    for log in logs.logs:
+        row = rows.get((log.thread, log.sequence))
+        if row is None or row.status == MISSING_STATUS:
+            raise MiningIncomplete(
+                f"Oracle did not choose log {log.sequence} of redo thread {log.thread}, so its rows would be missing",
+                cure=f"{RESTORE_LOG.format(sequence=log.sequence, thread=log.thread)}. If V$LOGMNR_LOGS shows no rows in "
+                "this PDB at all, capture the database from the root",
+                thread=log.thread,
+                sequence=log.sequence,
+                scn=log.first_scn,
+            )
+        known = next((copy for copy in log.copies if copy.name == row.filename), None)
+        chosen[log] = known or LogCopy(0, row.filename, "A")
+    return chosen
 
 
 def _prove_identity(session: Session, window: Window, opened: Mapping[LogFile, LogCopy]) -> None:
@@ -102,12 +131,17 @@ def _differences(found: tuple[Any, ...] | None, wanted: tuple[Any, ...]) -> str:
 
 
 def _prove_all_read(session: Session, logs: Slice) -> None:
-    """Raise unless LogMiner reads exactly these logs. It starts even with a hole in its list, and reports it here."""
+    """Raise unless LogMiner reads exactly these logs. It starts even with a hole in its list, and reports it here.
+
+    Where Oracle chooses the logs, it also reads those of other redo threads, whose rows the caller drops.
+    """
     rows = session.query("mined_logs")
     own = [row for row in rows if row.thread_id == logs.thread]
     missing = [row for row in own if row.status == MISSING_STATUS]
     read = {(row.thread_id, row.thread_sqn) for row in rows if row.status in READ_STATUS}
     wanted = {(log.thread, log.sequence) for log in logs.logs}
+    if session.pdb_only:
+        read &= wanted
     codes = [row.status for row in session.query("mining_parameters")]
     if missing or read != wanted or codes != [0]:
         raise MiningIncomplete(

@@ -23,7 +23,7 @@ EXAMPLE = "oracle://user:password@host:1521/service"
 # Keys of extra that make up the DSNs or choose the driver's mode.
 OWN_OPTIONS = (
     "dsn", "service_name", "sid", "protocol", "pdb_service", "pdb_dsn", "thick_mode", "lib_dir", "thick_mode_lib_dir",
-    "thick_mode_config_dir",
+    "thick_mode_config_dir", "pdb_only",
 )  # fmt: skip
 SECRET = re.compile(r"((?:password|token|private_key)\s*=\s*)[^&)\s]*", re.IGNORECASE)
 
@@ -33,6 +33,7 @@ class ConnectParams:
     """How to reach the source. The repr shows neither the password nor `extra`, which may hold a wallet password.
 
     `dsn` leads to the root, or to a database without containers; `pdb_dsn` to the tables' PDB, where a service is given for it.
+    With `pdb_only` the root cannot be reached: `dsn` leads to the PDB, and redo is mined from inside it.
     """
 
     user: str
@@ -42,6 +43,7 @@ class ConnectParams:
     thick: bool = False
     lib_dir: str | None = None
     pdb_dsn: str | None = None
+    pdb_only: bool = False
 
 
 def shown_dsn(dsn: str) -> str:
@@ -123,19 +125,21 @@ def _params(
     options = driver_options()
     findings += [_unknown_key(name, key) for key in sorted(set(extra) - set(options) - set(OWN_OPTIONS))]
     passed = {}
-    for key, convert in {**options, "thick_mode": flag}.items():
+    for key, convert in {**options, "thick_mode": flag, "pdb_only": flag}.items():
         if key in extra:
             try:
                 passed[key] = convert(extra[key])
             except ValueError as error:
                 findings.append(Finding(name, f"extra {key} has a wrong value", str(error)))
-    thick = bool(passed.pop("thick_mode", False))
+    thick, pdb_only = bool(passed.pop("thick_mode", False)), bool(passed.pop("pdb_only", False))
     dsn = _dsn(host, port, service, extra)
     pdb_dsn = str(extra.get("pdb_dsn") or "")
     if extra.get("pdb_service") and not pdb_dsn:
         pdb_dsn = _dsn(host, port, "", {"protocol": extra.get("protocol"), "service_name": extra["pdb_service"]})
         if not pdb_dsn or extra.get("dsn"):
             findings.append(Finding(name, "names a pdb_service beside a complete dsn", "write pdb_dsn, complete too"))
+    if pdb_only and pdb_dsn:
+        findings.append(Finding(name, "is pdb_only and names a second service", "leave out pdb_service and pdb_dsn"))
     if not dsn:
         findings.append(Finding(name, "names no host and service", f"write {EXAMPLE}, or dsn in extra"))
     if findings:
@@ -143,7 +147,7 @@ def _params(
     if thick and extra.get("thick_mode_config_dir"):
         passed["config_dir"] = str(extra["thick_mode_config_dir"])
     lib_dir = extra.get("lib_dir") or extra.get("thick_mode_lib_dir")
-    return ConnectParams(user, password, dsn, passed, thick, str(lib_dir) if lib_dir else None, pdb_dsn or None)
+    return ConnectParams(user, password, dsn, passed, thick, str(lib_dir) if lib_dir else None, pdb_dsn or None, pdb_only)
 
 
 def _unknown_key(name: str, key: str) -> Finding:

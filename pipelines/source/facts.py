@@ -61,7 +61,7 @@ class ActiveTransaction:
 
 
 def read_redo_facts(source: Source) -> RedoFacts:
-    """Read everything the window planner needs, from the root."""
+    """Read everything the window planner needs, from the root. Raises SourceRefused where a PDB does not show it."""
     source.use_container(None)
     head = source.query("redo_head")[0]
     history = source.query("log_history")
@@ -71,6 +71,9 @@ def read_redo_facts(source: Source) -> RedoFacts:
     online = tuple(_online(row, current) for row in _with_range(source.query("online_logs")))
     archived = _archived(_with_range(source.query("archived_logs")))
     threads = tuple(map(_thread, source.query("redo_threads")))
+    if source.pdb_only:
+        shown = {"V$DATABASE_INCARNATION": current, "V$THREAD": threads, "V$LOG": online}
+        require_shown({**shown, "V$LOG_HISTORY": history or not archived, "V$ARCHIVED_LOG": archived or not history})
     return RedoFacts(
         dbid=int(head.dbid),
         current_scn=Scn(int(head.current_scn or 0)),  # NULL while the database is only mounted
@@ -86,6 +89,17 @@ def read_redo_facts(source: Source) -> RedoFacts:
 def _with_range(rows: list[Any]) -> list[Any]:
     """Leave out rows without a sequence or FIRST_CHANGE#. They show no redo; a log that no other row shows is then missing."""
     return [row for row in rows if row.sequence_no is not None and row.first_scn is not None]
+
+
+def require_shown(rows: Mapping[str, object]) -> None:
+    """Raise SourceRefused for views without rows. From inside a PDB Oracle may hide them, and then nothing proves that the
+    archived logs are complete."""
+    hidden = [name for name, found in rows.items() if not found]
+    if hidden:
+        raise SourceRefused(
+            f"{' and '.join(hidden)} show no rows inside this PDB, so nothing proves that no archived log is missing",
+            cure="connect to the root, without pdb_only; this database cannot be captured from inside the PDB",
+        )
 
 
 def _scn_unless_zero(scn: Any) -> Scn | None:
@@ -188,7 +202,7 @@ def read_database(source: Source) -> DatabaseFacts:
         name=row.name,
         log_mode=row.log_mode,
         force_logging=row.force_logging,
-        supplemental_min=row.supplemental_min,
+        supplemental_min=_minimal_logging(source, row.supplemental_min),
         supplemental=logged_columns(row.supplemental_pk, row.supplemental_all),
         is_cdb=row.cdb == "YES",
         role=row.database_role,
@@ -228,6 +242,16 @@ def _pdb_incarnation(row: Any) -> PdbIncarnation:
         row.status == "CURRENT",
         (int(row.prior_db or 0), int(row.prior_pdb or 0)),
     )
+
+
+def _minimal_logging(source: Source, of_database: str) -> str:
+    """Return the setting of the database; without one, that of the PDB which is mined from inside."""
+    if of_database != "NO" or not source.pdb_only:
+        return of_database
+    try:
+        return str(source.query("container_logging")[0].minimal)
+    except SourceRefused:
+        return of_database
 
 
 def read_database_logging(source: Source, container: str | None) -> DatabaseLogging:

@@ -51,6 +51,8 @@ def read_handover(source: Source) -> Handover:
     source.use_container(None)
     scn_before = read_current_scn(source)
     require_primary(source.query("database")[0].database_role)
+    if source.pdb_only:
+        require_local_undo(source)
     listed = read_active_transactions(source)
     require_known_starts(source.query("prepared_transactions"), listed)
     return Handover(scn_before, listed, read_current_scn(source))
@@ -62,6 +64,16 @@ def require_primary(role: str) -> None:
         raise SourceRefused(
             f"the database is a {role}, and its V$TRANSACTION does not show the transactions that are open on the primary",
             cure="connect to the primary for snapshots; capture may stay on the standby",
+        )
+
+
+def require_local_undo(source: Source) -> None:
+    """Raise SourceRefused unless the PDB has undo of its own: else its transactions may be the root's, and not be shown."""
+    modes = [row.local_undo for row in source.query("undo_mode")]
+    if not modes or not all(modes):
+        raise SourceRefused(
+            "the PDB has no local undo, and its V$TRANSACTION does not show every open transaction",
+            cure="connect to the root, without pdb_only; or let the administrators of the root enable local undo",
         )
 
 

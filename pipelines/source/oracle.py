@@ -58,7 +58,8 @@ def _init_thick(params: ConnectParams) -> None:
 class Source:
     """The connections to one database: one stays in the root, and one in each PDB that is used.
 
-    Every statement runs on the connection of the container that `use_container` named last.
+    Every statement runs on the connection of the container that `use_container` named last. With `pdb_only` there is one
+    connection, to the PDB, and it stands for the root too.
     """
 
     def __init__(self, params: ConnectParams, call_timeout_seconds: float, retry: RetryRule) -> None:
@@ -78,11 +79,20 @@ class Source:
         return self._params.user
 
     @property
+    def pdb_only(self) -> bool:
+        """Whether redo is mined from inside the PDB: Oracle then chooses the logs of an SCN range itself."""
+        return self._params.pdb_only
+
+    @property
     def _session(self) -> OracleSession:
         return self._sessions[self._container]
 
     def use_container(self, name: str | None) -> None:
         """Continue in a PDB, or with None in the root; a database that is not a CDB has a single container."""
+        if self.pdb_only and name is not None:
+            self.use_container(None)
+            self._require_container(name)
+            return
         if name not in self._sessions:
             self._sessions[name] = self._connect(name)
         self._container = name
@@ -106,15 +116,33 @@ class Source:
             "connected to %s of %s as %s in %.1f s",
             session.container, session.dsn, session.user, time.monotonic() - started,
         )  # fmt: skip
-        if container is None and session.container_id > ROOT_ID:
+        if container is None and self.pdb_only != (session.container_id > ROOT_ID):
             session.close()
+            if self.pdb_only:
+                raise SourceRefused(
+                    f"the connection says pdb_only, and its service leads to {session.container}, which is no PDB",
+                    cure="give it the PDB's service, or remove `pdb_only` from its extra",
+                    user=session.user,
+                    dsn=session.dsn,
+                )
             raise SourceRefused(
                 f"the connection's service leads to the PDB {session.container}; redo is mined in the root",
-                cure="give the connection the root's service, and its extra the PDB's own service as `pdb_service`",
+                cure="give the connection the root's service, and its extra the PDB's own service as `pdb_service`; where the "
+                "root cannot be reached, set `pdb_only` in the extra (Oracle 19.10 or later)",
                 user=session.user,
                 dsn=session.dsn,
             )
         return session
+
+    def _require_container(self, name: str) -> None:
+        found = self._session.container
+        if found != name:
+            raise SourceRefused(
+                f"the connection leads to the PDB {found}, and the pipeline's container is {name}",
+                cure="correct the service of the connection, or `source.container` of the pipeline",
+                user=self._session.user,
+                dsn=self._session.dsn,
+            )
 
     def query(self, name: str, /, **binds: object) -> list[Any]:
         """Return all rows of the statement `name`, as named tuples with its column aliases in lower case."""

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
-from pipelines.redo import RedoFacts
+from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
@@ -19,6 +19,7 @@ from pipelines.source.facts import (
     read_database,
     read_redo_facts,
 )
+from pipelines.source.handover import require_local_undo
 from pipelines.source.oracle import Source
 from pipelines.source.policies import policy_findings
 from pipelines.source.preflight import READABLE, OpenedLog, ProbeResult
@@ -64,9 +65,12 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
     zones = None if attempt.refused else attempt("time zone", partial(source.query, "database_time_zone"))
     if redo is not None:
         attempt("open transactions", partial(read_active_transactions, source))
+    if source.pdb_only and not attempt.refused:
+        attempt("open transactions", partial(require_local_undo, source))
     is_cdb = database is not None and database.is_cdb
     containers = attempt("containers", partial(source.query, "visible_containers")) if is_cdb else None
-    visible = attempt("containers", partial(source.query, "visible_tables")) if is_cdb else None
+    from_root = is_cdb and not source.pdb_only
+    visible = attempt("containers", partial(source.query, "visible_tables")) if from_root else None
     open_names = {row.name for row in containers or () if row.open_mode in READABLE}
     result = ProbeResult(
         database=database,
@@ -128,17 +132,29 @@ def opened_logs(source: Source, redo: RedoFacts) -> Iterable[OpenedLog]:
     newest = {log.thread: log for log in redo.archived if log.resetlogs_id == current and log.claimed}  # sorted by sequence
     for log in newest.values():
         for copy in log.claimed:
-            yield OpenedLog(log.thread, log.sequence, copy.dest_id, str(copy.name), _refusal(source, str(copy.name)))
+            yield OpenedLog(log.thread, log.sequence, copy.dest_id, str(copy.name), _refusal(source, log, str(copy.name)))
 
 
-def _refusal(source: Source, name: str) -> str | None:
+def _refusal(source: Source, log: LogFile, name: str) -> str | None:
     try:
-        source.call("new_logfile", file_name=name)
+        if source.pdb_only:
+            source.call("start_logmnr_in_pdb", start_scn=int(log.first_scn), end_scn=int(log.first_scn))
+            source.call("end_logmnr")
+        else:
+            source.call("new_logfile", file_name=name)
     except SourceRefused:
         return None  # another finding reports the missing privilege
     except Terminal as error:
         return error.what
     return None
+
+
+def start_without_logs(source: Source) -> None:
+    """Try START_LOGMNR where it fails for want of a log: none is added, and no PDB has redo of SCN 1."""
+    if source.pdb_only:
+        source.call("start_logmnr_in_pdb", start_scn=1, end_scn=2)
+    else:
+        source.call("start_logmnr")
 
 
 def missing_logminer_privileges(source: Source) -> Iterable[Finding]:
@@ -148,7 +164,7 @@ def missing_logminer_privileges(source: Source) -> Iterable[Finding]:
     """
     calls: dict[str, Callable[[], object]] = {
         "probe_logmnr": lambda: source.call("probe_logmnr"),
-        "start_logmnr": lambda: source.call("start_logmnr"),
+        "start_logmnr": lambda: start_without_logs(source),
         "probe_contents": lambda: source.query("probe_contents"),
         "mined_logs": lambda: source.query("mined_logs"),
         "mining_parameters": lambda: source.query("mining_parameters"),

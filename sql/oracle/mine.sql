@@ -28,6 +28,16 @@ BEGIN
     OPTIONS => DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG + DBMS_LOGMNR.NO_SQL_DELIMITER + DBMS_LOGMNR.NO_ROWID_IN_STMT);
 END;
 
+-- name: start_logmnr_in_pdb
+-- Inside a PDB logs cannot be added (ORA-65040): Oracle chooses those of the range, and V$LOGMNR_LOGS lists them. The end is
+-- inclusive.
+BEGIN
+  DBMS_LOGMNR.START_LOGMNR(
+    STARTSCN => :start_scn,
+    ENDSCN => :end_scn,
+    OPTIONS => DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG + DBMS_LOGMNR.NO_SQL_DELIMITER + DBMS_LOGMNR.NO_ROWID_IN_STMT);
+END;
+
 -- name: end_logmnr
 BEGIN
   DBMS_LOGMNR.END_LOGMNR;

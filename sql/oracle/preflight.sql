@@ -8,7 +8,11 @@ SELECT dbid, name, log_mode, force_logging, supplemental_log_data_min AS supplem
 
 -- name: container_logging
 -- Run inside a PDB, about that PDB alone: V$DATABASE shows the setting of the whole database.
-SELECT primary_key, all_column FROM dba_supplemental_logging
+SELECT minimal, primary_key, all_column FROM dba_supplemental_logging
+
+-- name: undo_mode
+-- Run inside a PDB. With shared undo, 0, its V$TRANSACTION may not show the transactions of the PDB.
+SELECT local_undo FROM v$pdbs
 
 -- name: container_identity
 -- Run inside the PDB. Another PDB under the same name differs in one of these.

@@ -32,13 +32,17 @@ class DatabaseOptions:
     switches_by_typed_name: bool = False  # SET CONTAINER looks for the user's name as it was typed at the logon (ORA-01435)
     undo_slots: int = 340  # transactions that may be open at a time in each container
     undo_first: bool = False  # an undo row may precede the row it undoes, with its SCN, RS_ID and SSN, as in 19.13
+    names_container_in_pdb: bool = True  # SRC_CON_NAME is set when a PDB is mined from inside, as on 23ai; False: NULL
+    pdb_hides_logs: bool = False  # inside a PDB, the control file's views and V$LOGMNR_LOGS show no rows; on 23ai they do
     rds: bool = False  # as on Amazon RDS: clients have the master user ADMIN and RDSADMIN_UTIL, and no SYSDBA
     open_end: int = 2**64 - 1  # NEXT_CHANGE# of a log that is still open
     resetlogs_above_end: bool = False  # RESETLOGS_CHANGE# is one SCN above the end of the old incarnation's redo
     keeps_enable_scn: bool = False  # RESETLOGS leaves V$THREAD.ENABLE_CHANGE# as it was
     clears_disable_scn: bool = False  # ENABLE THREAD and DISABLE THREAD leave V$THREAD.DISABLE_CHANGE# at 0
     is_standby: bool = False  # V$DATABASE, V$THREAD and V$LOG are those of a physical standby
-    local_undo: bool = True  # False: all containers share the root's undo, and LogMiner shows STARTs and ends under its name
+    # False: all containers share the root's undo, LogMiner shows STARTs and ends under its name, and V$TRANSACTION shows
+    # nothing inside a PDB.
+    local_undo: bool = True
     max_start_scns: bool = False  # START_SCN 2^64-1, and not NULL, where LogMiner has not read the START
     undo_unlogged: bool = False  # undo rows have no supplemental log data, so LogMiner does not guarantee them
     flashback_by_seconds: bool = True  # ORA-01466 where the time of the SCN is not after LAST_DDL_TIME; False: by SCN alone

@@ -72,7 +72,7 @@ _XID = np.dtype([("usn", "<u2"), ("slt", "<u2"), ("sqn", "<u4")])  # packed as o
 
 @dataclass(frozen=True, slots=True)
 class SessionContainer:
-    """The container of the mining session. Only in the root `container_names` has entries; elsewhere SRC_CON_NAME is NULL."""
+    """The container of the mining session. Where `container_names` has no entries, SRC_CON_NAME is NULL."""
 
     con_id: int
     only_container: int | None  # inside a PDB: the PDB, as only its rows are shown

@@ -70,6 +70,11 @@ def start_logmnr(
         mining.start(start, end, chosen, logs)
 
 
+def _log_rows(session: EngineSession, _: frozenset[str]) -> list[listing.Row]:
+    hidden = not _is_root(session) and session.database.options.pdb_hides_logs
+    return [] if hidden else listing.log_rows(mining_of(session))
+
+
 def end_logmnr(session: EngineSession) -> None:
     mining_of(session).end()
 
@@ -114,7 +119,8 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
     with session.database.lock:
         online = StartOption.DICT_FROM_ONLINE_CATALOG in mined.options
         catalog = OnlineCatalog(state) if online else NoCatalog()
-        names = {con: state.container_name(con) for con in (1, 2, 3)} if state.is_cdb and _is_root(session) else {}
+        shows_names = state.is_cdb and (_is_root(session) or session.database.options.names_container_in_pdb)
+        names = {con: state.container_name(con) for con in (1, 2, 3)} if shows_names else {}
     layout = Layout(
         Nls.of(session.nls),
         "" if StartOption.NO_SQL_DELIMITER in mined.options else ";",
@@ -166,7 +172,7 @@ def register() -> None:
     )
     procedures.register("DBMS_LOGMNR.END_LOGMNR", end_logmnr)
     register_view("V$LOGMNR_CONTENTS", contents.COLUMNS, contents_rows)
-    register_view("V$LOGMNR_LOGS", listing.LOG_COLUMNS, lambda session, _: listing.log_rows(mining_of(session)))
+    register_view("V$LOGMNR_LOGS", listing.LOG_COLUMNS, _log_rows)
     register_view(
         "V$LOGMNR_PARAMETERS", listing.PARAMETER_COLUMNS, lambda session, _: listing.parameter_rows(mining_of(session))
     )

@@ -141,10 +141,11 @@ def components(session: EngineSession) -> Iterator[Row]:
 
 def pdbs(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
+    local = int(session.database.options.local_undo)
     if state.is_cdb and state.pdb is not None:
-        yield (2, state.dbid + 2, state.dbid + 2, b"\x02" * 16, "PDB$SEED", "READ ONLY", "NO")
+        yield (2, state.dbid + 2, state.dbid + 2, b"\x02" * 16, "PDB$SEED", "READ ONLY", "NO", local)
         mode = "READ WRITE" if state.pdb_is_open else "MOUNTED"
-        yield (PDB, state.pdb.dbid, state.pdb.con_uid, state.pdb.guid, state.pdb_name, mode, "NO")
+        yield (PDB, state.pdb.dbid, state.pdb.con_uid, state.pdb.guid, state.pdb_name, mode, "NO", local)
 
 
 def pdb_incarnations(session: EngineSession) -> Iterator[Row]:
@@ -158,11 +159,12 @@ def pdb_incarnations(session: EngineSession) -> Iterator[Row]:
 
 def containers(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
+    local = int(session.database.options.local_undo)
     if state.is_cdb:
-        yield (ROOT, state.dbid, 1, b"\x01" * 16, "CDB$ROOT", "READ WRITE", "NO")
+        yield (ROOT, state.dbid, 1, b"\x01" * 16, "CDB$ROOT", "READ WRITE", "NO", local)
         yield from pdbs(session)
     else:
-        yield (0, state.dbid, 0, b"\x00" * 16, state.name, "READ WRITE", "NO")
+        yield (0, state.dbid, 0, b"\x00" * 16, state.name, "READ WRITE", "NO", local)
 
 
 def database_properties(session: EngineSession) -> Iterator[Row]:
@@ -209,7 +211,7 @@ def register() -> None:
         public=True,
     )
     container_columns = """CON_ID NUMBER, DBID NUMBER, CON_UID NUMBER, GUID RAW(16), NAME VARCHAR2(128), OPEN_MODE VARCHAR2(10),
-        RESTRICTED VARCHAR2(3)"""
+        RESTRICTED VARCHAR2(3), LOCAL_UNDO NUMBER"""
     fixed_view("V$PDBS", container_columns, pdbs, con_id=0)
     fixed_view(
         "V$PDB_INCARNATION",

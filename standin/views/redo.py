@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from standin.model import PDB
 from standin.views.registration import Row, fixed_view, yes_no
 
 if TYPE_CHECKING:
     from standin.engine.session import EngineSession
 
+Rows = Callable[["EngineSession"], Iterator[Row]]
 _BLOCK = 512
 _MINIMAL_BY_KEYS = frozenset({"PK", "UI", "FK", "ALL"})
 
@@ -139,6 +141,16 @@ def recovery_area(session: EngineSession) -> Iterator[Row]:
     yield (area or None, int(state.parameters.get("db_recovery_file_dest_size", "0")), used, 0, len(files), 0)
 
 
+def _of_control_file(rows: Rows) -> Rows:
+    """Hide the rows from sessions in a PDB, where the database is one that does so."""
+
+    def shown(session: EngineSession) -> Iterator[Row]:
+        hidden = session.container == PDB and session.database.options.pdb_hides_logs
+        return iter(()) if hidden else rows(session)
+
+    return shown
+
+
 def register() -> None:
     fixed_view(
         "V$DATABASE",
@@ -156,7 +168,7 @@ def register() -> None:
         """INCARNATION# NUMBER, RESETLOGS_CHANGE# NUMBER, RESETLOGS_TIME DATE, PRIOR_RESETLOGS_CHANGE# NUMBER,
         PRIOR_RESETLOGS_TIME DATE, STATUS VARCHAR2(7), RESETLOGS_ID NUMBER, PRIOR_INCARNATION# NUMBER,
         FLASHBACK_DATABASE_ALLOWED VARCHAR2(26), CON_ID NUMBER""",
-        incarnations,
+        _of_control_file(incarnations),
     )
     fixed_view(
         "V$THREAD",
@@ -164,20 +176,20 @@ def register() -> None:
         CURRENT_GROUP# NUMBER, SEQUENCE# NUMBER, CHECKPOINT_CHANGE# NUMBER, CHECKPOINT_TIME DATE, ENABLE_CHANGE# NUMBER,
         ENABLE_TIME DATE, DISABLE_CHANGE# NUMBER, DISABLE_TIME DATE, LAST_REDO_SEQUENCE# NUMBER, LAST_REDO_BLOCK NUMBER,
         LAST_REDO_CHANGE# NUMBER, LAST_REDO_TIME DATE, CON_ID NUMBER""",
-        threads,
+        _of_control_file(threads),
     )
     fixed_view(
         "V$LOG",
         """GROUP# NUMBER, THREAD# NUMBER, SEQUENCE# NUMBER, BYTES NUMBER, BLOCKSIZE NUMBER, MEMBERS NUMBER,
         ARCHIVED VARCHAR2(3),
         STATUS VARCHAR2(16), FIRST_CHANGE# NUMBER, FIRST_TIME DATE, NEXT_CHANGE# NUMBER, NEXT_TIME DATE, CON_ID NUMBER""",
-        online_logs,
+        _of_control_file(online_logs),
     )
     fixed_view(
         "V$LOGFILE",
         """GROUP# NUMBER, STATUS VARCHAR2(7), TYPE VARCHAR2(7), MEMBER VARCHAR2(513), IS_RECOVERY_DEST_FILE VARCHAR2(3),
         CON_ID NUMBER""",
-        log_members,
+        _of_control_file(log_members),
     )
     fixed_view(
         "V$ARCHIVED_LOG",
@@ -188,7 +200,7 @@ def register() -> None:
         COMPLETION_TIME DATE, DICTIONARY_BEGIN VARCHAR2(3), DICTIONARY_END VARCHAR2(3), END_OF_REDO VARCHAR2(3),
         BACKUP_COUNT NUMBER, END_OF_REDO_TYPE VARCHAR2(10), COMPRESSED VARCHAR2(3), IS_RECOVERY_DEST_FILE VARCHAR2(3),
         FAL VARCHAR2(3), CON_ID NUMBER""",
-        archived_logs,
+        _of_control_file(archived_logs),
     )
     fixed_view(
         "V$ARCHIVE_DEST",
@@ -213,5 +225,5 @@ def register() -> None:
         "V$LOG_HISTORY",
         """RECID NUMBER, STAMP NUMBER, THREAD# NUMBER, SEQUENCE# NUMBER, FIRST_CHANGE# NUMBER, FIRST_TIME DATE,
         NEXT_CHANGE# NUMBER, RESETLOGS_CHANGE# NUMBER, RESETLOGS_TIME DATE, CON_ID NUMBER""",
-        history,
+        _of_control_file(history),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from standin.model import OpenTransaction, User
+from standin.model import ROOT, OpenTransaction, User
 from standin.views.registration import Row, fixed_view
 from standin.views.visibility import ADMINISTRATORS
 
@@ -51,12 +51,17 @@ def transactions(session: EngineSession) -> Iterator[Row]:
     """Yield the transactions of this instance; GV$TRANSACTION shows all."""
     for tx in session.database.state.transactions.values():
         if tx.thread == session.thread:
-            yield _transaction_row(tx)
+            yield _shown(session, _transaction_row(tx))
 
 
 def all_transactions(session: EngineSession) -> Iterator[Row]:
     for tx in session.database.state.transactions.values():
-        yield (tx.thread, *_transaction_row(tx))
+        yield (tx.thread, *_shown(session, _transaction_row(tx)))
+
+
+def _shown(session: EngineSession, row: Row) -> Row:
+    """Return the row with the container of its undo: the root's, where undo is shared."""
+    return row if session.database.options.local_undo or not session.database.state.is_cdb else (*row[:-1], ROOT)
 
 
 def _session_row(session: EngineSession, other: SessionState) -> Row:

@@ -66,6 +66,7 @@ def window(start=100, end=300, logs=LOGS):
 
 
 class FakeSession:
+    pdb_only = False
     session_status, is_local = 0, "TRUE"
 
     def __init__(self, *answers, unreadable=(), listed=None, error=None):

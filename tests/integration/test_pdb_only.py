@@ -1,0 +1,160 @@
+"""A PDB whose root cannot be reached: redo is mined from inside, where Oracle chooses the logs and the gate proves them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+
+from pipelines import steps
+from pipelines.errors import ConfigurationError, RedoLost
+from pipelines.setup_sql import Flavour
+from pipelines.source import ConnectParams
+from pipelines.steps.run import capture
+from standin.serve import standin
+from standin.sqlplus import run_script
+from standin.workload.shop import create_shop
+from tests.fix_shop import Shop
+from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences
+from tests.plain_lake import PlainLake
+
+PASSWORD = "hunter two"
+
+
+@dataclass(slots=True)
+class Tenant(Shop):
+    """A shop whose capture user is a local user of the PDB, set up by the script of that flavour."""
+
+    @property
+    def params(self) -> ConnectParams:
+        return ConnectParams("redolake", PASSWORD, self.oracle.pdb_dsn, pdb_only=True)
+
+
+@contextmanager
+def open_tenant(folder: Path, **options: Any) -> Iterator[Tenant]:
+    with standin(**{"log_bytes": 64 * 1024, "archive_lag_target": 300, **options}) as oracle:
+        with oracle.connect("SHOP") as connection:
+            create_shop(connection, "ALL")
+        with oracle.connect("SYS", dsn=oracle.pdb_dsn) as connection, connection.cursor() as cursor:
+            script = steps.write_setup_sql(flavour=Flavour.pdb_only)
+            done = run_script(script, cursor.execute, [PASSWORD], (oracledb.DatabaseError,))
+        assert done.errors == []
+        yield Tenant(oracle, folder)
+
+
+@pytest.fixture
+def tenant(tmp_path: Path) -> Iterator[Tenant]:
+    with open_tenant(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def no_spark() -> Iterator[str]:
+    with PlainLake().in_place_of_spark():
+        yield "no Spark"
+
+
+def errors(tenant: Tenant, params: ConnectParams | None = None) -> list[str]:
+    found = steps.run_doctor(tenant.pipeline(tables=TWO_TABLES), params or tenant.params)
+    return [str(f) for f in found if f.severity != "note" and "AIRFLOW_CONN" not in f.what]
+
+
+def test_doctor_finds_nothing_after_the_script(tenant: Tenant) -> None:
+    tenant.switch_logs()
+
+    assert errors(tenant) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"threads": 2}, {"names_container_in_pdb": False}, {"private_strands": True}],
+    ids=["one thread", "two threads", "without the container's name", "late redo"],
+)
+def test_windows_are_captured_whole(tmp_path: Path, no_spark: str, options: dict[str, Any]) -> None:
+    with open_tenant(tmp_path, **options) as tenant:
+        pipeline = tenant.pipeline(tables=TWO_TABLES)
+        tenant.work(40)
+        steps.take_snapshot(pipeline, source=tenant.params, spark=no_spark)
+        for seed in (2, 3):
+            tenant.work(60, seed=seed)
+            caught_up(tenant, pipeline, no_spark)
+
+        assert differences(tenant, pipeline) == {}
+
+
+def test_a_row_is_landed_once_whatever_thread_it_is_from(tmp_path: Path, no_spark: str) -> None:
+    with open_tenant(tmp_path, threads=2) as tenant:
+        pipeline = tenant.pipeline(tables=TWO_TABLES)
+        steps.take_snapshot(pipeline, source=tenant.params, spark=no_spark)
+        tenant.work(60)
+        tenant.switch_logs()
+        inside = capture(pipeline, tenant.params)
+        root = replace(
+            tenant.params,
+            user=tenant.oracle.capture_user,
+            password=tenant.oracle.passwords[tenant.oracle.capture_user],
+            dsn=tenant.oracle.root_dsn,
+            pdb_only=False,
+        )
+        again = steps.remine_window(pipeline, inside.window, source=root)
+
+        assert again.equal, again.differs
+
+
+def test_a_missing_archived_log_stops_the_window(tenant: Tenant, no_spark: str) -> None:
+    pipeline = tenant.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=tenant.params, spark=no_spark)
+    tenant.work(200)
+    tenant.switch_logs()
+    tenant.oracle.faults.remove_files()
+
+    with pytest.raises(RedoLost, match="is not available"):
+        capture(pipeline, tenant.params)
+
+
+def test_a_purged_log_is_found_by_the_gate(tenant: Tenant, no_spark: str) -> None:
+    pipeline = tenant.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=tenant.params, spark=no_spark)
+    tenant.work(200)
+    tenant.switch_logs()
+    tenant.oracle.faults.purge_logs()
+
+    with pytest.raises(RedoLost, match="archive log"):
+        capture(pipeline, tenant.params)
+
+
+def test_a_pdb_that_hides_the_logs_is_refused(tmp_path: Path) -> None:
+    with open_tenant(tmp_path, pdb_hides_logs=True) as tenant:
+        with pytest.raises(ConfigurationError, match="nothing proves that no archived log is missing"):
+            steps.begin_snapshot(tenant.pipeline(tables=TWO_TABLES), tenant.params)
+
+        assert any("V$THREAD" in error for error in errors(tenant))
+
+
+def test_a_pdb_with_shared_undo_is_refused(tmp_path: Path) -> None:
+    with open_tenant(tmp_path, local_undo=False) as tenant:
+        with pytest.raises(ConfigurationError, match="no local undo"):
+            steps.begin_snapshot(tenant.pipeline(tables=TWO_TABLES), tenant.params)
+
+        assert any("no local undo" in error for error in errors(tenant))
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [({"pdb_only": False}, "set `pdb_only`"), ({"dsn": "root"}, "says pdb_only"), ({}, "correct `container`: one of FREEPDB1")],
+    ids=["a PDB without pdb_only", "the root with pdb_only", "another PDB"],
+)
+def test_a_connection_that_leads_elsewhere_is_refused(tenant: Tenant, changes: dict[str, Any], what: str) -> None:
+    params = replace(tenant.params, **{**changes, **({"dsn": tenant.oracle.root_dsn} if "dsn" in changes else {})})
+    if "dsn" in changes:
+        params = replace(params, user="SYS", password=tenant.oracle.passwords["SYS"])
+    source = {"connection": "oracle_shop", "container": "FREEPDB1" if changes else "OTHERPDB"}
+
+    found = steps.run_doctor(tenant.pipeline(tables=TWO_TABLES, source=source), params)
+
+    assert any(what in str(finding) for finding in found if finding.severity == "error")
