@@ -49,7 +49,7 @@ def row_key(row: Row) -> tuple[int, int, int]:
 def deciding_xid(row: Row) -> str:
     """Return the xid whose end decides the row: for a parallel server, its coordinator's."""
     pxid = row.get("pxid")
-    parallel = pxid is not None and pxid != NO_XID and not pxid.endswith(UNKNOWN_SQN)
+    parallel = pxid is not None and not is_unknown(pxid)
     return str(pxid if parallel else row["xid"])
 
 
@@ -79,18 +79,29 @@ def assemble(rows: Iterable[Row], position: int = -1, until: int | None = None) 
             end = ends.get((con_id, decider))
             late = [row for row in mine if end is not None and row["scn"] > end.scn]  # of a later transaction with the same xid
             disposed += [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True) for row in late]
-            disposed += dispose_transaction([row for row in mine if row not in late], decider, end, own)
+            found = dispose_transaction([row for row in mine if row not in late], decider, end, own)
+            disposed += [stopped_if_committed(change) for change in found] if is_unknown(xid) else found
     spread = rows_on_several_threads(change.row for change in disposed if change.disposition == "applied")
     checked = [replace(f, problem=True) if f.disposition == "applied" and row_name(f.row) in spread else f for f in disposed]
     bounded = [within_bounds(change, position, until) for change in checked]
     return sorted(bounded, key=lambda change: (change.commit or (0, 0, ""), row_key(change.row)))
 
 
+def is_unknown(xid: str) -> bool:
+    return xid == NO_XID or xid.endswith(UNKNOWN_SQN)
+
+
+def stopped_if_committed(change: DisposedRow) -> DisposedRow:
+    """Make the change of an unknown parallel server a problem: the server may have been rolled back before its coordinator
+    committed."""
+    return change if change.commit is None else replace(change, problem=True)
+
+
 def dispose_transaction(
     changes: Sequence[Row], decider: str, end: ReferenceEnd | None, own: ReferenceEnd | None
 ) -> list[DisposedRow]:
     """Dispose the rows of one transaction. `own` is the end of a parallel server itself, which must match the coordinator's."""
-    if decider == NO_XID or decider.endswith(UNKNOWN_SQN):
+    if is_unknown(decider):
         return [DisposedRow(row, "applied", (row["scn"], 0, ""), problem=True) for row in changes]
     if own is not None and own.commit is None:
         return [DisposedRow(row, "rolled_back") for row in changes]

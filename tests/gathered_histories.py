@@ -63,7 +63,8 @@ def damaged(played: Played, seed: int) -> Played:
     if changes and chance.random() < 0.3:
         number = chance.choice(changes)
         unknown = chance.choice([NO_XID, f"1.33.{UNKNOWN_SQN}"])
-        whole[number] = {**whole[number], "xid": unknown, "pxid": unknown}  # a known coordinator would decide the row
+        pxid = chance.choice([unknown, whole[number]["pxid"]])
+        whole[number] = {**whole[number], "xid": unknown, "pxid": pxid}
     return replace(played, rows=whole)
 
 

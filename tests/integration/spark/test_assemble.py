@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from pipelines.apply.net import events, net_change
 from pipelines.assemble.assembled import assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
+from pipelines.assemble.row_accounting import Problem
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batch_spec import LandedWindow
 from pipelines.records.open_transaction import OpenTransaction
@@ -177,6 +180,37 @@ def assemble_rows(spark, tmp_path: Path, rows: list[dict[str, Any]]) -> Any:
     return found.accounting, found.input_counts
 
 
+@dataclass(frozen=True)
+class Case:
+    """One of several situations that are assembled at once, with the dispositions by ordinal."""
+
+    dispositions: dict[int, str]
+    problem: Problem | None
+    difference: int
+
+
+def assembled_cases(spark, tmp_path: Path, cases: Mapping[str, list[dict[str, Any]]]) -> dict[str, Case]:
+    """Assemble all cases in one batch; each has its own container, table and slice."""
+    tables = [CapturedTable(n, TableId("SHOP", f"T{n}"), (10 * n + 7,), position=-1, stop_scn=100) for n in range(len(cases))]
+    rows = [set_apart(row, n) for n, mine in enumerate(cases.values()) for row in mine]
+    found = assemble_batch(spark, ScnRange(10, 100), [land(tmp_path / "w", 10, 100, rows)], [], tables, "FREEPDB1")
+    disposed: dict[int, dict[int, str]] = defaultdict(dict)
+    for row in found.changes.collect():
+        disposed[row["table_number"]][row["ordinal"]] = row["disposition"]
+    problems, counts = found.accounting.problems, found.input_counts
+    return {
+        name: Case(disposed[n], problems.get((n, 0)), found.accounting.balance(n, counts).difference)
+        for n, name in enumerate(cases)
+    }
+
+
+def set_apart(row: dict[str, Any], n: int) -> dict[str, Any]:
+    changed = {"slice": n, "con_id": row["con_id"] and 10 * n + row["con_id"]}
+    if row.get("table_name"):
+        changed |= {"table_name": f"T{n}", "object_id": 10 * n + row["object_id"]}
+    return {**row, **changed}
+
+
 def carried_over(found: Any, folder: Path) -> list[str]:
     rows_to_carry(found.changes, found.rows, found.input_counts.parallel_rows > 0).write.parquet(str(folder))
     return [str(file) for file in folder.glob("*.parquet")]
@@ -248,53 +282,57 @@ def test_parallel_servers_commit_with_their_coordinator_over_windows(spark, tmp_
     assert closed.accounting.balance(0, closed.input_counts).difference == 0
 
 
-@pytest.mark.parametrize(
-    ("ends", "expected"),
-    [
-        ([a_row(9, 30, 36, xid=COORDINATOR)], {"rolled_back"}),
-        ([server_row(8, 29, 36, "5.1.1")], {"rolled_back"}),
-        ([server_row(8, 29, 36, "5.1.1"), a_row(9, 30, 7, xid=COORDINATOR)], {"rolled_back"}),
-        ([a_row(9, 30, 7, xid=COORDINATOR)], {"undone"}),
-        ([], {"carried_out"}),
-    ],
-    ids=["coordinator rolls back", "server rolls back", "server rolls back, coordinator commits", "commit", "open"],
-)
-def test_undo_rows_of_a_parallel_server_undo_its_changes(spark, tmp_path: Path, ends: list, expected: set) -> None:
+def test_undo_rows_of_a_parallel_server_undo_its_changes(spark, tmp_path: Path) -> None:
     """The undo row has no PXID: LogMiner returns fewer columns for rows that a rollback writes."""
-    rows = [server_row(0, 20, 1, "5.1.1"), server_row(1, 21, 2, "5.1.1", rollback=True, pxid=None), *ends]
+    server_rolls_back = server_row(8, 29, 36, "5.1.1")
+    ends = {
+        "coordinator rolls back": ([a_row(9, 30, 36, xid=COORDINATOR)], "rolled_back"),
+        "server rolls back": ([server_rolls_back], "rolled_back"),
+        "server rolls back, coordinator commits": ([server_rolls_back, a_row(9, 30, 7, xid=COORDINATOR)], "rolled_back"),
+        "commit": ([a_row(9, 30, 7, xid=COORDINATOR)], "undone"),
+        "open": ([], "carried_out"),
+    }
+    rows = [server_row(0, 20, 1, "5.1.1"), server_row(1, 21, 2, "5.1.1", rollback=True, pxid=None)]
 
-    found = assembled_rows(spark, tmp_path, rows)
+    found = assembled_cases(spark, tmp_path, {name: [*rows, *mine] for name, (mine, _) in ends.items()})
 
-    assert set(dispositions(found).values()) == expected
-    assert not found.accounting.problems
-    assert found.accounting.balance(0, found.input_counts).difference == 0
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([server_row(1, 30, 7, "5.1.1"), a_row(2, 32, 7, xid=COORDINATOR)], "its coordinator 9.9.9 at SCN 32"),
-        ([server_row(1, 30, 7, "5.1.1"), a_row(2, 32, 36, xid=COORDINATOR)], "its coordinator 9.9.9 rolled back"),
-        ([server_row(1, 30, 7, "5.1.1")], "its coordinator 9.9.9 is still open"),
-        (
-            [server_row(1, 30, 3, "6.1.1", row_id="5.1.1", thread=2), a_row(2, 30, 7, xid=COORDINATOR)],
-            "servers on two redo threads change the row",
-        ),
-    ],
-    ids=["other SCN", "coordinator rolled back", "coordinator open", "two threads"],
-)
-def test_parallel_dml_that_contradicts_itself_stops_its_table(spark, tmp_path: Path, rows: list, message: str) -> None:
-    found = assembled_rows(spark, tmp_path, [server_row(0, 20, 1, "5.1.1"), *rows])
-
-    problem = found.accounting.problems[0, 0]
-    assert (message in problem.what, problem.scn) == (True, 30)
-    assert found.accounting.balance(0, found.input_counts).difference == 0
+    assert found == {name: Case({0: expected, 1: expected}, None, 0) for name, (_, expected) in ends.items()}
 
 
-@pytest.mark.parametrize("ends", [[], [36]], ids=["undone", "undone, and the servers roll back"])
-def test_undone_changes_on_two_threads_need_no_order(spark, tmp_path: Path, ends: list[int]) -> None:
+def test_parallel_dml_that_contradicts_itself_stops_its_table(spark, tmp_path: Path) -> None:
+    server_commits = server_row(1, 30, 7, "5.1.1")
+    contradictions = {
+        "its coordinator 9.9.9 at SCN 32": [server_commits, a_row(2, 32, 7, xid=COORDINATOR)],
+        "its coordinator 9.9.9 rolled back": [server_commits, a_row(2, 32, 36, xid=COORDINATOR)],
+        "its coordinator 9.9.9 is still open": [server_commits],
+        "servers on two redo threads change the row": [
+            server_row(1, 30, 3, "6.1.1", row_id="5.1.1", thread=2),
+            a_row(2, 30, 7, xid=COORDINATOR),
+        ],
+    }
+    change = server_row(0, 20, 1, "5.1.1")
+
+    found = assembled_cases(spark, tmp_path, {message: [change, *rows] for message, rows in contradictions.items()})
+
+    for message, case in found.items():
+        assert case.problem is not None, message
+        assert message in case.problem.what
+        assert (case.problem.scn, case.difference) == (30, 0)
+
+
+def test_undone_changes_on_two_threads_need_no_order(spark, tmp_path: Path) -> None:
     """Two statements with servers on two threads fail; then the session itself changes the row."""
-    failed = [
+    stays = [a_row(8, 40, 3, xid=COORDINATOR, row_id="R"), a_row(9, 41, 7, xid=COORDINATOR)]
+
+    found = assembled_cases(
+        spark, tmp_path, {what: [*failed_statements(ends), *stays] for what, ends in (("undone", []), ("rolled_back", [36]))}
+    )
+
+    assert found == {what: Case({**dict.fromkeys((0, 1, 3, 4), what), 8: "applied"}, None, 0) for what in found}
+
+
+def failed_statements(ends: list[int]) -> list[dict[str, Any]]:
+    return [
         row
         for n, xid in enumerate(("5.1.1", "6.1.1"))
         for row in (
@@ -303,16 +341,6 @@ def test_undone_changes_on_two_threads_need_no_order(spark, tmp_path: Path, ends
             *(server_row(3 * n + 2, 22 + 3 * n, code, xid, thread=1 + n) for code in ends),
         )
     ]
-    stays = [a_row(8, 40, 3, xid=COORDINATOR, row_id="R"), a_row(9, 41, 7, xid=COORDINATOR)]
-
-    found = assembled_rows(spark, tmp_path, [*failed, *stays])
-
-    what = "rolled_back" if ends else "undone"
-    assert dispositions(found) == {(row["xid"], row["ordinal"]): what for row in failed if row["operation_code"] == 3} | {
-        (COORDINATOR, 8): "applied"
-    }
-    assert not found.accounting.problems
-    assert found.accounting.balance(0, found.input_counts).difference == 0
 
 
 def test_a_snapshot_above_every_end_resolves_a_contradiction(spark, tmp_path: Path) -> None:
@@ -470,40 +498,45 @@ def test_commit_order_and_all_changes_of_a_row_give_the_net_change(spark, tmp_pa
     assert {number for (_, number), what in dispositions(settled).items() if what == "before_position"} == set(range(1, 8))
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([a_row(0, 20, 2, rollback=True), a_row(1, 21, 7)], "an undo row finds no change to undo"),
-        ([a_row(0, 20, 2, rollback=True), a_row(1, 20, 1), a_row(2, 21, 7)], "an undo row finds no change to undo"),
-        ([a_row(0, 20, 1), a_row(1, 20, 3, rollback=True), a_row(2, 21, 7)], "does not match the change before it"),
-        ([a_row(0, 20, 1, xid="1.2.4294967295", rollback=True)], "belongs to no known transaction"),
+LATE = "a change at SCN 22 comes after the end of its transaction 1.2.3"
+PROBLEMS = {
+    "without undo rows or parallel DML": [
         ([of_t(0, 20, 255, info=" no such type "), a_row(1, 21, 7)], "(UNSUPPORTED), transaction 1.2.3 SCN 20 (no such type)"),
         ([of_t(0, 20, 10), a_row(1, 21, 7)], "a change of a large object is not captured: operation 10 LOB_WRITE"),
         ([of_t(0, 20, 99, operation="ODD"), a_row(1, 21, 7)], "operation 99 ODD is not understood"),
         ([of_t(0, 20, 1, operation="DELETE"), a_row(1, 21, 7)], "operation 1 DELETE is not understood"),
         ([a_row(0, 20, 1, xid="0.0.0")], "belongs to no transaction"),
-        (
-            [a_row(0, 20, 1, object_id=8), a_row(1, 21, 7)],
-            "under the table's name belongs to object 8, an OBJECT_ID the table never had",
-        ),
+        ([a_row(0, 20, 1, object_id=8), a_row(1, 21, 7)], "belongs to object {object}, an OBJECT_ID the table never had"),
         ([a_row(0, 20, 1, xid="0.0.0"), a_row(1, 21, 7, xid="0.0.0")], "belongs to no transaction"),
+        ([a_row(0, 20, 1), a_row(1, 21, 7), a_row(2, 22, 1)], LATE),
+        ([a_row(0, 20, 1), a_row(1, 21, 36), a_row(2, 22, 1)], LATE),
         (
-            [a_row(0, 20, 1), a_row(1, 21, 7), a_row(2, 22, 1)],
-            "a change at SCN 22 comes after the end of its transaction 1.2.3",
+            [a_row(0, 20, 1, xid="4.4.4"), a_row(1, 21, 7, xid="4.4.4", con_id=None)],
+            "the end of transaction 4.4.4 at SCN 21 has no container",
         ),
-        (
-            [a_row(0, 20, 1), a_row(1, 21, 36), a_row(2, 22, 1)],
-            "a change at SCN 22 comes after the end of its transaction 1.2.3",
-        ),
-        ([a_row(0, 20, 1), a_row(1, 21, 7, con_id=None)], "the end of transaction 1.2.3 at SCN 21 has no container"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_a_change_that_cannot_be_assembled_is_a_problem_of_its_table(spark, tmp_path: Path, rows: list, message: str) -> None:
-    accounting, input_counts = assemble_rows(spark, tmp_path, rows)
+    "with undo rows": [
+        ([a_row(0, 20, 2, rollback=True), a_row(1, 21, 7)], "an undo row finds no change to undo"),
+        ([a_row(0, 20, 2, rollback=True), a_row(1, 20, 1), a_row(2, 21, 7)], "an undo row finds no change to undo"),
+        ([a_row(0, 20, 1), a_row(1, 20, 3, rollback=True), a_row(2, 21, 7)], "does not match the change before it"),
+    ],
+    "with unknown transactions": [
+        ([a_row(0, 20, 1, xid="1.2.4294967295", rollback=True)], "belongs to no known transaction"),
+        # The coordinator's commit does not decide such a row: its server may have been rolled back.
+        ([server_row(0, 20, 1, "1.2.4294967295"), a_row(1, 21, 7, xid=COORDINATOR)], "belongs to no known transaction"),
+        ([server_row(0, 20, 1, "0.0.0"), a_row(1, 21, 7, xid=COORDINATOR)], "belongs to no transaction"),
+    ],
+}
 
-    assert message in accounting.problems[0, 0].what
-    assert accounting.balance(0, input_counts).difference == 0
+
+@pytest.mark.parametrize("rows", PROBLEMS)
+def test_a_change_that_cannot_be_assembled_is_a_problem_of_its_table(spark, tmp_path: Path, rows: str) -> None:
+    found = assembled_cases(spark, tmp_path, {f"{n}": mine for n, (mine, _) in enumerate(PROBLEMS[rows])})
+
+    for n, (case, (_, message)) in enumerate(zip(found.values(), PROBLEMS[rows], strict=True)):
+        assert case.problem is not None, message
+        assert message.format(object=10 * n + 8) in case.problem.what
+        assert case.difference == 0
 
 
 def test_tables_that_swapped_names_keep_their_changes(spark, tmp_path: Path) -> None:
