@@ -15,6 +15,7 @@ from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.snapshot_load import SnapshotSpec, SnapshotTask
 from pipelines.scn import Scn
 from pipelines.table import Column, OracleType, TableId, TableVersion
+from tests.delta_table import delta_rows
 
 ID = Column(1, "ID", OracleType("NUMBER", precision=10, scale=0), 1, False)
 V = Column(2, "V", OracleType("VARCHAR2", length=100), 2)
@@ -56,8 +57,8 @@ def snapshot_spec(folder: Path, task: TableTask, scn: int, rows: Sequence[Mappin
     return SnapshotSpec("p", scn, "token", (loaded,), str(folder / f"snapshot-{task.table.name}-{scn}.json"), **more)
 
 
-def contents(spark: Any, task: TableTask) -> dict[int, str]:
-    return {int(row["ID"]): row["V"] for row in spark.read.format("delta").load(task.target).collect()}
+def contents(task: TableTask) -> dict[int, str]:
+    return {int(row["ID"]): row["V"] for row in delta_rows(task.target)}
 
 
 def with_sql(rows: Sequence[Mapping[str, Any]], key_only: bool = False) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ from pipelines.records.batch_result import BatchResult, RowAccount
 from pipelines.records.batch_spec import ColumnChange, HoldAt
 from pipelines.records.codec import decode, encode
 from pipelines.table import Column, OracleType, TableId
+from tests.delta_table import delta_rows
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import (
     ID,
@@ -100,7 +101,7 @@ def test_each_batch_brings_the_table_to_its_end_and_a_repeat_changes_nothing(
         result = run_batch(spark, spec)
 
         assert [table.error for table in result.tables] == [None]
-        assert contents(spark, mine) == history.truth(max(at, window.end - 1))
+        assert contents(mine) == history.truth(max(at, window.end - 1))
         assert result.tables[0].complete_to == max(at, window.end - 1)
         assert result.tables[0].balance.difference == 0
         assert result == decode(BatchResult, Path(spec.manifest).read_text(), spec.manifest)
@@ -131,7 +132,7 @@ def test_keys_may_be_swapped_chained_and_reused(spark, tmp_path: Path) -> None:
 
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
 
-    assert contents(spark, mine) == {1: "v2", 2: "v1", 4: "v3", 9: "v4", 5: "same place", 6: "moved", 8: "v8"}
+    assert contents(mine) == {1: "v2", 2: "v1", 4: "v3", 9: "v4", 5: "same place", 6: "moved", 8: "v8"}
     assert (result.tables[0].inserted, result.tables[0].updated, result.tables[0].deleted) == (1, 5, 2)
     assert result.tables[0].balance.applied == 12
 
@@ -147,7 +148,8 @@ def test_only_a_larger_table_gets_deletion_vectors(spark, tmp_path: Path, rows: 
     run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, redo)], [mine]))
 
     del there[1]
-    assert contents(spark, mine) == {**there, 2: "new", rows + 1: "more"}
+    read = spark.read.format("delta").load(mine.target).collect()
+    assert {int(row["ID"]): row["V"] for row in read} == {**there, 2: "new", rows + 1: "more"}
     last = Path(mine.target, "_delta_log", f"{latest_version(mine.target):020d}.json").read_text()
     assert sum("deletionVector" in json.loads(line).get("add", {}) for line in last.splitlines()) == marked
 
@@ -197,7 +199,7 @@ def test_a_partial_update_writes_only_what_it_sets(spark, tmp_path: Path) -> Non
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, [*rows, *undone])], [mine]))
 
     assert result.tables[0].error is None
-    found = {int(row["ID"]): (row["V"], row["W"]) for row in spark.read.format("delta").load(mine.target).collect()}
+    found = {int(row["ID"]): (row["V"], row["W"]) for row in delta_rows(mine.target)}
     assert found == {
         1: ("x", "w1"), 2: ("x", "y"), 3: (None, "w3"), 5: ("v4", "w4"), 4: ("x", "w5"), 61: ("v6", "y"), 7: ("x", "n"),
         8: ("v8", "y"), 21: ("a", "b"), 10: ("v10", "y"), 11: ("x", "w11"),
@@ -262,7 +264,7 @@ def test_a_change_that_is_not_understood_holds_its_table_and_no_other(spark, tmp
         assert (held.state, held.complete_to, held.balance.applied, held.delta_version) == ("held", 9, 0, 0)
         assert held.balance.difference == 0
     assert (result.tables[-1].state, result.tables[-1].complete_to) == ("applied", 99)
-    assert contents(spark, fine) == {2: "b"}
+    assert contents(fine) == {2: "b"}
     (window,) = result.windows
     changes = sum(row["operation_code"] != 7 for row in rows)
     assert result.accounts[window] == RowAccount(landed=changes, applied=1, undone=1, held=changes - 2)
@@ -282,7 +284,7 @@ def test_a_writer_that_lost_its_lease_commits_nothing_more(spark, tmp_path: Path
     with pytest.raises(LeaseHeld):
         run_batch(spark, batch, may_commit=may_commit)
 
-    assert (contents(spark, first), contents(spark, second)) == ({2: "b"}, {})
+    assert (contents(first), contents(second)) == ({2: "b"}, {})
     assert not Path(batch.manifest).exists()
 
 
@@ -297,12 +299,12 @@ def test_a_held_table_is_applied_up_to_its_hold_and_continues_there(spark, tmp_p
 
     assert (held.state, held.complete_to, held.error) == ("held", 29, error)
     assert (held.balance.applied, held.balance.held) == (1, 1)
-    assert contents(spark, mine) == {1: "a"}
+    assert contents(mine) == {1: "a"}
     later = run_batch(spark, batch_spec(tmp_path / "2", [window], [replace(mine, hold=HoldAt(10, error))])).tables[0]
     assert (later.state, later.complete_to) == ("held", 29)
     resumed = run_batch(spark, batch_spec(tmp_path / "3", [window], [mine])).tables[0]
     assert (resumed.state, resumed.complete_to) == ("applied", 99)
-    assert contents(spark, mine) == {1: "a", 2: "b"}
+    assert contents(mine) == {1: "a", 2: "b"}
 
 
 def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> None:
@@ -320,7 +322,7 @@ def test_a_table_restored_to_an_older_version_is_held(spark, tmp_path: Path) -> 
     result = run_batch(spark, batch_spec(tmp_path / "3", [later], [mine])).tables[0]
 
     assert (result.state, result.error["code"]) == ("held", "TableSetBack")
-    assert contents(spark, mine) == {}
+    assert contents(mine) == {}
 
 
 def test_a_followed_ddl_does_not_count_as_another_writer(spark, tmp_path: Path) -> None:
@@ -430,7 +432,7 @@ def test_a_table_replaced_from_before_an_added_default_gets_the_default_again(sp
     result = run_batch(spark, batch_spec(tmp_path / "2", [window], [mine]))
 
     assert result.tables[0].error is None
-    assert [str(row["N"]) for row in spark.read.format("delta").load(mine.target).collect()] == ["7.5"]
+    assert [str(row["N"]) for row in delta_rows(mine.target)] == ["7.5"]
 
 
 def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: Path) -> None:
@@ -455,7 +457,7 @@ def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: P
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [mine]))
 
     assert result.tables[0].error is None
-    found = {int(row["ID"]): (row["V"], row["N"]) for row in spark.read.format("delta").load(mine.target).collect()}
+    found = {int(row["ID"]): (row["V"], row["N"]) for row in delta_rows(mine.target)}
     values = {key: (text, None if number is None else float(number)) for key, (text, number) in found.items()}
     assert values == {1: ("aa", 7.5), 3: ("b", 7.5), 2: ("c", 7.5), 4: ("dd", None), 5: ("ee", None), 7: ("ff", 3.0)}
 
@@ -509,7 +511,7 @@ def test_a_batch_that_is_killed_after_each_write_is_finished_by_a_repeat(spark, 
     result = run_batch(spark, spec)
 
     assert [(t.state, t.complete_to, t.delta_version) for t in result.tables] == [("applied", 99, 1)] * 2
-    assert (contents(spark, mine), contents(spark, other)) == ({1: "new"}, {1: "old", 2: "b"})
+    assert (contents(mine), contents(other)) == ({1: "new"}, {1: "old", 2: "b"})
     assert [(t.xid, t.rows, t.start_scn, t.thread) for t in result.open_transactions] == [("7.7.7", 1, 30, 1)]
     assert all(Path(file).exists() for file in result.carry_files)
 

@@ -25,4 +25,4 @@ def test_internal_text_is_decoded_in_the_character_set_of_the_spec(spark, tmp_pa
     result = run_batch(spark, batch_spec(tmp_path, windows, [mine], character_set="WE8MSWIN1252"))
 
     assert [t.error for t in result.tables] == [None]
-    assert contents(spark, mine) == {1: "Ã©"}
+    assert contents(mine) == {1: "Ã©"}

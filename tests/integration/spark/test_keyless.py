@@ -20,10 +20,11 @@ from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
 from pipelines.records.snapshot_load import SnapshotSpec
-from pipelines.table import ROWID_COLUMN, Column, OracleType
+from pipelines.table import ROWID_COLUMN, Column, OracleType, TableId, TableVersion
+from tests.delta_table import delta_rows
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
-from tests.integration.spark.test_batch import Killed, delete, insert, kill_at, update
+from tests.integration.spark.test_batch import Killed, delete, insert, kill_at, of_table, update
 
 pytestmark = pytest.mark.spark
 
@@ -46,8 +47,8 @@ def loaded(folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn
     return replace(spec, tables=(replace(one, rows=len(rows)),))
 
 
-def there(spark: Any, mine: TableTask, *names: str) -> Counter[tuple[Any, ...]]:
-    rows = spark.read.format("delta").load(mine.target).collect()
+def there(mine: TableTask, *names: str) -> Counter[tuple[Any, ...]]:
+    rows = delta_rows(mine.target)
     return Counter(tuple(int(r[n]) if n == "ID" else r[n] for n in names) for r in rows)
 
 
@@ -86,7 +87,7 @@ def test_rowids_distinguish_equal_rows_and_may_be_reused(spark, tmp_path: Path) 
         {"ID": 6, "V": "same", "_rowid": place(99)},
     ]
     assert result.tables[0].error is None
-    assert there(spark, mine, "_rowid", "ID", "V") == Counter((r["_rowid"], r["ID"], r["V"]) for r in expected)
+    assert there(mine, "_rowid", "ID", "V") == Counter((r["_rowid"], r["ID"], r["V"]) for r in expected)
     assert result.tables[0].balance.applied == 12
     assert compared(spark, tmp_path, mine, expected, 99).equal
 
@@ -96,25 +97,37 @@ def test_rowids_distinguish_equal_rows_and_may_be_reused(spark, tmp_path: Path) 
     assert {s.key for s in found.samples} == {place(98), str(expected[0]["_rowid"])}
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ((1, insert(1, "a"), NO_ROWID), "RedoNotUnderstood"),
-        ((2, delete(1, "a"), NO_ROWID), "RedoNotUnderstood"),
-        ((3, update(1, "a", "b"), place(7, "AAAABl")), "SchemaConflict"),
-    ],
-    ids=["an insert", "a delete", "in another segment"],
-)
-def test_a_row_without_a_valid_rowid_holds_a_table_keyed_by_rowid(
-    spark, tmp_path: Path, change: tuple[int, str, str], code: str
-) -> None:
-    mine = task(tmp_path, versions=(BY_ROWID,))
-    run_snapshot(spark, loaded(tmp_path, mine, []))
+def several(folder: Path, version: TableVersion, number: int) -> list[TableTask]:
+    """Return tasks of several tables with that version."""
+    names = [TableId("SHOP", f"T{n}") for n in range(number)]
+    return [
+        task(folder, name, 100 + n, versions=(replace(version, table=name, object_id=100 + n),)) for n, name in enumerate(names)
+    ]
 
-    done = run_batch(spark, batch(tmp_path, mine, committed(0, 20, change))).tables[0]
 
-    assert (done.state, done.error["code"]) == ("held", code)
-    assert "ROWID" in done.error["what"]
+def load_all(spark: Any, folder: Path, tasks: Sequence[TableTask], rows: Sequence[Mapping[str, Any]]) -> None:
+    specs = [loaded(folder, mine, rows) for mine in tasks]
+    run_snapshot(spark, replace(specs[0], tables=tuple(spec.tables[0] for spec in specs)))
+
+
+def test_a_row_without_a_valid_rowid_holds_a_table_keyed_by_rowid(spark, tmp_path: Path) -> None:
+    changes = {
+        "an insert": ((1, insert(1, "a"), NO_ROWID), "RedoNotUnderstood"),
+        "a delete": ((2, delete(1, "a"), NO_ROWID), "RedoNotUnderstood"),
+        "in another segment": ((3, update(1, "a", "b"), place(7, "AAAABl")), "SchemaConflict"),
+    }
+    tasks = several(tmp_path, BY_ROWID, len(changes))
+    load_all(spark, tmp_path, tasks, [])
+    rows = [
+        row
+        for n, (change, _) in enumerate(changes.values())
+        for row in of_table(committed(10 * n, 20, change), f"T{n}", 100 + n)
+    ]
+
+    done = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], tasks)).tables
+
+    assert [(table.state, table.error["code"]) for table in done] == [("held", code) for _, code in changes.values()]
+    assert all("ROWID" in table.error["what"] for table in done)
 
 
 def test_appends_keep_one_row_per_insert_also_after_a_repeat(spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +144,7 @@ def test_appends_keep_one_row_per_insert_also_after_a_repeat(spark, tmp_path: Pa
     with pytest.raises(Killed):
         run_batch(spark, spec)
     monkeypatch.setattr(crash, "point", lambda name: None)
-    half = there(spark, mine, "ID", "V")
+    half = there(mine, "ID", "V")
 
     done = run_batch(spark, spec).tables[0]
     Path(spec.manifest).unlink()
@@ -140,7 +153,7 @@ def test_appends_keep_one_row_per_insert_also_after_a_repeat(spark, tmp_path: Pa
     expected = Counter({(1, "a", "top"): 4, (2, "b", "top"): 1, (2, "b", "low"): 1})
     assert half.total() == 6
     assert (done.error, done.balance.applied) == (None, 0)
-    assert there(spark, mine, "ID", "V", "SHELF") == expected
+    assert there(mine, "ID", "V", "SHELF") == expected
     assert last_txn(mine.target, mine.app_id) == 99
 
 
@@ -159,22 +172,24 @@ def test_append_only_tables_are_compared_by_how_often_each_row_occurs(spark, tmp
     ]
 
 
-@pytest.mark.parametrize(
-    ("change", "operation"), [((3, update(1, "a", "b"), "R1"), "UPDATE"), ((2, delete(1, "a"), "R1"), "DELETE")]
-)
-def test_an_update_or_delete_holds_an_append_only_table(
-    spark, tmp_path: Path, change: tuple[int, str, str], operation: str
-) -> None:
-    mine = task(tmp_path, versions=(APPEND,))
-    run_snapshot(spark, loaded(tmp_path, mine, [{"ID": 1, "V": "a"}]))
+def test_an_update_or_delete_holds_an_append_only_table(spark, tmp_path: Path) -> None:
+    changes = {"UPDATE": (3, update(1, "a", "b"), "R1"), "DELETE": (2, delete(1, "a"), "R1")}
+    tasks = several(tmp_path, APPEND, len(changes))
+    load_all(spark, tmp_path, tasks, [{"ID": 1, "V": "a"}])
     undone = [(1, insert(9, "z"), "R9"), (2, delete(9, "z"), "R9")]
-    failed = [{**row, "rollback": row["operation_code"] == 2} for row in committed(0, 20, *undone)]
-    good = run_batch(spark, batch(tmp_path, mine, [*failed, *committed(5, 22, (1, insert(2, "b")))])).tables[0]
+    first: list[dict[str, Any]] = []
+    second: list[dict[str, Any]] = []
+    for n, change in enumerate(changes.values()):
+        failed = [{**row, "rollback": row["operation_code"] == 2} for row in committed(100 * n, 20, *undone)]
+        first += of_table([*failed, *committed(100 * n + 5, 22, (1, insert(2, "b")))], f"T{n}", 100 + n)
+        second += of_table(committed(100 * n + 10, 120, (1, insert(3, "c")), change), f"T{n}", 100 + n)
 
-    held = run_batch(spark, batch(tmp_path, mine, committed(10, 120, (1, insert(3, "c")), change), 100, 200)).tables[0]
+    good = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w1", 10, 100, first)], tasks)).tables
+    held = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w2", 100, 200, second)], tasks)).tables
 
-    assert (good.state, good.inserted) == ("applied", 1)
-    assert (held.state, held.error["code"], held.complete_to) == ("held", "KeyNeeded", 99)
-    assert operation in held.error["what"]
-    assert "key: rowid" in held.error["cure"]
-    assert there(spark, mine, "ID") == Counter({(1,): 1, (2,): 1})
+    assert [(table.state, table.inserted) for table in good] == [("applied", 1)] * 2
+    assert [(table.state, table.error["code"], table.complete_to) for table in held] == [("held", "KeyNeeded", 99)] * 2
+    for operation, mine, table in zip(changes, tasks, held, strict=True):
+        assert operation in table.error["what"]
+        assert "key: rowid" in table.error["cure"]
+        assert there(mine, "ID") == Counter({(1,): 1, (2,): 1})
