@@ -27,7 +27,12 @@ SESSION = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
 LOGGING = Path(__file__).with_name("log4j2.properties")
-SERVER = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+SERVER = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    # Otherwise pyspark notes the caller of every column function, with several more calls to Java for each.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+}
 
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
