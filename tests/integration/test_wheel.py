@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PathDistribution, distribution
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = """
@@ -49,16 +55,61 @@ def wheel(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, folder: Path) -> Path:
-    """Install the wheel, its dependencies and Airflow into an empty environment; return its bin folder."""
+    """Install the wheel into an empty environment, with the packages it declares for `redolake[airflow]` and what those declare
+    in turn. They are linked from this environment: an index would have to build pyspark first. Return the bin folder."""
     home = folder / "environment"
+    run(sys.executable, "-m", "venv", "--without-pip", str(home), folder=folder)
     python = str(home / "bin" / "python")
-    wanted = ("-c", str(ROOT / "constraints.txt"), f"redolake[airflow] @ file://{wheel}")
-    run(sys.executable, "-m", "venv", str(home), folder=folder)
-    try:
-        run(sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python, *wanted, folder=folder)
-    except AssertionError:  # uv does not read pip's own settings, such as its index
-        run(python, "-m", "pip", "install", "--quiet", *wanted, folder=folder)
+    uv = (sys.executable, "-m", "uv", "pip")
+    run(*uv, "install", "--quiet", "--offline", "--no-deps", "--python", python, str(wheel), folder=folder)
+    (site,) = home.glob("lib/python*/site-packages")
+    (declared,) = site.glob("redolake-*.dist-info")
+    for name in closure(PathDistribution(declared), "airflow"):
+        link(distribution(name), site)
+    run(*uv, "check", "--python", python, folder=folder)
     return home / "bin"
+
+
+def closure(wanted: Distribution, extra: str) -> set[str]:
+    """Return the names of all packages that these requirements need, directly or not."""
+    found: dict[tuple[str, str], None] = {}
+    ahead = [*requirements(wanted, extra)]
+    while ahead:
+        requirement = ahead.pop()
+        for chosen in ("", *requirement.extras):
+            if (requirement.name, chosen) not in found:
+                found[requirement.name, chosen] = None
+                ahead += requirements(distribution(requirement.name), chosen)
+    return {canonicalize_name(name) for name, _ in found}
+
+
+def requirements(wanted: Distribution, extra: str) -> Iterator[Requirement]:
+    for text in wanted.requires or ():
+        requirement = Requirement(text)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            yield requirement
+
+
+def link(package: Distribution, site: Path) -> None:
+    """Link the package's modules and their byte code into the folder; commands and other files outside of it stay behind."""
+    for file in package.files or ():
+        target = site / file
+        if ".." in file.parts or target.exists():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        link_or_copy(file.locate(), target)
+        code = Path(cache_from_source(str(file.locate())))
+        if file.suffix == ".py" and code.exists():
+            (target.parent / "__pycache__").mkdir(exist_ok=True)
+            if not (linked := target.parent / "__pycache__" / code.name).exists():
+                link_or_copy(code, linked)
+
+
+def link_or_copy(file: os.PathLike[str], target: Path) -> None:
+    try:
+        os.link(file, target)
+    except OSError:  # on another device
+        shutil.copy2(file, target)
 
 
 def test_the_wheel_holds_the_product_alone(wheel: Path) -> None:
