@@ -310,6 +310,18 @@ class FaultInjector:
         with self._database.lock:
             return self._database.pdb_recovery.replace(to_scn)
 
+    # -- open transactions
+
+    @fault(ended_by="show_starts")
+    def hide_starts(self, start_scn: int | None = None) -> None:
+        """Show NULL, 0 or 1 as START_SCN of every row of V$TRANSACTION, as some releases do for a while."""
+        self._database.state.hidden_starts = start_scn
+
+    @fault()
+    def show_starts(self) -> None:
+        """Show the START_SCN of every transaction again."""
+        self._database.state.hidden_starts = -1
+
     # -- policies on tables
 
     @fault(ended_by="drop_policies")

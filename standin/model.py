@@ -276,6 +276,7 @@ class DatabaseState:
     incarnations: list[DatabaseIncarnation] = field(default_factory=list)
     destinations: list[ArchiveDestination] = field(default_factory=list)
     transactions: dict[tuple[int, tuple[int, int, int]], OpenTransaction] = field(default_factory=dict)  # (con_id, xid)
+    hidden_starts: int | None = -1  # START_SCN of every row of V$TRANSACTION; -1: the true one
     last_recid: int = 0
     last_drop_scn: int = 0  # of the last DROP or RENAME of a table; flashback goes no further back
     is_mounted: bool = False  # mounted but not open

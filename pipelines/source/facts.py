@@ -27,6 +27,8 @@ from pipelines.scn import Scn, known_end
 from pipelines.source.oracle import Source
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logged_columns
 
+RECURSIVE_START = 1  # START_SCN 0 and 1 are no SCNs
+
 
 @dataclass(frozen=True, slots=True)
 class DatabaseFacts:
@@ -58,6 +60,21 @@ class ActiveTransaction:
     xid: str  # usn.slt.sqn
     start_scn: Scn
     con_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownStart:
+    """A row of GV$TRANSACTION with undo, or prepared, whose START_SCN is NULL, 0 or 1: its changes may have any SCN."""
+
+    xid: str
+    instance: int
+    con_id: int | None
+    status: str
+    undo_records: int | None
+
+    def __str__(self) -> str:
+        undo = "an unknown number of" if self.undo_records is None else self.undo_records
+        return f"{self.xid} ({self.status}, instance {self.instance}, container {self.con_id}, {undo} undo records)"
 
 
 def read_redo_facts(source: Source) -> RedoFacts:
@@ -278,15 +295,19 @@ def read_current_scn(source: Source) -> Scn:
     return Scn(int(source.query("current_scn")[0].current_scn))
 
 
-def read_active_transactions(source: Source) -> tuple[ActiveTransaction, ...]:
-    """Return the transactions of all instances, oldest first, without those that changed nothing (START_SCN 0 or 1)."""
+def read_active_transactions(source: Source) -> tuple[tuple[ActiveTransaction, ...], tuple[UnknownStart, ...]]:
+    """Return the transactions of all instances, oldest first, and those whose start is unknown.
+
+    A row without a start and without undo is left out: whatever it changes has a higher SCN than this moment.
+    """
     source.use_container(None)
-    found = [
-        ActiveTransaction(
-            f"{int(row.xidusn)}.{int(row.xidslot)}.{int(row.xidsqn)}",
-            Scn(int(row.start_scn)),
-            None if row.con_id is None else int(row.con_id),
-        )
-        for row in source.query("active_transactions")
-    ]
-    return tuple(sorted(found, key=lambda t: t.start_scn))
+    found, unknown = [], []
+    for row in source.query("active_transactions"):
+        xid = f"{int(row.xidusn)}.{int(row.xidslot)}.{int(row.xidsqn)}"
+        con_id = None if row.con_id is None else int(row.con_id)
+        undo = None if row.used_urec is None else int(row.used_urec)
+        if row.start_scn is not None and int(row.start_scn) > RECURSIVE_START:
+            found.append(ActiveTransaction(xid, Scn(int(row.start_scn)), con_id))
+        elif undo != 0 or row.status != "ACTIVE":
+            unknown.append(UnknownStart(xid, int(row.inst_id), con_id, str(row.status), undo))
+    return tuple(sorted(found, key=lambda t: t.start_scn)), tuple(unknown)

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 SETTLE_SECONDS = 5.0  # from the last DDL to the time of a snapshot's SCN
 SETTLE_DEADLINE_SECONDS = 60
 NO_TIME_KNOWN = 8181
+START_PAUSE_SECONDS = 1.0
+START_DEADLINE_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,30 @@ def read_handover(source: Source) -> Handover:
     require_primary(source.query("database")[0].database_role)
     if source.pdb_only:
         require_local_undo(source)
-    listed = read_active_transactions(source)
+    listed = wait_for_starts(source)
     require_known_starts(source.query("prepared_transactions"), listed)
     return Handover(scn_before, listed, read_current_scn(source))
+
+
+def wait_for_starts(source: Source) -> tuple[ActiveTransaction, ...]:
+    """Return the open transactions once each has a start: one without it may have changed rows at any earlier SCN.
+
+    Raises SnapshotTooEarly at a deadline.
+    """
+    deadline = time.monotonic() + START_DEADLINE_SECONDS
+    while True:
+        listed, unknown = read_active_transactions(source)
+        if not unknown:
+            return listed
+        names = "; ".join(map(str, unknown))
+        if time.monotonic() >= deadline:
+            raise SnapshotTooEarly(
+                f"V$TRANSACTION does not show where {len(unknown)} open transaction(s) with changes began: {names}",
+                cure="wait until they end, then snapshot again. GV$SESSION (TADDR = GV$TRANSACTION.ADDR) names their sessions; "
+                "a prepared one needs COMMIT FORCE or ROLLBACK FORCE, as its coordinator decided",
+            )
+        log.info("waiting for open transactions without a START_SCN: %s", names)
+        sleep(START_PAUSE_SECONDS)
 
 
 def require_primary(role: str) -> None:

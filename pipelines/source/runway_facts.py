@@ -58,7 +58,8 @@ def read_snapshot_position(source: Source) -> tuple[Position, RedoFacts]:
     """Return the position at which redo must begin for a snapshot taken now, before every open transaction."""
     source.use_container(None)
     scn = read_current_scn(source)
-    oldest = min([scn, *(t.start_scn for t in read_active_transactions(source))])
+    listed, _ = read_active_transactions(source)
+    oldest = min([scn, *(t.start_scn for t in listed)])
     facts = read_redo_facts(source)
     current = next(i.resetlogs_id for i in facts.incarnations if i.status == "CURRENT")
     return Position(facts.dbid, current, first_window_start(facts, oldest)), facts

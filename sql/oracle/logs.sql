@@ -36,8 +36,8 @@ SELECT thread# AS thread, status, enabled, checkpoint_change# AS checkpoint_scn,
   FROM v$thread
 
 -- name: active_transactions
--- GV$, because each instance knows its own transactions. START_SCN 0 and 1 are recursive transactions without changes.
-SELECT xidusn, xidslot, xidsqn, start_scn, con_id FROM gv$transaction WHERE start_scn > 1
+-- GV$, because each instance knows its own transactions. START_SCN may be NULL, 0 or 1, also while there is undo.
+SELECT inst_id, xidusn, xidslot, xidsqn, start_scn, status, used_urec, con_id FROM gv$transaction
 
 -- name: prepared_transactions
 -- Distributed transactions in doubt. After their instance ended they are in no V$TRANSACTION, and may still commit.

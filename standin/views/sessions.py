@@ -36,14 +36,16 @@ def _transaction_address(tx: OpenTransaction) -> bytes:
     return b"\x00\x00\x00\x02" + tx.xid[0].to_bytes(2, "big") + tx.xid[1].to_bytes(2, "big")
 
 
-def _transaction_row(tx: OpenTransaction) -> Row:
+def _transaction_row(session: EngineSession, tx: OpenTransaction) -> Row:
     usn, slot, sqn = tx.xid
+    hidden = session.database.state.hidden_starts
+    start_scn = tx.start_scn if hidden == -1 else hidden
     xid = usn.to_bytes(2, "little") + slot.to_bytes(2, "little") + sqn.to_bytes(4, "little")
     return (
         _transaction_address(tx), usn, slot, sqn, "ACTIVE", tx.started_at.strftime("%m/%d/%y %H:%M:%S"),
-        tx.start_scn & 0xFFFFFFFF, tx.start_scn >> 32, _session_address(tx.session), "NO", "NO", "NO",
+        (start_scn or 0) & 0xFFFFFFFF, (start_scn or 0) >> 32, _session_address(tx.session), "NO", "NO", "NO",
         "YES" if tx.is_parallel else "NO", None, 1,
-        tx.undo_records, tx.undo_records, tx.started_at, tx.start_scn, xid, tx.con_id,
+        tx.undo_records, tx.undo_records, tx.started_at, start_scn, xid, tx.con_id,
     )  # fmt: skip
 
 
@@ -51,12 +53,12 @@ def transactions(session: EngineSession) -> Iterator[Row]:
     """Yield the transactions of this instance; GV$TRANSACTION shows all."""
     for tx in session.database.state.transactions.values():
         if tx.thread == session.thread:
-            yield _shown(session, _transaction_row(tx))
+            yield _shown(session, _transaction_row(session, tx))
 
 
 def all_transactions(session: EngineSession) -> Iterator[Row]:
     for tx in session.database.state.transactions.values():
-        yield (tx.thread, *_shown(session, _transaction_row(tx)))
+        yield (tx.thread, *_shown(session, _transaction_row(session, tx)))
 
 
 def _shown(session: EngineSession, row: Row) -> Row:

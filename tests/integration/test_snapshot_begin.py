@@ -19,6 +19,29 @@ PARTS = (
 )
 
 
+@pytest.mark.parametrize("shown", [None, 0, 1])
+def test_an_open_transaction_without_a_start_is_waited_for(shop: Shop, monkeypatch: pytest.MonkeyPatch, shown) -> None:
+    shop.run_sql(*PARTS)
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+    with shop.oracle.connect("SHOP") as begun, shop.oracle.connect("SHOP") as changed:
+        begun.cursor().execute("SELECT id FROM parts FOR UPDATE")  # a transaction without undo holds nothing up
+        changed.cursor().execute("INSERT INTO parts (id, place) VALUES (1, 'A')")
+        started = max(t.start_scn for t in shop.oracle.database.state.transactions.values())
+        shop.oracle.faults.hide_starts(shown)
+        monkeypatch.setattr(handover, "START_DEADLINE_SECONDS", 0)
+        with pytest.raises(SnapshotTooEarly, match=r"does not show where 1 open transaction.*, 1 undo records") as early:
+            steps.begin_snapshot(pipeline, shop.params)
+        assert "GV$SESSION" in early.value.cure
+
+        monkeypatch.setattr(handover, "START_DEADLINE_SECONDS", 60)
+        monkeypatch.setattr(handover, "sleep", lambda _: shop.oracle.faults.show_starts())
+        steps.begin_snapshot(pipeline, shop.params)
+        with open_context(pipeline) as context:
+            position = context.ledger.position()
+        assert position is not None
+        assert position.scn <= started
+
+
 def everything_written(shop: Shop) -> set[str]:
     folder = shop.folder / "landing"
     return {file.name for file in folder.rglob("*") if file.is_file() and not file.name.startswith("redolake-ledger")}

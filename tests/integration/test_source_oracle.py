@@ -222,7 +222,7 @@ def test_redo_starts_before_the_oldest_open_transaction(oracle, source):
         assert handover.start_scn < handover.scn_before <= handover.snapshot_scn
         assert first_window_start(read_redo_facts(source), handover.start_scn) <= handover.start_scn
         connection.rollback()
-    assert read_active_transactions(source) == ()
+    assert read_active_transactions(source) == ((), ())
 
 
 def test_the_dictionary_is_read_in_the_container_of_the_tables(source):
