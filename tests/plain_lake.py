@@ -64,7 +64,7 @@ class PlainLake:
         loaded = []
         for task in spec.tables:
             rows = source_rows(task.files, task.version)
-            self.tables[task.target] = PlainTable(spec.scn, {key_of(row, task.version): row for row in rows})
+            self.tables[task.target] = PlainTable(task.scn, {key_of(row, task.version): row for row in rows})
             loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows)))
         result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
         write_snapshot_result(spec.manifest, result)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -53,17 +54,17 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
 
         with resolved_pipeline(pipeline) as resolved:
             done = steps.read_snapshot_table(resolved, source_of(pipeline), scn, table)
-        log.info("%s: %s rows AS OF SCN %s", table, done.rows, scn)
+        log.info("%s: %s rows AS OF SCN %s", table, done.rows, done.scn)
         return asdict(done)
 
     @task(multiple_outputs=True, doc_md=TASKS["prepare"])
-    def prepare(begun: list[dict[str, Any]]) -> dict[str, Any]:
+    def prepare(done: Iterable[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 
-        scn, tables = begun[0]["scn"], [item["table"] for item in begun]
+        reads = {item["table"]: item["scn"] for item in done}
         replace = bool(get_current_context()["params"]["replace"])
         with resolved_pipeline(pipeline) as resolved:
-            return {"batch": steps.prepare_snapshot_load(resolved, scn, tables, replace=replace)}
+            return {"batch": steps.prepare_snapshot_load(resolved, reads, replace=replace)}
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str, begun: list[dict[str, Any]]) -> str:
@@ -92,8 +93,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
     }
     with DAG(**dag_settings(pipeline, "snapshot"), schedule=None, params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
         begun = begin()
-        prepared = prepare(begun)
-        read.expand_kwargs(begun) >> prepared
+        prepared = prepare(read.expand_kwargs(begun))
         recorded = record(prepared["batch"], begun)
         spark_task(pipeline, prepared["batch"], TASKS["spark"]) >> recorded
         check(recorded)

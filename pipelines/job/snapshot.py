@@ -26,7 +26,7 @@ def run_snapshot(
     for task in spec.tables:
         may_commit()
         loaded = load_or_hold(spark, spec, task)
-        log.info("%s: %s, %s rows loaded AS OF SCN %s", task.table, loaded.state, loaded.rows, spec.scn)
+        log.info("%s: %s, %s rows loaded AS OF SCN %s", task.table, loaded.state, loaded.rows, task.scn)
         report(f"{task.table}: {loaded.rows} rows" if loaded.loaded else f"{task.table}: nothing loaded")
         tables.append(loaded)
     result = SnapshotResult(spec.pipeline, spec.scn, tuple(tables))

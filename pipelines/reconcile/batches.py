@@ -24,11 +24,12 @@ REPLACES = "-replaces"
 Void = Mapping[TableId, set[str]]
 
 
-def load_name(scn: int, token: str, tasks: Sequence[SnapshotTask]) -> str:
-    return f"{scn:020d}-{token}{REPLACES if any(task.supersedes for task in tasks) else ''}"
+def load_name(token: str, tasks: Sequence[SnapshotTask]) -> str:
+    return f"{max(task.scn for task in tasks):020d}-{token}{REPLACES if any(task.supersedes for task in tasks) else ''}"
 
 
 def scn_of(load: str) -> int:
+    """Return the highest SCN of a load's tables."""
     return int(load.partition("-")[0])
 
 
@@ -73,13 +74,13 @@ def check_supersedes(context: PipelineContext, spec: SnapshotSpec) -> None:
     That batch came later, and a rebuilt ledger would count it. The lease prevents this too, except with an older copy of the
     ledger.
     """
-    positions = {task.table: ChainPosition(incarnation_of(task.app_id), spec.scn) for task in spec.tables}
+    positions = {task.table: position_loaded(task) for task in spec.tables}
     passed = {position: beyond(context, position) for position in set(positions.values())}
     for task in spec.tables:
         since = set(passed[positions[task.table]].get(task.table, ())) - set(task.supersedes)
         if since:
             raise Terminal(
-                f"{', '.join(sorted(since))} brought the table beyond SCN {spec.scn} after this load was prepared",
+                f"{', '.join(sorted(since))} brought the table beyond SCN {task.scn} after this load was prepared",
                 cure="clear the `prepare` task of the snapshot's run, or take a new snapshot; nothing was changed",
                 table=task.table,
             )
@@ -99,11 +100,11 @@ def positions_applied(context: PipelineContext, name: str) -> dict[TableId, Chai
 
 def positions_loaded(context: PipelineContext, name: str) -> dict[TableId, ChainPosition]:
     """Return the tables that a load filled, with the position of their contents."""
-    return {task.table: position_loaded(task, name) for task in loaded_tasks(context, name) or ()}
+    return {task.table: position_loaded(task) for task in loaded_tasks(context, name) or ()}
 
 
-def position_loaded(task: SnapshotTask, load: str) -> ChainPosition:
-    return ChainPosition(incarnation_of(task.app_id), scn_of(load))
+def position_loaded(task: SnapshotTask) -> ChainPosition:
+    return ChainPosition(incarnation_of(task.app_id), task.scn)
 
 
 def superseded(context: PipelineContext) -> Void:

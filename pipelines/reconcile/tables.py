@@ -79,7 +79,7 @@ def restore_load(context: PipelineContext, name: str, void: Void) -> None:
         return
     for task in tasks:
         entry = context.ledger.table(task.table)
-        position = position_loaded(task, name)
+        position = position_loaded(task)
         if entry is None or name in void.get(task.table, ()) or (entry.position >= position and not task.supersedes):
             continue
         record_ddl(context, task.table, context.landing.windows.after(), below=task.version.from_scn)

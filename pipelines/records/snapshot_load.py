@@ -1,4 +1,4 @@
-"""The specification and the result of a snapshot load: tables read AS OF one SCN become Delta tables."""
+"""The specification and the result of a snapshot load: tables read AS OF an SCN become Delta tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pipelines.table import Rules, TableId, TableVersion
 
 @dataclass(frozen=True, slots=True)
 class SnapshotTask:
-    """One table's Parquet files, read AS OF the specification's SCN. `supersedes` names the batches and loads that brought the
-    table beyond that SCN before; the load makes them void for this table."""
+    """One table's Parquet files, read AS OF `scn`. `supersedes` names the batches and loads that brought the table beyond that
+    SCN before; the load makes them void for this table."""
 
     table: TableId
     target: str
@@ -22,10 +22,13 @@ class SnapshotTask:
     rules: Rules = field(default_factory=dict)
     rows: int | None = None  # as counted at the source; checked when given
     supersedes: tuple[str, ...] = ()
+    scn: int = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotSpec:
+    """`scn` is the highest of its tables', which usually have the same one."""
+
     pipeline: str
     scn: int
     token: str

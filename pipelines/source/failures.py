@@ -17,6 +17,7 @@ NAME_THE_SERVICE = (
     "this session may not switch to the PDB: put the PDB's own service into the connection's extra as `pdb_service` (`lsnrctl "
     "services` lists it)"
 )
+UNDO = "raise UNDO_RETENTION, or read the table again at a newer SCN"
 ASM = "wait: the step is retried. If it keeps failing, check that ASM is up and mounts the disk group of the archived logs"
 PROFILE = (
     "wait: the step is retried. If it keeps failing, give {user} a profile and a resource plan without this limit (ALTER USER "
@@ -53,7 +54,9 @@ CURES = {
     65108: "report this: a statement was run in another container than the one that parsed it",
     65135: NAME_THE_SERVICE,
     65011: "correct `container` in the configuration: SELECT name FROM v$pdbs",
-    1555: "raise UNDO_RETENTION, or read the table again at a newer SCN",
+    1555: UNDO,
+    8180: UNDO,
+    22924: "raise RETENTION of the large object's segment, or read the table again at a newer SCN",
     1466: "a DDL changed the table after that SCN, or seconds before it: take the snapshot again; before `verify`, let capture "
     "and apply pass the DDL",
 }

@@ -107,10 +107,11 @@ def read_and_load_snapshot(
     begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace))
     if not begun.tables:
         return LoadedSnapshot(None, ())
+    reads = {}
     for table in begun.tables:
         report(f"reading {table} AS OF SCN {begun.scn}")
-        retried(partial(read_snapshot_table, pipeline, source, begun.scn, table))
-    batch = prepare_snapshot_load(pipeline, begun.scn, begun.tables, replace=replace)
+        reads[table] = retried(partial(read_snapshot_table, pipeline, source, begun.scn, table)).scn
+    batch = prepare_snapshot_load(pipeline, reads, replace=replace)
     report("loading into Delta")
     run_spark_job(pipeline, batch, spark.session())
     return record_snapshot_load(pipeline, batch)

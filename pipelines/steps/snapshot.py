@@ -1,9 +1,10 @@
-"""Snapshot: read tables AS OF one SCN and load them, so that no transaction is lost or applied twice."""
+"""Snapshot: read tables AS OF an SCN and load them, so that no transaction is lost or applied twice."""
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines import crash
@@ -15,7 +16,7 @@ from pipelines.context import (
     read_result,
     read_spec,
 )
-from pipelines.errors import ConfigurationError, Finding, SnapshotTooEarly, TableHeld, Terminal
+from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.ledger.states import TableState
 from pipelines.reconcile.batches import beyond, load_name
@@ -47,6 +48,12 @@ from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.same_container import read_same_container
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, plan_window
+
+log = logging.getLogger(__name__)
+
+# Undo no longer reaches the SCN, of a row or of a large object, or the table was altered after it.
+OUT_OF_REACH = frozenset({1466, 1555, 8180, 22924})
+MORE_READS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +241,22 @@ def check_captured(context: PipelineContext, chosen: Sequence[TableId], handover
 
 
 def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> TableSnapshot:
-    """Read one table AS OF the SCN into Parquet; a table that was already read is not read again."""
-    wanted = TableId.parse(table)
+    """Read one table into Parquet AS OF the SCN, or AS OF a newer one where the database can no longer show it at that SCN.
+
+    A table that was already read is not read again.
+    """
+    for _ in range(MORE_READS):
+        try:
+            return read_table_as_of(pipeline, source, scn, TableId.parse(table))
+        except RedolakeError as error:
+            if error.ora_code not in OUT_OF_REACH:
+                raise
+            log.warning("%s cannot be read AS OF SCN %s any more, and is read AS OF a newer one: %s", table, scn, error.what)
+        scn = begin_snapshot(pipeline, source, [table], replace=True).scn
+    return read_table_as_of(pipeline, source, scn, TableId.parse(table))
+
+
+def read_table_as_of(pipeline: Pipeline, source: ConnectParams | None, scn: int, wanted: TableId) -> TableSnapshot:
     with open_context(pipeline) as context:
         there = context.landing.snapshots.manifest(wanted, scn)
         if there is None:
@@ -264,23 +285,25 @@ def dictionary_of(context: PipelineContext, table: TableId, scn: int) -> Diction
 
 
 @crash.writer
-def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *, replace: bool = False) -> str:
-    """Write the spec that loads the read tables into Delta, and return its location."""
+def prepare_snapshot_load(pipeline: Pipeline, reads: Mapping[str, int], *, replace: bool = False) -> str:
+    """Write the spec that loads tables, each with the SCN that it was read at, into Delta. Return its location."""
     with open_context(pipeline) as context:
         lease = take_apply_lease(context)
         reconcile_ledger(context)
         position = proven_position(context)
         assert position is not None, "snapshot_begin has set it"
-        for table in tables:
-            check_chain_epoch(context, TableId.parse(table), scn)
-        passed = beyond(context, ChainPosition(position.resetlogs_id, scn))
-        chosen = [TableId.parse(table) for table in tables]
-        tasks = [load_task(context, table, scn, position.resetlogs_id, passed.get(table, ())) for table in chosen]
+        chosen = {TableId.parse(table): scn for table, scn in reads.items()}
+        for table, scn in chosen.items():
+            check_chain_epoch(context, table, scn)
+        passed = {scn: beyond(context, ChainPosition(position.resetlogs_id, scn)) for scn in set(chosen.values())}
+        tasks = [
+            load_task(context, table, scn, position.resetlogs_id, passed[scn].get(table, ())) for table, scn in chosen.items()
+        ]
         token = uuid.uuid4().hex
-        name = load_name(scn, token, tasks)
+        name = load_name(token, tasks)
         spec = SnapshotSpec(
             pipeline=context.name,
-            scn=scn,
+            scn=max(chosen.values()),
             token=token,
             tables=tuple(tasks),
             manifest=context.landing.files.location(layout.load_manifest(name)),
@@ -289,7 +312,7 @@ def prepare_snapshot_load(pipeline: Pipeline, scn: int, tables: Sequence[str], *
             lease=lease.token,
         )
         for task in tasks:
-            context.ledger.move_table(task.table, begun_from(context, task.table), "snapshotting", snapshot_scn=Scn(scn))
+            context.ledger.move_table(task.table, begun_from(context, task.table), "snapshotting", snapshot_scn=Scn(task.scn))
         return context.landing.files.write_new_record(layout.load_spec(name), spec)
 
 
@@ -317,6 +340,7 @@ def load_task(
         rules=rules(context, table, (version,)),
         rows=there.row_count,
         supersedes=supersedes,
+        scn=scn,
     )
 
 
@@ -328,19 +352,19 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
         lease = renewed(context, spec)
         reconcile_ledger(context)
         failed = []
+        tasks = {task.table: task for task in spec.tables if isinstance(task, SnapshotTask)}
         for loaded in result.tables:
             if loaded.state == "held":
                 context.ledger.hold(loaded.table, dict(loaded.error or {}))
                 failed.append(finding_of(loaded.table, loaded.error))
                 continue
             # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
-            task = next(task for task in spec.tables if task.table == loaded.table)
-            assert isinstance(task, SnapshotTask)
+            task = tasks[loaded.table]
             restart_versions(context, task.version, lease)
-            context.ledger.record_complete_to(loaded.table, Scn(result.scn), incarnation_of(task.app_id))
-            context.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(result.scn))
+            context.ledger.record_complete_to(loaded.table, Scn(task.scn), incarnation_of(task.app_id))
+            context.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(task.scn))
         record_load(context, layout.name_of(spec.manifest))
         context.ledger.release_lease(lease)
         if failed:
             raise TableHeld(failed)
-        return LoadedSnapshot(result.scn, tuple(TableSnapshot(str(t.table), result.scn, t.rows) for t in result.tables))
+        return LoadedSnapshot(result.scn, tuple(TableSnapshot(str(t.table), tasks[t.table].scn, t.rows) for t in result.tables))

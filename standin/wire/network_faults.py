@@ -24,6 +24,8 @@ _TEXTS = {
     15064: "communication failure with ASM instance",
     310: "archived log contains sequence 0; sequence 1 required",
     600: "internal error code, arguments: [krvrdGetUID:2], [18446744073709551614], [], [], [], [], [], []",
+    1466: "unable to read data - table definition has changed",
+    22924: "snapshot too old",
     1280: "Fatal LogMiner Error.",
     1555: 'snapshot too old: rollback segment number 9 with name "_SYSSMU9$" too small',
     4030: "out of process memory when trying to allocate 65560 bytes (Logminer LCR c,krvxrib:buffer)",

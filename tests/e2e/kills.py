@@ -78,7 +78,7 @@ def load(name: str, table: str, scn: int) -> None:
     from pipelines import steps
 
     pipeline = configured_pipeline(name)
-    batch = steps.prepare_snapshot_load(pipeline, scn, [table], replace=True)
+    batch = steps.prepare_snapshot_load(pipeline, {table: scn}, replace=True)
     steps.run_spark_job(pipeline, batch, steps.open_spark(pipeline))
     steps.record_snapshot_load(pipeline, batch)
 

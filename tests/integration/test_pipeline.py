@@ -126,7 +126,7 @@ def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(sh
     steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS")
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
     caught_up(shop, pipeline, spark)
-    load = steps.prepare_snapshot_load(pipeline, begun.scn, ["SHOP.PARTS"], replace=True)
+    load = steps.prepare_snapshot_load(pipeline, {"SHOP.PARTS": begun.scn}, replace=True)
     steps.run_spark_job(pipeline, load, spark)
     for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
         file.unlink()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pipelines import steps
+from pipelines.errors import SourceRefused
 from pipelines.steps.run import capture
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
@@ -30,6 +31,38 @@ def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, no_spark: st
 
     assert (again.windows, again.batches) == (0, 0)
     assert steps.read_status(pipeline) == before
+
+
+def fail_reads(shop: Shop, code: int, times: int, wrapped_in: int | None = None) -> None:
+    """Let the read of one table fail, not the doctor's test of its flashback privilege."""
+    shop.oracle.faults.fail_statements(code, '\n  FROM "SHOP"."ORDER_LINES" AS OF SCN', times, wrapped_in)
+
+
+@pytest.mark.parametrize(("code", "wrapped_in"), [(1555, 12801), (1466, None)])
+def test_a_table_whose_scn_is_out_of_reach_is_read_again_without_the_others(
+    shop: Shop, no_spark: str, code: int, wrapped_in: int | None
+) -> None:
+    pipeline = shop.pipeline(tables=TWO_TABLES)
+    shop.work(10)
+    fail_reads(shop, code, 2, wrapped_in)
+    loaded = {t.table: t.scn for t in steps.take_snapshot(pipeline, source=shop.params, spark=no_spark).tables}
+    shop.work(30, seed=3)
+    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
+        file.unlink()  # the rebuilt ledger knows each table's own SCN
+    caught_up(shop, pipeline, no_spark)
+
+    reads = {table: len(list((shop.folder / "landing").rglob(f"{table}/*/snapshot.json"))) for table in loaded}
+    assert reads == dict.fromkeys(TWO_TABLES, 1)
+    assert loaded["SHOP.ORDER_LINES"] > loaded["SHOP.CUSTOMERS"]
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_table_that_cannot_be_read_at_any_scn_stops_with_the_cure(shop: Shop, no_spark: str) -> None:
+    fail_reads(shop, 1555, 99)
+    with pytest.raises(SourceRefused, match="ORA-01555") as caught:
+        steps.take_snapshot(shop.pipeline(tables=TWO_TABLES), source=shop.params, spark=no_spark)
+
+    assert "UNDO_RETENTION" in caught.value.cure
 
 
 def test_a_window_mined_again_has_an_equal_manifest(shop: Shop, no_spark: str) -> None:

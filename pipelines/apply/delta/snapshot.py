@@ -21,10 +21,10 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
     """Do nothing when the table is at this position already. Raise LandingConflict when it is beyond, unless the spec says
     `replace`: then the table is removed first, because Delta would skip an older txn version, and evolve an older default."""
     table = DeltaTable(spark, task.target, task.app_id)
-    if table.position == spec.scn and not spec.replace:
+    if table.position == task.scn and not spec.replace:
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
     passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)
-    if passed is not None and passed >= spec.scn:
+    if passed is not None and passed >= task.scn:
         check_replace(spec, task, passed)
         remove_table(task.target)
     target_schema(task.version, task.rules, translation)  # refuses names that Delta cannot distinguish
@@ -34,9 +34,9 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
         raise InvariantBroken(
             f"the source returned {task.rows} rows, the files hold {rows}", cure="take the snapshot again", table=task.table
         )
-    contents = source.frame.withColumn(COMMIT_SCN, F.lit(spec.scn).cast("bigint"))
-    metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": spec.scn, "token": spec.token}
-    overwrite(contents, task.target, Tag(task.app_id, spec.scn, metadata).options())
+    contents = source.frame.withColumn(COMMIT_SCN, F.lit(task.scn).cast("bigint"))
+    metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
+    overwrite(contents, task.target, Tag(task.app_id, task.scn, metadata).options())
     table.refresh()
     crash.point("snapshot")
     return SnapshotLoaded(task.table, "applied", True, rows, table.version)
@@ -45,7 +45,7 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
 def check_replace(spec: SnapshotSpec, task: SnapshotTask, position: int) -> None:
     if not spec.replace:
         raise LandingConflict(
-            f"the table is complete to SCN {position}, the snapshot is of SCN {spec.scn}",
+            f"the table is complete to SCN {position}, the snapshot is of SCN {task.scn}",
             cure="take a new snapshot, or add `--replace` to load this one (it removes the table's history)",
             table=task.table,
             path=task.target,

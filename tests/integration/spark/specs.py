@@ -53,7 +53,7 @@ def snapshot_spec(folder: Path, task: TableTask, scn: int, rows: Sequence[Mappin
     source = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string())])
     file = folder / f"snapshot-{task.table.name}-{scn}.parquet"
     pq.write_table(pa.Table.from_pylist(list(rows), source), file)
-    loaded = SnapshotTask(task.table, task.target, task.app_id, task.versions[0], (str(file),), rows=len(rows))
+    loaded = SnapshotTask(task.table, task.target, task.app_id, task.versions[0], (str(file),), rows=len(rows), scn=scn)
     return SnapshotSpec("p", scn, "token", (loaded,), str(folder / f"snapshot-{task.table.name}-{scn}.json"), **more)
 
 

@@ -53,7 +53,9 @@ RESULT = BatchResult(
     dropped=(DroppedRows(3, "4.5.6", 33, {"SHOP.T": 4}, 60, True),),
     accounts={"w": RowAccount(3, 0, 1, held=2)},
 )
-LOAD = SnapshotSpec("p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8),), "m", True, {"spark.x": "y"})
+LOAD = SnapshotSpec(
+    "p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8, scn=50),), "m", True, {"spark.x": "y"}
+)
 LOADED = SnapshotResult("p", 50, (SnapshotLoaded(T, "held", False, error={"code": "X"}),))
 MANIFEST = WindowManifest(
     dbid=1,

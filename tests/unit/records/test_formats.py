@@ -37,7 +37,7 @@ def digest(kind: type[Any]) -> str:
 FORMATS = {
     "batch spec": (1, "ba4d21abb59b"),
     "batch result": (1, "c5445b3fa833"),
-    "snapshot spec": (1, "39d8cd036c06"),
+    "snapshot spec": (1, "f21af1e5baf0"),
     "snapshot result": (1, "c26f715490a5"),
     "window manifest": (1, "19090bb2d7e1"),
     "window plan": (1, "136fd2939023"),

@@ -177,7 +177,7 @@ class History:
 
     def prepare_load(self, tables: Sequence[TableId], scn: int) -> str:
         self.unended |= dict.fromkeys(tables, scn)
-        made = prepare_snapshot_load(self.pipeline, scn, [str(table) for table in tables], replace=True)
+        made = prepare_snapshot_load(self.pipeline, {str(table): scn for table in tables}, replace=True)
         self.orders.append(made)
         return made
 

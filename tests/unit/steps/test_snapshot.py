@@ -36,7 +36,7 @@ def test_a_snapshot_begun_before_a_declared_gap_is_not_loaded_after_it(
     on_disk.declare_gap(200, 300, end_in=end_in, dropped=(OPEN,), snapshot_scn=120)
 
     with pytest.raises(Terminal, match="AS OF SCN 250 was begun before a RESETLOGS or a declared gap"):
-        prepare_snapshot_load(on_disk.pipeline, 250, ["SHOP.ORDERS"], replace=True)
+        prepare_snapshot_load(on_disk.pipeline, {"SHOP.ORDERS": 250}, replace=True)
     assert corrected_table(context).state == "live"
 
 
@@ -48,7 +48,7 @@ def test_a_snapshot_begun_before_a_resetlogs_is_not_loaded_after_capture_followe
     on_disk.window(200, 230, SECOND)
 
     with pytest.raises(Terminal, match="was begun before a RESETLOGS"):
-        prepare_snapshot_load(on_disk.pipeline, 250, ["SHOP.ORDERS"], replace=True)
+        prepare_snapshot_load(on_disk.pipeline, {"SHOP.ORDERS": 250}, replace=True)
 
 
 def test_a_snapshot_from_before_a_resetlogs_is_not_used_for_the_same_scn_after_it(
