@@ -39,6 +39,12 @@ class Output(StrEnum):
     json = "json"
 
 
+class HiddenColumns(StrEnum):
+    name = "name"
+    number = "number"
+    none = "none"
+
+
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
     """Print errors that the user can correct as one line; let bugs show their traceback."""
@@ -113,6 +119,14 @@ def start(
         bool, typer.Option(help="Local undo; without it, all containers share the undo and the XIDs of the root.")
     ] = True,
     undo_unlogged: Annotated[bool, typer.Option(help="Undo rows have no supplemental log data (STATUS 3).")] = False,
+    guards_added_columns: Annotated[
+        bool, typer.Option(help="Add a hidden guard column with a nullable ADD .. DEFAULT, as 12c and later.")
+    ] = True,
+    hidden_columns: Annotated[
+        HiddenColumns, typer.Option(help="How SQL_REDO shows stored columns of Oracle's own.")
+    ] = HiddenColumns.name,
+    long_names: Annotated[bool, typer.Option(help="LogMiner shows tables with names beyond 30 bytes.")] = False,
+    extended_strings: Annotated[bool, typer.Option(help="MAX_STRING_SIZE = EXTENDED.")] = False,
 ) -> None:
     """Start a stand-in and serve clients until SIGTERM or Ctrl-C."""
     with _one_line_errors(), _interruptible() as stop:
@@ -140,6 +154,10 @@ def start(
             max_start_scns=max_start_scns,
             local_undo=local_undo,
             undo_unlogged=undo_unlogged,
+            guards_added_columns=guards_added_columns,
+            hidden_columns=hidden_columns.value,
+            long_names=long_names,
+            extended_strings=extended_strings,
             supplemental=frozenset({"MIN"}) if supplemental else frozenset(),
             passwords=(("SYS", password), ("SYSTEM", password)),
         )

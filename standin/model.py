@@ -45,11 +45,16 @@ class SqlType:
 class TableColumn:
     name: str
     type: SqlType
-    segment_id: int  # SEGMENT_COLUMN_ID; Oracle renumbers on DROP COLUMN
+    segment_id: int  # SEGMENT_COLUMN_ID; Oracle renumbers on DROP COLUMN; 0 if it is virtual
     nullable: bool = True
     default: str | None = None  # text, as DATA_DEFAULT shows it
-    hidden: bool = False
+    hidden: bool = False  # INVISIBLE, or of Oracle's own: not in `*`, without a COLUMN_ID
     stored_default: bytes | None = None  # ADD COLUMN .. DEFAULT: the value of older rows, which are not rewritten
+    kind: str = "user"  # user, guard, unused, archive, period; all but the first are USER_GENERATED = NO
+    guard_bit: int | None = None  # of a column whose default rows may not store: its bit in the guard column
+    virtual: str | None = None  # the expression of a virtual column, which is not in the segment
+    identity: str | None = None  # ALWAYS, BY DEFAULT, BY DEFAULT ON NULL
+    rank: int = 0  # order of COLUMN_IDs; a column that was made visible again comes last
 
 
 @dataclass(slots=True)
@@ -91,6 +96,15 @@ class TableDef:
 
     def column(self, name: str) -> TableColumn | None:
         return next((c for c in self.columns if c.name == name), None)
+
+    @property
+    def shown(self) -> list[TableColumn]:
+        """The columns of `*`, in the order of their COLUMN_IDs."""
+        return sorted((c for c in self.columns if not c.hidden), key=lambda c: c.rank)
+
+    @property
+    def next_segment_id(self) -> int:
+        return 1 + max((c.segment_id for c in self.columns), default=0)
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from standin.engine.inference import UNKNOWN, Sources, infer_columns
 from standin.engine.oracle_types import duck_table, oracle_batches, type_for_cast, with_known_types
 from standin.engine.parse import identifier, parse_for_duckdb
 from standin.engine.policies import as_seen
-from standin.engine.relations import Relation, relation_of, snapshot_scn
+from standin.engine.relations import Relation, relation_of, snapshot_scn, unarchived
 from standin.engine.session import EngineSession
 from standin.interface import ColumnInfo, OraError
 
@@ -102,7 +102,8 @@ class AnalyticQuery:
             return pa.table({"DUMMY": ["X"]})
         own = session.transaction if relation.version is None else None
         scn = snapshot_scn(session, relation, frame)
-        return duck_table(wanted, [v for _, v in as_seen(session, relation.store, relation.store.visible(scn, own), frame)])
+        seen = unarchived(session, relation.store, relation.store.visible(scn, own))
+        return duck_table(wanted, [values for _, values in as_seen(session, relation.store, seen, frame)])
 
     def open_stream(
         self, session: EngineSession, frame: Frame, view: ViewSource, stream: Iterator[pa.RecordBatch]

@@ -35,7 +35,7 @@ def create_database(options: DatabaseOptions, directory: Path, clock: Clock) -> 
         "undo_retention": "900",
         "compatible": "19.0.0",
         "db_name": options.name,
-        "max_string_size": "STANDARD",
+        "max_string_size": "EXTENDED" if options.extended_strings else "STANDARD",
     }
     for name, password in options.passwords:
         state.users[name] = User(name, password, ROOT if options.is_cdb else 0, {"DBA"})

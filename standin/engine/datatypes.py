@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,7 @@ from standin.interface import ColumnInfo, OraError
 from standin.model import SqlType, TableColumn
 
 MAX_TEXT = 4000
+MAX_EXTENDED = 32767  # MAX_STRING_SIZE = EXTENDED
 _FIXED = {
     "DATE": SqlType("DATE", 7),
     "CLOB": SqlType("CLOB", MAX_TEXT),
@@ -43,8 +45,9 @@ _SQLGLOT_NAMES = {
 }
 
 
-def sql_type(name: str, sizes: Sequence[str], unit: str = "") -> SqlType:
-    """Return the type of a name and its sizes, e.g. `NUMBER`, ["10", "2"]. `unit` is BYTE, CHAR or empty.
+def sql_type(name: str, sizes: Sequence[str], unit: str = "", longest: int = MAX_TEXT) -> SqlType:
+    """Return the type of a name and its sizes, e.g. `NUMBER`, ["10", "2"]. `unit` is BYTE, CHAR or empty; `longest` is the
+    most bytes of a VARCHAR2.
 
     Raise ORA-00902 for a type that is not modelled.
     """
@@ -63,7 +66,7 @@ def sql_type(name: str, sizes: Sequence[str], unit: str = "") -> SqlType:
     if name in ("NVARCHAR2", "NCHAR"):
         return SqlType(name, 2 * (first or 1), first or 1)
     if name in ("VARCHAR2", "CHAR"):
-        return _text(name, first, unit)
+        return _text(name, first, unit, longest)
     raise OraError(902, f"invalid datatype: {name} is not modelled")
 
 
@@ -75,15 +78,27 @@ def _number(sizes: Sequence[str], precision: int | None) -> SqlType:
     return SqlType("NUMBER", 22, 0, precision, int(sizes[1]) if len(sizes) > 1 else 0)
 
 
-def _text(name: str, size: int | None, unit: str) -> SqlType:
+def _text(name: str, size: int | None, unit: str, longest: int) -> SqlType:
     if size is None:
         if name == "VARCHAR2":
             raise OraError(906, "missing left parenthesis")
         size = 1
-    limit = MAX_TEXT if name == "VARCHAR2" else 2000
+    limit = longest if name == "VARCHAR2" else 2000
     if not 1 <= size <= limit:
         raise OraError(910, "specified length too long for its datatype")
-    return SqlType(name, min(MAX_TEXT, 4 * size) if unit == "CHAR" else size, size)
+    return SqlType(name, min(longest, 4 * size) if unit == "CHAR" else size, size)
+
+
+def column_type(kind: SqlType, *, extended: bool) -> SqlType:
+    """Return the type as a column has it under MAX_STRING_SIZE = STANDARD or EXTENDED. Raise ORA-00910 for one too long."""
+    standard = {"VARCHAR2": MAX_TEXT, "NVARCHAR2": MAX_TEXT, "RAW": 2000}.get(kind.name)
+    if standard is None:
+        return kind
+    limit = MAX_EXTENDED if extended else standard
+    declared = kind.length if kind.name != "VARCHAR2" else kind.chars
+    if declared > limit:
+        raise OraError(910, "specified length too long for its datatype")
+    return replace(kind, length=min(kind.length, limit))
 
 
 def type_of_cast(node: exp.DataType) -> SqlType:

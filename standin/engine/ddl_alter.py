@@ -6,20 +6,19 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from standin.engine.datatypes import column_type
+from standin.engine.ddl_columns import add_archive_state, add_column, drop_column, drop_unused, set_unused
 from standin.engine.ddl_constraints import add_constraint, drop_constraint
 from standin.engine.ddl_logging import add_logging, drop_logging
 from standin.engine.ddl_redo import lock_exclusively, write_ddl
-from standin.engine.ddl_tables import column_of, rename_to
+from standin.engine.ddl_tables import rename_to
 from standin.engine.definitions import ColumnClause, column_clause, starts_constraint, table_constraint
-from standin.engine.expressions import Compiler
-from standin.engine.frame import EMPTY_SCOPE, Frame
 from standin.engine.names import table_named
-from standin.engine.parse import parse_as_written
 from standin.engine.privileges import require_on
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
-from standin.engine.values import coercer_of, encoder_of
+from standin.engine.values import coercer_of
 from standin.interface import OraError
 from standin.model import Constraint, LogGroup
 
@@ -90,6 +89,15 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
         for clause in _list_of(cursor, lambda: column_clause(cursor, modifying=True)):
             _modify(session, store, clause)
         return True
+    if cursor.accept("SET", "UNUSED"):
+        set_unused(session, store, cursor)
+        return True
+    if cursor.accept("ROW", "ARCHIVAL"):
+        add_archive_state(session, store)
+        return True
+    if cursor.accept("NO", "ROW", "ARCHIVAL"):
+        drop_column(store, "ORA_ARCHIVE_STATE", cascade=False)
+        return True
     if cursor.accept("RENAME", "COLUMN"):
         old = cursor.name()
         cursor.expect("TO")
@@ -123,43 +131,12 @@ def _add(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
             add_constraint(session, store, table_constraint(cursor))
             return None
         clause = column_clause(cursor)
-        _add_column(session, store, clause)
+        add_column(session, store, clause)
         for constraint in clause.constraints:
             add_constraint(session, store, constraint)
         return clause
 
     return any(clause is not None for clause in _list_of(cursor, one))
-
-
-def _add_column(session: EngineSession, store: TableStore, clause: ColumnClause) -> None:
-    """Add the column to the dictionary. Existing rows show its default without being rewritten."""
-    table = store.definition
-    if table.column(clause.name) is not None:
-        raise OraError(1430, "column being added already exists in table")
-    if (
-        clause.nullable is False
-        and clause.default is None
-        and any(True for _ in store.visible(session.database.clock.scn, None))
-    ):
-        raise OraError(1758, "table must be empty to add mandatory (NOT NULL) column")
-    column = column_of(clause, 1 + max((c.segment_id for c in table.columns), default=0))
-    shown = _default_value(session, store, clause)
-    if shown is not None:
-        column.stored_default = encoder_of(column.type)(shown)
-    table.columns.append(column)
-    store.pad = (*store.pad, shown)
-    session.database.tables.refresh(store)
-
-
-def _default_value(session: EngineSession, store: TableStore, clause: ColumnClause) -> Any:
-    if clause.default is None:
-        return None
-    assert clause.type is not None
-    expression = parse_as_written(f"select {clause.default} from dual").expressions[0]
-    frame = Frame(session, ())
-    value = Compiler(EMPTY_SCOPE).compile(expression).run((), frame)
-    where = f'"{store.definition.owner}"."{store.definition.name}"."{clause.name}"'
-    return None if value is None else coercer_of(clause.type, where)(value, session.nls)
 
 
 def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
@@ -175,37 +152,15 @@ def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
             raise OraError(2441, "Cannot drop nonexistent primary key")
         drop_constraint(session, store, key)
         return False
+    if cursor.accept("UNUSED", "COLUMNS") or cursor.accept("COLUMNS", "CONTINUE"):
+        drop_unused(store)
+        return True
     names = [cursor.name()] if cursor.accept("COLUMN") else cursor.names()
     cascade = cursor.accept("CASCADE", "CONSTRAINTS")
     for name in names:
-        _drop_column(store, name, cascade=cascade)
+        drop_column(store, name, cascade=cascade)
+    drop_unused(store)  # "and all columns currently marked as unused" (SQL Language Reference)
     return True
-
-
-def _drop_column(store: TableStore, name: str, *, cascade: bool) -> None:
-    """Drop the column from every row. Like Oracle, renumber the segment's columns."""
-    table = store.definition
-    column = table.column(name)
-    if column is None:
-        raise OraError(904, f'"{name}": invalid identifier')
-    if len(table.columns) == 1:
-        raise OraError(12983, "cannot drop all columns in a table")
-    for constraint in [c for c in table.constraints if name in c.columns]:
-        if len(constraint.columns) > 1 and not cascade:
-            raise OraError(12991, "column is referenced in a multi-column constraint")
-        table.constraints.remove(constraint)
-        store.indexes = [i for i in store.indexes if i.name != constraint.name]
-    store.indexes = [i for i in store.indexes if name not in i.columns]
-    at = table.columns.index(column)
-    table.columns.remove(column)
-    for number, rest in enumerate(sorted(table.columns, key=lambda c: c.segment_id), 1):
-        rest.segment_id = number
-    store.pad = store.pad[:at] + store.pad[at + 1 :]
-    for versions in store.rows.values():
-        for version in versions:
-            if version.values is not None:
-                version.values = version.values[:at] + version.values[at + 1 :]
-    store.refresh(frozenset())
 
 
 def _modify(session: EngineSession, store: TableStore, clause: ColumnClause) -> None:
@@ -215,6 +170,12 @@ def _modify(session: EngineSession, store: TableStore, clause: ColumnClause) -> 
         raise OraError(904, f'"{clause.name}": invalid identifier')
     at = table.columns.index(column)
     scn = session.database.clock.scn
+    if clause.hidden is not None:
+        if column.hidden and not clause.hidden:
+            column.rank = 1 + max(c.rank for c in table.columns)
+        column.hidden = clause.hidden
+    if clause.type is not None:
+        clause.type = column_type(clause.type, extended=session.database.options.extended_strings)
     if clause.type is not None and clause.type != column.type:
         _convert(session, store, at, clause)
         column.type = clause.type

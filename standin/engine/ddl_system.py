@@ -42,6 +42,11 @@ def alter_session(session: EngineSession, cursor: Cursor) -> None:
         name = f"CDB${cursor.take().value}" if name == "CDB" else name
         _set_container(session, name)
         return
+    if cursor.accept("ROW", "ARCHIVAL", "VISIBILITY"):
+        cursor.expect("=")
+        session.settings["ROW ARCHIVAL VISIBILITY"] = cursor.take().value
+        cursor.end()
+        return
     while cursor.next.kind == "word":
         name = cursor.take().value
         cursor.expect("=")

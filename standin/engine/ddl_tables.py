@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+from standin.engine.ddl_columns import archive_state, column_of, period, period_column
 from standin.engine.ddl_constraints import add_constraint
 from standin.engine.ddl_redo import INTERNAL_DDL, lock_exclusively, write_ddl
 from standin.engine.definitions import (
@@ -20,7 +21,7 @@ from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
-from standin.model import TableColumn, TableDef
+from standin.model import TableDef
 
 
 def create_table(session: EngineSession, cursor: Cursor) -> None:
@@ -30,8 +31,11 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     cursor.expect("(")
     columns: list[ColumnClause] = []
     clauses: list[ConstraintClause] = []
+    periods: list[str] = []
     while True:
-        if starts_constraint(cursor):
+        if cursor.accept("PERIOD", "FOR"):
+            periods.append(period(cursor))
+        elif starts_constraint(cursor):
             clauses.append(table_constraint(cursor))
         else:
             columns.append(column_clause(cursor))
@@ -39,7 +43,7 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
         if not cursor.accept(","):
             break
     cursor.expect(")")
-    table_options(cursor)
+    archival = table_options(cursor)
     names = [c.name for c in columns]
     if len(set(names)) < len(names):
         raise OraError(957, "duplicate column name")
@@ -48,10 +52,13 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     now = database.ddl_time()
     table = TableDef(
         owner, name, session.container, object_id, object_id, 1,
-        [column_of(c, i + 1) for i, c in enumerate(columns)], created=now, last_ddl=now,
+        [archive_state(1)] if archival else [], created=now, last_ddl=now,
     )  # fmt: skip
+    for column in columns:
+        table.columns.append(column_of(session, table, column))
+    table.columns += [period_column(name) for name in periods]
     store = TableStore(table, database.clock.scn)
-    store.pad = (None,) * len(columns)
+    store.pad = (None,) * len(table.columns)
     store.refresh(database.state.logged_in(table.con_id))
     for clause in clauses:
         add_constraint(session, store, clause)
@@ -71,11 +78,6 @@ def _new_name(session: EngineSession, cursor: Cursor, verb: str) -> tuple[str, s
     if (session.container, owner, name) in session.database.tables.stores:
         raise OraError(955, "name is already used by an existing object")
     return owner, name
-
-
-def column_of(clause: ColumnClause, segment_id: int) -> TableColumn:
-    assert clause.type is not None
-    return TableColumn(clause.name, clause.type, segment_id, clause.nullable is not False, clause.default)
 
 
 def _existing(session: EngineSession, cursor: Cursor, privilege: str) -> TableStore:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from standin.engine.datatypes import sql_type
+from standin.engine.datatypes import MAX_EXTENDED, sql_type
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
 from standin.model import SqlType
@@ -12,7 +12,7 @@ from standin.model import SqlType
 _AFTER_DEFAULT = frozenset(
     {
         "NOT", "NULL", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "DEFAULT", "ENABLE", "DISABLE", "VISIBLE",
-        "INVISIBLE",
+        "INVISIBLE", "GENERATED", "AS",
     }
 )  # fmt: skip
 _STORAGE_WORDS = frozenset(["TABLESPACE", "LOGGING", "NOCOMPRESS", "PCTFREE", "INITRANS", "SEGMENT"])
@@ -32,7 +32,10 @@ class ConstraintClause:
 
 @dataclass(slots=True)
 class ColumnClause:
-    """A parsed column. `type`, `default` and `nullable` are None where MODIFY does not change them."""
+    """A parsed column. `type`, `default`, `nullable` and `hidden` are None where MODIFY does not change them.
+
+    `virtual` is the expression of a virtual column; `identity` is ALWAYS, BY DEFAULT or BY DEFAULT ON NULL.
+    """
 
     name: str
     type: SqlType | None
@@ -40,6 +43,9 @@ class ColumnClause:
     has_default: bool = False
     nullable: bool | None = None
     constraints: list[ConstraintClause] = field(default_factory=list)
+    hidden: bool | None = None
+    virtual: str | None = None
+    identity: str | None = None
 
 
 def starts_constraint(cursor: Cursor) -> bool:
@@ -106,7 +112,7 @@ def data_type(cursor: Cursor) -> SqlType:
         cursor.expect(")")
     if cursor.is_next("WITH", "TIME") or cursor.is_next("WITH", "LOCAL"):
         raise OraError(902, f"invalid datatype: {name} WITH TIME ZONE is not modelled")
-    return sql_type(name, sizes, unit)
+    return sql_type(name, sizes, unit, MAX_EXTENDED)
 
 
 def column_clause(cursor: Cursor, *, modifying: bool = False) -> ColumnClause:
@@ -118,11 +124,31 @@ def column_clause(cursor: Cursor, *, modifying: bool = False) -> ColumnClause:
             if cursor.is_next("ON"):
                 raise OraError(3001, "unimplemented feature: DEFAULT ON NULL")
             clause.default, clause.has_default = _default(cursor), True
+        elif cursor.next.value in ("VISIBLE", "INVISIBLE"):
+            clause.hidden = cursor.take().value == "INVISIBLE"
+        elif cursor.next.value in ("GENERATED", "AS"):
+            _generated(cursor, clause)
         elif not _inline_constraint(cursor, clause):
             break
     if clause.default is not None and clause.default.upper() == "NULL":
         clause.default = None
     return clause
+
+
+def _generated(cursor: Cursor, clause: ColumnClause) -> None:
+    """Read GENERATED .. AS IDENTITY, or [GENERATED ALWAYS] AS (expression) [VIRTUAL]."""
+    kind = "ALWAYS"
+    if cursor.accept("GENERATED") and not cursor.accept("ALWAYS"):
+        cursor.expect("BY", "DEFAULT")
+        kind = "BY DEFAULT ON NULL" if cursor.accept("ON", "NULL") else "BY DEFAULT"
+    cursor.expect("AS")
+    if cursor.accept("IDENTITY"):
+        clause.identity, clause.nullable = kind, False
+        if cursor.is_next("("):
+            cursor.parenthesised()
+        return
+    clause.virtual = cursor.parenthesised()
+    cursor.accept("VIRTUAL")
 
 
 def _default(cursor: Cursor) -> str:
@@ -161,9 +187,13 @@ def _inline_constraint(cursor: Cursor, clause: ColumnClause) -> bool:
     return True
 
 
-def table_options(cursor: Cursor) -> None:
-    """Skip storage options; raise ORA-03001 for an option that would change how rows behave."""
+def table_options(cursor: Cursor) -> bool:
+    """Skip storage options, and return whether ROW ARCHIVAL is one. Raise ORA-03001 for others that change how rows behave."""
+    archival = False
     while cursor.next.kind == "word":
+        if cursor.accept("ROW", "ARCHIVAL"):
+            archival = True
+            continue
         word = cursor.take().value
         if word not in _STORAGE_WORDS:
             raise OraError(3001, f"unimplemented feature: {word} of a table")
@@ -173,3 +203,4 @@ def table_options(cursor: Cursor) -> None:
             cursor.expect("CREATION")
             cursor.take()
     cursor.end()
+    return archival

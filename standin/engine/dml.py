@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from standin.engine.access import table_scope
 from standin.engine.constraints import checks_of, require_checks, require_not_null
+from standin.engine.ddl_columns import with_virtual
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable, Scope, SubQuery
 from standin.engine.layout import Row
@@ -94,11 +95,13 @@ def _insert(session: EngineSession, tree: exp.Insert, subquery: SubQuery) -> Dml
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
     store = dml_target(session, target)
     require_on(session.account, "INSERT", store.definition)
-    visible = [c.name for c in store.definition.columns if not c.hidden]
+    visible = [c.name for c in store.definition.shown]
     named = [identifier(c) for c in tree.this.expressions] if isinstance(tree.this, exp.Schema) else visible
     positions = [_position(store, name) for name in named]
     if len(set(positions)) < len(positions):
         raise OraError(957, "duplicate column name")
+    for position in positions:
+        _require_writable(store, position, updating=False)
     defaults = [_default_of(store, i) for i in range(len(store.definition.columns))]
     source = tree.expression
     if isinstance(source, exp.Values):
@@ -117,6 +120,21 @@ def _position(store: TableStore, name: str) -> int:
     if position is None:
         raise OraError(904, f'"{name}": invalid identifier')
     return position
+
+
+def _require_writable(store: TableStore, position: int, *, updating: bool) -> None:
+    """Raise the error for a value that only Oracle may write."""
+    column = store.definition.columns[position]
+    if column.kind == "guard":
+        raise OraError(14148, "DML and DDL operations are not directly allowed on the guard-column.")
+    if column.virtual is not None:
+        if updating:
+            raise OraError(54017, "UPDATE operation disallowed on virtual columns")
+        raise OraError(54013, "INSERT operation disallowed on virtual columns")
+    if column.identity == "ALWAYS":
+        if updating:
+            raise OraError(32796, "cannot update a generated always identity column")
+        raise OraError(32795, "cannot insert into a generated always identity column")
 
 
 def _same_length(given: int, wanted: int) -> None:
@@ -189,9 +207,17 @@ class InsertPlan:
                 value = default((), frame)
                 complete[position] = None if value is None else coercers[position](value, nls)
         for position, value in zip(self.positions, values, strict=True):
+            default = self.defaults[position]
+            if (
+                value is None
+                and default is not None
+                and self.store.definition.columns[position].identity == "BY DEFAULT ON NULL"
+            ):
+                value = default((), frame)
             if value is not None and value != "":
                 complete[position] = coercers[position](value, nls)
-        return tuple(complete)
+        layout = self.store.layout
+        return with_virtual(self.store, layout.guarded(tuple(complete), layout.guard_bits), frame)
 
 
 def _update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> DmlPlan:
@@ -204,6 +230,7 @@ def _update(session: EngineSession, tree: exp.Update, subquery: SubQuery) -> Dml
         if not isinstance(node, exp.EQ) or not isinstance(node.this, exp.Column):
             raise NotCompilable("SET of several columns")
         position = _position(store, identifier(node.this.this))
+        _require_writable(store, position, updating=True)
         if _is_default(node.expression):
             settings.append((position, _default_of(store, position) or _null))
         else:
@@ -234,14 +261,14 @@ class UpdatePlan:
             for position, value_of in self.settings:
                 value = value_of(old, frame)
                 new[position] = None if value is None or value == "" else coercers[position](value, frame.nls)
-            values = tuple(new)
+            values = with_virtual(store, store.layout.guarded(tuple(new), changed), frame)
             require_not_null(store, values, updating=True)
             if checks:
                 require_checks(store, checks, values, frame)
             tx = database.transactions.of(session)
             stored = store.rows[row][-1].values
             assert stored is not None
-            database.rows.update(tx, store, row, stored, values, changed)
+            database.rows.update(tx, store, row, stored, values, changed | _followers(store, old, values))
             written.append((row, old, values))
             result.add(row, values)
         self._require_keys(session, changed, written)
@@ -258,6 +285,13 @@ class UpdatePlan:
             if store.has_references:
                 database.keys.require_parents(tx, store, values, changed)
             database.keys.require_no_children(tx, store, old, values)
+
+
+def _followers(store: TableStore, old: Row, new: Row) -> frozenset[int]:
+    """Return the positions of the virtual columns, and of the guard column where it changed."""
+    layout = store.layout
+    guard = () if layout.guard is None or old[layout.guard] == new[layout.guard] else (layout.guard,)
+    return frozenset((*guard, *(at for at, _ in layout.virtual)))
 
 
 def _delete(session: EngineSession, tree: exp.Delete, subquery: SubQuery) -> DmlPlan:

@@ -5,7 +5,7 @@ It is derived from TableDef after each DDL. A value's position is that of its co
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from typing import Any
 
 from standin.engine.values import coercer_of, encoder_of, is_lob
@@ -24,6 +24,9 @@ class RowLayout:
         self.encoders = tuple(encoder_of(c.type) for c in columns)
         self.coercers = tuple(coercer_of(c.type, f'"{table.owner}"."{table.name}"."{c.name}"') for c in columns)
         self.segment_ids = tuple(c.segment_id for c in columns)
+        self.virtual = tuple((i, c.virtual) for i, c in enumerate(columns) if c.virtual is not None)
+        self.guard = next((i for i, c in enumerate(columns) if c.kind == "guard"), None)
+        self.guard_bits = {i: 1 << c.guard_bit for i, c in enumerate(columns) if c.guard_bit is not None}
         self.lobs = frozenset(i for i, c in enumerate(columns) if is_lob(c.type))
         keys = {name for k in table.constraints if k.kind == "P" and k.enabled for name in k.columns}
         self.not_null = tuple(i for i, c in enumerate(columns) if not c.nullable or c.name in keys)
@@ -65,12 +68,22 @@ class RowLayout:
                 found |= group
         return found
 
+    def guarded(self, values: Row, written: Iterable[int]) -> Row:
+        """Return the row with the bits of the written columns set in its guard column: it stores them itself."""
+        if self.guard is None:
+            return values
+        bits = int.from_bytes(values[self.guard] or b"", "little")
+        for i in written:
+            bits |= self.guard_bits.get(i, 0)
+        mark = bits.to_bytes((bits.bit_length() + 7) // 8, "little") or None
+        return (*values[: self.guard], mark, *values[self.guard + 1 :])
+
     def encode(self, values: Row, positions: Set[int] | range | tuple[int, ...]) -> dict[int, bytes | None]:
-        """Return internal bytes by segment column number, without columns that were added after the row was stored."""
+        """Return internal bytes by segment column number, without virtual columns and those added after the row was stored."""
         encoded: dict[int, bytes | None] = {}
         stored = len(values)
         for i in positions:
-            if i < stored:
+            if i < stored and self.segment_ids[i]:
                 value = values[i]
                 encoded[self.segment_ids[i]] = None if value is None else self.encoders[i](value)
         return encoded

@@ -49,6 +49,10 @@ class DatabaseOptions:
     ddl_age: int = 0  # seconds by which LAST_DDL_TIME is earlier than the DDL: older tables, which nobody must wait for
     hides_label_policies: bool = False  # policies of Label Security are in ALL_SA_TABLE_POLICIES alone, not in ALL_POLICIES
     renumbers_pdb: bool = False  # a RESETLOGS of the whole database gives its PDB a row in V$PDB_INCARNATION too
+    guards_added_columns: bool = True  # a nullable ADD .. DEFAULT adds a hidden guard column; False: as before 12c
+    hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
+    long_names: bool = False  # LogMiner knows names beyond 30 bytes; False: such rows are UNSUPPORTED
+    extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 
     def oldest_scn(self, current_scn: int) -> int:

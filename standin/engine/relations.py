@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -10,6 +11,7 @@ from standin.engine.access import table_scope
 from standin.engine.catalog import ViewSource
 from standin.engine.expressions import Compiler
 from standin.engine.frame import EMPTY_SCOPE, Fn, Frame, NotCompilable, Scope
+from standin.engine.layout import Row
 from standin.engine.names import resolve
 from standin.engine.parse import identifier
 from standin.engine.privileges import holds, require_on
@@ -45,7 +47,7 @@ def relation_of(session: EngineSession, node: exp.Table) -> Relation:
         if version is not None and not holds(session.account, "FLASHBACK ANY TABLE"):
             require_on(session.account, "FLASHBACK", found.definition)
         scope = table_scope(found, alias)
-        shown = tuple(scope.columns[c.name] for c in found.definition.columns if not c.hidden)
+        shown = tuple(scope.columns[c.name] for c in found.definition.shown)
         return Relation(scope, shown, store=found, version=version, alias=alias)
     columns = found.columns if found is not None else DUAL
     numbered = {info.name: (i, info) for i, info in enumerate(columns)}
@@ -75,3 +77,11 @@ def snapshot_scn(session: EngineSession, relation: Relation, frame: Frame) -> in
     if scn < database.oldest_scn:
         raise OraError(1555, 'snapshot too old: rollback segment number 4 with name "_SYSSMU4$" too small')
     return scn
+
+
+def unarchived(session: EngineSession, store: TableStore, rows: Iterable[tuple[int, Row]]) -> list[tuple[int, Row]]:
+    """Return the rows that the session sees: not those of another ORA_ARCHIVE_STATE than 0, unless it asked for all."""
+    at = store.layout.position.get("ORA_ARCHIVE_STATE")
+    if at is None or session.settings.get("ROW ARCHIVAL VISIBILITY") == "ALL":
+        return list(rows)
+    return [(row, values) for row, values in rows if values[at] == "0"]

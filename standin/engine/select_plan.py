@@ -17,7 +17,7 @@ from standin.engine.analytic import AnalyticQuery
 from standin.engine.datatypes import arrow_column
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable
 from standin.engine.policies import as_seen
-from standin.engine.relations import Relation, snapshot_scn
+from standin.engine.relations import Relation, snapshot_scn, unarchived
 from standin.engine.rowids import rowid_text
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
@@ -77,7 +77,8 @@ class SelectPlan:
             return self._result(frame, iter(found))
         scn = snapshot_scn(session, self.relation, frame)
         own = session.transaction if self.relation.version is None else None
-        seen = list(as_seen(session, store, store.visible(scn, own, target.candidates(frame)), frame))
+        seen = unarchived(session, store, store.visible(scn, own, target.candidates(frame)))
+        seen = list(as_seen(session, store, seen, frame))
         return self._result(frame, self._filtered(store, seen, frame))
 
     def _from_view(self, rows: Sequence[tuple[Any, ...]], frame: Frame) -> Iterator[tuple[int | None, tuple[Any, ...]]]:

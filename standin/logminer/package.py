@@ -13,7 +13,7 @@ from standin.engine.plsql import Parameter, procedures
 from standin.engine.privileges import require
 from standin.interface import OraError
 from standin.logminer import contents, listing
-from standin.logminer.dictionary import NoCatalog, OnlineCatalog
+from standin.logminer.dictionary import CatalogForms, NoCatalog, OnlineCatalog
 from standin.logminer.literals import Nls
 from standin.logminer.logs import MinedLog, open_log
 from standin.logminer.mining import Mining, MiningRange
@@ -118,7 +118,9 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
     state = session.database.state
     with session.database.lock:
         online = StartOption.DICT_FROM_ONLINE_CATALOG in mined.options
-        catalog = OnlineCatalog(state) if online else NoCatalog()
+        options = session.database.options
+        forms = CatalogForms(options.hidden_columns, options.long_names)
+        catalog = OnlineCatalog(state, forms) if online else NoCatalog()
         shows_names = state.is_cdb and (_is_root(session) or session.database.options.names_container_in_pdb)
         names = {con: state.container_name(con) for con in (1, 2, 3)} if shows_names else {}
     layout = Layout(

@@ -53,7 +53,9 @@ class TableText:
         self._columns: dict[int, _Column] = {}
         self._names: dict[int, str] = {}
         self._shapes: dict[tuple[int, ...], _Shape] = {}
-        self.is_unsupported = any(kind.name in WHOLE_ROW_UNSUPPORTED for _, kind in table.columns.values())
+        self.is_unsupported = table.is_unsupported or any(
+            kind.name in WHOLE_ROW_UNSUPPORTED for _, kind in table.columns.values()
+        )
 
     def redo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str:
         end = self._layout.delimiter
@@ -104,6 +106,8 @@ class TableText:
         return " where " + " and ".join(parts) if parts else ""
 
     def _shaped(self, values: Values) -> tuple[_Shape, list[bytes | None]]:
+        if self.table.omitted:
+            values = {number: value for number, value in values.items() if number not in self.table.omitted}
         numbers = tuple(values)
         shape = self._shapes.get(numbers)
         if shape is None:

@@ -36,7 +36,7 @@ def tables(database: Database) -> Iterator[ViewRow]:
             t.con_id, t.owner, t,
             (
                 t.owner, t.name, "USERS", None, None, "VALID", "YES", None, None, "NO", "N", "N", "NO", "DISABLED", "NO", "NO",
-                "NO", "NO",
+                yes_no(any(c.identity for c in t.columns)), "NO",
             ),
         )  # fmt: skip
 
@@ -50,8 +50,9 @@ def _column_values(table: TableDef, column: TableColumn, column_id: int | None, 
         table.owner, table.name, column.name, data_type(kind), None, None, kind.length, kind.precision, scale,
         "Y" if column.nullable else "N", column_id, len(column.default) if column.default else None, column.default,
         ("NCHAR_CS" if national else "CHAR_CS") if is_text else None, kind.length if is_text else None,
-        (kind.chars or kind.length) if is_text else 0, _char_used(kind) if is_text else None, yes_no(column.hidden), "NO",
-        column.segment_id, position, f'"{column.name}"', yes_no(not column.hidden), "NO", "NO",
+        (kind.chars or kind.length) if is_text else 0, _char_used(kind) if is_text else None, yes_no(column.hidden),
+        yes_no(column.virtual is not None), column.segment_id or None, position, f'"{column.name}"',
+        yes_no(column.kind == "user"), yes_no(column.identity == "BY DEFAULT ON NULL"), yes_no(column.identity is not None),
     )  # fmt: skip
 
 
@@ -62,16 +63,14 @@ def _char_used(kind: SqlType) -> str:
 
 def columns(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
-        column_id = 0
+        shown = {column.name: number for number, column in enumerate(t.shown, 1)}
         for position, column in enumerate(t.columns, 1):
-            column_id += not column.hidden
-            values = _column_values(t, column, None if column.hidden else column_id, position)
-            yield ViewRow(t.con_id, t.owner, t, values)
+            yield ViewRow(t.con_id, t.owner, t, _column_values(t, column, shown.get(column.name), position))
 
 
 def user_columns(database: Database) -> Iterator[ViewRow]:
-    """Yield the columns of the _TAB_COLUMNS views, which omit hidden columns."""
-    return (entry for entry in columns(database) if entry.values[17] == "NO")
+    """Yield the columns of the _TAB_COLUMNS views, which omit those that Oracle generated."""
+    return (entry for entry in columns(database) if entry.values[22] == "YES")
 
 
 def objects(database: Database) -> Iterator[ViewRow]:

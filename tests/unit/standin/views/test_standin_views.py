@@ -43,7 +43,7 @@ def orders() -> TableDef:
         TableColumn("ID", SqlType("NUMBER", precision=12, scale=0), 1, nullable=False),
         TableColumn("NAME", SqlType("VARCHAR2", 400, 100), 2, nullable=False),
         TableColumn("AT", SqlType("TIMESTAMP WITH TIME ZONE", 13, scale=3), 3),
-        TableColumn("SYS_NC00004$", SqlType("RAW", 8), 4, hidden=True),
+        TableColumn("SYS_NC00004$", SqlType("RAW", 8), 4, hidden=True, kind="guard"),
     ]
     key = Constraint("ORDERS_PK", "P", ["ID"])
     return TableDef("SHOP", "ORDERS", PDB, 70, 71, 1, columns, [key], [LogGroup("SYS_C01", "ALL COLUMN LOGGING")], AT, AT)
