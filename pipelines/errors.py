@@ -205,6 +205,13 @@ class SchemaConflict(Terminal):
     """
 
 
+class NotCapturable(Terminal):
+    """A table cannot be captured as it is, for a reason that `redolake doctor` reports. The other tables continue.
+
+    Follow the cure of each finding, then run `redolake snapshot OWNER.TABLE --replace`. Or take the table out of `tables`.
+    """
+
+
 class InvariantBroken(Terminal):
     """Numbers that must be equal are not. Nothing was merged.
 

@@ -12,6 +12,13 @@ from pipelines.scn import Scn
 KeyKind = Literal["primary", "columns", "rowid", "append"]
 TypeRule = str | int | None  # how a column is stored, as the configuration says; None for the default
 Rules = Mapping[int, TypeRule]  # by column id
+IgnoredKind = Literal["guard", "unused", "archive", "system", "virtual"]
+IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
+    "guard": re.compile(r"SYS_NC\d+\$"),
+    "unused": re.compile(r"SYS_C\d+_.+\$"),
+    "archive": re.compile("ORA_ARCHIVE_STATE"),
+    "system": re.compile(r"M_ROW\$\$|ORABCTAB_\w+\$?"),
+}
 ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
 
@@ -94,6 +101,30 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class IgnoredColumn:
+    """A column that is not captured. Redo may contain values of a stored one; they are dropped.
+
+    guard    SYS_NC..$, a bitmap that Oracle adds in front of the first nullable column added with a default
+    unused   SYS_C.._..$, left by SET UNUSED
+    archive  ORA_ARCHIVE_STATE of ROW ARCHIVAL
+    system   another hidden column of Oracle's own
+    virtual  not stored: computed from others, and not in redo
+
+    `segment_id` is its SEGMENT_COLUMN_ID, 0 if virtual. `name` is empty where only the redo's DDL is known, not the
+    dictionary.
+    """
+
+    segment_id: int
+    kind: IgnoredKind
+    name: str = ""
+
+    def is_called(self, name: str) -> bool:
+        """Return whether redo may call the column by that name."""
+        pattern = IGNORED_NAMES.get(self.kind)
+        return name == self.name or (pattern is not None and pattern.fullmatch(name) is not None)
+
+
+@dataclass(frozen=True, slots=True)
 class KeyPolicy:
     """The key of a table as configured; `columns` only for kind `columns`."""
 
@@ -143,6 +174,7 @@ class TableVersion:
     next_column_id: int  # the id the next new column gets; higher than any ever used
     key_kind: KeyKind = "primary"
     key_index: int | None = None
+    ignored: tuple[IgnoredColumn, ...] = ()
 
     def column(self, column_id: int) -> Column:
         """Return the column with this id."""
@@ -151,6 +183,15 @@ class TableVersion:
     def named(self, name: str) -> Column | None:
         """Return the column of this name, or None."""
         return next((c for c in self.columns if c.name == name), None)
+
+    def ignores(self, name: str) -> bool:
+        """Return whether a name in redo is that of a column whose values are dropped."""
+        return any(column.is_called(name) for column in self.ignored)
+
+    @property
+    def next_segment_id(self) -> int:
+        """The SEGMENT_COLUMN_ID that the next stored column gets."""
+        return 1 + max([0, *(c.segment_id for c in self.columns), *(c.segment_id for c in self.ignored)])
 
     def since(self, scn: Scn) -> TableVersion:
         """Return the same version, valid from `scn`."""
@@ -165,7 +206,10 @@ class TableVersion:
 
 @dataclass(frozen=True, slots=True)
 class DictionaryColumn:
-    """A column of ALL_TAB_COLS. `segment_id` is None for virtual columns, `column_id` for invisible ones."""
+    """A column of ALL_TAB_COLS. `segment_id` is None for virtual columns, `column_id` for invisible ones.
+
+    `hidden` are INVISIBLE columns of users and, unless `user_generated`, columns of Oracle's own. `bytes` is DATA_LENGTH.
+    """
 
     name: str
     type: OracleType
@@ -175,6 +219,25 @@ class DictionaryColumn:
     hidden: bool = False
     virtual: bool = False
     has_default: bool = False
+    user_generated: bool = True
+    bytes: int | None = None
+
+    @property
+    def stored(self) -> bool:
+        return not self.virtual and self.segment_id is not None
+
+    @property
+    def system(self) -> bool:
+        """Whether it is a column of Oracle's own."""
+        return self.hidden and (
+            not self.user_generated or any(pattern.fullmatch(self.name) for pattern in IGNORED_NAMES.values())
+        )
+
+    @property
+    def ignored_kind(self) -> IgnoredKind | None:
+        """The kind of a stored column of Oracle's own; None if it is not known."""
+        kind = next((kind for kind, pattern in IGNORED_NAMES.items() if pattern.fullmatch(self.name)), None)
+        return None if kind == "guard" and self.type.name != "RAW" else kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +261,32 @@ class DictionaryTable:
     logging: bool = True  # False: direct loads write no redo, unless the database forces it
 
     @property
+    def captured(self) -> tuple[DictionaryColumn, ...]:
+        """The columns that are captured, in the order of the segment: the users' own stored ones, INVISIBLE ones too."""
+        found = (column for column in self.columns if column.stored and not column.system)
+        return tuple(sorted(found, key=lambda column: column.segment_id or 0))
+
+    @property
+    def unknown_storage(self) -> tuple[DictionaryColumn, ...]:
+        """Stored columns of Oracle's own that are of no known kind, as those that store an XMLTYPE or object column."""
+        return tuple(c for c in self.columns if c.stored and c.system and c.ignored_kind is None)
+
+    @property
+    def ignored(self) -> tuple[IgnoredColumn, ...]:
+        """The columns that are not captured, except hidden virtual ones (of indexes and statistics)."""
+        stored = (
+            IgnoredColumn(c.segment_id or 0, c.ignored_kind, c.name)
+            for c in self.columns
+            if c.stored and c.system and c.ignored_kind is not None
+        )
+        virtual = (IgnoredColumn(0, "virtual", c.name) for c in self.columns if c.virtual and not c.system)
+        return (*sorted(stored, key=lambda c: c.segment_id), *virtual)
+
+    @property
     def key_candidates(self) -> tuple[UniqueIndex, ...]:
         """The unique indexes that can be a key: all columns NOT NULL.
 
         Oracle has no entry for a row whose columns are all NULL, and allows duplicates with NULLs.
         """
-        certain = {c.name for c in self.columns if not c.nullable and not c.virtual and not c.hidden}
+        certain = {c.name for c in self.columns if not c.nullable and c.stored and not c.system}
         return tuple(index for index in self.unique if certain.issuperset(index.columns))

@@ -97,7 +97,7 @@ class PlainLake:
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str
     ) -> TableResult:
         assert not task.ddl, "DDL needs Spark"
-        version, table = task.versions[-1], self.tables[task.target]
+        version, table = task.versions[-1], self.tables.get(task.target, PlainTable(spec.end, {}))
         carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
         rows = [row for start, part in landed for row in redo_of(part, start, spec, task)]
         changes = [row for row in rows if row["operation_code"] in CHANGES]

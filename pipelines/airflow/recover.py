@@ -71,12 +71,12 @@ def recover_dag(pipeline: Pipeline) -> DAG:
             made = steps.declare_gap(
                 resolved, chosen["choice"], source_of(pipeline), scn=chosen["scn"], reason=chosen["reason"] or "", by=by
             )
-        log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn)
-        for dropped in made.dropped:
-            log.warning("transaction %s: %s row(s) dropped", dropped.xid, dropped.rows)
-        if chosen["choice"] != "snapshot":
-            return []
-        return list(chosen["tables"]) or [str(table.id) for table in pipeline.tables]
+            log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn)
+            for dropped in made.dropped:
+                log.warning("transaction %s: %s row(s) dropped", dropped.xid, dropped.rows)
+            if chosen["choice"] != "snapshot":
+                return []
+            return list(chosen["tables"]) or steps.capturable_tables(resolved)
 
     params = recover_params(pipeline)
     with DAG(**dag_settings(pipeline, "recover"), schedule=None, params=params, doc_md=dag_text(RECOVER, pipeline)) as dag:

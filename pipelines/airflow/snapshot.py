@@ -36,11 +36,18 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         """Return the arguments of each `read`; with none the run ends."""
         from pipelines import steps
 
-        chosen = get_current_context()["params"]
+        context = get_current_context()
+        chosen = context["params"]
         with resolved_pipeline(pipeline) as resolved:
             begun = steps.begin_snapshot(
                 resolved, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
             )
+        if begun.held:
+            message = str(TableHeld(begun.held))
+            if not begun.tables:
+                raise AirflowFailException(message)
+            log.warning("%s", message)
+            context["ti"].xcom_push(key="held", value=message)
         log.info("AS OF SCN %s: %s", begun.scn, ", ".join(begun.tables) or "every table has contents")
         return [{"scn": begun.scn, "table": table} for table in begun.tables]
 
@@ -68,18 +75,20 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
     def record(batch: str, begun: list[dict[str, Any]]) -> str:
-        """Return a message about the tables that could not be loaded."""
+        """Return a message about the tables that were not loaded."""
         from pipelines import steps
 
-        message, held = "", set()
+        context = get_current_context()
+        message, held = context["ti"].xcom_pull(task_ids="begin", key="held") or "", set()
         with resolved_pipeline(pipeline) as resolved:
             try:
                 steps.record_snapshot_load(resolved, batch)
             except TableHeld as error:
-                message, held = str(error), {finding.subject for finding in error.findings}
+                message = f"{message}\n{error}".strip()
+                held = {finding.subject for finding in error.findings}
             complete_to = steps.read_complete_to(resolved)
         loaded = {item["table"] for item in begun if item["table"] not in held}
-        publish_table_events(get_current_context()["outlet_events"], pipeline, loaded, complete_to)
+        publish_table_events(context["outlet_events"], pipeline, loaded, complete_to)
         return message
 
     @task(doc_md=TASKS["check"])

@@ -69,8 +69,10 @@ def with_rowid(decoded: DataFrame) -> DataFrame:
 
 
 def by_version(versions: Sequence[TableVersion]) -> list[tuple[TableVersion, Expression]]:
-    """Return each different set of columns with the condition that a row's SCN is in its range."""
-    distinct = [next(same) for _, same in groupby(versions, key=lambda version: (version.columns, version.key))]
+    """Return each different layout of columns with the condition that a row's SCN is in its range."""
+    distinct = [
+        next(same) for _, same in groupby(versions, key=lambda version: (version.columns, version.ignored, version.key))
+    ]
     found = []
     for number, version in enumerate(distinct):
         mine = F.lit(True)

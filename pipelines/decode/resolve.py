@@ -15,6 +15,7 @@ from pipelines.decode.redo_sql import Assignments, Bools, Ints, ParsedRedo, pars
 from pipelines.table import TableVersion
 
 _UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row for which LogMiner has no table definition: COL n and internal bytes
+_UNKNOWN, _IGNORED = -1, -2  # instead of the index of a column
 _COL_N = re.compile(r"COL ([0-9]+)")
 
 
@@ -49,7 +50,7 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
     kind = np.where(is_undo, np.int32(Verb.UNKNOWN), parsed.kind)
     kind[list(errors)] = Verb.UNKNOWN
     is_read = kind[parsed.assignments.row] != Verb.UNKNOWN
-    unknown = _unknown_names(parsed, np.flatnonzero(is_read & (index < 0)))
+    unknown = _unknown_names(parsed, np.flatnonzero(is_read & (index == _UNKNOWN)))
     kept = np.flatnonzero(is_read & (index >= 0))
     key = (2 * index[kept] + is_internal[kept]).astype(np.int16)  # numbers of 16 bits are sorted in linear time
     order = np.argsort(key, kind="stable")
@@ -76,9 +77,10 @@ def _ints(batch: pa.RecordBatch, name: str) -> npt.NDArray[np.int64]:
 def _column_indexes(
     parsed: ParsedRedo, version: TableVersion, names: Mapping[str, int] | None, unresolved: Bools
 ) -> tuple[Ints, Bools]:
-    """Return for each assignment the index of its column in the version, or -1, and whether its name is COL n.
+    """Return for each assignment the index of its column in the version, _UNKNOWN or _IGNORED, and whether its name is COL n.
 
-    n is the SEGMENT_COLUMN_ID. A table may have a column called "COL 1", so STATUS decides.
+    n is the SEGMENT_COLUMN_ID. A table may have a column called "COL 1", so STATUS decides. Where LogMiner names the others,
+    it may still show a stored column of Oracle's own as COL n.
     """
     by_id = {column.id: index for index, column in enumerate(version.columns)}
     ids = {column.name: column.id for column in version.columns} if names is None else names
@@ -87,8 +89,14 @@ def _column_indexes(
     given = parsed.assignments
     if not parsed.names:
         return np.empty(0, np.int32), np.empty(0, np.bool_)
-    named = np.array([by_id.get(ids.get(name, -1), -1) for name in parsed.names], np.int32)
-    numbered = np.array([-1 if n is None else by_segment.get(n, -1) for n in numbers], np.int32)
+    by_segment |= {column.segment_id: _IGNORED for column in version.ignored if column.segment_id}
+    numbered = np.array([_UNKNOWN if n is None else by_segment.get(n, _UNKNOWN) for n in numbers], np.int32)
+
+    def by_name(name: str, numbered: int) -> int:
+        own = by_id.get(ids.get(name, -1), _UNKNOWN)
+        return _IGNORED if own == _UNKNOWN and (numbered == _IGNORED or version.ignores(name)) else own
+
+    named = np.array([by_name(*pair) for pair in zip(parsed.names, numbered.tolist(), strict=True)], np.int32)
     is_internal = unresolved[given.row] & np.array([n is not None for n in numbers], np.bool_)[given.name]
     return np.where(is_internal, numbered[given.name], named[given.name]), is_internal
 

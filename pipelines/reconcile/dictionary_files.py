@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from pipelines import crash
 from pipelines.context import PipelineContext
@@ -20,6 +20,18 @@ def write_dictionary(
     file = layout.dictionary_file(ChainPosition(resetlogs_id, scn))
     if context.landing.files.read_record(DictionaryReading, file) is None:
         context.landing.files.write_record_once(file, DictionaryReading(resetlogs_id, scn, tuple(dictionary.values())))
+
+
+def reading_after(context: PipelineContext, table: TableId, resetlogs_id: int) -> Callable[[int], DictionaryTable | None]:
+    """Return a function that gives the first description of the table that was read after an SCN of the incarnation."""
+
+    def first_after(scn: int) -> DictionaryTable | None:
+        found = None
+        for tables in dictionary_readings(context, resetlogs_id, scn + 1):  # newest first
+            found = next((t for t in tables if t.table == table), found)
+        return found
+
+    return first_after
 
 
 def dictionary_readings(

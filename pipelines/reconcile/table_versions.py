@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
-from pipelines.reconcile.dictionary_files import dictionary_readings
+from pipelines.reconcile.dictionary_files import dictionary_readings, reading_after
 from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.window_manifest import DdlRow, WindowManifest
@@ -78,8 +78,8 @@ def history(
         return None
     ids = {version.object_id for version in known}
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
-    derived = derive(versions_before(known, start), rows)
     resetlogs_id = windows[0].resetlogs_id
+    derived = derive(versions_before(known, start), rows, reading_after(context, table, resetlogs_id))
     conflict = None if derived.hold else dictionary_conflict(context, table, derived, resetlogs_id, start, end)
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(context, known, resetlogs_id, start)
     return History(table, derived, conflict)

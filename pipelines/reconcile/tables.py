@@ -8,6 +8,7 @@ from pipelines.context import PipelineContext, owner
 from pipelines.land import captured_since, layout
 from pipelines.ledger import Lease, TableEntry
 from pipelines.reconcile.batches import REPLACES, Void, loaded_tasks, position_loaded, scn_of, superseded
+from pipelines.reconcile.dictionary_files import reading_after
 from pipelines.reconcile.table_versions import concerns, known_versions
 from pipelines.records.codec import to_body
 from pipelines.records.declared_gap import DeclaredGap
@@ -128,5 +129,6 @@ def record_ddl(context: PipelineContext, table: TableId, windows: Sequence[Windo
         return
     ids = {version.object_id for version in known}
     rows = [row for m in windows for row in m.ddl if row.scn < below and concerns(row, table, ids)]
-    for version in derive(known[-1:], rows).versions[1:]:
+    described = reading_after(context, table, windows[0].resetlogs_id) if windows else None
+    for version in derive(known[-1:], rows, described).versions[1:]:
         context.ledger.record_version(table, version.from_scn, to_body(version), "ddl")

@@ -6,6 +6,7 @@ from BINARY_FLOAT, and does not read much that Oracle allows (ENABLE, INVISIBLE,
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,8 +16,9 @@ from sqlglot.tokens import Token, TokenType
 
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
-from pipelines.table import TableId, upper_name
+from pipelines.table import DictionaryTable, TableId, upper_name
 
+ReadingAfter = Callable[[int], DictionaryTable | None]
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING})
 
 
@@ -50,10 +52,10 @@ def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
 
 
 class DdlStatement:
-    """A cursor over the words of one DDL row of `table`."""
+    """A cursor over the words of one DDL row of `table`. `after` returns the first dictionary reading after an SCN."""
 
-    def __init__(self, row: DdlRow, table: TableId) -> None:
-        self.row, self.table = row, table
+    def __init__(self, row: DdlRow, table: TableId, after: ReadingAfter | None = None) -> None:
+        self.row, self.table, self._after = row, table, after
         try:
             tokens = Oracle().tokenize(row.sql.rstrip("\0"))  # some releases end the text with a NUL byte
             self._words = [word for token in tokens for word in _words_of(token)]
@@ -62,6 +64,10 @@ class DdlStatement:
         while self._words and self._words[-1].upper == ";":
             self._words.pop()
         self._at = 0
+
+    def dictionary_after(self) -> DictionaryTable | None:
+        """Return the table as the dictionary described it at some time after the statement, if it was read since."""
+        return None if self._after is None else self._after(self.row.scn)
 
     def refuse(self, why: str) -> SchemaConflict:
         """Return the error that stops the table at this statement."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import DdlStep, effect_of
+from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.scn import Scn
 from pipelines.table import TableVersion
 
@@ -29,11 +30,12 @@ class Derived:
     hold: Hold | None = None
 
 
-def derive(versions: Sequence[TableVersion], rows: Sequence[DdlRow]) -> Derived:
+def derive(versions: Sequence[TableVersion], rows: Sequence[DdlRow], reading_after: ReadingAfter | None = None) -> Derived:
     """Follow the DDL `rows` of one table, starting from the last of its `versions`.
 
     Rows at or below that version's SCN are already in it. The same versions and rows therefore always give the same steps:
-    a repeated batch starts again from the versions before its own range (`versions_before`).
+    a repeated batch starts again from the versions before its own range (`versions_before`). `reading_after` returns the first
+    dictionary reading after an SCN: it shows the hidden columns that a statement added, which its text does not.
     """
     known = versions[-1].from_scn
     chain, steps = list(versions), list[DdlStep]()
@@ -41,7 +43,7 @@ def derive(versions: Sequence[TableVersion], rows: Sequence[DdlRow]) -> Derived:
         if row.scn <= known:
             continue
         try:
-            effect = effect_of(row, chain[-1])
+            effect = effect_of(row, chain[-1], reading_after)
         except SchemaConflict as error:
             return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error))
         if effect.version == chain[-1]:

@@ -1,21 +1,24 @@
 """Compare the version derived from the redo with the dictionary, and report the first difference with its cure.
 
-Column ids (which are ours), lengths of texts, and NOT NULL of columns outside the key are not compared.
+Column ids (which are ours), lengths of texts, virtual columns, and NOT NULL of columns outside the key are not compared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from pipelines.errors import SchemaConflict
-from pipelines.schema.versions import key_indexes, same_type, stored_columns
-from pipelines.table import DictionaryTable, TableVersion
+from pipelines.schema.versions import key_indexes, require_known_storage, same_type
+from pipelines.table import DictionaryTable, IgnoredColumn, TableVersion
 
 
 def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:
     """Return the first difference as an error, or None. `derived` must be valid at the SCN of the dictionary reading."""
     try:
-        difference = _difference(derived, dictionary)
-    except SchemaConflict as error:  # a hidden column, which a version cannot describe
+        require_known_storage(dictionary)
+    except SchemaConflict as error:
         return error
+    difference = _difference(derived, dictionary)
     if difference is None:
         return None
     return SchemaConflict(
@@ -27,7 +30,7 @@ def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable)
 
 
 def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | None:
-    expected = {column.name: column for column in stored_columns(dictionary)}
+    expected = {column.name: column for column in dictionary.captured}
     derived_columns = {column.name: column for column in derived.columns}
     for name in expected:
         if name not in derived_columns:
@@ -40,12 +43,23 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
             return f"column {name} is {column.type}, in the dictionary {other.type}"
         if column.segment_id != other.segment_id:
             return f"column {name} has SEGMENT_COLUMN_ID {column.segment_id}, in the dictionary {other.segment_id}"
+    hidden = _stored(derived.ignored), _stored(dictionary.ignored)
+    if hidden[0] != hidden[1]:
+        return f"the segment has hidden columns {_listed(hidden[0])}, in the dictionary {_listed(hidden[1])}"
     ids = (
         ("OBJECT_ID", derived.object_id, dictionary.object_id),
         ("DATA_OBJECT_ID", derived.data_object_id, dictionary.data_object_id),
     )
     changed = next((f"{what} is {old}, in the dictionary {new}" for what, old, new in ids if old != new), None)
     return key_difference(derived, dictionary) or changed
+
+
+def _stored(ignored: Iterable[IgnoredColumn]) -> dict[int, str]:
+    return {column.segment_id: column.kind for column in ignored if column.segment_id}
+
+
+def _listed(hidden: Mapping[int, str]) -> str:
+    return ", ".join(f"{segment_id} ({kind})" for segment_id, kind in sorted(hidden.items())) or "none"
 
 
 def key_difference(version: TableVersion, dictionary: DictionaryTable) -> str | None:

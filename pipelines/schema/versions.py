@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from pipelines.errors import SchemaConflict
@@ -11,17 +10,12 @@ from pipelines.table import (
     PRIMARY,
     ROWID_COLUMN,
     Column,
-    DictionaryColumn,
     DictionaryTable,
     KeyPolicy,
     OracleType,
     TableVersion,
     UniqueIndex,
 )
-
-# Names that Oracle generates: unused columns (SYS_C00005_19021211:12:13$), guard columns of ADD .. DEFAULT and attributes of
-# objects (SYS_NC00009$), row archival, object-relational storage.
-SYSTEM_COLUMN = re.compile(r"SYS_\w.*\$|SYS_ST\w+|ORA_ARCHIVE_STATE|M_ROW\$\$")
 
 
 def baseline(
@@ -32,10 +26,10 @@ def baseline(
     With `previous`, columns of the same name and type keep their ids, and new ones get ids that were never used. Raises
     SchemaConflict for a table that a version cannot describe.
     """
-    stored = stored_columns(table)
+    require_known_storage(table)
     next_id = 1 if previous is None else previous.next_column_id
     columns = []
-    for column in stored:
+    for column in table.captured:
         kept = None if previous is None else previous.named(column.name)
         if kept is not None and same_type(kept.type, column.type):
             id_ = kept.id
@@ -52,6 +46,7 @@ def baseline(
         next_column_id=next_id,
         key_kind=policy.kind,
         key_index=next((index.object_id for index in key_indexes(table, policy.columns)), None),
+        ignored=table.ignored,
     )
 
 
@@ -74,21 +69,14 @@ def key_indexes(table: DictionaryTable, columns: Sequence[str]) -> list[UniqueIn
     return [index for index in table.key_candidates if set(index.columns) == set(columns)]
 
 
-def stored_columns(table: DictionaryTable) -> list[DictionaryColumn]:
-    """Return the columns in the segment, in its order: without virtual ones, with invisible ones of users.
-
-    Raises SchemaConflict for a hidden column that Oracle generated.
-    """
-    stored = [column for column in table.columns if not column.virtual and column.segment_id is not None]
-    for column in stored:
-        if SYSTEM_COLUMN.fullmatch(column.name) and (column.hidden or column.column_id is None):
-            raise SchemaConflict(
-                f"the segment contains hidden column {column.name}, which is not supported yet",
-                cure="drop it (for unused columns: ALTER TABLE .. DROP UNUSED COLUMNS) and run "
-                f"`redolake snapshot {table.table} --replace`; or remove the table from `tables`",
-                table=table.table,
-            )
-    return sorted(stored, key=lambda column: column.segment_id or 0)
+def require_known_storage(table: DictionaryTable) -> None:
+    """Raise SchemaConflict for a hidden stored column of a kind that a version cannot describe."""
+    for column in table.unknown_storage:
+        raise SchemaConflict(
+            f"the segment contains hidden column {column.name} ({column.type}), which may store another column's value",
+            cure=f"remove {table.table} from `tables`; tables with object and XMLTYPE columns are not captured",
+            table=table.table,
+        )
 
 
 def same_type(a: OracleType, b: OracleType) -> bool:

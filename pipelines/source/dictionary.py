@@ -177,6 +177,8 @@ def _column(row: Any) -> DictionaryColumn:
         hidden=row.hidden_column == "YES",
         virtual=row.virtual_column == "YES",
         has_default=bool(row.default_length),
+        user_generated=row.user_generated == "YES",
+        bytes=_number(row.data_length),
     )
 
 

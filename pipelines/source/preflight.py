@@ -18,6 +18,7 @@ from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, Tab
 Supported = Callable[[OracleType, str | int | None], str | None]  # (type, rule) -> why it is not captured, or None
 
 LONGEST_MINED_NAME_BYTES = 30
+LONGEST_PLAIN_BYTES = {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}  # beyond: MAX_STRING_SIZE = EXTENDED
 NOLOGGING = "is NOLOGGING, and the database does not force logging: direct-path loads would leave no redo"
 CONTAINER_DATA = "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
 READABLE = frozenset({"READ WRITE", "READ ONLY", "READ ONLY WITH APPLY"})
@@ -128,6 +129,7 @@ def preflight_notes(probed: ProbeResult) -> Iterator[Finding]:
     database, redo = probed.database, probed.redo
     logged = (logging_note(table, probed.database_logging) for table in probed.tables.values())
     yield from (note for note in logged if note is not None)
+    yield from (note for table in probed.tables.values() for note in column_notes(table))
     if database is None or redo is None:
         return
     name, zone = f"database {database.name}", probed.time_zone or "unknown"
@@ -144,6 +146,18 @@ def preflight_notes(probed: ProbeResult) -> Iterator[Finding]:
     since = f"archived logs since {min(kept):%Y-%m-%d %H:%M} are available" if kept else "no archived log is available"
     unseen = "RMAN's deletion policy is not visible to this user"
     yield Finding("retention", f"{since}; CONTROL_FILE_RECORD_KEEP_TIME is {days} day(s); {unseen}", severity="note")
+
+
+def column_notes(table: DictionaryTable) -> Iterator[Finding]:
+    """Name the columns that are not captured: virtual ones and those of Oracle's own."""
+    virtual = [c.name for c in table.ignored if c.kind == "virtual"]
+    if virtual:
+        yield Finding(str(table.table), f"virtual columns are not captured: {', '.join(virtual)}", severity="note")
+    hidden = [c.name for c in table.ignored if c.kind != "virtual"]
+    if hidden:
+        yield Finding(
+            str(table.table), f"hidden columns of Oracle's own are not captured: {', '.join(hidden)}", severity="note"
+        )
 
 
 def container_findings(probed: ProbeResult, database: DatabaseFacts) -> Iterator[Finding]:
@@ -182,6 +196,7 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
             yield _unknown(wanted.table, probed)
         return
     yield from kind_findings(table)
+    yield from logminer_findings(table)
     if probed.database is not None and not table.logging and not probed.database.forces_logging:
         yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
     yield from key_findings(table, wanted.key)
@@ -214,11 +229,31 @@ def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
         yield Finding(name, "is in a cluster: its redo may lack the columns of the cluster key", not_yet)
     if table.external:
         yield Finding(name, "is an external table: the redo does not contain its rows", "remove it from `tables`")
-    too_long = [n for n in (table.table.name, *(c.name for c in table.columns)) if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
+
+
+def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
+    """Report what makes LogMiner show all rows of the table as UNSUPPORTED, and hidden columns of an unknown kind."""
+    name = str(table.table)
+    remove = f"remove {name} from `tables`"
+    names = (table.table.owner, table.table.name, *(c.name for c in table.columns if not c.system))
+    too_long = [n for n in names if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
-        what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, which LogMiner does not support on every release: "
-        cure = "use shorter names; a change that LogMiner reports as UNSUPPORTED holds the table"
-        yield Finding(name, what + ", ".join(too_long), cure, "warning")
+        what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, for which LogMiner shows changes as UNSUPPORTED: "
+        yield Finding(name, what + ", ".join(too_long), f"use shorter names, or {remove}")
+    for column in table.columns:
+        if (column.bytes or 0) > LONGEST_PLAIN_BYTES.get(column.type.name, column.bytes or 0):
+            what = (
+                f"{column.type}: an extended string, which Oracle stores as a large object and LogMiner does not show as text"
+            )
+            yield Finding(
+                f"{name}.{column.name}", what, f"declare at most {LONGEST_PLAIN_BYTES[column.type.name]} bytes, or {remove}"
+            )
+        if column.virtual and column.system and not column.name.startswith("SYS_"):
+            what = "is a valid-time period (PERIOD FOR), whose tables LogMiner does not support"
+            yield Finding(f"{name}.{column.name}", what, remove)
+    for column in table.unknown_storage:
+        what = f"{column.type}: a hidden column of Oracle's own, which may store an object or XMLTYPE column"
+        yield Finding(f"{name}.{column.name}", what, remove)
 
 
 def nologging_cure(table: DictionaryTable) -> str:
@@ -233,6 +268,11 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
     if key.kind == "primary" and not table.key:
         cure = f"declare a key in `tables`: {without}; or ALTER TABLE {name} ADD PRIMARY KEY (...)"
         yield Finding(name, "has no enabled primary key", cure)
+    computed = sorted(set(table.key) - {column.name for column in table.captured})
+    if key.kind == "primary" and computed:
+        yield Finding(
+            name, f"the primary key has columns that are not stored: {', '.join(computed)}", f"declare a key: {without}"
+        )
     if key.kind == "columns" and not any(set(columns) == set(key.columns) for columns in candidates):
         what = f"`key: {key}`: no valid unique index covers exactly these columns, all NOT NULL"
         yield Finding(name, what, f"create one, or declare {'`key: primary`, ' if table.key else ''}{without}")
@@ -244,9 +284,7 @@ def column_findings(table: DictionaryTable, rules: Mapping[str, str | int], supp
         near = get_close_matches(rule.upper(), names, n=1)
         cure = f"did you mean {near[0]}?" if near else "remove the rule from `columns`"
         yield Finding(f"{table.table}.{rule}", "has a rule in `columns` and is not a column of the table", cure)
-    for column in table.columns:
-        if column.virtual or column.hidden:
-            continue
+    for column in table.captured:
         reason = supported(column.type, rules.get(column.name))
         if reason is not None:
             cure = f"drop or move the column, or remove {table.table} from `tables`"

@@ -19,11 +19,6 @@ TIMESTAMP_TEXT = "TO_CHAR({0}, 'YYYY-MM-DD HH24:MI:SS.FF9')"
 ARROW_DIGITS, ARROW_FRACTION = 38, 6
 
 
-def snapshot_columns(table: DictionaryTable) -> tuple[DictionaryColumn, ...]:
-    """Return the columns that redo contains too: neither virtual nor hidden."""
-    return tuple(c for c in table.columns if not c.virtual and not c.hidden)
-
-
 def select_item(column: DictionaryColumn) -> str:
     """Return the expression that fetches the column without loss, under its own name."""
     name = quoted(column.name)
@@ -44,7 +39,7 @@ def _as_text(kind: OracleType) -> str | None:
 
 def snapshot_sql(table: DictionaryTable, *, ordered: bool = False, rowid: bool = False) -> str:
     """Return the SELECT AS OF SCN :scn; ordered by key if `ordered`, for a row-by-row comparison."""
-    items = [select_item(c) for c in snapshot_columns(table)]
+    items = [select_item(c) for c in table.captured]
     if rowid:
         items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
     columns = ",\n       ".join(items)
@@ -68,5 +63,7 @@ def read_snapshot(
 ) -> Iterator[Any]:
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns."""
     source.use_container(container)
+    if any(column.kind == "archive" for column in table.ignored):
+        source.call("show_archived_rows")
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")

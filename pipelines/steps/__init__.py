@@ -11,7 +11,13 @@ from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
 from pipelines.steps.setup_sql import write_setup_sql
-from pipelines.steps.snapshot import begin_snapshot, prepare_snapshot_load, read_snapshot_table, record_snapshot_load
+from pipelines.steps.snapshot import (
+    begin_snapshot,
+    capturable_tables,
+    prepare_snapshot_load,
+    read_snapshot_table,
+    record_snapshot_load,
+)
 from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_failure, run_spark_job
 from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
@@ -22,6 +28,7 @@ __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
     "begin_snapshot",
+    "capturable_tables",
     "declare_gap",
     "drop_transaction",
     "external_spark_job",

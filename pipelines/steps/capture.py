@@ -10,7 +10,7 @@ from typing import Literal
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent, take_lease
-from pipelines.errors import MiningIncomplete, NotLogged, PdbChanged, RedoLost, RedoNotUnderstood, Terminal
+from pipelines.errors import MiningIncomplete, NotLogged, PdbChanged, RedoLost, RedoNotUnderstood, SchemaConflict, Terminal
 from pipelines.land import build_manifest, layout
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
@@ -125,11 +125,10 @@ def planned(
     incarnation, which may be later than the window's."""
     ids = tuple(table.id for table in context.pipeline.tables)
     dictionary = read_tables(oracle, ids, context.pipeline.source.container)
-    require_all(ids, dictionary, context)
     read_at = min(table.scn_before for table in dictionary.values()) if dictionary else window.scns.end
     for table in ids:
         context.ledger.add_table(table, window.scns.start)
-    record_baselines(context, {t: d for t, d in dictionary.items() if not context.ledger.versions(t)})
+    hold_undescribed(context, ids, dictionary)
     hold_unlogged(context, oracle, dictionary)
     write_dictionary(context, resetlogs_id, read_at, dictionary)
     made = WindowPlan(window, ids, object_ids(context, dictionary), read_at, container)
@@ -144,15 +143,27 @@ def planned(
     return PlanOutcome("window", reason, entry.name, tuple(s.number for s in window.slices))
 
 
-def require_all(ids: tuple[TableId, ...], dictionary: dict[TableId, DictionaryTable], context: PipelineContext) -> None:
-    """Raise Terminal for a table that never existed. A dropped table stops no other: its DROP in the redo holds it."""
+def hold_undescribed(context: PipelineContext, ids: Sequence[TableId], dictionary: Mapping[TableId, DictionaryTable]) -> None:
+    """Record the first version of each table that has none, and hold those that have no valid description: never seen in the
+    dictionary, or not capturable. The others continue. A dropped table is held by its DROP in the redo."""
     for table in ids:
-        if table not in dictionary and not context.ledger.versions(table):
-            raise Terminal(
-                "the table is not in the dictionary, or privileges on it are missing",
-                cure="run `redolake doctor`; correct its name in pipelines.yml, or grant SELECT on it",
-                table=table,
-            )
+        if context.ledger.versions(table):
+            continue
+        if table not in dictionary:
+            context.ledger.hold(table, not_in_dictionary(table).as_dict())
+            continue
+        try:
+            record_baselines(context, {table: dictionary[table]})
+        except SchemaConflict as error:
+            context.ledger.hold(table, error.as_dict())
+
+
+def not_in_dictionary(table: TableId) -> SchemaConflict:
+    return SchemaConflict(
+        "the table is not in the dictionary, or privileges on it are missing",
+        cure=f"run `redolake doctor`; grant SELECT on it and `redolake resume {table}`, or correct its name in pipelines.yml",
+        table=table,
+    )
 
 
 def hold_unlogged(context: PipelineContext, oracle: Source, dictionary: Mapping[TableId, DictionaryTable]) -> None:

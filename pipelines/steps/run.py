@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, silent
-from pipelines.errors import SnapshotTooEarly, TableHeld, Transient
+from pipelines.errors import Finding, SnapshotTooEarly, TableHeld, Transient
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
@@ -23,6 +23,7 @@ from pipelines.steps.snapshot import (
     LoadedSnapshot,
     TableSnapshot,
     begin_snapshot,
+    capturable_tables,
     prepare_snapshot_load,
     read_snapshot_table,
     record_snapshot_load,
@@ -106,7 +107,7 @@ def read_and_load_snapshot(
     retried = retrying(pipeline)
     begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace))
     if not begun.tables:
-        return LoadedSnapshot(None, ())
+        return reported(LoadedSnapshot(None, ()), begun.held)
     reads = {}
     for table in begun.tables:
         report(f"reading {table} AS OF SCN {begun.scn}")
@@ -114,7 +115,18 @@ def read_and_load_snapshot(
     batch = prepare_snapshot_load(pipeline, reads, replace=replace)
     report("loading into Delta")
     run_spark_job(pipeline, batch, spark.session())
-    return record_snapshot_load(pipeline, batch)
+    try:
+        loaded = record_snapshot_load(pipeline, batch)
+    except TableHeld as failed:
+        raise TableHeld((*begun.held, *failed.findings)) from failed
+    return reported(loaded, begun.held)
+
+
+def reported(loaded: LoadedSnapshot, held: tuple[Finding, ...]) -> LoadedSnapshot:
+    """Raise TableHeld for tables that cannot be captured, after the others are loaded."""
+    if held:
+        raise TableHeld(held, loaded)
+    return loaded
 
 
 def run_pipeline(
@@ -152,7 +164,7 @@ def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
     """Snapshot tables without contents. A table that was added later has to wait until its redo is landed."""
     try:
         read_and_load_snapshot(pipeline, None, False, source, spark, report)
-    except SnapshotTooEarly as error:
+    except (SnapshotTooEarly, TableHeld) as error:
         report(str(error))
 
 
@@ -205,5 +217,5 @@ def recover_redo_loss(
         report(f"the chain goes on at SCN {made.to_scn}")
         if kind != "snapshot":
             return RecoveredLoss(made, ())
-        chosen = tables or [str(t.id) for t in pipeline.tables]
+        chosen = tables or capturable_tables(pipeline)
         return RecoveredLoss(made, read_and_load_snapshot(pipeline, chosen, True, source, session, report).tables)

@@ -16,7 +16,7 @@ from pipelines.context import (
     read_result,
     read_spec,
 )
-from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
+from pipelines.errors import ConfigurationError, Finding, NotCapturable, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.ledger.states import TableState
 from pipelines.reconcile.batches import beyond, load_name
@@ -58,11 +58,12 @@ MORE_READS = 2
 
 @dataclass(frozen=True, slots=True)
 class BegunSnapshot:
-    """`tables` is empty, and `scn` 0, if every table has contents."""
+    """`tables` is empty, and `scn` 0, if there is none to read. `held` says why tables without contents are held instead."""
 
     scn: int
     tables: tuple[str, ...]
     replace: bool
+    held: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,14 +87,20 @@ class LoadedSnapshot:
 def begin_snapshot(
     pipeline: Pipeline, source: ConnectParams | None = None, tables: Sequence[str] | None = None, *, replace: bool = False
 ) -> BegunSnapshot:
-    """Choose the SCN and record where redo must be read from. Default: the tables without contents."""
+    """Choose the SCN and record where redo must be read from. Default: the tables without contents, and those of them that
+    cannot be captured are held. Raises ConfigurationError if a named table has errors."""
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         chosen = choose(context, tables, replace)
         if not chosen:
             return BegunSnapshot(0, (), replace)
         with open_pipeline_source(pipeline, source) as oracle:
-            check_source(pipeline, oracle, chosen)
+            refused = check_source(pipeline, oracle, chosen)
+            if refused and (tables or (len(refused) == len(chosen) and context.ledger.position() is None)):
+                raise ConfigurationError([finding for findings in refused.values() for finding in findings])
+            chosen = tuple(table for table in chosen if table not in refused)
+            if not chosen:
+                return BegunSnapshot(0, (), replace, hold_refused(context, refused))
             container = read_container(oracle, pipeline.source.container)  # first: a later change of the PDB then shows
             handover, dictionary = read_handover_and_tables(oracle, chosen, pipeline.source.container)
             missing = [
@@ -103,6 +110,7 @@ def begin_snapshot(
                 raise ConfigurationError(missing)
             start_pipeline(context, oracle, handover, None if container is None else container.identity)
             read_same_container(context, oracle)
+            held = hold_refused(context, refused)
             epoch = chain_epoch(context)
             check_followed(context, read_redo_facts(oracle))
             since = check_captured(context, chosen, handover)
@@ -110,7 +118,7 @@ def begin_snapshot(
         for table, found in dictionary.items():
             check_unread(context, table, scn, epoch)
             context.landing.snapshots.begin(found, scn, epoch, since)
-        return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace)
+        return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace, held)
 
 
 def chain_epoch(context: PipelineContext) -> str:
@@ -145,11 +153,43 @@ def check_unread(context: PipelineContext, table: TableId, scn: int, epoch: str)
         )
 
 
-def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) -> None:
-    """Raise ConfigurationError with the errors that doctor finds, before anything is written."""
+def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) -> dict[TableId, list[Finding]]:
+    """Return the errors that doctor finds, by table. Raises ConfigurationError for those of the source, before anything is
+    written."""
     errors = [f for f in source_findings(pipeline, oracle, chosen) if f.severity == "error"]
-    if errors:
+    by_table = {table: [f for f in errors if f.subject == str(table) or f.subject.startswith(f"{table}.")] for table in chosen}
+    of_source = [f for f in errors if all(f not in found for found in by_table.values())]
+    if of_source:
         raise ConfigurationError(errors)
+    return {table: found for table, found in by_table.items() if found}
+
+
+def hold_refused(context: PipelineContext, refused: Mapping[TableId, Sequence[Finding]]) -> tuple[Finding, ...]:
+    """Hold tables that cannot be captured, and return why. Their redo is landed like that of others, so that a snapshot can
+    follow as soon as they are cured."""
+    position = context.ledger.position()
+    assert position is not None, "the first snapshot has set it"
+    held = []
+    for table, findings in refused.items():
+        cure = "; ".join(f.cure for f in findings if f.cure) + f"; then `redolake snapshot {table} --replace`"
+        error = NotCapturable("; ".join(detail(table, f) for f in findings), cure=cure, table=table)
+        context.ledger.add_table(table, position.scn)
+        context.ledger.hold(table, error.as_dict())
+        held.append(Finding(str(table), error.what, cure))
+    return tuple(held)
+
+
+def detail(table: TableId, finding: Finding) -> str:
+    """Return a finding of the table or of one of its columns without the table's name."""
+    column = finding.subject.removeprefix(str(table)).removeprefix(".")
+    return f"{column}: {finding.what}" if column else finding.what
+
+
+def capturable_tables(pipeline: Pipeline) -> list[str]:
+    """Return the configured tables without those that are held because they cannot be captured."""
+    with open_context(pipeline) as context:
+        held = {e.table for e in context.ledger.tables("held") if (e.error or {}).get("code") == NotCapturable.__name__}
+    return [str(table.id) for table in pipeline.tables if table.id not in held]
 
 
 def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:

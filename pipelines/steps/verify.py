@@ -131,10 +131,12 @@ def read_side(context: PipelineContext, oracle: Source, table: TableId, token: s
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:
-    """Return the columns that the version has. Raise SchemaConflict if the source has dropped one since."""
-    kept = tuple(column for column in dictionary.columns if version.named(column.name) is not None)
-    if len(kept) < len(version.columns):
-        gone = sorted({c.name for c in version.columns} - {c.name for c in kept})
+    """Return the table with the captured columns that the version has. Raise SchemaConflict if the source has dropped one
+    since."""
+    captured = {column.name for column in dictionary.captured}
+    kept = tuple(c for c in dictionary.columns if c.name not in captured or version.named(c.name) is not None)
+    gone = sorted({c.name for c in version.columns} - captured)
+    if gone:
         raise SchemaConflict(
             f"dropped in the source since: {', '.join(gone)}",
             cure="let capture and apply pass that DDL, then verify again",

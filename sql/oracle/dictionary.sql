@@ -19,7 +19,7 @@ SELECT table_name, partitioned, iot_type, temporary, cluster_name, external, log
 -- name: table_columns
 -- ALL_TAB_COLS and not ALL_TAB_COLUMNS: hidden stored columns are in the redo too.
 SELECT table_name, column_name, data_type, data_length, char_length, data_precision, data_scale, nullable, column_id,
-       segment_column_id, hidden_column, virtual_column, default_length
+       segment_column_id, hidden_column, virtual_column, user_generated, default_length
   FROM all_tab_cols
  WHERE owner = :owner AND table_name IN (:names)
  ORDER BY table_name, internal_column_id

@@ -15,6 +15,10 @@ ALTER SESSION SET
 -- LogMiner writes TIMESTAMP WITH LOCAL TIME ZONE in the session's zone.
 ALTER SESSION SET TIME_ZONE = '+00:00'
 
+-- name: show_archived_rows
+-- Rows archived by ROW ARCHIVAL are in the redo like others; a session does not see them by default.
+ALTER SESSION SET ROW ARCHIVAL VISIBILITY = ALL
+
 -- name: session_settings
 -- Checks that the settings took effect.
 SELECT parameter, value FROM nls_session_parameters

@@ -115,12 +115,14 @@ def test_continuous_ddl_fails_the_snapshot_as_busy_and_nothing_is_written(shop: 
     ],
     ids=["neither key nor logging", "a type that is not captured", "misspelt"],
 )
-def test_errors_that_doctor_finds_refuse_a_snapshot_before_anything_is_written(shop: Shop, statement: str, parts) -> None:
+def test_errors_that_doctor_finds_refuse_a_snapshot_of_named_tables_before_anything_is_written(
+    shop: Shop, statement: str, parts
+) -> None:
     shop.run_sql(*PARTS, statement)
     pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.BAD"])
 
     with pytest.raises(ConfigurationError) as refused:
-        steps.begin_snapshot(pipeline, shop.params)
+        steps.begin_snapshot(pipeline, shop.params, ["SHOP.PARTS", "SHOP.BAD"])
 
     for part in parts:
         assert part in str(refused.value)

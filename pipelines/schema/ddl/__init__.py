@@ -9,9 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pipelines.records.window_manifest import DdlRow
-from pipelines.schema.ddl import add_column, drop_column, ignorable, properties, refused
+from pipelines.schema.ddl import (
+    add_column,
+    drop_column,
+    ignorable,
+    modify_column,
+    properties,
+    refused,
+    row_archival,
+    unused,
+)
 from pipelines.schema.ddl.effect import DdlStep, Effect
-from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.schema.ddl_statement import DdlStatement, ReadingAfter
 from pipelines.table import TableVersion
 
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
@@ -19,13 +28,16 @@ FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     properties.read,
     add_column.read,
     drop_column.read,
+    unused.read,
+    row_archival.read,
+    modify_column.read,
     refused.read,  # last: it refuses every statement
 )
 
 
-def effect_of(row: DdlRow, version: TableVersion) -> Effect:
+def effect_of(row: DdlRow, version: TableVersion, after: ReadingAfter | None = None) -> Effect:
     """Return the effect of a DDL row on a table. Raises SchemaConflict for an unsupported statement."""
-    statement = DdlStatement(row, version.table)
+    statement = DdlStatement(row, version.table, after)
     for form in FORMS:
         effect = form(statement, version)
         if effect is not None:

@@ -1,31 +1,46 @@
-"""ALTER TABLE .. DROP COLUMN c, or DROP (a, b). Not SET UNUSED, which leaves the column in the segment under a hidden name."""
+"""ALTER TABLE .. DROP COLUMN c, or DROP (a, b). Oracle drops the table's unused columns with them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
 from pipelines.schema.ddl.effect import DdlStep, Effect
+from pipelines.schema.ddl.segment import without
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.scn import Scn
-from pipelines.table import Column, TableVersion
+from pipelines.table import Column, IgnoredColumn, TableVersion
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if not statement.alter_table() or not statement.take("DROP"):
         return None
-    if statement.take("COLUMN"):
-        names = [statement.name()]
-    elif statement.sees("("):
-        names = statement.names_in_parentheses()
-    else:
+    names = named_columns(statement)
+    if names is None:
         return None
     while statement.take_any("CASCADE CONSTRAINTS", "INVALIDATE"):
         pass
     if not statement.done:
         raise statement.not_understood()
-    dropped = [_column(statement, version, name) for name in names]
-    steps = tuple(DdlStep(Scn(statement.row.scn), "drop", column) for column in dropped)
-    return Effect(replace(version, columns=_without(version.columns, dropped)), steps)
+    columns, virtual = dropped_columns(statement, version, names)
+    unused = [column for column in version.ignored if column.kind == "unused"]
+    steps = tuple(DdlStep(Scn(statement.row.scn), "drop", column) for column in columns)
+    return Effect(without(version, columns, (*virtual, *unused)), steps)
+
+
+def named_columns(statement: DdlStatement) -> list[str] | None:
+    """Take COLUMN c, or (a, b); return None if something else comes next."""
+    if statement.take("COLUMN"):
+        return [statement.name()]
+    return statement.names_in_parentheses() if statement.sees("(") else None
+
+
+def dropped_columns(
+    statement: DdlStatement, version: TableVersion, names: Sequence[str]
+) -> tuple[list[Column], list[IgnoredColumn]]:
+    """Return the named columns: captured ones and virtual ones. Raises SchemaConflict for unknown ones and those of the key."""
+    virtual = {column.name: column for column in version.ignored if column.kind == "virtual"}
+    columns = [_column(statement, version, name) for name in names if name not in virtual]
+    return columns, [virtual[name] for name in names if name in virtual]
 
 
 def _column(statement: DdlStatement, version: TableVersion, name: str) -> Column:
@@ -35,13 +50,3 @@ def _column(statement: DdlStatement, version: TableVersion, name: str) -> Column
     if column.id in version.key:
         raise statement.refuse(f"DDL drops column {name} of the {'primary ' if version.key_kind == 'primary' else ''}key")
     return column
-
-
-def _without(columns: tuple[Column, ...], dropped: list[Column]) -> tuple[Column, ...]:
-    """Return the remaining columns. Oracle lowers each SEGMENT_COLUMN_ID above a dropped one."""
-    gone = {column.id for column in dropped}
-    return tuple(
-        replace(column, segment_id=column.segment_id - sum(d.segment_id < column.segment_id for d in dropped))
-        for column in columns
-        if column.id not in gone
-    )

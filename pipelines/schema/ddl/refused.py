@@ -26,8 +26,6 @@ ALTERATIONS = {
     "MODIFY": "MODIFY of a column is not supported",
     "RENAME COLUMN": "RENAME COLUMN is not supported",
     "RENAME TO": "the table was renamed, which is not supported",
-    "SET UNUSED": "SET UNUSED leaves a hidden column in the segment and is not supported",
-    "DROP UNUSED": "DROP UNUSED COLUMNS renumbers the segment and is not supported",
     "DROP SUPPLEMENTAL": "supplemental logging was dropped, so later redo may not contain the key of the row",
     "DROP PRIMARY": "DDL that changes the primary key is not supported",
     "DROP CONSTRAINT": "a constraint that may be the primary key was dropped",

@@ -30,22 +30,22 @@ alter table orders add (a number) add b date
 /* hi */ ALTER /* there */ TABLE orders -- now
   ADD note /* text */ varchar2(10) default /* it is */ 'x'
 --> add NOTE VARCHAR2(10) default 'x'
---> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 NOTE (id 5); next id 6
 
 -- text with a doubled quote, a backslash and a semicolon
 alter table orders add note varchar2(30) default 'it''s \ a;b'
 --> add NOTE VARCHAR2(30) default "it's \\ a;b"
---> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 NOTE (id 5); next id 6
 
 -- text in q-quotes
 alter table orders add note varchar2(30) default q'[it's]'
 --> add NOTE VARCHAR2(30) default "it's"
---> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 NOTE (id 5); next id 6
 
 -- national text
 alter table orders add note nvarchar2(30) default N'Grüße'
 --> add NOTE NVARCHAR2(30) default 'Grüße'
---> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 NOTE (id 5); next id 6
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 NOTE (id 5); next id 6
 
 -- the empty text is NULL
 alter table orders add note varchar2(30) default ''
@@ -65,13 +65,13 @@ alter table orders add (a number default -.5e2, b number(5,2) default +1.005, c 
 --> add D NUMBER(38,1) default '7'
 --> add E FLOAT default '1.5'
 --> add F NUMBER(6,-2) default '1300'
---> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6), 7 C (id 7), 8 D (id 8), 9 E (id 9), 10 F (id 10); next id 11
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 A (id 5), 7 B (id 6), 8 C (id 7), 9 D (id 8), 10 E (id 9), 11 F (id 10); next id 11
 
 -- a number for a text, and a text for a number
 alter table orders add (a varchar2(5) default 0, b number(3) default '12')
 --> add A VARCHAR2(5) default '0'
 --> add B NUMBER(3,0) default '12'
---> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6); next id 7
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 A (id 5), 7 B (id 6); next id 7
 
 -- blanks fill a CHAR
 alter table orders add a char(3) default 'N' not null
@@ -84,12 +84,12 @@ alter table orders add (a date default DATE '2020-02-29', b timestamp default TI
 --> add B TIMESTAMP(6) default '2020-01-02 03:04:05.6789'
 --> add C DATE default '2020-01-02 03:04:05'
 --> add D TIMESTAMP(9) default '1999-12-31 00:00:00'
---> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6), 7 C (id 7), 8 D (id 8); next id 9
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 A (id 5), 7 B (id 6), 8 C (id 7), 9 D (id 8); next id 9
 
 -- a boolean
 alter table orders add a boolean default true
 --> add A BOOLEAN default 'true'
---> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5); next id 6
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 A (id 5); next id 6
 
 -- every supported type
 alter table orders add (c01 number, c02 number(*), c03 number(7), c04 decimal, c05 dec(5,1), c06 numeric(5), c07 smallint, c08 float(10), c09 real, c10 double precision, c11 binary_float, c12 binary_double, c13 varchar(9 byte), c14 character varying(9), c15 nchar(2), c16 raw(16), c17 nclob, c18 blob, c19 timestamp with time zone, c20 timestamp(3) with local time zone, c21 interval year to month, c22 interval day(3) to second(2), c23 rowid, c24 json)
@@ -188,13 +188,31 @@ alter table orders add a timestamp(1) default timestamp '2020-01-01 00:00:00.25'
 alter table orders add a nchar(3) default 'ä'
 --> refused: DEFAULT of A is not a supported constant for NCHAR(3)
 
--- a virtual column
+-- a virtual column, which is not in the segment
 alter table orders add a number generated always as (amount * 2) virtual
---> refused: DDL that is not understood from 'generated' on
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), <virtual> A; next id 5
+
+-- virtual columns without a type, beside a stored one
+alter table orders add (a as (amount * 2), b number, c number(9) as (nvl(amount, 0)) virtual invisible not null)
+--> add B NUMBER
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 B (id 5), <virtual> A, <virtual> C; next id 6
+
+-- a nullable column with a default after one without: the guard column stands in front of it
+alter table orders add (a number, b number default 1, c number default 2)
+--> add A NUMBER
+--> add B NUMBER default '1'
+--> add C NUMBER default '2'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 <guard>, 7 B (id 6), 8 C (id 7); next id 8
+
+-- a column with a default, in a table with a large object: no guard column
+alter table orders add (a clob, b number default 1)
+--> add A CLOB
+--> add B NUMBER default '1'
+--> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 A (id 5), 6 B (id 6); next id 7
 
 -- an identity column
 alter table orders add a number generated by default as identity
---> refused: DDL that is not understood from 'generated' on
+--> refused: ADD of identity column A is not supported: only Oracle knows the numbers of the older rows
 
 -- an object type
 alter table orders add a mdsys.sdo_geometry

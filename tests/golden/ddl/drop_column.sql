@@ -37,8 +37,9 @@ alter table orders drop column customer add x number
 
 -- unused columns
 alter table orders drop unused columns
---> refused: DROP UNUSED COLUMNS renumbers the segment and is not supported
+--> unchanged
 
 -- set unused
 alter table orders set unused (customer)
---> refused: SET UNUSED leaves a hidden column in the segment and is not supported
+--> drop CUSTOMER VARCHAR2(40)
+--> columns 1 ID (id 1), 2 <unused>, 3 AMOUNT (id 3), 4 Mixed Case (id 4); next id 5

@@ -134,13 +134,9 @@ alter table orders no inmemory nologging
 alter table orders pctfree 5 fold twice
 --> refused: DDL that is not understood from 'fold' on
 
--- a virtual column that is not for statistics
-alter table orders add (total as (amount * 2) virtual)
---> refused: DDL that is not understood from 'as' on
-
 -- statistics and a column in one statement
 alter table orders add (SYS_STU1 as (upper(customer)) virtual by user for statistics, note varchar2(10))
---> refused: DDL that is not understood from 'as' on
+--> refused: DDL that is not understood from 'by' on
 
 -- a column that only looks like statistics
 alter table orders drop column sys_stuff

@@ -1,5 +1,6 @@
 """decode_changes: redo rows of a table version become typed values before and after."""
 
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipelines.decode.changes import changes_schema, decode_changes
 from pipelines.errors import SchemaConflict
-from pipelines.table import Column, OracleType
+from pipelines.table import Column, IgnoredColumn, OracleType
 from tests.unit.decode.redo_text import (
     TYPES,
     conditions,
@@ -343,3 +344,54 @@ def test_without_show_row_data_an_error_contains_nothing_of_the_row():
 
     assert [row["error_sql"] for row in rows] == [None] * 3
     assert all(row["error"] and "secret" not in row["error"] for row in rows)
+
+
+GUARDED = replace(
+    version(
+        [Column(11, "ID", TYPES["NUMBER"], 1), Column(12, "NAME", TYPES["VARCHAR2"], 4), Column(13, "QTY", TYPES["NUMBER"], 5)]
+    ),
+    ignored=(
+        IgnoredColumn(2, "unused"),
+        IgnoredColumn(3, "guard"),
+        IgnoredColumn(6, "archive"),
+        IgnoredColumn(0, "virtual", "V"),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("ID", "SYS_C00002_26112211:12:13$", "SYS_NC00003$", "NAME", "QTY", "ORA_ARCHIVE_STATE"),
+        ("ID", "COL 2", "COL 3", "NAME", "QTY", "COL 6"),
+    ],
+)
+def test_values_of_columns_of_oracles_own_are_dropped(names):
+    listed = ",".join(f'"{name}"' for name in names)
+    (row,) = decode((1, f"""insert into "S"."T"({listed}) values ('1',NULL,HEXTORAW('01'),'a','2','0');"""), table=GUARDED)
+
+    assert images(row)[1] == [Decimal(1), "a", Decimal(2)]
+    assert (row["error"], row["unknown"]) == (None, None)
+
+
+def test_numbered_columns_skip_those_of_oracles_own():
+    values = ",".join(f"HEXTORAW('{octets}')" for octets in ("c102", "78", "01", "61", "c103"))
+    text = f'insert into "S"."T"("COL 1","COL 2","COL 3","COL 4","COL 5") values ({values});'
+    (row,) = decode((1, text, 2), table=GUARDED)
+
+    assert images(row)[1] == [Decimal(1), "a", Decimal(2)]
+
+
+def test_an_update_of_a_hidden_column_alone_changes_nothing():
+    text = """update "S"."T" set "ORA_ARCHIVE_STATE" = '1', "SYS_NC00003$" = HEXTORAW('01') where "ID" = '1';"""
+    (row,) = decode((3, text), table=GUARDED)
+
+    assert (row["error"], row["unknown"], row["assigned"]) == (None, None, None)
+    assert images(row)[1][0] == Decimal(1)
+
+
+@pytest.mark.parametrize("name", ["SYS_NC00003$", "COL 2", "V"])
+def test_such_a_name_is_unknown_where_the_version_has_no_such_column(name):
+    (row,) = decode((1, f"""insert into "S"."T"("ID","{name}") values ('1',HEXTORAW('01'));"""))
+
+    assert row["unknown"] == [name]

@@ -68,7 +68,10 @@ def outcome_of(sql: str) -> str:
         null = "" if column.nullable else " not null"
         default = "" if step.default is None else f" default {step.default!r}"
         lines.append(f"{step.kind} {column.name} {column.type}{null}{default}")
-    columns = ", ".join(f"{c.segment_id} {c.name} (id {c.id})" for c in effect.version.columns)
+    placed = [(c.segment_id, f"{c.name} (id {c.id})") for c in effect.version.columns]
+    placed += [(c.segment_id, f"<{c.kind}>") for c in effect.version.ignored if c.segment_id]
+    placed += [(99, f"<virtual> {c.name}") for c in effect.version.ignored if not c.segment_id]
+    columns = ", ".join(what if at == 99 else f"{at} {what}" for at, what in sorted(placed))
     return "\n".join([*lines, f"columns {columns}; next id {effect.version.next_column_id}"])
 
 

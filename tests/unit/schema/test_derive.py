@@ -99,6 +99,41 @@ def test_statements_that_change_nothing_make_no_version():
     assert derive([ORDERS], rows).versions == (ORDERS,)
 
 
+GUARD = ("SYS_NC00003$", OracleType("RAW", length=126))
+
+
+@pytest.mark.parametrize("guarded", [True, False], ids=["12c", "without the optimization"])
+def test_the_dictionary_says_whether_a_guard_column_was_added(guarded):
+    """A text alone cannot say it: releases and settings differ. Rows shown as COL n depend on it."""
+    model = ModelTable([("ID", NUMBER), *([GUARD] if guarded else []), ("A", NUMBER), ("B", NUMBER)])
+    start = baseline(ModelTable([("ID", NUMBER)]).dictionary(100), Scn(100))
+    rows = [row("alter table orders add a number default 5", 200), row("alter table orders add b number default 5", 300)]
+    derived = derive([start], rows, lambda scn: model.dictionary(400) if scn < 400 else None)
+
+    assert conflict_with_dictionary(derived.versions[-1], model.dictionary(400)) is None
+    assert [c.kind for c in derived.versions[1].ignored] == (["guard"] if guarded else [])
+
+
+def test_without_a_dictionary_reading_a_guard_is_assumed_as_since_12c():
+    derived = derive([ORDERS], [row("alter table orders add a number default 5", 200)])
+
+    assert [(c.segment_id, c.kind) for c in derived.versions[-1].ignored] == [(5, "guard")]
+
+
+def test_a_dropped_column_takes_the_unused_ones_with_it():
+    rows = [
+        row("alter table orders set unused (customer)", 200),
+        row("alter table orders add v number as (amount * 2)", 210),
+        row("alter table orders drop column amount", 300),
+        row("alter table orders drop column v", 310),
+    ]
+    derived = derive([ORDERS], rows)
+
+    assert [(c.segment_id, c.kind) for c in derived.versions[1].ignored] == [(2, "unused")]
+    assert [(c.segment_id, c.name) for c in derived.versions[-1].columns] == [(1, "ID"), (2, "Mixed Case")]
+    assert derived.versions[-1].ignored == ()
+
+
 @dataclass
 class ModelTable:
     """A table as Oracle's dictionary describes it: columns in the order of their segment, numbered from 1."""
@@ -107,10 +142,26 @@ class ModelTable:
 
     def dictionary(self, scn: int) -> DictionaryTable:
         columns = tuple(
-            DictionaryColumn(name, type_, number, number, nullable=number > 1)
+            DictionaryColumn(
+                name, type_, number, number, nullable=number > 1, hidden=is_own(name), user_generated=not is_own(name)
+            )
             for number, (name, type_) in enumerate(self.columns, 1)
         )
         return DictionaryTable(TableId("SHOP", "ORDERS"), 7000, 7001, columns, ("ID",), frozenset(), Scn(scn), Scn(scn))
+
+
+def is_own(name: str) -> bool:
+    return name.startswith("SYS_")
+
+
+def unused(columns: list[tuple[str, OracleType]], gone: list[str]) -> list[tuple[str, OracleType]]:
+    return [(f"SYS_C00001_26010112:00:{n:02d}$" if c[0] in gone else c[0], c[1]) for n, c in enumerate(columns)]
+
+
+def guarded(columns: list[tuple[str, OracleType]], new: tuple[str, OracleType], tail: str) -> list[tuple[str, OracleType]]:
+    """Return the columns with a new one; the first nullable one with a default brings the guard column."""
+    needs = tail.startswith(" default 5") and all(name != GUARD[0] for name, _ in columns)
+    return [*columns, *([GUARD] if needs else []), new]
 
 
 TYPES = {
@@ -131,21 +182,30 @@ def alterations(draw: st.DrawFn) -> list[tuple[str, ModelTable]]:
     """Draw a history of the table: each statement with the dictionary after it."""
     model, history = ModelTable(), []
     for _ in range(draw(st.integers(1, 8))):
-        taken = [name for name, _ in model.columns]
+        taken = [name for name, _ in model.columns if not is_own(name)]
         free = [name for name in NEW_NAMES if name not in taken]
         if len(taken) > 1 and (not free or draw(st.booleans())):
             gone = draw(st.lists(st.sampled_from(taken[1:]), min_size=1, max_size=2, unique=True))
+            if draw(st.integers(0, 3)) == 0:
+                history.append((f"alter table orders set unused ({', '.join(spelled(draw, name) for name in gone)})",
+                                model := ModelTable(unused(model.columns, gone))))  # fmt: skip
+                continue
             if len(gone) == 1 and draw(st.booleans()):
                 clause = f"DROP COLUMN {spelled(draw, gone[0])}"
             else:
                 clause = f"drop ({', '.join(spelled(draw, name) for name in gone)})"
-            model = ModelTable([column for column in model.columns if column[0] not in gone])
+            rest = [c for c in model.columns if c[0] not in gone and not c[0].startswith("SYS_C")]
+            model = ModelTable(rest)
         else:
             new = draw(st.lists(st.sampled_from(free), min_size=1, max_size=3, unique=True))
             types = [draw(st.sampled_from(sorted(TYPES))) for _ in new]
-            items = [f"{spelled(draw, name)} {type_}{tail(draw)}" for name, type_ in zip(new, types, strict=True)]
+            tails = [" default 5" if t.lower().startswith("number") and draw(st.booleans()) else tail(draw) for t in types]
+            items = [f"{spelled(draw, name)} {type_}{end}" for name, type_, end in zip(new, types, tails, strict=True)]
             clause = f"add {items[0]}" if len(items) == 1 and draw(st.booleans()) else f"ADD ({', '.join(items)})"
-            model = ModelTable([*model.columns, *((name, TYPES[type_]) for name, type_ in zip(new, types, strict=True))])
+            columns = model.columns
+            for name, type_, end in zip(new, types, tails, strict=True):
+                columns = guarded(columns, (name, TYPES[type_]), end)
+            model = ModelTable(columns)
         table = draw(st.sampled_from(["orders", "SHOP.ORDERS", '"SHOP"."ORDERS"', "shop . Orders"]))
         history.append((f"ALTER /* x */ TABLE {table} {clause}{draw(st.sampled_from(['', ';', ' ;']))}", model))
     return history
@@ -173,7 +233,7 @@ def test_after_any_adds_and_drops_the_derived_version_matches_the_dictionary(his
         scn = 200 + 10 * n
         version = valid_at(derived.versions, scn + 5)
         assert conflict_with_dictionary(version, model.dictionary(scn + 5)) is None
-        assert names(version) == [name for name, _ in model.columns]
+        assert names(version) == [name for name, _ in model.columns if not is_own(name)]
         assert valid_at(derived.versions, scn - 1).from_scn < scn
         assert decode(TableVersion, encode(version), "file") == version
         for column in version.columns:

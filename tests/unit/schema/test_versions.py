@@ -15,6 +15,7 @@ from pipelines.table import (
     ROWID_COLUMN,
     DictionaryColumn,
     DictionaryTable,
+    IgnoredColumn,
     KeyPolicy,
     OracleType,
     TableId,
@@ -68,11 +69,38 @@ def test_virtual_columns_are_left_out_and_invisible_ones_are_kept():
     assert [c.name for c in version.columns] == ["ID", "HUSH"]
 
 
-@pytest.mark.parametrize(
-    "hidden", ["SYS_C00005_19021211:12:13$", "SYS_NC00009$", "ORA_ARCHIVE_STATE", "M_ROW$$", "SYS_NC_ROWINFO$"]
-)
-def test_a_hidden_column_that_oracle_generated_stops_the_table(hidden):
-    dictionary = table(column("ID", 1), column(hidden, 2, column_id=None, hidden=True))
+HIDDEN = {
+    "SYS_NC00002$": "guard",
+    "SYS_C00005_19021211:12:13$": "unused",
+    "ORA_ARCHIVE_STATE": "archive",
+    "M_ROW$$": "system",
+    "ORABCTAB_HASH$": "system",
+}
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_column_of_oracles_own_keeps_its_place_and_is_not_captured(name):
+    own = column(name, 2, OracleType("RAW", length=126), column_id=None, hidden=True, user_generated=False)
+    version = baseline(table(column("ID", 1), own, column("B", 3)), Scn(500))
+
+    assert [(c.name, c.segment_id) for c in version.columns] == [("ID", 1), ("B", 3)]
+    assert version.ignored == (IgnoredColumn(2, HIDDEN[name], name),)
+    assert version.ignores(name)
+    assert not version.ignores("B")
+
+
+def test_virtual_columns_of_users_are_remembered_and_those_of_indexes_are_not():
+    found = baseline(
+        table(column("ID", 1), column("V", None, virtual=True), column("SYS_NC00003$", None, virtual=True, hidden=True)),
+        Scn(500),
+    )
+
+    assert found.ignored == (IgnoredColumn(0, "virtual", "V"),)
+
+
+@pytest.mark.parametrize(("hidden", "type_"), [("SYS_NC00009$", OracleType("BLOB")), ("SYS_NC_ROWINFO$", TEXT)])
+def test_a_hidden_column_that_may_store_another_one_stops_the_table(hidden, type_):
+    dictionary = table(column("ID", 1), column(hidden, 2, type_, column_id=None, hidden=True, user_generated=False))
 
     with pytest.raises(SchemaConflict, match="hidden column"):
         baseline(dictionary, Scn(500))
@@ -129,6 +157,14 @@ def test_the_redo_and_the_dictionary_agree_when_nothing_differs():
         ("the dictionary has column QTY", table(column("ID", 1), column("NAME", 2, TEXT), column("QTY", 3))),
         ("column NAME is not in the dictionary", table(column("ID", 1))),
         ("column NAME is VARCHAR2(40), in the dictionary NUMBER", table(column("ID", 1), column("NAME", 2))),
+        (
+            "hidden columns none, in the dictionary 3 (unused)",
+            table(
+                column("ID", 1),
+                column("NAME", 2, TEXT),
+                column("SYS_C00003_26010112:00:00$", 3, column_id=None, hidden=True, user_generated=False),
+            ),
+        ),
         ("column NAME has SEGMENT_COLUMN_ID 2, in the dictionary 3", table(column("ID", 1), column("NAME", 3, TEXT))),
         ("the primary key is (ID), in the dictionary ()", replace(PLAIN, key=())),
         ("OBJECT_ID is 7000, in the dictionary 8000", replace(PLAIN, object_id=8000)),

@@ -49,6 +49,9 @@ def with_table(**changes):
 
 CLOB = DictionaryColumn("NOTE", OracleType("CLOB"), 2, 2, True)
 LONG_NAME = DictionaryColumn("N" * 31, OracleType("NUMBER"), 2, 2, True)
+EXTENDED = DictionaryColumn("NOTE", OracleType("VARCHAR2", length=4000), 2, 2, True, bytes=16000)
+PERIOD = DictionaryColumn("VALID", OracleType("NUMBER"), None, None, True, hidden=True, virtual=True, user_generated=False)
+STORAGE = DictionaryColumn("SYS_NC00003$", OracleType("BLOB"), 2, None, True, hidden=True, user_generated=False)
 CASES = {
     "no archiving": (with_database(log_mode="NOARCHIVELOG"), "ALTER DATABASE ARCHIVELOG", "error"),
     "no minimal logging": (with_database(supplemental_min="NO"), "ADD SUPPLEMENTAL LOG DATA", "error"),
@@ -78,7 +81,26 @@ CASES = {
     "an external table": (with_table(external=True), "remove it", "error"),
     "a temporary table": (with_table(temporary=True), "remove it", "error"),
     "a column of a type that is not supported": (with_table(columns=(*TABLE.columns, CLOB)), "drop or move", "error"),
-    "a long name": (with_table(columns=(*TABLE.columns, LONG_NAME)), "shorter names", "warning"),
+    "a long name": (with_table(columns=(*TABLE.columns, LONG_NAME)), "shorter names", "error"),
+    "a long owner": (with_table(table=TableId("O" * 31, "ORDERS")), "shorter names", "error"),
+    "a 32K text": (with_table(columns=(*TABLE.columns, EXTENDED)), "at most 4000 bytes", "error"),
+    "a 32K raw": (
+        with_table(columns=(*TABLE.columns, replace(EXTENDED, type=OracleType("RAW", length=2001), bytes=2001))),
+        "at most 2000 bytes",
+        "error",
+    ),
+    "a primary key of a virtual column": (
+        with_table(columns=tuple(replace(c, virtual=True, segment_id=None) for c in TABLE.columns)),
+        "declare a key",
+        "error",
+    ),
+    "a valid-time period": (with_table(columns=(*TABLE.columns, PERIOD)), "remove SHOP.ORDERS", "error"),
+    "the storage of an XMLTYPE": (with_table(columns=(*TABLE.columns, STORAGE)), "remove SHOP.ORDERS", "error"),
+    "an invisible column of a type that is not supported": (
+        with_table(columns=(*TABLE.columns, replace(CLOB, hidden=True, column_id=None))),
+        "drop or move",
+        "error",
+    ),
     "a misspelt table": (
         replace(GOOD, tables={}, tables_of_owner={"SHOP": ("ORDER", "CUSTOMERS")}),
         "did you mean SHOP.ORDER?",
@@ -250,3 +272,14 @@ def test_the_notes_describe_the_source_and_what_is_not_visible():
         "RMAN",
     ):
         assert any(part in note for note in notes), part
+
+
+def test_columns_that_are_not_captured_are_noted():
+    virtual = DictionaryColumn("TWICE", OracleType("NUMBER"), None, 2, True, virtual=True)
+    guard = DictionaryColumn("SYS_NC00003$", OracleType("RAW", length=126), 2, None, True, hidden=True, user_generated=False)
+    probed = with_table(columns=(*TABLE.columns, virtual, guard))
+
+    assert not findings(probed)
+    notes = [str(note) for note in preflight_notes(probed)]
+    assert "SHOP.ORDERS: virtual columns are not captured: TWICE" in notes
+    assert "SHOP.ORDERS: hidden columns of Oracle's own are not captured: SYS_NC00003$" in notes

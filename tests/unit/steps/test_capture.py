@@ -38,7 +38,7 @@ def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     for module in ("capture", "plan"):
         monkeypatch.setattr(f"pipelines.steps.{module}.read_redo_facts", lambda _: FACTS)
     monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
-    monkeypatch.setattr(capture_steps, "require_all", lambda *_: None)
+    monkeypatch.setattr(capture_steps, "hold_undescribed", lambda *_: None)
     return Pipeline.model_validate({**body, "tables": ["SHOP.ORDERS"]})
 
 

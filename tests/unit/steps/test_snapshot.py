@@ -71,7 +71,7 @@ def source_at(scn: int, monkeypatch: pytest.MonkeyPatch) -> None:
     there = DictionaryTable(ORDERS, 4711, 4711, (column,), ("ID",), frozenset(), Scn(scn), Scn(scn))
     incarnations = (Incarnation(SECOND, Scn(130), "CURRENT", Scn(1)),)
     monkeypatch.setattr(snapshot_steps, "open_pipeline_source", lambda *_: nullcontext())
-    monkeypatch.setattr(snapshot_steps, "check_source", lambda *_: None)
+    monkeypatch.setattr(snapshot_steps, "check_source", lambda *_: {})
     monkeypatch.setattr(snapshot_steps, "read_container", lambda *_: None)
     monkeypatch.setattr(snapshot_steps, "read_same_container", lambda *_: None)
     monkeypatch.setattr(

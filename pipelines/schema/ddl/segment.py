@@ -1,0 +1,58 @@
+"""The order of a segment's columns: new ones come last, and a drop lowers the SEGMENT_COLUMN_IDs above it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.table import Column, DictionaryTable, IgnoredColumn, TableVersion
+
+LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})
+
+
+def with_guard(statement: DdlStatement, version: TableVersion, new: str, *, optimized: bool) -> TableVersion:
+    """Return the version with the guard column that Oracle adds in front of column `new`, if it does.
+
+    Oracle has one guard per table. Since 12c it adds it with the first nullable column that has a default (`optimized`), but
+    not to a table with a LOB. Releases and settings differ, so the dictionary decides if it was read since.
+    """
+    if any(column.kind == "guard" for column in version.ignored):
+        return version
+    found = _guard_before(statement, version, new)
+    if found is None:
+        types = {column.type.name for column in version.columns}
+        found = optimized and types.isdisjoint(LARGE_OBJECTS)
+    if not found:
+        return version
+    return replace(version, ignored=(*version.ignored, IgnoredColumn(version.next_segment_id, "guard")))
+
+
+def _guard_before(statement: DdlStatement, version: TableVersion, new: str) -> bool | None:
+    """Return whether a later dictionary has a guard in front of the column; None if it does not show the column."""
+    dictionary = statement.dictionary_after()
+    if dictionary is None or dictionary.object_id != version.object_id:
+        return None
+    at = next((c.segment_id for c in dictionary.columns if c.name == new and c.stored), None)
+    if at is None:  # dropped since
+        return None
+    return _is_guard(dictionary, at - 1)
+
+
+def _is_guard(dictionary: DictionaryTable, segment_id: int) -> bool:
+    return any(column.segment_id == segment_id and column.kind == "guard" for column in dictionary.ignored)
+
+
+def without(version: TableVersion, columns: Collection[Column] = (), ignored: Collection[IgnoredColumn] = ()) -> TableVersion:
+    """Return the version without these columns. Oracle lowers each SEGMENT_COLUMN_ID above a dropped one."""
+    gone = [column.segment_id for column in columns] + [column.segment_id for column in ignored if column.segment_id]
+    ids = {column.id for column in columns}
+
+    def lowered(segment_id: int) -> int:
+        return segment_id - sum(other < segment_id for other in gone)
+
+    return replace(
+        version,
+        columns=tuple(replace(c, segment_id=lowered(c.segment_id)) for c in version.columns if c.id not in ids),
+        ignored=tuple(replace(c, segment_id=lowered(c.segment_id)) for c in version.ignored if c not in ignored),
+    )
