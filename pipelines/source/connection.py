@@ -30,7 +30,7 @@ SECRET = re.compile(r"((?:password|token|private_key)\s*=\s*)[^&)\s]*", re.IGNOR
 
 @dataclass(frozen=True, slots=True)
 class ConnectParams:
-    """How to reach the source. The repr shows neither the password nor `extra`, which may hold a wallet password.
+    """How to reach the source. The repr shows neither the password nor what may hold a wallet's: `extra` and the DSNs.
 
     `dsn` leads to the root, or to a database without containers; `pdb_dsn` to the tables' PDB, where a service is given for it.
     With `pdb_only` the root cannot be reached: `dsn` leads to the PDB, and redo is mined from inside it.
@@ -38,11 +38,11 @@ class ConnectParams:
 
     user: str
     password: str = field(repr=False)
-    dsn: str
+    dsn: str = field(repr=False)
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
     thick: bool = False
     lib_dir: str | None = None
-    pdb_dsn: str | None = None
+    pdb_dsn: str | None = field(default=None, repr=False)
     pdb_only: bool = False
 
 

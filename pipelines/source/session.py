@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any
 
 import oracledb
 
-from pipelines.errors import SourceRefused, SourceUnavailable, Transient
+from pipelines.errors import RedolakeError, SourceRefused, SourceUnavailable, Transient
 from pipelines.source.connection import ConnectParams, shown_dsn
 from pipelines.source.failures import DriverError, translate
 from pipelines.source.quoting import quoted
@@ -112,7 +112,8 @@ class OracleSession:
                     dsn=self.dsn,
                 )
         except BaseException:
-            self._connection.close()
+            with suppress(RedolakeError):  # the first failure says more
+                self.close()
             raise
 
     def _switch(self, container: str) -> None:

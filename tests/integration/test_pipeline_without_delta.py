@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from pipelines import steps
-from pipelines.errors import SourceRefused
+from pipelines.errors import ConfigurationError, SourceRefused
 from pipelines.steps.run import capture
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
@@ -31,6 +32,23 @@ def test_a_second_run_with_nothing_new_changes_no_table(shop: Shop, no_spark: st
 
     assert (again.windows, again.batches) == (0, 0)
     assert steps.read_status(pipeline) == before
+
+
+def test_nothing_switches_the_container_where_the_pdb_has_its_own_service(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=TWO_TABLES)
+    source = replace(shop.params, pdb_dsn=shop.oracle.pdb_dsn)
+    shop.oracle.faults.refuse_set_container(24964)
+    steps.take_snapshot(pipeline, source=source, spark=no_spark)
+    shop.work(30)
+    shop.switch_logs()
+    steps.run_pipeline(pipeline, until_caught_up=True, source=source, spark=no_spark)
+    assert [f for f in steps.run_doctor(pipeline, source) if f.severity == "error"] == []
+    with pytest.raises(ConfigurationError, match="ORA-24964") as refused:
+        steps.begin_snapshot(pipeline, shop.params, TWO_TABLES, replace=True)
+    shop.oracle.faults.allow_set_container()
+
+    assert "`pdb_service`" in refused.value.cure
+    assert differences(shop, pipeline) == {}
 
 
 def fail_reads(shop: Shop, code: int, times: int, wrapped_in: int | None = None) -> None:

@@ -152,4 +152,6 @@ def test_a_dsn_is_shown_without_its_wallets_password():
 
 
 def test_no_repr_shows_a_secret():
-    assert "tiger" not in repr(connection_from_uri("oracle://scott:tiger@db/PDB1?wallet_password=tiger2"))
+    dsn = "tcps%3A%2F%2Fdb%2FROOT%3Fwallet_password%3Dtiger3"
+
+    assert "tiger" not in repr(connection_from_uri(f"oracle://scott:tiger@?wallet_password=tiger2&dsn={dsn}&pdb_dsn={dsn}"))
