@@ -28,6 +28,7 @@ from pipelines.source.oracle import Source
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logged_columns
 
 RECURSIVE_START = 1  # START_SCN 0 and 1 are no SCNs
+ALL_LOGS = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +78,21 @@ class UnknownStart:
         return f"{self.xid} ({self.status}, instance {self.instance}, container {self.con_id}, {undo} undo records)"
 
 
-def read_redo_facts(source: Source) -> RedoFacts:
-    """Read everything the window planner needs, from the root. Raises SourceRefused where a PDB does not show it."""
+def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
+    """Read everything the window planner needs, from the root. Raises SourceRefused where a PDB does not show it.
+
+    With `since`, leave out the logs that a plan from that SCN does not look at: those before the newest that had ended there,
+    of each redo thread and incarnation. The control file may list many thousands.
+    """
     source.use_container(None)
+    ended = {"since": ALL_LOGS if since is None else int(since)}
     head = source.query("redo_head")[0]
-    history = source.query("log_history")
+    history = source.query("log_history", **ended)
     lines = source.query("incarnations")
     incarnations = tuple(map(_incarnation, lines))
     current = next((i.resetlogs_id for i in incarnations if i.status == "CURRENT"), 0)
     online = tuple(_online(row, current) for row in _with_range(source.query("online_logs")))
-    archived = _archived(_with_range(source.query("archived_logs")))
+    archived = _archived(_with_range(source.query("archived_logs", **ended)))
     threads = tuple(map(_thread, source.query("redo_threads")))
     if source.pdb_only:
         shown = {"V$DATABASE_INCARNATION": current, "V$THREAD": threads, "V$LOG": online}

@@ -12,6 +12,7 @@ from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
+    ALL_LOGS,
     read_active_transactions,
     read_container,
     read_container_logging,
@@ -32,6 +33,7 @@ VIEWS = (
     "database", "release", "parameters", "online_logs", "archived_logs", "log_history", "incarnations", "redo_threads",
     "active_transactions", "prepared_transactions",
 )  # fmt: skip
+BINDS = {"archived_logs": {"since": ALL_LOGS}, "log_history": {"since": ALL_LOGS}}
 NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
 DDL_TOO_RECENT = 1466
 
@@ -58,7 +60,7 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
     attempt = Attempts()
     attempt("container", partial(source.use_container, None))
     for name in VIEWS:
-        attempt(f"statement {name}", partial(source.query, name))
+        attempt(f"statement {name}", partial(source.query, name, **BINDS.get(name, {})))
     attempt.refused += missing_logminer_privileges(source)
     database = None if attempt.refused else attempt("database", partial(read_database, source))
     redo = None if attempt.refused else attempt("redo", partial(read_redo_facts, source))

@@ -137,10 +137,16 @@ def planned(
         entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
     finally:
         context.ledger.release_lease(lease)
-    size = sum(log.bytes for s in window.slices for log in s.logs)
-    logs = sum(len(s.logs) for s in window.slices)
-    reason = f"SCN {window.scns}, {logs} log(s) of {len({s.thread for s in window.slices})} redo thread(s), {size:,} bytes"
-    return PlanOutcome("window", reason, entry.name, tuple(s.number for s in window.slices))
+    return PlanOutcome("window", redo_of(window), entry.name, tuple(s.number for s in window.slices))
+
+
+def redo_of(window: Window) -> str:
+    """Return how much redo LogMiner reads for the window, and how much of it the window before has read too."""
+    logs = [log for s in window.slices for log in s.logs]
+    threads, size = len({log.thread for log in logs}), sum(log.bytes for log in logs)
+    again = sum(log.bytes for log in logs if log.first_scn < window.scns.start)
+    cut = f", {again:,} of them in logs that begin before it" if again else ""
+    return f"SCN {window.scns}, {len(logs)} log(s) of {threads} redo thread(s), {size:,} bytes{cut}"
 
 
 def hold_undescribed(context: PipelineContext, ids: Sequence[TableId], dictionary: Mapping[TableId, DictionaryTable]) -> None:

@@ -17,12 +17,13 @@ def read_and_plan(
 ) -> tuple[RedoFacts, WindowDecision]:
     """Return the facts that were read last, and the next window or why there is none.
 
-    V$LOG may report a log as archived before V$ARCHIVED_LOG has its row, so one answer of lost redo is not proof.
+    Lost redo is reported only from all logs that the views show, read once more: V$LOG may report a log as archived before
+    V$ARCHIVED_LOG has its row.
     """
-    facts = read_redo_facts(oracle)
+    facts = read_redo_facts(oracle, position.scn)
     found = plan_window(position, facts, limits)
-    if isinstance(found, Lost) and found.may_appear:
-        time.sleep(pause_seconds)
+    if isinstance(found, Lost):
+        time.sleep(pause_seconds if found.may_appear else 0)
         facts = read_redo_facts(oracle)
         found = plan_window(position, facts, limits)
     return facts, found

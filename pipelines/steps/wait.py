@@ -46,7 +46,7 @@ def is_still_awaited(awaited: AwaitedLog, source: ConnectParams) -> bool:
     """Return whether the position still waits for this log. Ask once, with a short timeout: the caller checks again anyway."""
     position = Position(awaited.dbid, awaited.resetlogs_id, Scn(awaited.position))
     with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=RetryRule(attempts=1)) as oracle:
-        found = plan_window(position, read_redo_facts(oracle), WindowLimits())
+        found = plan_window(position, read_redo_facts(oracle, position.scn), WindowLimits())
     return isinstance(found, Wait) and (found.thread, found.sequence) == (awaited.thread, awaited.sequence)
 
 

@@ -14,15 +14,27 @@ SELECT thread# AS thread, sequence# AS sequence_no, first_change# AS first_scn, 
 
 -- name: archived_logs
 -- One row per log and destination. Deleted and remote copies are included: they explain a loss.
-SELECT thread# AS thread, sequence# AS sequence_no, resetlogs_id, first_change# AS first_scn, next_change# AS next_scn,
-       first_time AS first_at, blocks * block_size AS bytes, dest_id, name, status, deleted, standby_dest, archived
-  FROM v$archived_log
+-- Of the logs that ended at or before :since, the newest of each redo thread and incarnation and later ones are enough.
+SELECT thread, sequence_no, resetlogs_id, first_scn, next_scn, first_at, bytes, dest_id, name, status, deleted, standby_dest,
+       archived
+  FROM (SELECT thread# AS thread, sequence# AS sequence_no, resetlogs_id, first_change# AS first_scn,
+               NULLIF(next_change#, 0) AS next_scn, first_time AS first_at, blocks * block_size AS bytes, dest_id, name, status,
+               deleted, standby_dest, archived,
+               MAX(CASE WHEN next_change# BETWEEN 1 AND :since THEN sequence# END)
+                 OVER (PARTITION BY thread#, resetlogs_id) AS last_ended
+          FROM v$archived_log) logs
+ WHERE next_scn IS NULL OR next_scn > :since OR sequence_no >= last_ended
 
 -- name: log_history
 -- Outlives the log's row in V$ARCHIVED_LOG, and so proves that a sequence once existed.
-SELECT thread# AS thread, sequence# AS sequence_no, first_change# AS first_scn, next_change# AS next_scn,
-       resetlogs_change# AS resetlogs_scn, resetlogs_time AS resetlogs_at
-  FROM v$log_history
+-- Of the logs that ended at or before :since, the newest of each redo thread and incarnation and later ones are enough.
+SELECT thread, sequence_no, first_scn, next_scn, resetlogs_scn, resetlogs_at
+  FROM (SELECT thread# AS thread, sequence# AS sequence_no, first_change# AS first_scn, NULLIF(next_change#, 0) AS next_scn,
+               resetlogs_change# AS resetlogs_scn, resetlogs_time AS resetlogs_at,
+               MAX(CASE WHEN next_change# BETWEEN 1 AND :since THEN sequence# END)
+                 OVER (PARTITION BY thread#, resetlogs_change#, resetlogs_time) AS last_ended
+          FROM v$log_history) logs
+ WHERE next_scn IS NULL OR next_scn > :since OR sequence_no >= last_ended
 
 -- name: incarnations
 SELECT resetlogs_id, resetlogs_change# AS resetlogs_scn, resetlogs_time AS resetlogs_at, status,

@@ -43,7 +43,7 @@ SELECT DBTIMEZONE AS time_zone FROM dual
 
 -- name: visible_tables
 -- Without CONTAINER_DATA a common user in the root sees no row and gets no error.
-SELECT COUNT(*) AS found FROM cdb_tables WHERE con_id > 2
+SELECT COUNT(*) AS found FROM cdb_tables WHERE con_id > 2 AND ROWNUM = 1
 
 -- name: visible_containers
 -- PDB$SEED is a template without user data.

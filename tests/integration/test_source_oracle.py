@@ -204,6 +204,25 @@ def test_a_log_lists_its_copies_in_every_destination(oracle, source):
     assert [thread.is_open for thread in facts.threads] == [True, True]
 
 
+def test_a_plan_reads_only_the_logs_since_its_position_and_the_newest_before(oracle, source):
+    for _ in range(3):
+        run(oracle, "ALTER SYSTEM ARCHIVE LOG CURRENT", user="SYS")
+    everything = read_redo_facts(source)
+    ends = sorted(log.next_scn for log in everything.archived if log.thread == 1)
+    position = ends[-2]
+
+    facts = read_redo_facts(source, position)
+
+    newest_ended = {
+        thread: max(log.sequence for log in everything.archived if log.thread == thread and log.next_scn <= position)
+        for thread in (1, 2)
+    }
+    for few, all_rows in ((facts.archived, everything.archived), (facts.history, everything.history)):
+        expected = [row for row in all_rows if row.next_scn > position or row.sequence == newest_ended[row.thread]]
+        assert sorted(few, key=str) == sorted(expected, key=str)
+        assert len(few) < len(all_rows)
+
+
 def test_database_facts_are_read(source):
     facts = read_database(source)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from pipelines.config import Pipeline
+from pipelines.config import Pipeline, WindowLimits
 from pipelines.context import open_context, take_lease
 from pipelines.errors import MiningIncomplete, RedolakeError, RedoNotUnderstood, SnapshotTooEarly
 from pipelines.land import layout
@@ -19,7 +20,9 @@ from pipelines.records.window_plan import WindowPlan
 from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps import capture as capture_steps
+from pipelines.steps import plan as plan_steps
 from pipelines.steps import recover as recover_steps
+from pipelines.window import Sealed
 
 COPY = LogCopy(1, "/arch/x", "A", False, False, True)
 FACTS = RedoFacts(
@@ -36,7 +39,7 @@ def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
     monkeypatch.setattr(capture_steps, "open_pipeline_source", lambda *_: nullcontext())
     for module in ("capture", "plan"):
-        monkeypatch.setattr(f"pipelines.steps.{module}.read_redo_facts", lambda _: FACTS)
+        monkeypatch.setattr(f"pipelines.steps.{module}.read_redo_facts", lambda *_: FACTS)
     monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
     monkeypatch.setattr(capture_steps, "hold_undescribed", lambda *_: None)
     return Pipeline.model_validate({**body, "tables": ["SHOP.ORDERS"]})
@@ -120,3 +123,28 @@ def test_a_cleared_old_run_whose_place_is_taken_ends_as_done(tmp_path: Path, mon
     assert (mined, landed.overtaken) == (capture_steps.AlreadyLanded(0), True)
     with open_context(pipeline) as context:
         assert [(w.start, w.end) for w in context.landing.windows.after()] == [(100, 150)]
+
+
+def test_lost_redo_is_reported_from_all_logs_and_not_from_those_since_the_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    since: list[Scn | None] = []
+
+    def read(_: Any, from_scn: Scn | None = None) -> RedoFacts:
+        since.append(from_scn)
+        return FACTS if from_scn is None else replace(FACTS, archived=())
+
+    monkeypatch.setattr(plan_steps, "read_redo_facts", read)
+
+    facts, found = plan_steps.read_and_plan(cast(Any, None), Position(7, 11, Scn(150)), WindowLimits(), pause_seconds=0)
+
+    assert isinstance(found, Sealed)
+    assert (facts, since) == (FACTS, [150, None])
+
+
+def test_a_plan_reports_the_bytes_that_the_window_before_has_read_too() -> None:
+    """|5 100..200| of redo thread 1 and |5 140..240| of thread 2: the window before ended at 140."""
+    other = replace(FACTS.archived[0], thread=2, first_scn=Scn(140), next_scn=Scn(240), bytes=7)
+    slices = (Slice(0, 1, FACTS.archived), Slice(1, 2, (other,)))
+
+    text = capture_steps.redo_of(Window(7, 11, ScnRange(Scn(140), Scn(200)), slices))
+
+    assert text == "SCN [140, 200), 2 log(s) of 2 redo thread(s), 17 bytes, 10 of them in logs that begin before it"
