@@ -276,6 +276,7 @@ class DatabaseState:
     supplemental: set[str] = field(default_factory=set)  # of MIN PK UI FK ALL, database-wide
     pdb_supplemental: set[str] = field(default_factory=set)  # the same, of the PDB alone
     characterset: str = "AL32UTF8"
+    pdb_characterset: str | None = None  # of the PDB, where it is not the root's
     national_characterset: str = "AL16UTF16"
     release: str = "19.23.0.0.0"
     parameters: dict[str, str] = field(default_factory=dict)  # V$PARAMETER
@@ -309,6 +310,9 @@ class DatabaseState:
     def logged_in(self, con_id: int) -> frozenset[str]:
         """Return the supplemental logging of every table in a container, beside the table's own log groups."""
         return frozenset(self.supplemental | self.pdb_supplemental if con_id == PDB else self.supplemental)
+
+    def characterset_of(self, con_id: int) -> str:
+        return self.pdb_characterset or self.characterset if con_id == PDB else self.characterset
 
     def container_name(self, con_id: int) -> str:
         return self.name if not self.is_cdb else {ROOT: "CDB$ROOT", 2: "PDB$SEED", PDB: self.pdb_name}[con_id]

@@ -87,7 +87,7 @@ class BatchSpec:
     container: str | None = None  # con_name of the rows, None for a non-CDB
     spark: Mapping[str, str] = field(default_factory=dict)
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
-    character_set: str = "AL32UTF8"  # NLS_CHARACTERSET: LogMiner shows some text in internal form, in this character set
+    character_set: str = "AL32UTF8"  # of the PDB: LogMiner shows some text in internal form, in this character set
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
 
     @property

@@ -20,7 +20,7 @@ GapKind = Literal["position", "snapshot", "gap"]
 class DeclaredGap:
     """`tables` maps each captured table to the SCN of the snapshot its contents came from; a newer snapshot makes it complete.
     `dropped` are the transactions open at `start`: their rows were carried, and their commits may lie in the gap.
-    `container` is the PDB that the chain continues with."""
+    `container` is the PDB that the chain continues with, `character_set` its NLS_CHARACTERSET."""
 
     kind: GapKind
     start: Position
@@ -32,6 +32,7 @@ class DeclaredGap:
     tables: Mapping[str, int | None]
     dropped: tuple[OpenTransaction, ...] = ()
     container: ContainerIdentity | None = None
+    character_set: str | None = None
 
     @property
     def name(self) -> str:

@@ -10,7 +10,7 @@ from pipelines.scn import ChainPosition, Scn
 
 @dataclass(frozen=True, slots=True)
 class FirstPosition:
-    """`character_set` is the database's NLS_CHARACTERSET; `container` the PDB, None for a database without containers."""
+    """`character_set` is NLS_CHARACTERSET of the PDB; `container` is the PDB, None where there are no containers."""
 
     dbid: int
     resetlogs_id: int

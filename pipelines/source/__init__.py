@@ -2,7 +2,7 @@
 
 from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri
 from pipelines.source.dictionary import read_tables
-from pipelines.source.facts import read_container, read_database, read_database_logging, read_redo_facts
+from pipelines.source.facts import read_character_sets, read_container, read_database, read_database_logging, read_redo_facts
 from pipelines.source.handover import Handover, first_window_start, read_handover, read_handover_and_tables
 from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
@@ -29,6 +29,7 @@ __all__ = [
     "preflight_findings",
     "preflight_notes",
     "probe",
+    "read_character_sets",
     "read_container",
     "read_database",
     "read_database_logging",

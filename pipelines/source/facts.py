@@ -45,8 +45,6 @@ class DatabaseFacts:
     role: str
     open_mode: str
     version: str
-    character_set: str
-    national_character_set: str
     parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -219,7 +217,6 @@ def read_database(source: Source) -> DatabaseFacts:
     """Read the database's identity and settings."""
     source.use_container(None)
     row = source.query("database")[0]
-    sets = {r.parameter: r.value for r in source.query("character_sets")}
     return DatabaseFacts(
         dbid=int(row.dbid),
         name=row.name,
@@ -231,10 +228,23 @@ def read_database(source: Source) -> DatabaseFacts:
         role=row.database_role,
         open_mode=row.open_mode,
         version=source.query("release")[0].version_full,
-        character_set=sets.get("NLS_CHARACTERSET", ""),
-        national_character_set=sets.get("NLS_NCHAR_CHARACTERSET", ""),
         parameters={r.name: r.value for r in source.query("parameters")},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterSets:
+    """NLS_CHARACTERSET and NLS_NCHAR_CHARACTERSET of one container."""
+
+    text: str
+    national: str
+
+
+def read_character_sets(source: Source, container: str | None) -> CharacterSets:
+    """Read the sets of the PDB, in which LogMiner shows text in internal form."""
+    source.use_container(container)
+    sets = {row.parameter: row.value for row in source.query("character_sets")}
+    return CharacterSets(sets.get("NLS_CHARACTERSET", ""), sets.get("NLS_NCHAR_CHARACTERSET", ""))
 
 
 def read_container(source: Source, container: str | None) -> ContainerFacts | None:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from pipelines.errors import Finding
 from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, RedoFacts
-from pipelines.source.facts import DatabaseFacts
+from pipelines.source.facts import CharacterSets, DatabaseFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
 from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
 
@@ -52,6 +52,7 @@ class ProbeResult:
     time_zone: str | None = None
     container_logging: frozenset[LoggedColumns] | None = frozenset()  # supplemental logging set on the container
     container_facts: ContainerFacts | None = None
+    character_sets: CharacterSets | None = None  # of the container
     policies: tuple[Finding, ...] = ()  # of tables, which change what this user reads
 
     @property
@@ -133,7 +134,8 @@ def preflight_notes(probed: ProbeResult) -> Iterator[Finding]:
     if database is None or redo is None:
         return
     name, zone = f"database {database.name}", probed.time_zone or "unknown"
-    sets = f"character sets {database.character_set} and {database.national_character_set}"
+    known = probed.character_sets
+    sets = "unknown character sets" if known is None else f"character sets {known.text} and {known.national}"
     yield Finding(name, f"release {database.version}, {sets}, time zone {zone}", severity="note")
     current = next((i for i in redo.incarnations if i.status == "CURRENT"), None)
     if current is not None:

@@ -14,6 +14,7 @@ from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
     ALL_LOGS,
     read_active_transactions,
+    read_character_sets,
     read_container,
     read_container_logging,
     read_current_scn,
@@ -106,10 +107,17 @@ def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables:
         elif table.owner not in of_owner:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
+    sets = attempt("character sets", partial(read_character_sets, source, result.container))
     policies = attempt("policies", partial(policy_findings, source, tuple(found), result.container)) or ()
     source.use_container(None)
     return replace(
-        result, policies=policies, tables=found, tables_of_owner=of_owner, container_logging=logging, container_facts=identity
+        result,
+        character_sets=sets,
+        policies=policies,
+        tables=found,
+        tables_of_owner=of_owner,
+        container_logging=logging,
+        container_facts=identity,
     )
 
 

@@ -89,11 +89,12 @@ def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId
 def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> tuple[Finding, ...]:
     wanted = tuple(ConfiguredTable(table, pipeline.table(table).columns, pipeline.table(table).key_policy) for table in tables)
     found = preflight_findings(probed, wanted, why_not)
-    if probed.database is None or probed.database.character_set in CODECS:
+    sets = probed.character_sets
+    if probed.database is None or sets is None or sets.text in CODECS:
         return found
-    what = f"character set {probed.database.character_set}: text in Oracle's internal form could not be read"
-    cure = f"these are known: {', '.join(CODECS)}"
-    return (*found, Finding(f"database {probed.database.name}", what, cure))
+    what = f"character set {sets.text} has no decoder: a table is held if redo from before a DDL of it is mined after that DDL"
+    cure = f"nothing, until a table is held: then take a new snapshot of it. These have a decoder: {', '.join(CODECS)}"
+    return (*found, Finding(f"database {probed.database.name}", what, cure, "warning"))
 
 
 def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:

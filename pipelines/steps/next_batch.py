@@ -158,7 +158,10 @@ def positions_after(context: PipelineContext, before: BatchResult) -> dict[Table
 
 
 def character_set(context: PipelineContext) -> str:
-    """Return the database's character set, as recorded when the pipeline began."""
+    """Return the PDB's character set, as recorded when the pipeline began or at the last declared gap."""
+    for gap in context.landing.gaps.all()[-1:]:
+        if gap.character_set is not None:
+            return gap.character_set
     start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
     return "AL32UTF8" if start is None else start.character_set
 

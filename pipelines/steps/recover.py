@@ -20,7 +20,7 @@ from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
 from pipelines.scn import BEFORE_ALL, Scn
-from pipelines.source import ConnectParams, Source, read_container, read_handover, read_redo_facts
+from pipelines.source import ConnectParams, Source, read_character_sets, read_container, read_handover, read_redo_facts
 from pipelines.steps.leases import apply_lease
 from pipelines.steps.redo_loss import (
     ErrorReport,
@@ -132,6 +132,7 @@ def declare_gap(
                     tables=snapshot_scns(context),
                     dropped=open_transactions(context, found.position),
                     container=found.container,
+                    character_set=read_character_sets(oracle, pipeline.source.container).text,
                 )
             )
             reconcile_ledger(context)

@@ -35,8 +35,8 @@ from pipelines.source import (
     Handover,
     Source,
     first_window_start,
+    read_character_sets,
     read_container,
-    read_database,
     read_handover_and_tables,
     read_redo_facts,
     read_snapshot,
@@ -212,7 +212,7 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
     if context.ledger.position() is not None:
         return
     position = first_position(context.pipeline, read_redo_facts(oracle), handover)
-    characters = read_database(oracle).character_set
+    characters = read_character_sets(oracle, context.pipeline.source.container).text
     start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters, container)
     context.landing.files.write_record_once(layout.HANDOVER, start)
     context.ledger.start_at(position)

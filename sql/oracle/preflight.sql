@@ -30,6 +30,7 @@ SELECT db_incarnation# AS db_incarnation, pdb_incarnation# AS pdb_incarnation, s
 SELECT version_full FROM v$instance
 
 -- name: character_sets
+-- Run inside the PDB: its sets may differ from the root's.
 SELECT parameter, value FROM nls_database_parameters WHERE parameter IN ('NLS_CHARACTERSET', 'NLS_NCHAR_CHARACTERSET')
 
 -- name: parameters

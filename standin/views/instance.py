@@ -109,7 +109,7 @@ def _nls_of_session(session: EngineSession) -> dict[str, str]:
 
 def nls_parameters(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
-    sets = {"NLS_CHARACTERSET": state.characterset, "NLS_NCHAR_CHARACTERSET": state.national_characterset}
+    sets = {"NLS_CHARACTERSET": state.characterset_of(session.container), "NLS_NCHAR_CHARACTERSET": state.national_characterset}
     for name, value in {**_nls_of_session(session), **sets}.items():
         yield (name, value, 0)
 
@@ -122,7 +122,7 @@ def nls_database_parameters(session: EngineSession) -> Iterator[Row]:
     state: DatabaseState = session.database.state
     yield from {
         **NLS_DEFAULTS,
-        "NLS_CHARACTERSET": state.characterset,
+        "NLS_CHARACTERSET": state.characterset_of(session.container),
         "NLS_NCHAR_CHARACTERSET": state.national_characterset,
         "NLS_RDBMS_VERSION": _release(state)[0],
     }.items()

@@ -12,7 +12,14 @@ from pipelines.errors import SourceRefused, SourceUnavailable, Terminal
 from pipelines.scn import Scn
 from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
-from pipelines.source.facts import read_active_transactions, read_current_scn, read_database, read_redo_facts
+from pipelines.source.facts import (
+    CharacterSets,
+    read_active_transactions,
+    read_character_sets,
+    read_current_scn,
+    read_database,
+    read_redo_facts,
+)
 from pipelines.source.handover import first_window_start, read_handover
 from pipelines.source.oracle import RetryRule, open_source
 from pipelines.source.preflight import ConfiguredTable, preflight_findings
@@ -227,7 +234,7 @@ def test_database_facts_are_read(source):
     facts = read_database(source)
 
     assert (facts.log_mode, facts.supplemental_min, facts.is_cdb, facts.role) == ("ARCHIVELOG", "YES", True, "PRIMARY")
-    assert (facts.character_set, facts.national_character_set) == ("AL32UTF8", "AL16UTF16")
+    assert read_character_sets(source, PDB) == CharacterSets("AL32UTF8", "AL16UTF16")
 
 
 def test_redo_starts_before_the_oldest_open_transaction(oracle, source):

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from pipelines.decode.datatypes.family import Cast, Family, cast_each
 from pipelines.decode.forms import Form
-from pipelines.errors import ConfigurationError, Finding, SchemaConflict
+from pipelines.errors import ConfigurationError, Finding
 from pipelines.table import OracleType, TypeRule
 
 # NLS_CHARACTERSET -> codec. Only internal bytes need it: redo SQL comes through the driver as Unicode.
@@ -50,9 +50,10 @@ def cast(texts: pa.StringArray, _target: pa.DataType) -> Cast:
 
 def internal(raw: pa.BinaryArray, _target: pa.DataType, charset: str) -> Cast:
     codec = CODECS.get(charset)
-    if codec is None:
-        cure = "take a new snapshot of the table: redo from before its last DDL cannot be read"
-        raise SchemaConflict(f"no decoder for the database character set {charset}", cure=cure)
+    if codec is None:  # such rows hold their own table; all other redo comes as Unicode
+        reason = f"is in the character set {charset}, which has no decoder; redo from before the table's last DDL can't be read"
+        refused = dict.fromkeys((i for i, valid in enumerate(raw.is_valid().to_pylist()) if valid), reason)
+        return Cast(pa.nulls(len(raw), pa.string()), refused)
     return cast_each(raw, lambda value: decode_text(value, codec), pa.string())
 
 

@@ -306,9 +306,12 @@ def test_bytes_that_are_not_text_are_reported():
     assert "not text in utf-8" in made.refused[1]
 
 
-def test_a_character_set_without_a_decoder_raises():
-    with pytest.raises(SchemaConflict, match="ZHT32EUC"):
-        family_of(TYPES["CHAR"]).internal(pa.array([b"x"], pa.binary()), pa.string(), "ZHT32EUC")
+def test_a_character_set_without_a_decoder_refuses_only_rows_that_need_it():
+    made = family_of(TYPES["CHAR"]).internal(pa.array([None, b"x"], pa.binary()), pa.string(), "ZHT32EUC")
+
+    assert made.values.to_pylist() == [None, None]
+    assert made.refused.keys() == {1}
+    assert "ZHT32EUC" in made.refused[1]
 
 
 def test_no_type_is_in_two_families():

@@ -76,7 +76,17 @@ LOG = LogFile(1, 7, 2, Scn(100), Scn(200), COPIES, 4096)
 PLAN = WindowPlan(Window(1, 2, ScnRange(Scn(100), Scn(200)), (Slice(0, 1, (LOG,)),)), (T,), {77: T}, 210, CONTAINER)
 SLICE = SliceRecord("w", 0, "t", ("SHOP.T",), ("f",), (LogTally(MANIFEST.logs[0], 1, "x"),), {"SHOP.T insert": 1}, MANIFEST.ddl)
 GAP = DeclaredGap(
-    "gap", Position(1, 2, Scn(300)), Position(1, 2, Scn(400)), "why", "who", "when", "what", {"SHOP.T": 5}, (OPEN,), CONTAINER
+    "gap",
+    Position(1, 2, Scn(300)),
+    Position(1, 2, Scn(400)),
+    "why",
+    "who",
+    "when",
+    "what",
+    {"SHOP.T": 5},
+    (OPEN,),
+    CONTAINER,
+    "AL32UTF8",
 )
 DROP = DroppedTransaction(OPEN, 2, 300, "why", "who", "when", {"SHOP.T": 1}, ("1.2.3", "4.5.6"))
 ID = DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False)

@@ -42,7 +42,7 @@ FORMATS = {
     "window manifest": (1, "19090bb2d7e1"),
     "window plan": (1, "136fd2939023"),
     "slice record": (1, "9b5eb750d425"),
-    "declared gap": (1, "514869d83af4"),
+    "declared gap": (1, "67bc7852c4bc"),
     "dropped transaction": (1, "c703c92435f8"),
     "split transactions": (1, "d22a8664b083"),
     "dictionary reading": (1, "b4f1acfb06be"),

@@ -10,7 +10,7 @@ import pytest
 from pipelines.errors import Finding
 from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
-from pipelines.source.facts import DatabaseFacts
+from pipelines.source.facts import CharacterSets, DatabaseFacts
 from pipelines.source.preflight import ConfiguredTable, OpenedLog, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.supplemental import LoggedColumns
 from pipelines.table import PRIMARY, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
@@ -18,13 +18,14 @@ from pipelines.table import PRIMARY, DictionaryColumn, DictionaryTable, KeyPolic
 ORDERS = TableId("SHOP", "ORDERS")
 DATABASE = DatabaseFacts(
     7, "FREE", "ARCHIVELOG", "YES", "YES", frozenset(), True, "PRIMARY", "READ WRITE", "19.23.0.0.0",
-    "AL32UTF8", "AL16UTF16", {"archive_lag_target": "300"},
+    {"archive_lag_target": "300"},
 )  # fmt: skip
 TABLE = DictionaryTable(
     ORDERS, 1, 1, (DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False),), ("ID",), frozenset({"ALL COLUMN LOGGING"}),
     Scn(1), Scn(2),
 )  # fmt: skip
-GOOD = ProbeResult(DATABASE, (), "PDB1", {"PDB1": "READ WRITE"}, 5, {ORDERS: TABLE}, {})
+SETS = CharacterSets("AL32UTF8", "AL16UTF16")
+GOOD = ProbeResult(DATABASE, (), "PDB1", {"PDB1": "READ WRITE"}, 5, {ORDERS: TABLE}, {}, character_sets=SETS)
 
 
 def supported(kind, rule):
