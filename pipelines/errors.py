@@ -60,7 +60,8 @@ class Terminal(RedolakeError):
 
 
 class SourceUnavailable(Transient):
-    """Oracle cannot be reached: network, listener, an instance that is starting or stopping, or a stuck archiver (ORA-00257).
+    """Oracle cannot be reached: network, listener, an instance that is starting or stopping, a closed PDB (ORA-16331), a limit
+    of sessions or of the user's profile, or a stuck archiver (ORA-00257).
 
     Wait for the database. With ORA-00257 make room where it archives to.
     """

@@ -52,7 +52,8 @@ CURES = {
     24964: NAME_THE_SERVICE,
     65053: NAME_THE_SERVICE,
     65090: "remove `container` from the configuration: the database has no containers",
-    65108: "report this: a statement was run in another container than the one that parsed it",
+    65108: "put the PDB's own service into the connection's extra as `pdb_service`, and report this: a statement was run in "
+    "another container than the one that parsed it",
     65135: NAME_THE_SERVICE,
     65011: "correct `container` in the configuration: SELECT name FROM v$pdbs",
     1555: UNDO,

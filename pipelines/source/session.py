@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
@@ -22,6 +23,7 @@ from pipelines.statements import statement
 DEFAULTS: Mapping[str, Any] = {"expire_time": 2, "tcp_connect_timeout": 20.0, "server_type": "dedicated"}
 LOGIN_SECONDS = 60.0
 ROOT_ID = 1
+PLAIN_NAME = re.compile("[A-Z][A-Z0-9_]*")  # written without quotes, which the manuals never show around a container's name
 
 # Session settings that decide how LogMiner writes values into SQL_REDO.
 PINNED: Mapping[str, str] = {
@@ -117,7 +119,8 @@ class OracleSession:
             raise
 
     def _switch(self, container: str) -> None:
-        sql = f"ALTER SESSION SET CONTAINER = {quoted(container)}"
+        name = container if PLAIN_NAME.fullmatch(container) else quoted(container)
+        sql = f"ALTER SESSION SET CONTAINER = {name}"
         with self._translated("set_container", sql), self._connection.cursor() as cursor:
             cursor.execute(sql)
 

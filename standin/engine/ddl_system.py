@@ -38,8 +38,10 @@ def alter_session(session: EngineSession, cursor: Cursor) -> None:
     cursor.expect("SET")
     if cursor.accept("CONTAINER"):
         cursor.expect("=")
-        name = cursor.take().value
-        name = f"CDB${cursor.take().value}" if name == "CDB" else name
+        token = cursor.take()
+        if token.kind == "quoted" and session.database.options.refuses_quoted_containers:
+            raise OraError(65015, "missing or invalid container name")
+        name = f"CDB${cursor.take().value}" if token.value == "CDB" else token.value
         _set_container(session, name)
         return
     if cursor.accept("ROW", "ARCHIVAL", "VISIBILITY"):

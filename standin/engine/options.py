@@ -29,6 +29,7 @@ class DatabaseOptions:
     strands_cross_switches: bool = False  # ... and in the log after a switch, below its FIRST_CHANGE#
     reuses_rowids: bool = False  # an insert reuses the ROWID of a deleted row, the last freed one first
     shares_commit_scns: bool = False  # consecutive COMMITs on different threads share one SCN
+    refuses_quoted_containers: bool = False  # SET CONTAINER = "NAME" is ORA-65015; True: only NAME is a container's name
     switches_by_typed_name: bool = False  # SET CONTAINER looks for the user's name as it was typed at the logon (ORA-01435)
     undo_slots: int = 340  # transactions that may be open at a time in each container
     undo_first: bool = False  # an undo row may precede the row it undoes, with its SCN, RS_ID and SSN, as in 19.13

@@ -155,6 +155,11 @@ def test_a_user_name_in_lower_case_may_switch_where_oracle_compares_it_as_typed(
             assert source.query("current_container")[0].container == PDB
 
 
+def test_a_container_is_named_as_every_release_understands_it():
+    with standin(refuses_quoted_containers=True) as oracle, open_source(params(oracle), retry=ONCE) as source:
+        assert root_and_pdb(source) == ("CDB$ROOT", PDB)
+
+
 def test_parameters_of_the_driver_reach_the_connection(oracle):
     with open_source(params(oracle, extra={"stmtcachesize": 7}), retry=ONCE) as source:
         assert source._session._connection.stmtcachesize == 7
