@@ -51,6 +51,11 @@ class TableEntry:
     resetlogs_id: int | None = None
 
     @property
+    def held_without_contents(self) -> bool:
+        """Return whether the table is held and has never had contents, as one that cannot be captured."""
+        return self.state == "held" and self.complete_to_scn is None
+
+    @property
     def position(self) -> ChainPosition:
         """Return the applied SCN with its incarnation; for a table without contents a position below all others."""
         return ChainPosition(self.resetlogs_id or 0, -1 if self.complete_to_scn is None else self.complete_to_scn)

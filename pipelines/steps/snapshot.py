@@ -186,9 +186,9 @@ def detail(table: TableId, finding: Finding) -> str:
 
 
 def capturable_tables(pipeline: Pipeline) -> list[str]:
-    """Return the configured tables without those that are held because they cannot be captured."""
+    """Return the configured tables without those that are held and never had contents: they cannot be captured yet."""
     with open_context(pipeline) as context:
-        held = {e.table for e in context.ledger.tables("held") if (e.error or {}).get("code") == NotCapturable.__name__}
+        held = {entry.table for entry in context.ledger.tables("held") if entry.held_without_contents}
     return [str(table.id) for table in pipeline.tables if table.id not in held]
 
 

@@ -154,6 +154,15 @@ def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: S
         "UPDATE parts SET spare = 7 WHERE id = 900001",
         "ALTER TABLE parts DROP COLUMN spare",
         "INSERT INTO parts (id, place, quantity, shelf) VALUES (900004, 'W4', 4, 'B')",
+        "ALTER TABLE parts ADD (colour VARCHAR2(9) DEFAULT 'grey')",  # brings a hidden guard column
+        "INSERT INTO parts (id, quantity, shelf, colour) VALUES (900005, 5, 'C', NULL)",
+        "UPDATE parts SET colour = NULL WHERE id = 900002",
+        "UPDATE parts SET quantity = 30 WHERE id = 900003",
+        "ALTER TABLE parts SET UNUSED (place)",
+        "DELETE FROM parts WHERE id = 900004",
+        "ALTER TABLE parts ROW ARCHIVAL",
+        "UPDATE parts SET ora_archive_state = '1', quantity = 31 WHERE id = 900003",
+        "UPDATE parts SET ora_archive_state = '1' WHERE id = 900001",
     )
     caught_up(shop, pipeline, spark)
 
