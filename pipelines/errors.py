@@ -183,6 +183,13 @@ class TableSetBack(Terminal):
     """
 
 
+class VersionRemoved(Terminal):
+    """`verify` cannot read the version that a Delta table had at its applied SCN: VACUUM or log retention removed its files.
+
+    Verify again after the next batch. Keep `delta.deletedFileRetentionDuration` longer than a comparison takes.
+    """
+
+
 class KeyNeeded(Terminal):
     """A row of a table with `key: append` was updated or deleted, and without a key Redolake cannot tell which row.
 

@@ -27,9 +27,9 @@ TYPES = {
 }
 
 
-def read_delta(path: str | Path) -> pa.Table:
-    """Return the newest version of the table, under its column names."""
-    metadata, files = replay(Path(path))
+def read_delta(path: str | Path, version: int | None = None) -> pa.Table:
+    """Return the table as of a version, by default the newest, under its column names."""
+    metadata, files = replay(Path(path), version)
     fields = json.loads(metadata["schemaString"])["fields"]
     empty = pa.schema([(field["name"], arrow_type(field["type"])) for field in fields]).empty_table()
     parts = [columns_of(pq.ParquetFile(Path(path) / file).read(), fields) for file in files]
@@ -41,13 +41,13 @@ def delta_rows(path: str | Path) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name != "_commit_scn"} for row in read_delta(path).to_pylist()]
 
 
-def replay(path: Path) -> tuple[dict[str, Any], list[str]]:
-    """Return the newest metadata and the paths of the data files that are part of the newest version."""
+def replay(path: Path, version: int | None = None) -> tuple[dict[str, Any], list[str]]:
+    """Return the metadata and the paths of the data files of a version, by default of the newest."""
     metadata: dict[str, Any] = {}
     files: dict[str, None] = {}
     commits = sorted(file for file in (path / "_delta_log").glob("*.json") if re.fullmatch(r"\d{20}", file.stem))
     assert [int(file.stem) for file in commits] == list(range(len(commits))), f"{path}: read it with Spark, commits are missing"
-    for commit in commits:
+    for commit in commits if version is None else commits[: version + 1]:
         for line in commit.read_text().splitlines():
             action = json.loads(line)
             metadata = action.get("metaData", metadata)
@@ -70,6 +70,5 @@ def columns_of(part: pa.Table, fields: list[dict[str, Any]]) -> pa.Table:
 
 
 def arrow_type(delta_type: str) -> pa.DataType:
-    delta_type = delta_type.removesuffix(" collate UTF8_BINARY")  # as a Connect client writes it
     decimal = re.fullmatch(r"decimal\((\d+),(\d+)\)", delta_type)
     return pa.decimal128(int(decimal[1]), int(decimal[2])) if decimal else TYPES[delta_type]

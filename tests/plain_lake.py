@@ -31,6 +31,7 @@ from tests.assemble_reference import DisposedRow, Row, assemble, fold, row_key
 from tests.source_comparison import compare_keyed, plain, rows_of
 
 Rows = list[dict[str, Any]]
+NO_VERSIONS = 0  # the Delta version of all its tables
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ class PlainLake:
         for task in spec.tables:
             rows = source_rows(task.files, task.version)
             self.tables[task.target] = PlainTable(task.scn, {key_of(row, task.version): row for row in rows})
-            loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows)))
+            loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS))
         result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
         write_snapshot_result(spec.manifest, result)
         return result
@@ -111,8 +112,10 @@ class PlainLake:
         self.tables[task.target] = PlainTable(position, kept)
         self.carried[carry_file][task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
         if task.hold is not None:
-            return TableResult(task.table, "held", task.hold.at_scn - 1, task.hold.error, balance=account)
-        return TableResult(task.table, "applied", position, balance=account, position=position)
+            return TableResult(
+                task.table, "held", task.hold.at_scn - 1, task.hold.error, balance=account, delta_version=NO_VERSIONS
+            )
+        return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
 
     def compare(self, _: Any, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
         return tuple(

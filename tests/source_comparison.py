@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 from unittest import mock
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 
 from pipelines import steps
 from pipelines.apply.comparison import CompareTask, Comparison
+from pipelines.apply.delta.log import read_log
 from pipelines.steps.verify import Verification
 from pipelines.table import ROWID_COLUMN, ROWID_NAME
 from tests.delta_table import read_delta
@@ -25,8 +27,11 @@ Row = tuple[Any, ...]
 
 
 def compare_with_source(pipeline: Any, source: Any = None, tables: Sequence[str] | None = None) -> Verification:
+    """Raise what kept a table from being compared."""
     with mock.patch("pipelines.job.comparison.compare_tables", compare_tables):
-        return steps.verify_tables(pipeline, tables, source=source, spark="no Spark")
+        found = steps.verify_tables(pipeline, tables, source=source, spark="no Spark")
+    assert not found.not_compared, "\n".join(map(str, found.not_compared))
+    return found
 
 
 def compare_tables(_: Any, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
@@ -39,7 +44,10 @@ def compare(task: CompareTask) -> Comparison:
     if task.version.key_kind == "rowid":
         columns[ROWID_COLUMN] = ROWID_NAME
     source = pa.concat_tables([pq.read_table(file) for file in task.files])
-    delta = read_delta(task.target)
+    log = read_log(task.target)
+    assert log is not None
+    delta_version = log.last_version_with(task.delta_version)
+    delta = read_delta(task.target, delta_version)
     commits = [scn for scn in delta["_commit_scn"].to_pylist() if scn is not None]
     assert max(commits, default=0) <= task.complete_to, "the table has commits beyond the SCN it is compared at"
     numbers = {column.name for column in task.version.columns if column.type.name == "NUMBER"}
@@ -47,8 +55,9 @@ def compare(task: CompareTask) -> Comparison:
     theirs = rows_of(delta, list(columns.values()), set())
     if task.version.key_kind == "append":
         missing, extra = Counter(ours) - Counter(theirs), Counter(theirs) - Counter(ours)
-        return Comparison(task.table, task.complete_to, len(ours), len(theirs), missing.total(), extra.total(), 0)
-    return compare_keyed(task, ours, theirs, list(columns))
+        counts = len(ours), len(theirs), missing.total(), extra.total()
+        return Comparison(task.table, task.complete_to, delta_version, *counts, 0)
+    return replace(compare_keyed(task, ours, theirs, list(columns)), delta_version=delta_version)
 
 
 def compare_keyed(task: CompareTask, ours: Sequence[Row], theirs: Sequence[Row], ids: Sequence[int] = ()) -> Comparison:
@@ -59,7 +68,8 @@ def compare_keyed(task: CompareTask, ours: Sequence[Row], theirs: Sequence[Row],
     assert (len(mine), len(its)) == (len(ours), len(theirs)), "a key is there twice"
     differing = sum(a != b for name in mine.keys() & its.keys() for a, b in zip(mine[name], its[name], strict=True))
     missing_rows, extra_rows = len(mine.keys() - its.keys()), len(its.keys() - mine.keys())
-    return Comparison(task.table, task.complete_to, len(ours), len(theirs), missing_rows, extra_rows, differing)
+    counts = len(ours), len(theirs), missing_rows, extra_rows, differing
+    return Comparison(task.table, task.complete_to, task.delta_version, *counts)
 
 
 def rows_of(table: pa.Table, names: Sequence[str], texts_of_numbers: set[str]) -> list[Row]:

@@ -201,6 +201,8 @@ class Testbed:
 
     def compare(self) -> Outcome:
         found = steps.verify_tables(self.pipeline, None, source=self.source, spark=self.spark)
+        if found.not_compared:
+            raise Terminal("\n".join(map(str, found.not_compared)), cure="see `redolake status`")
         return Outcome(tuple(self.errors), found.tables)
 
     def _say_redolake(self, line: str) -> None:

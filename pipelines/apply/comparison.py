@@ -9,13 +9,16 @@ from pipelines.table import Rules, TableId, TableVersion
 
 @dataclass(frozen=True, slots=True)
 class CompareTask:
-    """Compare a Delta table with its rows read from Oracle AS OF `complete_to`."""
+    """Compare the version of a Delta table that is complete to an SCN with the rows read from Oracle AS OF that SCN.
+
+    `delta_version` is the version that the ledger knows; see DeltaLog.last_version_with."""
 
     table: TableId
     target: str
     version: TableVersion
     files: tuple[str, ...]
     complete_to: int
+    delta_version: int
     rules: Rules = field(default_factory=dict)
 
 
@@ -33,6 +36,7 @@ class Difference:
 class Comparison:
     table: TableId
     complete_to: int
+    delta_version: int
     source_rows: int
     delta_rows: int
     missing_rows: int  # in the source, not in Delta

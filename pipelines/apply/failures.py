@@ -6,10 +6,20 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipelines.errors import LakeFull, Transient
+from pipelines.errors import LakeFull, Transient, VersionRemoved
 from pipelines.table import TableId
 
 NO_SPACE = ("No space left on device", "Disk quota exceeded", "File too large")  # ENOSPC, EDQUOT, EFBIG in the JVM's words
+
+NO_FILE = (
+    "FILE_NOT_EXIST",
+    "FileNotFoundException",
+    "DELTA_FILE_NOT_FOUND",
+    "DELTA_LOG_FILE_NOT_FOUND",
+    "DELTA_TRUNCATED_TRANSACTION_LOG",
+    "DELTA_VERSION_NOT_FOUND",
+    "DELTA_VERSIONS_NOT_CONTIGUOUS",
+)
 
 
 def check_session(spark: SparkSession, surprise: Exception) -> None:
@@ -21,6 +31,19 @@ def check_session(spark: SparkSession, surprise: Exception) -> None:
         spark.sql("SELECT 1").collect()
     except Exception as failed:
         raise surprise from failed
+
+
+def check_version(surprise: Exception, table: TableId, delta_version: int) -> None:
+    """Raise VersionRemoved when the failure says that files of the version are gone."""
+    if any(words in str(surprise) for words in NO_FILE):
+        raise VersionRemoved(
+            f"files of version {delta_version} of the Delta table are gone",
+            cure="VACUUM or log retention has removed them. If newer versions exist, verify again when the next batch is "
+            "recorded; if that is the newest version, run `redolake snapshot "
+            f"{table} --replace`",
+            table=table,
+            delta_version=delta_version,
+        ) from surprise
 
 
 def check_space(surprise: Exception) -> None:

@@ -46,15 +46,17 @@ def read_source(
     texts = {field.name for field in raw.schema.fields if field.dataType.typeName() == "string"}
     cast, misfits = [], []
     for column in columns:
-        field = field_of(column, version, translation.spark_type(column.type, rules.get(column.id)))
+        # Cast by DDL text: a Connect client sends StringType as `string collate UTF8_BINARY`, which only Spark reads.
+        type_ = translation.spark_type(column.type, rules.get(column.id))
+        field = field_of(column, version, type_)
         value = F.col(quoted(column.name))
         is_number = field.dataType.typeName() == "decimal" and column.name in texts
         if is_number:
-            target = value.try_cast(field.dataType)
+            target = value.try_cast(type_)
         elif column.type.name == "NUMBER" and field.dataType.typeName() == "string":
             target = one_spelling(value.cast("string"))
         else:
-            target = value.cast(field.dataType)
+            target = value.cast(type_)
         if is_number:
             misfits.append((column, value.isNotNull() & (target.isNull() | _has_more_decimals(value, field.dataType.scale))))
         cast.append(target.alias(column.name, metadata=dict(field.metadata)))

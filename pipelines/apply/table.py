@@ -19,6 +19,7 @@ from pipelines.apply.decoded import Target, decode
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.evolve import evolve
 from pipelines.apply.delta.merge import Merged, append, merge
+from pipelines.apply.delta.plain_types import write_plain_types
 from pipelines.apply.delta.schema import check_columns
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
@@ -44,7 +45,10 @@ ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range
 
 @dataclass(slots=True)
 class Progress:
+    """`delta_version` is the version of the table that is complete to `complete_to`: a failed range may leave newer ones."""
+
     complete_to: int | None
+    delta_version: int | None
     merged: Merged = field(default_factory=Merged)
     applied: int = 0
 
@@ -58,7 +62,7 @@ def apply_table(
     table.refresh()
     if table.position != counted_from:
         raise Transient("another writer changed the table meanwhile", cure="none: the batch is tried again", table=task.table)
-    progress = Progress(complete_to=table.position)
+    progress = Progress(complete_to=table.position, delta_version=table.version)
     error = None if task.hold is None else dict(task.hold.error)
     try:
         check_not_set_back(task, context.scns.start, table.position, table.log)
@@ -80,7 +84,7 @@ def apply_table(
         inserted=progress.merged.inserted,
         updated=progress.merged.updated,
         deleted=progress.merged.deleted,
-        delta_version=table.version,
+        delta_version=progress.delta_version,
         position=table.position,
         balance=replace(balance, applied=progress.applied, held=balance.held + balance.applied - progress.applied),
     )
@@ -97,7 +101,8 @@ def apply_ranges(context: ApplyContext, table: DeltaTable, task: TableTask, chan
                 table=task.table,
                 path=task.target,
             )
-        progress.complete_to = max(context.scns.start - 1, position)
+        write_plain_types(table, {**context.metadata, "table": str(task.table)}, context.may_commit)
+        progress.complete_to, progress.delta_version = max(context.scns.start - 1, position), table.version
     for commit_range in ranges:
         context.may_commit()
         evolve(context, table, task, commit_range)
@@ -105,7 +110,7 @@ def apply_ranges(context: ApplyContext, table: DeltaTable, task: TableTask, chan
         if committed.count or committed.problem:
             progress.merged += merge_range(context, table, task, commit_range, committed)
             progress.applied += committed.count
-        progress.complete_to = commit_range.last_scn
+        progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
 
 
 def merge_range(

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from pipelines.cli.options import (
     DIFFERS,
+    TERMINAL,
+    TRY_AGAIN,
     ConfigOption,
     OutputOption,
     PipelineOption,
@@ -15,7 +18,7 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, console, grid, print_progress, show, show_declared_gaps, show_dropped
+from pipelines.cli.output import Output, console, grid, print_alert, print_progress, show, show_declared_gaps, show_dropped
 
 if TYPE_CHECKING:
     from pipelines.steps.verify import Verification
@@ -32,13 +35,35 @@ def verify(
 
     with report_errors(output):
         result = steps.verify_tables(select_pipeline(pipeline, config), tables or None, report=print_progress)
-        columns = ("table", "AS OF SCN", "source rows", "Delta rows", "differing cells")
-        rows = [(t.table, t.applied_scn, t.source_rows, t.delta_rows, t.differing_cells) for t in result.tables]
+        columns = ("table", "AS OF SCN", "Delta version", "source rows", "Delta rows", "differing cells")
+        rows = [
+            (t.table, t.applied_scn, t.delta_version, t.source_rows, t.delta_rows, t.differing_cells) for t in result.tables
+        ]
         show(output, result, lambda: grid("Source and Delta, cell by cell", columns, rows))
         if output is Output.table:
             show_differences(result)
+            show_verdict(result)
         if not result.equal:
-            raise typer.Exit(DIFFERS)
+            raise typer.Exit(code_of(result))
+
+
+def code_of(result: Verification) -> int:
+    """Return the exit code of tables that differ, or else of tables that could not be compared."""
+    if not all(table.equal for table in result.tables):
+        return DIFFERS
+    return TRY_AGAIN if all(one.may_pass for one in result.not_compared) else TERMINAL
+
+
+def show_verdict(result: Verification) -> None:
+    for one in result.not_compared:
+        print_alert(str(one))
+    differing, equal = sum(not t.equal for t in result.tables), sum(t.equal for t in result.tables)
+    verdict = f"{equal} of {equal + differing + len(result.not_compared)} tables are equal to the source"
+    if differing:
+        verdict += f", {differing} differ"
+    if result.not_compared:
+        verdict += f", {len(result.not_compared)} could not be compared"
+    console.print(Text(verdict, style="green" if result.equal else "red"), soft_wrap=True)
 
 
 def show_differences(result: Verification) -> None:

@@ -17,8 +17,9 @@ from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transie
 from pipelines.table import TableId
 
 TERMINAL, CONFIGURATION, DIFFERS, TRY_AGAIN = 1, 2, 3, 75
-EXIT_CODES = """Exit codes: 0 done · 1 stopped, the message says what to do · 2 wrong configuration or usage ·
-3 something differs, or `run` leaves a table held · 75 try again later (`run`: an archived log is due and not there yet)."""
+EXIT_CODES = """Exit codes: 0 done · 1 stopped, or `verify` could not compare a table; the message says what to do ·
+2 wrong configuration or usage · 3 something differs, or `run` leaves a table held ·
+75 try again later (`run`: an archived log is due and not there yet)."""
 
 
 def check_table_names(names: list[str] | None) -> list[str] | None:

@@ -8,16 +8,26 @@ from pyspark.sql import SparkSession
 
 from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.apply.delta.compare import compare
-from pipelines.apply.failures import check_space
-from pipelines.errors import RedolakeError
+from pipelines.apply.failures import check_session, check_version
+from pipelines.errors import InvariantBroken, RedolakeError
 from pipelines.job.translation import TRANSLATION
 
 
 def compare_tables(spark: SparkSession, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
+    return tuple(compare_one(spark, task) for task in tasks)
+
+
+def compare_one(spark: SparkSession, task: CompareTask) -> Comparison:
+    """Raise a typed error for what concerns the table alone, and any other one for a failed session."""
     try:
-        return tuple(compare(spark, task, TRANSLATION) for task in tasks)
+        return compare(spark, task, TRANSLATION)
     except RedolakeError:
         raise
     except Exception as surprise:
-        check_space(surprise)
-        raise
+        check_session(spark, surprise)
+        check_version(surprise, task.table, task.delta_version)
+        raise InvariantBroken(
+            f"the comparison failed: {type(surprise).__name__}: {str(surprise).strip()[:500]}",
+            cure="report it; nothing was changed",
+            table=task.table,
+        ) from surprise

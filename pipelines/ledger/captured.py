@@ -80,11 +80,13 @@ class CapturedTables(LedgerBase):
             return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))
 
     @crash.writer
-    def record_complete_to(self, table: TableId, scn: Scn | None, resetlogs_id: int | None = None) -> bool:
-        """Record the SCN up to which the Delta log proves a table complete. Return whether the ledger had another one. Without
-        `resetlogs_id` the incarnation stays as it was."""
-        values: dict[str, Any] = {"complete_to_scn": scn, "changed_at": self._now()}
-        news = T.complete_to_scn.is_distinct_from(scn)
+    def record_complete_to(
+        self, table: TableId, scn: Scn | None, resetlogs_id: int | None = None, delta_version: int | None = None
+    ) -> bool:
+        """Record the SCN up to which the Delta log proves a table complete, and the version of the Delta table that is. Return
+        whether the ledger had another one. Without `resetlogs_id` the incarnation stays as it was."""
+        values: dict[str, Any] = {"complete_to_scn": scn, "delta_version": delta_version, "changed_at": self._now()}
+        news = or_(T.complete_to_scn.is_distinct_from(scn), T.delta_version.is_distinct_from(delta_version))
         if resetlogs_id is not None:
             values["resetlogs_id"] = resetlogs_id
             news = or_(news, T.resetlogs_id.is_distinct_from(resetlogs_id))
@@ -111,4 +113,5 @@ def _entry(row: Row[Any]) -> TableEntry:
         held_at=row.held_at,
         error=row.error,
         resetlogs_id=row.resetlogs_id,
+        delta_version=row.delta_version,
     )

@@ -38,7 +38,8 @@ class WindowEntry:
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """`complete_to_scn` is the applied SCN: every transaction that committed up to it, and with it, is in the target."""
+    """`complete_to_scn` is the applied SCN: every transaction that committed up to it, and with it, is in the target.
+    `delta_version` is the version of the target that the batch or load left that brought it there."""
 
     table: TableId
     state: TableState
@@ -49,6 +50,7 @@ class TableEntry:
     held_at: datetime | None = None
     error: Json | None = None
     resetlogs_id: int | None = None
+    delta_version: int | None = None
 
     @property
     def held_without_contents(self) -> bool:

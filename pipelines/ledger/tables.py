@@ -105,6 +105,7 @@ tables = Table(
     Column("snapshot_scn", BigInteger),
     Column("complete_to_scn", BigInteger),
     Column("resetlogs_id", BigInteger),  # the incarnation in which it is complete to that SCN
+    Column("delta_version", BigInteger),  # the version of the Delta table that is complete to that SCN
     Column("held_from", String(20)),
     Column("held_at", UtcDateTime),
     Column("error", Body),

@@ -100,7 +100,7 @@ def positions_applied(context: PipelineContext, name: str) -> dict[TableId, Chai
 
 def positions_loaded(context: PipelineContext, name: str) -> dict[TableId, ChainPosition]:
     """Return the tables that a load filled, with the position of their contents."""
-    return {task.table: position_loaded(task) for task in loaded_tasks(context, name) or ()}
+    return {task.table: position_loaded(task) for task, _ in loaded_tasks(context, name) or ()}
 
 
 def position_loaded(task: SnapshotTask) -> ChainPosition:
@@ -111,7 +111,7 @@ def superseded(context: PipelineContext) -> Void:
     """Return for each table that was set back the batches and loads that no longer count."""
     void: dict[TableId, set[str]] = defaultdict(set)
     for name in context.landing.files.names(layout.LOADS):
-        for task in (loaded_tasks(context, name) or ()) if name.endswith(REPLACES) else ():
+        for task, _ in (loaded_tasks(context, name) or ()) if name.endswith(REPLACES) else ():
             void[task.table].update(task.supersedes)
     return void
 
@@ -121,12 +121,13 @@ def batch_result(context: PipelineContext, name: str) -> BatchResult | None:
     return context.landing.files.read_record(BatchResult, layout.batch_manifest(name))
 
 
-def loaded_tasks(context: PipelineContext, name: str) -> list[SnapshotTask] | None:
-    """Return the tasks of the tables that a load filled; None for a load without a manifest."""
+def loaded_tasks(context: PipelineContext, name: str) -> list[tuple[SnapshotTask, int | None]] | None:
+    """Return the tasks of the tables that a load filled, each with the Delta version it left; None for a load without a
+    manifest."""
     result = context.landing.files.read_record(SnapshotResult, layout.load_manifest(name))
     if result is None:
         return None
-    loaded = {done.table for done in result.tables if done.state == "applied"}
+    loaded = {done.table: done.delta_version for done in result.tables if done.state == "applied"}
     spec = context.landing.files.read_record(SnapshotSpec, layout.load_spec(name))
     assert spec is not None, "it is written before the load's manifest"
-    return [task for task in spec.tables if task.table in loaded]
+    return [(task, loaded[task.table]) for task in spec.tables if task.table in loaded]

@@ -164,7 +164,7 @@ def record_result(context: PipelineContext, result: BatchResult, name: str, void
             and not stands
             and ChainPosition(result.resetlogs_id, done.complete_to) >= entry.position
         ):
-            context.ledger.record_complete_to(done.table, Scn(done.complete_to), result.resetlogs_id)
+            context.ledger.record_complete_to(done.table, Scn(done.complete_to), result.resetlogs_id, done.delta_version)
         if done.state == "applied" and entry.state == "held" and not is_held_since(context, entry, name):
             context.ledger.release(done.table)  # it was resumed before the batch; a rebuilt ledger does not know that
         if done.state == "held" and entry.state == "live" and not is_obsolete_hold(done, entry, result):

@@ -78,7 +78,7 @@ def restore_load(context: PipelineContext, name: str, void: Void) -> None:
     tasks = loaded_tasks(context, name)
     if tasks is None:
         return
-    for task in tasks:
+    for task, delta_version in tasks:
         entry = context.ledger.table(task.table)
         position = position_loaded(task)
         if entry is None or name in void.get(task.table, ()) or (entry.position >= position and not task.supersedes):
@@ -88,7 +88,7 @@ def restore_load(context: PipelineContext, name: str, void: Void) -> None:
         if entry.state != "snapshotting":
             context.ledger.move_table(task.table, (entry.state,), "snapshotting")
         context.ledger.move_table(task.table, ("snapshotting",), "live", snapshot_scn=Scn(position.scn))
-        context.ledger.record_complete_to(task.table, Scn(position.scn), position.resetlogs_id)
+        context.ledger.record_complete_to(task.table, Scn(position.scn), position.resetlogs_id, delta_version)
     record_load(context, name)
 
 

@@ -401,7 +401,8 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
             # Not earlier: until the new contents are loaded, DDL of the old contents still applies and may hold the table.
             task = tasks[loaded.table]
             restart_versions(context, task.version, lease)
-            context.ledger.record_complete_to(loaded.table, Scn(task.scn), incarnation_of(task.app_id))
+            incarnation = incarnation_of(task.app_id)
+            context.ledger.record_complete_to(loaded.table, Scn(task.scn), incarnation, loaded.delta_version)
             context.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(task.scn))
         record_load(context, layout.name_of(spec.manifest))
         context.ledger.release_lease(lease)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,8 +11,9 @@ from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison, Difference
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent
-from pipelines.errors import RedoLost, SchemaConflict, Terminal
+from pipelines.errors import RedolakeError, RedoLost, SchemaConflict, Terminal, Transient
 from pipelines.land import layout
+from pipelines.ledger import TableEntry
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import known_versions, rules
@@ -20,8 +21,8 @@ from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables, require_unfiltered
+from pipelines.steps.run import spark_when_needed
 from pipelines.steps.same_container import read_same_container
-from pipelines.steps.spark_jobs import open_spark
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.table import DictionaryTable, TableId, TableVersion
 from pipelines.window import incarnation_at
@@ -30,10 +31,14 @@ from pipelines.window.recovery_options import newest
 
 @dataclass(frozen=True, slots=True)
 class TableComparison:
-    """`missing_rows` are in the source alone, `extra_rows` in Delta alone; `samples` are the first differences."""
+    """The source AS OF `applied_scn` against version `delta_version` of the Delta table.
+
+    `missing_rows` are in the source alone, `extra_rows` in Delta alone; `samples` are the first differences.
+    """
 
     table: str
     applied_scn: int
+    delta_version: int
     source_rows: int
     delta_rows: int
     missing_rows: int
@@ -41,18 +46,43 @@ class TableComparison:
     differing_cells: int
     samples: tuple[Difference, ...] = ()
 
+    @property
+    def equal(self) -> bool:
+        return not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+    def __str__(self) -> str:
+        where = f"AS OF SCN {self.applied_scn}, Delta version {self.delta_version}"
+        if self.equal:
+            return f"{self.table}: equal, {self.source_rows} rows, {where}"
+        counts = f"{self.missing_rows} rows missing, {self.extra_rows} extra, {self.differing_cells} cells differ"
+        return f"{self.table}: DIFFERS, {counts}, {where}"
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """A table that could not be compared; `error` is that of a RedolakeError.as_dict()."""
+
+    table: str
+    error: Mapping[str, Any]
+    may_pass: bool  # a repeat may succeed without anybody's doing
+
+    def __str__(self) -> str:
+        what = f"{self.table}: NOT COMPARED, {self.error['code']}: {self.error['what']}"
+        return f"{what}\n  do this: {self.error['cure']}" if self.error["cure"] else what
+
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """`declared_gaps` and `dropped` are those that the compared tables still lack."""
+    """`equal` says that all tables were compared and are equal. `declared_gaps` and `dropped` are those that some of the tables
+    still lack."""
 
     equal: bool
     tables: tuple[TableComparison, ...]
     declared_gaps: tuple[DeclaredGapReport, ...]
     dropped: tuple[DropReport, ...]
+    not_compared: tuple[NotCompared, ...] = ()
 
 
-@crash.writer
 def verify_tables(
     pipeline: Pipeline,
     tables: Sequence[str] | None = None,
@@ -60,62 +90,109 @@ def verify_tables(
     spark: Any = None,
     report: Report = silent,
 ) -> Verification:
-    """Compare the tables; by default all. The rows that were read from the source are removed again."""
+    """Compare the tables one after the other, by default all, and report each result at once. A table that cannot be compared
+    does not stop the others."""
+    ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in pipeline.tables]
+    found: list[TableComparison | NotCompared] = []
     with open_context(pipeline) as context:
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
-        token = uuid.uuid4().hex
-        try:
-            with open_pipeline_source(pipeline, source) as oracle:
-                read_same_container(context, oracle)
-                check_readable(context, chosen(context, tables), read_redo_facts(oracle))
-                tasks = tuple(read_side(context, oracle, table, token, report) for table in chosen(context, tables))
-                read_same_container(context, oracle)
-            comparisons = compared(pipeline, tasks, spark, report)
-        finally:
-            context.landing.files.remove(layout.verify_folder(token))
-        names = {str(c.table) for c in comparisons}
+        with open_pipeline_source(pipeline, source) as oracle:
+            read_same_container(context, oracle)
+            facts = read_redo_facts(oracle)
+        with spark_when_needed(pipeline, spark) as opened:
+            session = opened.session()
+            for table in ids:
+                found.append(compare_or_explain(context, source, session, table, facts, report))
+                report(str(found[-1]))
+        names = {str(table) for table in ids}
         return Verification(
-            equal=all(c.equal for c in comparisons),
-            tables=tuple(table_comparison(c) for c in comparisons),
+            equal=all(isinstance(one, TableComparison) and one.equal for one in found),
+            tables=tuple(one for one in found if isinstance(one, TableComparison)),
             declared_gaps=tuple(gap for gap in open_gaps(context) if names & set(gap.tables)),
             dropped=tuple(drop for drop in read_open_drops(context) if names & set(drop.lacking)),
+            not_compared=tuple(one for one in found if isinstance(one, NotCompared)),
         )
 
 
-def chosen(context: PipelineContext, tables: Sequence[str] | None) -> list[TableId]:
-    ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
-    for table in ids:
-        entry = context.ledger.table(table)
-        if entry is None or entry.complete_to_scn is None:
-            raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
-    return ids
-
-
-def check_readable(context: PipelineContext, tables: Sequence[TableId], facts: RedoFacts) -> None:
-    """Raise RedoLost if a table is complete to an SCN that a RESETLOGS undid. Oracle would refuse that SCN as a future one, or
-    read another state at the same number."""
-    for table in tables:
-        entry = context.ledger.table(table)
-        if entry is None or entry.complete_to_scn is None or entry.resetlogs_id is None:
-            continue
-        there = incarnation_at(entry.complete_to_scn, facts)
-        is_of_another = there is not None and there.resetlogs_id > entry.resetlogs_id
-        if is_of_another or entry.complete_to_scn > newest(facts):
-            raise RedoLost(
-                f"the table is complete to SCN {entry.complete_to_scn} of incarnation {entry.resetlogs_id}, and the database "
-                "was set back to before that: there is nothing to compare it with",
-                cure=f"let {context.name}_capture and {context.name}_apply pass the RESETLOGS, then verify again; if they "
-                f"stop, see `redolake recover {context.name}` for the choices",
-                table=table,
-            )
+def compare_or_explain(
+    context: PipelineContext,
+    source: ConnectParams | None,
+    spark: Any,
+    table: TableId,
+    facts: RedoFacts,
+    report: Report,
+) -> TableComparison | NotCompared:
+    try:
+        return compare_table(context, source, spark, table, facts, report)
+    except RedolakeError as error:
+        return NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
 
 
 @crash.writer
-def read_side(context: PipelineContext, oracle: Source, table: TableId, token: str, report: Report) -> CompareTask:
+def compare_table(
+    context: PipelineContext,
+    source: ConnectParams | None,
+    spark: Any,
+    table: TableId,
+    facts: RedoFacts,
+    report: Report,
+) -> TableComparison:
+    """Read the table AS OF the SCN that the ledger knows now, and compare it with the Delta version of that SCN.
+
+    The rows that were read from the source are removed again."""
+    from pipelines.job.comparison import compare_tables
+
+    entry = entry_with_contents(context, table)
+    check_readable(entry, facts, context.name)
+    token = uuid.uuid4().hex
+    try:
+        # A connection for each table: a comparison takes long, and firewalls cut idle connections.
+        with open_pipeline_source(context.pipeline, source) as oracle:
+            task = read_side(context, oracle, entry, token, report)
+            read_same_container(context, oracle)
+        report(f"comparing {table} with Delta")
+        (found,) = compare_tables(spark, [task])
+    finally:
+        context.landing.files.remove(layout.verify_folder(token))
+    now = entry_with_contents(context, table)
+    if (now.snapshot_scn, now.resetlogs_id) != (entry.snapshot_scn, entry.resetlogs_id):
+        raise Transient("the table was loaded again while it was compared", cure="verify it again", table=table)
+    return table_comparison(found)
+
+
+def entry_with_contents(context: PipelineContext, table: TableId) -> TableEntry:
+    """Return the table's entry. Raise Terminal for a table without contents."""
     entry = context.ledger.table(table)
-    assert entry is not None
+    if entry is None or entry.complete_to_scn is None or entry.delta_version is None:
+        raise Terminal("the table has no contents yet", cure=f"redolake snapshot {table}", table=table)
+    return entry
+
+
+def check_readable(entry: TableEntry, facts: RedoFacts, pipeline: str) -> None:
+    """Raise RedoLost if the table is complete to an SCN that a RESETLOGS undid.
+
+    Oracle would refuse that SCN as a future one, or read another state at the same number.
+    """
     assert entry.complete_to_scn is not None
-    scn = entry.complete_to_scn
+    if entry.resetlogs_id is None:
+        return
+    there = incarnation_at(entry.complete_to_scn, facts)
+    is_of_another = there is not None and there.resetlogs_id > entry.resetlogs_id
+    if is_of_another or entry.complete_to_scn > newest(facts):
+        raise RedoLost(
+            f"the table is complete to SCN {entry.complete_to_scn} of incarnation {entry.resetlogs_id}, and the database "
+            "was set back to before that: there is nothing to compare it with",
+            cure=f"let {pipeline}_capture and {pipeline}_apply pass the RESETLOGS, then verify again; if they "
+            f"stop, see `redolake recover {pipeline}` for the choices",
+            table=entry.table,
+        )
+
+
+@crash.writer
+def read_side(context: PipelineContext, oracle: Source, entry: TableEntry, token: str, report: Report) -> CompareTask:
+    assert entry.complete_to_scn is not None
+    assert entry.delta_version is not None
+    table, scn = entry.table, entry.complete_to_scn
     versions = known_versions(context, table)
     version = valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
     container = context.pipeline.source.container
@@ -127,7 +204,8 @@ def read_side(context: PipelineContext, oracle: Source, table: TableId, token: s
     answers = read_snapshot(oracle, columns, scn, rows, container=container, rowid=rowid)
     require_unfiltered(oracle, table, container)
     path = context.landing.snapshots.write_for_comparison(token, found.object_id, answers)
-    return CompareTask(table, context.pipeline.target(table), version, (path,), int(scn), rules(context, table, (version,)))
+    target, rules_by_id = context.pipeline.target(table), rules(context, table, (version,))
+    return CompareTask(table, target, version, (path,), int(scn), entry.delta_version, rules_by_id)
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:
@@ -145,22 +223,11 @@ def columns_of(dictionary: DictionaryTable, version: TableVersion) -> Dictionary
     return replace(dictionary, columns=kept)
 
 
-def compared(pipeline: Pipeline, tasks: Sequence[CompareTask], spark: Any, report: Report) -> Sequence[Comparison]:
-    from pipelines.job.comparison import compare_tables
-
-    report("comparing with Delta")
-    session = spark or open_spark(pipeline, "redolake verify")
-    try:
-        return compare_tables(session, tasks)
-    finally:
-        if spark is None:
-            session.stop()
-
-
 def table_comparison(found: Comparison) -> TableComparison:
     return TableComparison(
         table=str(found.table),
         applied_scn=found.complete_to,
+        delta_version=found.delta_version,
         source_rows=found.source_rows,
         delta_rows=found.delta_rows,
         missing_rows=found.missing_rows,

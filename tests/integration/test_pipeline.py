@@ -62,6 +62,33 @@ def test_every_table_equals_the_source_after_windows_over_two_redo_threads(shop:
     assert verified == compare_with_source(pipeline, shop.params)  # so the other tests need no Spark to compare
 
 
+def test_verify_compares_the_delta_version_of_its_scn_while_batches_are_applied(shop: Shop, spark: Any) -> None:
+    pipeline = parts_pipeline(shop)
+    shop.run_sql(*(f"INSERT INTO parts (id, place, quantity) VALUES ({n}, 'W1', {n})" for n in (1, 2, 3, 4)))
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    target = pipeline.target(TableId("SHOP", "PARTS"))
+    optimize, meddle = f"OPTIMIZE delta.`{target}`", f"UPDATE delta.`{target}` SET quantity = 7 WHERE id = 4"
+
+    def apply_while_reading(line: str) -> None:
+        changes = {"reading": "DELETE FROM parts WHERE id IN (1, 2)", "comparing": "ALTER TABLE parts ADD (shelf NUMBER(5))"}
+        if line.partition(" ")[0] in changes:
+            shop.run_sql(changes[line.partition(" ")[0]])
+            caught_up(shop, pipeline, spark)
+
+    spark.sql(optimize)
+    meanwhile = steps.verify_tables(pipeline, source=shop.params, spark=spark, report=apply_while_reading)
+    spark.sql(optimize)
+    afterwards = steps.verify_tables(pipeline, source=shop.params, spark=spark)
+    spark.sql(meddle)
+    meddled = steps.verify_tables(pipeline, source=shop.params, spark=spark)
+
+    assert meanwhile.equal, meanwhile
+    assert afterwards.equal, afterwards
+    assert [t.source_rows for t in (*meanwhile.tables, *afterwards.tables)] == [4, 2]
+    assert meanwhile.tables[0].delta_version < afterwards.tables[0].delta_version
+    assert [(d.key, d.column, d.source, d.delta) for d in meddled.tables[0].samples] == [("4", "QUANTITY", "4", "7")]
+
+
 def test_a_value_that_does_not_fit_holds_its_table_alone(shop: Shop, spark: Any) -> None:
     pipeline = shop.pipeline(tables=["SHOP.ORDERS", "SHOP.PAYMENTS"])
     shop.run_sql("INSERT INTO orders (id, customer_id, total) VALUES (1, 1, 1.5)")

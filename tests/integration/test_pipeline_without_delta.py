@@ -136,3 +136,21 @@ def test_a_table_that_was_left_out_for_a_while_is_held(shop: Shop, no_spark: str
 
     held = {t.table: t.error for t in steps.read_status(both).tables if t.state == "held"}
     assert held == {"SHOP.PAYMENTS": "a window was landed without the table"}
+
+
+def test_a_table_that_cannot_be_read_does_not_stop_the_comparison_of_the_others(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=["SHOP.CUSTOMERS", "SHOP.ORDER_LINES", "SHOP.STOCK"])
+    steps.take_snapshot(pipeline, ["SHOP.CUSTOMERS", "SHOP.ORDER_LINES"], source=shop.params, spark=no_spark)
+    shop.run_sql("ALTER TABLE customers ADD (shelf NUMBER(5))")
+    reported: list[str] = []
+
+    found = steps.verify_tables(pipeline, source=shop.params, spark=no_spark, report=reported.append)
+
+    assert not found.equal
+    assert [t.table for t in found.tables] == ["SHOP.ORDER_LINES"]
+    assert [(n.table, n.error["where"].get("ora_code")) for n in found.not_compared] == [
+        ("SHOP.CUSTOMERS", 1466),
+        ("SHOP.STOCK", None),
+    ]
+    outcomes = [line.partition(",")[0] for line in reported if not line.startswith(("reading", "comparing"))]
+    assert outcomes == ["SHOP.CUSTOMERS: NOT COMPARED", "SHOP.ORDER_LINES: equal", "SHOP.STOCK: NOT COMPARED"]

@@ -261,7 +261,7 @@ def test_capture_continues_in_the_new_incarnation_after_a_resetlogs(losing: Losi
     losing.shop.switch_logs()
     with pytest.raises(RedoLost, match="undid changes that were landed"):
         losing.plan()
-    with pytest.raises(RedoLost, match="nothing to compare it with"):
+    with pytest.raises(AssertionError, match=r"RedoLost: .* nothing to compare it with"):
         losing.verify()
 
     losing.recover_by(way, reason="point-in-time recovery")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from pipelines.cli import app
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
+from pipelines.steps.verify import NotCompared, TableComparison, Verification
 
 SETTINGS = """
 pipelines:
@@ -211,3 +213,34 @@ def test_verbose_logs_what_the_stages_do(settings: Path, options: list[str], lev
     run(*options, "validate", "--config", str(settings))
 
     assert logging.getLevelName(logging.getLogger("pipelines").level) == level
+
+
+EQUAL = TableComparison("SHOP.ORDERS", 199, 7, source_rows=2, delta_rows=2, missing_rows=0, extra_rows=0, differing_cells=0)
+DIFFERING = replace(EQUAL, table="SHOP.STOCK", missing_rows=1)
+UNREADABLE = NotCompared("SHOP.PARTS", {"code": "SourceRefused", "what": "ORA-01466", "where": {}, "cure": "wait"}, False)
+
+
+@pytest.mark.parametrize(
+    ("compared", "not_compared", "code", "verdict"),
+    [
+        ((EQUAL,), (), 0, "1 of 1 tables are equal to the source"),
+        ((EQUAL, DIFFERING), (), 3, "1 of 2 tables are equal to the source, 1 differ"),
+        ((EQUAL,), (UNREADABLE,), 1, "1 of 2 tables are equal to the source, 1 could not be compared"),
+        ((), (replace(UNREADABLE, may_pass=True),), 75, "0 of 1 tables are equal to the source, 1 could not be compared"),
+        ((DIFFERING,), (UNREADABLE,), 3, "0 of 2 tables are equal to the source, 1 differ, 1 could not be compared"),
+    ],
+)
+def test_verify_ends_with_a_verdict_and_its_exit_code(
+    settings: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    compared: tuple[TableComparison, ...],
+    not_compared: tuple[NotCompared, ...],
+    code: int,
+    verdict: str,
+) -> None:
+    found = Verification(not not_compared and DIFFERING not in compared, compared, (), (), not_compared)
+    monkeypatch.setattr("pipelines.steps.verify_tables", lambda *_, **__: found)
+
+    ended, output = run("verify", "--config", str(settings))
+
+    assert (ended, output.splitlines()[-1]) == (code, verdict)

@@ -81,6 +81,7 @@ def test_a_kind_of_file_is_the_same_on_every_run(path, kind):
 # tests/e2e/test_kills_everywhere.py shows that it kills after each of them.
 KILLED_AT = {
     "begin",
+    "compare_table",
     "declare",
     "discard_slice",
     "drop_transaction",
@@ -93,7 +94,6 @@ KILLED_AT = {
     "publish_manifest",
     "split_by",
     "start_pipeline",
-    "verify_tables",
     "write_for_comparison",
     "write_dictionary",
     "write_rows",

@@ -18,9 +18,14 @@ VERSION = "spark.databricks.delta.write.txnVersion"
 METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
+def text_of(metadata: Mapping[str, object]) -> str:
+    """Return the user metadata of our commits; it begins with OURS."""
+    return json.dumps({"redolake": dict(metadata)}, sort_keys=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """The txn and user metadata of one commit; `metadata` is for DESCRIBE HISTORY, the code never reads it."""
+    """The txn and user metadata of one commit. `metadata` is for DESCRIBE HISTORY; the code only reads whether it is ours."""
 
     app_id: str
     version: int
@@ -28,11 +33,21 @@ class Tag:
 
     @property
     def text(self) -> str:
-        return json.dumps({"redolake": dict(self.metadata)}, sort_keys=True)
+        return text_of(self.metadata)
 
     def options(self) -> dict[str, str]:
         """Return the options of a DataFrameWriter."""
         return {"txnAppId": self.app_id, "txnVersion": str(self.version), "userMetadata": self.text}
+
+
+@contextmanager
+def described(spark: SparkSession, metadata: Mapping[str, object]) -> Iterator[None]:
+    """Give the user metadata, by which commits are known as ours, to every commit of the session in this block."""
+    try:
+        spark.conf.set(METADATA, text_of(metadata))
+        yield
+    finally:
+        spark.conf.unset(METADATA)
 
 
 @contextmanager

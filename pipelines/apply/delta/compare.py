@@ -12,25 +12,27 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.apply.comparison import CompareTask, Comparison, Difference
+from pipelines.apply.delta.log import read_log
 from pipelines.apply.delta.quoting import quoted
-from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, read_columns, target_columns
+from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, target_columns
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
-from pipelines.errors import InvariantBroken
+from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
 from pipelines.table import Column, TableVersion
 
 MOST_SAMPLES = 10
 
 
 def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
-    """Raise InvariantBroken when the table holds commits above `complete_to`: a batch was applied meanwhile."""
+    """Compare with the Delta version of `complete_to`; batches that are applied meanwhile do not matter."""
     version, complete_to = task.version, task.complete_to
-    check_columns(version, task.rules, read_columns(spark, task.target), translation)
+    delta_version = version_to_compare(task)
+    delta = spark.read.format("delta").option("versionAsOf", delta_version).load(task.target)
+    check_columns(version, task.rules, columns_of(delta.schema), translation)
     source = read_source(spark, task.files, version, task.rules, translation)
     check_values(source, version)
-    delta = spark.read.format("delta").load(task.target)
     if version.key_kind == "append":
-        return compare_counts(source.frame, delta, version, complete_to)
+        return compare_counts(source.frame, delta, task, delta_version)
     columns = target_columns(version)
     both = side_by_side(source.frame, delta, columns, version.key)
     missing, extra = F.col("in_delta").isNull(), F.col("in_source").isNull()
@@ -44,24 +46,49 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
         cells.alias("differing_cells"),
         F.max("commit_scn").alias("last_commit"),
     ).collect()[0].asDict()  # fmt: skip
-    check_not_beyond(counts.pop("last_commit"), complete_to)
+    check_not_beyond(counts.pop("last_commit"), task, delta_version)
     samples: tuple[Difference, ...] = ()
     if counts["missing_rows"] or counts["extra_rows"] or counts["differing_cells"]:
         samples = sample(both, columns, version.key, missing, extra, differing)
-    return Comparison(version.table, complete_to, **counts, samples=samples)
+    return Comparison(version.table, complete_to, delta_version, **counts, samples=samples)
 
 
-def check_not_beyond(last_commit: int | None, complete_to: int) -> None:
-    if last_commit is not None and last_commit > complete_to:
+def version_to_compare(task: CompareTask) -> int:
+    """Return the Delta version that has the contents of `complete_to`. Raise an error when the table has no such version."""
+    log = read_log(task.target)
+    if log is None:
+        raise SchemaConflict(
+            "the Delta table is missing",
+            cure=f"if a snapshot of it is being loaded, wait and verify again; else run `redolake snapshot {task.table} "
+            "--replace`",
+            table=task.table,
+            path=task.target,
+        )
+    if log.version < task.delta_version:
+        raise TableSetBack(
+            f"the Delta table is at version {log.version}, and was at version {task.delta_version} when it was complete to SCN "
+            f"{task.complete_to}: an older copy was put back",
+            cure=f"run `redolake snapshot {task.table} --replace` to rebuild the table",
+            table=task.table,
+            path=task.target,
+        )
+    return log.last_version_with(task.delta_version)
+
+
+def check_not_beyond(last_commit: int | None, task: CompareTask, delta_version: int) -> None:
+    if last_commit is not None and last_commit > task.complete_to:
         raise InvariantBroken(
             f"the table contains a commit of SCN {last_commit}",
-            cure="compare again at its new position",
-            complete_to=complete_to,
+            cure="report it: that version was recorded as complete to a lower SCN",
+            table=task.table,
+            complete_to=task.complete_to,
+            delta_version=delta_version,
         )
 
 
-def compare_counts(source: DataFrame, delta: DataFrame, version: TableVersion, complete_to: int) -> Comparison:
+def compare_counts(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:
     """Compare both sides as multisets: a row that differs in one cell is missing once and extra once."""
+    version = task.version
     both = count_rows(source, delta, version)
     in_source, in_delta, none = F.col("source"), F.col("delta"), F.lit(0)
     counts = both.agg(
@@ -73,11 +100,11 @@ def compare_counts(source: DataFrame, delta: DataFrame, version: TableVersion, c
         )),
         F.max("commit_scn").alias("last_commit"),
     ).collect()[0].asDict()  # fmt: skip
-    check_not_beyond(counts.pop("last_commit"), complete_to)
+    check_not_beyond(counts.pop("last_commit"), task, delta_version)
     samples: tuple[Difference, ...] = ()
     if counts["missing_rows"] or counts["extra_rows"]:
         samples = sample_counts(both, version)
-    return Comparison(version.table, complete_to, **counts, differing_cells=0, samples=samples)
+    return Comparison(version.table, task.complete_to, delta_version, **counts, differing_cells=0, samples=samples)
 
 
 def count_rows(source: DataFrame, delta: DataFrame, version: TableVersion) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Create a Delta table for a table version: column mapping by name, type widening, deletion vectors, our column ids."""
+"""Create a Delta table for a table version: column mapping by name, deletion vectors, our column ids."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pyspark.sql import types as T
 from pipelines import crash
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
-from pipelines.apply.delta.commit import Tag, tagged
+from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn, field_of
 from pipelines.apply.delta.table import DeltaTable
@@ -32,7 +32,8 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
     for scn, group in groupby(commit_range.steps, key=lambda step: step.scn):
         steps = tuple(group)
         for step in steps:
-            FOLLOW[step.kind](context, table, task, commit_range.version, step)
+            with described(context.spark, {**context.metadata, "table": str(task.table), "ddl_scn": scn}):
+                FOLLOW[step.kind](context, table, task, commit_range.version, step)
             table.refresh()
             crash.point("evolve")
         fill_defaults(table, steps, Tag(table.filling_id, scn, context.metadata), context.translation)

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from pipelines.errors import RedoNotUnderstood
 
+OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
 COMMIT = re.compile(r"(\d{20})\.json")
 # A checkpoint is one file, several parts (n of m), or a V2 file with a unique name.
 CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.(\d{10})\.(\d{10})|\.([0-9a-f-]{36}))?\.(parquet|json)")
@@ -39,17 +40,33 @@ class DeltaLog:
             for action in self._actions(commit):
                 if action.get("txn", {}).get("appId") == app_id:
                     return int(action["txn"]["version"])
-        found = (txn["version"] for part in self.checkpoint for txn in self._checkpoint_txns(part) if txn["appId"] == app_id)
+        txns = (txn for part in self.checkpoint for txn in self._checkpoint_actions(part, "txn"))
+        found = (txn["version"] for txn in txns if txn["appId"] == app_id)
         return max(found, default=None)
 
     def table_bytes(self) -> int | None:
         """Return the size of the table's files by Delta's checksum of this version, or None when no checksum can be read."""
-        try:
-            checksum = json.loads(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc"))
-        except (FileNotFoundError, ValueError):
-            return None
-        size = checksum.get("tableSizeBytes")
+        size = self._checksum().get("tableSizeBytes")
         return None if size is None else int(size)
+
+    def schema(self) -> Any:
+        """Return the table's schema as Delta writes it, which a Spark session shows differently."""
+        metadata = self._checksum().get("metadata") or self._last_metadata()
+        return json.loads(metadata["schemaString"])
+
+    def _checksum(self) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc")))
+        except (FileNotFoundError, ValueError):
+            return {}
+
+    def _last_metadata(self) -> dict[str, Any]:
+        """Return the metadata of this version from commits and checkpoint; the checksum of a version may be missing."""
+        for _, commit in reversed(self.commits):
+            for action in self._actions(commit):
+                if "metaData" in action:
+                    return dict(action["metaData"])
+        return next(found for part in self.checkpoint for found in self._checkpoint_actions(part, "metaData"))
 
     def foreign_write(self, own: str) -> tuple[int, str] | None:
         """Return version and operation of the first commit that changed rows after the last one of an application id that
@@ -64,13 +81,28 @@ class DeltaLog:
                 found = version, str(*operations[:1])
         return None
 
-    def _checkpoint_txns(self, part: str) -> Iterator[dict[str, Any]]:
+    def last_version_with(self, contents_of: int) -> int:
+        """Return the newest version that still has the contents which we left in that one: the version before our next commit.
+        Commits of others in between count, so that a comparison sees what readers see."""
+        found = contents_of
+        for version, commit in (*self.older, *self.commits):
+            if version <= found:
+                continue
+            if version > found + 1 or self._is_ours(commit):  # log retention removed the commits in between
+                break
+            found = version
+        return found
+
+    def _is_ours(self, commit: str) -> bool:
+        return any(str(a.get("commitInfo", {}).get("userMetadata")).startswith(OURS) for a in self._actions(commit))
+
+    def _checkpoint_actions(self, part: str, kind: str) -> Iterator[dict[str, Any]]:
         if part.endswith(".json"):
-            yield from (action["txn"] for action in self._actions(part) if "txn" in action)
+            yield from (action[kind] for action in self._actions(part) if kind in action)
             return
         with self.filesystem.open(part, "rb") as file:
-            rows = pq.ParquetFile(file).read(columns=["txn"]).column("txn").to_pylist()
-        yield from (row for row in rows if row is not None and row["appId"] is not None)
+            rows = pq.ParquetFile(file).read(columns=[kind]).column(kind).to_pylist()
+        yield from (row for row in rows if row is not None and any(value is not None for value in row.values()))
 
     def _actions(self, file: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]

@@ -25,7 +25,6 @@ DEFAULT = "redolake.default"  # the value in rows older than the column, in neut
 
 PROPERTIES = {
     "delta.columnMapping.mode": "name",
-    "delta.enableTypeWidening": "true",
     "delta.enableDeletionVectors": "true",
     # A later ADD COLUMN may bring a DATE or TIMESTAMP, and Delta would not enable the feature then by itself.
     "delta.feature.timestampNtz": "supported",
@@ -93,12 +92,15 @@ def target_schema(version: TableVersion, rules: Rules, translation: Translation)
 
 def read_columns(spark: SparkSession, path: str) -> dict[int, TargetColumn]:
     """Return the Delta table's columns by our column id."""
-    fields = spark.read.format("delta").load(path).schema.fields
+    return columns_of(spark.read.format("delta").load(path).schema)
+
+
+def columns_of(schema: T.StructType) -> dict[int, TargetColumn]:
     return {
         int(f.metadata[COLUMN_ID]): TargetColumn(
             int(f.metadata[COLUMN_ID]), f.name, f.dataType.simpleString(), f.metadata.get(DEFAULT)
         )
-        for f in fields
+        for f in schema.fields
         if COLUMN_ID in f.metadata
     }
 

@@ -1,4 +1,4 @@
-"""Run a spec through Spark Connect in a process of its own: a process is either classic or Connect."""
+"""Run specs through Spark Connect in a process of its own: a process is either classic or Connect."""
 
 from __future__ import annotations
 
@@ -16,5 +16,6 @@ if __name__ == "__main__":
     for key, value in spark_conf({**QUIET, "spark.jars": ",".join(delta_jars())}).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    run(session, read_spec(sys.argv[1]))
+    for path in sys.argv[1:]:
+        run(session, read_spec(path))
     session.stop()

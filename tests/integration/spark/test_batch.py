@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from pipelines import crash
 from pipelines.apply.delta.create import create_table
 from pipelines.apply.delta.log import last_txn, latest_version
+from pipelines.apply.delta.plain_types import COLLATED
 from pipelines.errors import InvariantBroken, LandingConflict, LeaseHeld
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
@@ -25,7 +27,7 @@ from pipelines.records.batch_result import BatchResult, RowAccount
 from pipelines.records.batch_spec import ColumnChange, HoldAt
 from pipelines.records.codec import decode, encode
 from pipelines.table import Column, OracleType, TableId
-from tests.delta_table import delta_rows
+from tests.delta_table import delta_rows, read_delta
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import (
     ID,
@@ -365,6 +367,36 @@ def test_a_table_without_contents_is_held(spark, tmp_path: Path) -> None:
 
     assert (result.tables[0].state, result.tables[0].complete_to) == ("held", None)
     assert "missing" in result.tables[0].error["what"]
+
+
+def as_connect_wrote_it(there: Path, target: Path) -> None:
+    """Copy a table with the schema that lakes written over Spark Connect had. The copy's path is new to the session."""
+    shutil.copytree(there, target, ignore=shutil.ignore_patterns(".*.crc"))
+    plain = r"\"type\":\"string\""
+    for file in (target / "_delta_log").glob("0*"):
+        file.write_text(file.read_text().replace(plain, plain.replace("string", COLLATED)))
+
+
+def test_text_columns_of_an_older_lake_become_plain_strings_in_one_commit(spark, tmp_path: Path, monkeypatch) -> None:
+    mine = task(tmp_path)
+    first = task(tmp_path / "first")
+    run_snapshot(spark, snapshot_spec(tmp_path, first, 5, [{"ID": 1, "V": "a"}]))
+    as_connect_wrote_it(Path(first.target), Path(mine.target))
+    windows = [land(tmp_path / str(start), start, start + 90, [control(0, start + 10, 7)]) for start in (10, 100)]
+    with pytest.raises(KeyError, match="collate"):
+        read_delta(mine.target)
+
+    kill_at(monkeypatch, "evolve")
+    with pytest.raises(Killed):
+        run_batch(spark, batch_spec(tmp_path, windows[:1], [mine]))
+    monkeypatch.undo()
+    results = [run_batch(spark, batch_spec(tmp_path, [window], [mine])).tables[0] for window in windows]
+
+    assert [(result.error, result.delta_version) for result in results] == [(None, 1), (None, 1)]
+    assert read_delta(mine.target).to_pylist() == [{"ID": 1, "V": "a", "_commit_scn": 5}]
+    assert last_txn(mine.target, mine.app_id) == 5
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 300, [{"ID": 2, "V": "b"}]))
+    assert read_delta(mine.target).to_pylist() == [{"ID": 2, "V": "b", "_commit_scn": 300}]
 
 
 # --- DDL -------------------------------------------------------------------------------------------------------------

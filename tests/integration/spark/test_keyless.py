@@ -14,7 +14,7 @@ import pytest
 
 from pipelines import crash
 from pipelines.apply.comparison import CompareTask, Comparison
-from pipelines.apply.delta.log import last_txn
+from pipelines.apply.delta.log import last_txn, latest_version
 from pipelines.job.batch import run_batch
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
@@ -54,7 +54,9 @@ def there(mine: TableTask, *names: str) -> Counter[tuple[Any, ...]]:
 
 def compared(spark: Any, folder: Path, mine: TableTask, rows: Sequence[Mapping[str, Any]], scn: int) -> Comparison:
     files = loaded(folder, mine, rows, scn).tables[0].files
-    (found,) = compare_tables(spark, [CompareTask(mine.table, mine.target, mine.versions[-1], files, scn)])
+    newest = latest_version(mine.target)
+    assert newest is not None
+    (found,) = compare_tables(spark, [CompareTask(mine.table, mine.target, mine.versions[-1], files, scn, newest)])
     return found
 
 

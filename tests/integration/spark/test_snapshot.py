@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,11 @@ import pytest
 
 from pipelines.apply.comparison import CompareTask, Difference
 from pipelines.apply.delta.commit import Tag, tagged
-from pipelines.apply.delta.compare import compare
 from pipelines.apply.delta.log import last_txn, latest_version
 from pipelines.apply.delta.schema import read_columns
-from pipelines.errors import InvariantBroken
+from pipelines.errors import InvariantBroken, TableSetBack, VersionRemoved
 from pipelines.job.comparison import compare_tables
 from pipelines.job.snapshot import run_snapshot
-from pipelines.job.translation import TRANSLATION
 from pipelines.records.codec import decode
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.table import Column, OracleType, TableId
@@ -81,7 +80,7 @@ def test_a_comparison_counts_differing_rows_and_cells_and_samples_them(spark, tm
     mine = task(tmp_path)
     run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, [*ROWS, {"ID": 3, "V": "c"}, {"ID": 4, "V": None}]))
     there = snapshot_spec(tmp_path, mine, 60, [*ROWS, {"ID": 3, "V": "C"}, {"ID": 5, "V": "e"}]).tables[0].files
-    compared = CompareTask(mine.table, mine.target, mine.versions[0], there, 60)
+    compared = CompareTask(mine.table, mine.target, mine.versions[0], there, 60, delta_version=0)
 
     (found,) = compare_tables(spark, [compared])
 
@@ -92,7 +91,29 @@ def test_a_comparison_counts_differing_rows_and_cells_and_samples_them(spark, tm
         Difference("5", "*", "row", None),
     )
     with pytest.raises(InvariantBroken, match="commit of SCN 50"):
-        compare(spark, replace(compared, complete_to=49), TRANSLATION)
+        compare_tables(spark, [replace(compared, complete_to=49)])
+    with pytest.raises(TableSetBack, match="was at version 3"):
+        compare_tables(spark, [replace(compared, delta_version=3)])
+
+
+def test_a_version_whose_files_vacuum_removed_is_said_to_be_gone(spark, tmp_path: Path) -> None:
+    mine = task(tmp_path)
+    run_snapshot(spark, snapshot_spec(tmp_path, mine, 50, ROWS))
+    newer = snapshot_spec(tmp_path, mine, 60, ROWS[:1])
+    run_snapshot(spark, newer)
+    for commit in (Path(mine.target) / "_delta_log").glob("*.json"):
+        os.utime(commit, (1, 1))  # decades old: that alone does not make a version unreadable
+    compared = CompareTask(mine.table, mine.target, mine.versions[0], newer.tables[0].files, 60, delta_version=0)
+
+    (found,) = compare_tables(spark, [compared])
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    spark.sql(f"VACUUM delta.`{mine.target}` RETAIN 0 HOURS")
+    spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+
+    assert (found.delta_version, found.delta_rows, found.extra_rows) == (0, 2, 1)
+    with pytest.raises(VersionRemoved, match="files of version 0"):
+        compare_tables(spark, [compared])
+    assert compare_tables(spark, [replace(compared, delta_version=1)])[0].equal
 
 
 def test_the_position_is_read_from_commits_and_from_checkpoints(spark, tmp_path: Path) -> None:

@@ -34,19 +34,32 @@ COMMANDS = {
 @pytest.mark.parametrize("mode", COMMANDS)
 def test_a_spec_file_runs_and_leaves_a_manifest(spark, tmp_path: Path, mode: str) -> None:
     mine = with_ddl(tmp_path)
-    run_snapshot(spark, snapshot_spec(tmp_path, mine, 5))
+    first = snapshot_spec(tmp_path, mine, 5)
     quiet = [LandedWindow(f"quiet-{start}", start, start + 1, ()) for start in range(100, 500)]  # apply comes late
     batch = batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, ddl_rows()), *quiet], [mine])
     file = tmp_path / "spec.json"
     file.write_text(encode(batch))
+    files = [file]
+    if mode == "connect":
+        files.insert(0, tmp_path / "first.json")
+        files[0].write_text(encode(first))
+    else:
+        run_snapshot(spark, first)
     binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": binaries, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
 
     done = subprocess.run(
-        [*COMMANDS[mode], str(file)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False
+        [*COMMANDS[mode], *map(str, files)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
 
     assert done.returncode == 0, done.stderr[-3000:]
     result = decode(BatchResult, Path(batch.manifest).read_text(), batch.manifest)
     assert [(t.error, t.complete_to) for t in result.tables] == [(None, 499)]
     assert rows_of(spark, mine) == AFTER_DDL
+    assert "collate" not in "".join(commit.read_text() for commit in Path(mine.target, "_delta_log").glob("*.json"))

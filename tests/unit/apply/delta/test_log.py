@@ -10,14 +10,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.apply.delta.commit import text_of
 from pipelines.apply.delta.log import last_txn, latest_version, read_log
 from pipelines.errors import RedoNotUnderstood
 
 
-def commit(table: Path, version: int, *txns: tuple[str, int]) -> None:
+def commit(table: Path, version: int, *txns: tuple[str, int], by: str | None = None) -> None:
     log = table / "_delta_log"
     log.mkdir(exist_ok=True)
-    actions: list[dict[str, Any]] = [{"commitInfo": {"operation": "MERGE"}}]
+    actions: list[dict[str, Any]] = [{"commitInfo": {"operation": "MERGE", "userMetadata": by}}]
     actions += [{"txn": {"appId": app, "version": scn, "lastUpdated": 1}} for app, scn in txns]
     (log / f"{version:020d}.json").write_text("\n".join(map(json.dumps, actions)) + "\n")
 
@@ -87,3 +88,50 @@ def test_the_size_is_that_of_the_latest_version_or_unknown(tmp_path: Path) -> No
 
     checksum.with_name(f"{1:020d}.crc").write_text("{ cut short")
     assert size(tmp_path) is None
+
+
+def last_version_with(table: Path, contents_of: int) -> int:
+    log = read_log(str(table))
+    assert log is not None
+    return log.last_version_with(contents_of)
+
+
+def test_the_contents_of_a_batch_stay_until_our_next_commit_whatever_others_commit(tmp_path: Path) -> None:
+    ours = text_of({"batch": "[10, 20)"})
+    for version, by in enumerate((ours, None, "somebody's", ours, None, ours)):
+        commit(tmp_path, version, by=by)
+
+    assert [last_version_with(tmp_path, version) for version in (0, 3, 5)] == [2, 4, 5]
+
+
+def test_contents_are_not_followed_over_commits_that_log_retention_removed(tmp_path: Path) -> None:
+    for version in range(6):
+        commit(tmp_path, version)
+    checkpoint(tmp_path, f"{4:020d}.checkpoint.parquet")
+    for version in range(3):
+        (tmp_path / "_delta_log" / f"{version:020d}.json").unlink()
+
+    assert [last_version_with(tmp_path, version) for version in (1, 2)] == [1, 5]
+
+
+def test_the_schema_is_read_as_delta_wrote_it_with_or_without_a_checksum(tmp_path: Path) -> None:
+    schemas = [{"schemaString": json.dumps({"version": n})} for n in range(4)]
+    for version in range(3):
+        commit(tmp_path, version)
+    log = tmp_path / "_delta_log"
+    parts = pa.array([None, schemas[0]], pa.struct([("schemaString", pa.string())]))
+    pq.write_table(pa.table({"metaData": parts}), log / f"{0:020d}.checkpoint.parquet")
+    found = [schema(tmp_path)]
+    with (log / f"{1:020d}.json").open("a") as file:
+        file.write(json.dumps({"metaData": schemas[1]}))
+    found.append(schema(tmp_path))
+    (log / f"{2:020d}.crc").write_text(json.dumps({"metadata": schemas[2]}))
+    found.append(schema(tmp_path))
+
+    assert found == [{"version": 0}, {"version": 1}, {"version": 2}]
+
+
+def schema(table: Path) -> Any:
+    log = read_log(str(table))
+    assert log is not None
+    return log.schema()

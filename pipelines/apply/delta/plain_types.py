@@ -1,0 +1,32 @@
+"""Write text columns as plain `string`, the type that every Delta reader knows.
+
+Spark Connect clients wrote `string collate UTF8_BINARY` into some lakes. Both name the same values in Spark, and readers other
+than Spark refuse the second one. A snapshot load writes a new schema anyway.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pipelines import crash
+from pipelines.apply.context import MayCommit
+from pipelines.apply.delta.commit import described
+from pipelines.apply.delta.quoting import quoted, table_at
+from pipelines.apply.delta.table import DeltaTable
+
+COLLATED = "string collate UTF8_BINARY"
+
+
+def write_plain_types(table: DeltaTable, metadata: Mapping[str, object], may_commit: MayCommit) -> None:
+    """Rewrite the schema if a column has a collated type: one commit of metadata, which changes no file and no position."""
+    if table.log is None or COLLATED not in json.dumps(table.log.schema()):
+        return
+    may_commit()
+    # ALTER COLUMN would be skipped: for Spark the types are equal. REPLACE COLUMNS keeps ids, metadata and comments.
+    fields = table.rows.schema.fields
+    columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in fields)
+    with described(table.spark, {**metadata, "schema": "plain types"}):
+        table.spark.sql(f"ALTER TABLE {table_at(table.path)} REPLACE COLUMNS ({columns})").collect()
+    table.refresh()
+    crash.point("evolve")
