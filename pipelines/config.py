@@ -109,7 +109,9 @@ class Table(Settings):
         "`[CODE, DAY]`; `rowid` (stored in Delta as `_rowid`); `append` for a table that only gets INSERTs",
     )
     columns: dict[str, ColumnRule] = Field(
-        default_factory=dict, description="for NUMBER without precision: the scale of DECIMAL(38, scale), or `string`"
+        default_factory=dict,
+        description="for NUMBER without precision: the scale of DECIMAL(38, scale), or `string`; for DATE and TIMESTAMP: "
+        "`string`, which keeps every value as text, also before year 1",
     )
 
     @model_validator(mode="before")

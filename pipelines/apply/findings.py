@@ -27,7 +27,7 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
     cases = [
         *_append_only(version),
         *_not_guaranteed(),
-        *_undecoded(),
+        *_undecoded(version, key),
         *_without_key(version, key),
         *_without_rowid(version, key),
     ]
@@ -56,11 +56,15 @@ def _not_guaranteed() -> Iterator[Case]:
     yield NotLogged, not_guaranteed, F.concat_ws(": ", F.lit(what), F.col("info"))
 
 
-def _undecoded() -> Iterator[Case]:
+def _undecoded(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     sql = F.col("error_sql")
     cut = F.when(F.length(sql) > SHOWN_CHARACTERS, F.lit(" ...")).otherwise(F.lit(""))
     text = F.coalesce(F.concat(F.lit(": "), F.substring(sql, 1, SHOWN_CHARACTERS), cut), F.lit(""))
-    row = F.coalesce(F.concat(F.lit(" (ROWID "), F.col("row_id"), F.lit(")")), F.lit(""))
+    keys = [
+        F.concat(F.lit(f"{c.name} "), F.coalesce(f"o{c.id}", f"n{c.id}").cast("string")) for c in version.columns if c.id in key
+    ]
+    named = F.concat_ws(", ", *keys, F.concat(F.lit("ROWID "), F.col("row_id")))
+    row = F.when(named != "", F.concat(F.lit(" ("), named, F.lit(")"))).otherwise(F.lit(""))
     undecoded = F.concat(F.lit("the redo cannot be decoded: "), F.col("error"), row, text)
     yield RedoNotUnderstood, F.col("error").isNotNull(), undecoded
     unknown = F.concat(F.lit("the redo names unknown columns: "), F.concat_ws(", ", "unknown"))

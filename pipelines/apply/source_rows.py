@@ -15,17 +15,21 @@ from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
 from pipelines.table import Column, Rules, TableVersion
 
+AFTER_CHRIST = r"^ ?(?!0000)\d{4}-"  # dates fetched as text by SYYYY
+ZEROS_OF_FRACTION = r"\.0*$|(?<=\.\d{0,8}[1-9])0+$"
+
 
 @dataclass(frozen=True, slots=True)
 class SourceRows:
     """`frame` has the target's columns in the version's order, with our metadata; `raw` has the same rows as they were read.
 
-    `misfits` are the conditions under which a value does not fit its column.
+    `misfits` are the conditions under which a value does not fit its column, `row` is the key of such a row.
     """
 
     raw: DataFrame
     frame: DataFrame
     misfits: tuple[tuple[Column, Expression], ...]
+    row: Expression
 
 
 def read_source(
@@ -50,17 +54,41 @@ def read_source(
         type_ = translation.spark_type(column.type, rules.get(column.id))
         field = field_of(column, version, type_)
         value = F.col(quoted(column.name))
-        is_number = field.dataType.typeName() == "decimal" and column.name in texts
-        if is_number:
+        is_text, is_date = column.name in texts, column.type.name in ("DATE", "TIMESTAMP")
+        misfit = None
+        if type_.startswith("decimal") and is_text:
             target = value.try_cast(type_)
-        elif column.type.name == "NUMBER" and field.dataType.typeName() == "string":
+            misfit = target.isNull() | _has_more_decimals(value, field.dataType.scale)
+        elif is_date and is_text and type_ != "string":
+            target = F.when(value.rlike(AFTER_CHRIST), F.ltrim(value).try_cast(type_))
+            misfit = target.isNull()
+        elif is_date and type_ == "string":
+            check_read_as_text(is_text, column, version)
+            target = F.regexp_replace(F.ltrim(value), ZEROS_OF_FRACTION, "")
+        elif column.type.name == "NUMBER" and type_ == "string":
             target = one_spelling(value.cast("string"))
         else:
             target = value.cast(type_)
-        if is_number:
-            misfits.append((column, value.isNotNull() & (target.isNull() | _has_more_decimals(value, field.dataType.scale))))
+        if misfit is not None:
+            misfits.append((column, value.isNotNull() & misfit))
         cast.append(target.alias(column.name, metadata=dict(field.metadata)))
-    return SourceRows(raw, raw.select(*cast), tuple(misfits))
+    return SourceRows(raw, raw.select(*cast), tuple(misfits), _row_of(version))
+
+
+def check_read_as_text(is_text: bool, column: Column, version: TableVersion) -> None:
+    if not is_text:
+        raise SchemaConflict(
+            f"{column.name} was declared as `string` after it had been read as a date",
+            cure=f"run `redolake snapshot {version.table} --replace` to read it again",
+            table=version.table,
+        )
+
+
+def _row_of(version: TableVersion) -> Expression:
+    """Return the key of a row as text, empty for a table without a key."""
+    names = [next(column.name for column in target_columns(version) if column.id == key) for key in version.key]
+    parts = [F.concat(F.lit(f"{name} "), F.col(quoted(name)).cast("string")) for name in names]
+    return F.concat_ws(", ", F.lit(None).cast("string"), *parts)
 
 
 def one_spelling(number: Expression) -> Expression:
@@ -88,13 +116,18 @@ def _has_more_decimals(number: Expression, scale: int) -> Expression:
 def check_values(source: SourceRows, version: TableVersion) -> int:
     """Return the number of rows. Raise ValueDoesNotFit for the first column with a value that the target cannot hold."""
     counts = [F.count("*").alias("rows")]
-    counts += [F.min(F.when(misfit, F.col(quoted(c.name)))).alias(f"c{c.id}") for c, misfit in source.misfits]
+    counts += [F.min(F.when(misfit, source.row)).alias(f"c{c.id}") for c, misfit in source.misfits]
     found = source.raw.agg(*counts).collect()[0]
     for column, _ in source.misfits:
         if found[f"c{column.id}"] is not None:
+            is_number = column.type.name == "NUMBER"
+            what = "a number" if is_number else "a date before year 1, or none that its calendar has,"
+            row = f" in the row with {found[f'c{column.id}']}" if version.key else ""
             raise ValueDoesNotFit(
-                f"{column.name} contains {found[f'c{column.id}']}, which its target type cannot hold",
-                cure=f"give the column another scale, or `string`, under `columns` of {version.table}",
+                f"{column.name} contains {what} that its target type cannot hold{row}",
+                cure=f"declare the column as {'another scale, or ' if is_number else ''}`string` under `columns` of "
+                f"{version.table}, then run `redolake snapshot {version.table} --replace`",
                 table=version.table,
+                column=column.name,
             )
     return int(found["rows"])

@@ -12,7 +12,7 @@ from typing import Any
 
 import oracledb
 
-from pipelines.errors import RedolakeError, SourceRefused, SourceUnavailable, Transient
+from pipelines.errors import RedolakeError, SourceRefused, SourceUnavailable, Transient, ValueDoesNotFit
 from pipelines.source.connection import ConnectParams, shown_dsn
 from pipelines.source.failures import DriverError, translate
 from pipelines.source.quoting import quoted
@@ -149,7 +149,10 @@ class OracleSession:
         The first object is yielded even without rows, and contains the columns.
         """
         with self._translated(name, sql):
-            yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=True)
+            try:
+                yield from self._connection.fetch_df_batches(sql, dict(binds), size=rows, fetch_decimals=True)
+            except (ValueError, OverflowError) as error:  # a DATE that is none of Python's
+                raise ValueDoesNotFit(f"the driver cannot convert a value: {error}", cure="report it", doing=name) from error
 
     def call(self, name: str, /, **binds: object) -> None:
         """Run the PL/SQL block or session statement `name`."""

@@ -1,28 +1,34 @@
 """Read a table AS OF one SCN: its SELECT, built from the dictionary, and its rows as Arrow batches.
 
 Types that Arrow cannot hold exactly are fetched as text: NUMBER without precision, which the driver would fetch as a double,
-and fractional seconds beyond six digits.
+and fractional seconds beyond six digits. DATE and TIMESTAMP are fetched as text where pipelines.yml says so, and where the
+driver cannot convert a value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
 from pipelines.table import ROWID_NAME, DictionaryColumn, DictionaryTable, OracleType
 
+DATES = frozenset({"DATE", "TIMESTAMP"})
 NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"
-TIMESTAMP_TEXT = "TO_CHAR({0}, 'YYYY-MM-DD HH24:MI:SS.FF9')"
+DATE_TEXT = "TO_CHAR({{0}}, 'SYYYY-MM-DD HH24:MI:SS{fraction}', 'NLS_CALENDAR=GREGORIAN')"
 ARROW_DIGITS, ARROW_FRACTION = 38, 6
 
 
-def select_item(column: DictionaryColumn) -> str:
+DatesAsText = frozenset[str] | Literal["all"]  # names of columns in upper case
+
+
+def select_item(column: DictionaryColumn, dates_as_text: DatesAsText = frozenset()) -> str:
     """Return the expression that fetches the column without loss, under its own name."""
     name = quoted(column.name)
-    text = _as_text(column.type)
+    is_text = dates_as_text == "all" or column.name.upper() in dates_as_text
+    text = date_text(column.type) if is_text and column.type.name in DATES else _as_text(column.type)
     return name if text is None else f"{text.format(name)} AS {name}"
 
 
@@ -33,13 +39,21 @@ def _as_text(kind: OracleType) -> str | None:
     if kind.name == "FLOAT":
         return NUMBER_TEXT
     if kind.name == "TIMESTAMP" and (kind.scale or 0) > ARROW_FRACTION:
-        return TIMESTAMP_TEXT
+        return date_text(kind)
     return None
 
 
-def snapshot_sql(table: DictionaryTable, *, ordered: bool = False, rowid: bool = False) -> str:
+def date_text(kind: OracleType) -> str:
+    """Return the expression of a DATE or TIMESTAMP as text, which shows every value: also before Christ, or no date at all."""
+    digits = 0 if kind.name == "DATE" else 6 if kind.scale is None else kind.scale
+    return DATE_TEXT.format(fraction=f".FF{digits}" if digits else "")
+
+
+def snapshot_sql(
+    table: DictionaryTable, *, ordered: bool = False, rowid: bool = False, dates_as_text: DatesAsText = frozenset()
+) -> str:
     """Return the SELECT AS OF SCN :scn; ordered by key if `ordered`, for a row-by-row comparison."""
-    items = [select_item(c) for c in table.captured]
+    items = [select_item(c, dates_as_text) for c in table.captured]
     if rowid:
         items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
     columns = ",\n       ".join(items)
@@ -60,10 +74,13 @@ def read_snapshot(
     container: str | None = None,
     ordered: bool = False,
     rowid: bool = False,
+    dates_as_text: DatesAsText = frozenset(),
 ) -> Iterator[Any]:
-    """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns."""
+    """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
+
+    Raise ValueDoesNotFit when the driver cannot convert a value; with all dates as text it can."""
     source.use_container(container)
     if any(column.kind == "archive" for column in table.ignored):
         source.call("show_archived_rows")
-    sql = snapshot_sql(table, ordered=ordered, rowid=rowid)
+    sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")

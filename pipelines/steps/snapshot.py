@@ -6,6 +6,7 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pipelines import crash
 from pipelines.config import Pipeline
@@ -39,13 +40,12 @@ from pipelines.source import (
     read_container,
     read_handover_and_tables,
     read_redo_facts,
-    read_snapshot,
-    require_unfiltered,
 )
 from pipelines.steps.apply import finding_of
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.same_container import read_same_container
+from pipelines.steps.table_rows import read_rows
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, plan_window
 
@@ -302,17 +302,9 @@ def read_table_as_of(pipeline: Pipeline, source: ConnectParams | None, scn: int,
         if there is None:
             found = dictionary_of(context, wanted, scn)
             with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
-                answers = read_snapshot(
-                    oracle,
-                    found,
-                    Scn(scn),
-                    pipeline.source.fetch_rows,
-                    container=pipeline.source.container,
-                    rowid=pipeline.table(wanted).key == "rowid",
-                )
-                file = context.landing.snapshots.write_rows(wanted, scn, answers, uuid.uuid4().hex)
-                read_same_container(context, oracle)
-                require_unfiltered(oracle, wanted, pipeline.source.container)
+                by_rowid, token = pipeline.table(wanted).key == "rowid", uuid.uuid4().hex
+                write = partial(context.landing.snapshots.write_rows, wanted, scn, token=token)
+                file = read_rows(context, source, oracle, found, Scn(scn), by_rowid, write)
             there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
         return TableSnapshot(str(wanted), scn, there.row_count)
 

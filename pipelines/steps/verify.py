@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pipelines import crash
@@ -20,10 +21,11 @@ from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
-from pipelines.source import ConnectParams, Source, read_redo_facts, read_snapshot, read_tables, require_unfiltered
+from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
 from pipelines.steps.run import spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.status import DeclaredGapReport, open_gaps
+from pipelines.steps.table_rows import read_rows
 from pipelines.table import DictionaryTable, TableId, TableVersion
 from pipelines.window import incarnation_at
 from pipelines.window.recovery_options import newest
@@ -147,9 +149,8 @@ def compare_table(
     token = uuid.uuid4().hex
     try:
         # A connection for each table: a comparison takes long, and firewalls cut idle connections.
-        with open_pipeline_source(context.pipeline, source) as oracle:
-            task = read_side(context, oracle, entry, token, report)
-            read_same_container(context, oracle)
+        with open_pipeline_source(context.pipeline, source, context.pipeline.source.container) as oracle:
+            task = read_side(context, source, oracle, entry, token, report)
         report(f"comparing {table} with Delta")
         (found,) = compare_tables(spark, [task])
     finally:
@@ -189,7 +190,9 @@ def check_readable(entry: TableEntry, facts: RedoFacts, pipeline: str) -> None:
 
 
 @crash.writer
-def read_side(context: PipelineContext, oracle: Source, entry: TableEntry, token: str, report: Report) -> CompareTask:
+def read_side(
+    context: PipelineContext, source: ConnectParams | None, oracle: Source, entry: TableEntry, token: str, report: Report
+) -> CompareTask:
     assert entry.complete_to_scn is not None
     assert entry.delta_version is not None
     table, scn = entry.table, entry.complete_to_scn
@@ -200,10 +203,9 @@ def read_side(context: PipelineContext, oracle: Source, entry: TableEntry, token
     if found is None:
         raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
     report(f"reading {table} AS OF SCN {scn}")
-    columns, rows, rowid = columns_of(found, version), context.pipeline.source.fetch_rows, version.key_kind == "rowid"
-    answers = read_snapshot(oracle, columns, scn, rows, container=container, rowid=rowid)
-    require_unfiltered(oracle, table, container)
-    path = context.landing.snapshots.write_for_comparison(token, found.object_id, answers)
+    columns, by_rowid = columns_of(found, version), version.key_kind == "rowid"
+    write = partial(context.landing.snapshots.write_for_comparison, token, found.object_id)
+    path = read_rows(context, source, oracle, columns, scn, by_rowid, write)
     target, rules_by_id = context.pipeline.target(table), rules(context, table, (version,))
     return CompareTask(table, target, version, (path,), int(scn), entry.delta_version, rules_by_id)
 

@@ -17,6 +17,7 @@ from standin.engine.rowids import row_of
 from standin.engine.storage import Index, TableStore
 from standin.engine.values import moment, to_number
 from standin.interface import OraError
+from standin.moment import Moment
 
 Candidates = Callable[[Frame], set[int] | None]  # None: every row
 
@@ -150,7 +151,7 @@ def _as_key(value: Any, kind: str, frame: Frame) -> tuple[bool, Any]:
     if kind in ("VARCHAR2", "NVARCHAR2"):
         return isinstance(value, str), value
     if kind in ("DATE", "TIMESTAMP"):
-        if isinstance(value, datetime):
+        if isinstance(value, datetime | Moment):
             return True, value
         return isinstance(value, str), moment(value, frame.nls["NLS_DATE_FORMAT"]) if isinstance(value, str) else None
     return kind == "RAW" and isinstance(value, bytes), value

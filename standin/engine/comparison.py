@@ -12,6 +12,7 @@ from typing import Any
 
 from standin.engine.values import EXACT, moment, plain, to_number
 from standin.interface import OraError
+from standin.moment import Moment
 
 Nls = Mapping[str, str]
 
@@ -42,7 +43,7 @@ def aligned(left: Any, right: Any, nls: Nls) -> tuple[Any, Any]:
 def _as(model: Any, text: str, nls: Nls) -> Any:
     if isinstance(model, int | Decimal | float):
         return to_number(text)
-    if isinstance(model, datetime):
+    if isinstance(model, datetime | Moment):
         return moment(text, nls["NLS_TIMESTAMP_FORMAT" if model.microsecond else "NLS_DATE_FORMAT"])
     if isinstance(model, bytes):
         try:

@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from standin.engine.values import number_text
+from standin.engine.values import encode_timestamp, number_text
 from standin.interface import ColumnInfo, OraError
 from standin.model import SqlType, TableColumn
+from standin.moment import Moment
 
 MAX_TEXT = 4000
 MAX_EXTENDED = 32767  # MAX_STRING_SIZE = EXTENDED
@@ -154,7 +155,8 @@ def arrow_type(info: ColumnInfo) -> pa.DataType:
 
 
 def arrow_column(info: ColumnInfo, values: Sequence[Any]) -> pa.Array:
-    """Return one column as Arrow. NUMBER without precision becomes decimal text, so that nothing is rounded."""
+    """Return one column as Arrow. NUMBER without precision becomes decimal text, so that nothing is rounded; dates become
+    Oracle's bytes where one of them is none of Python's."""
     type_ = arrow_type(info)
     if info.type == "NUMBER":
         if pa.types.is_string(type_):
@@ -164,6 +166,8 @@ def arrow_column(info: ColumnInfo, values: Sequence[Any]) -> pa.Array:
         return pa.array(values, type_)
     if pa.types.is_string(type_):
         return pa.array([v if v is None or v.__class__ is str else _text_of(v) for v in values], type_)
+    if pa.types.is_timestamp(type_) and any(isinstance(v, Moment) for v in values):
+        return pa.array([None if v is None else encode_timestamp(v) for v in values], pa.binary())
     return pa.array(values, type_)
 
 

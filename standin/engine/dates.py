@@ -1,4 +1,7 @@
-"""TO_DATE and TO_TIMESTAMP: text parsed under an Oracle format mask. Eras (BC, AD) are not modelled."""
+"""TO_DATE and TO_TIMESTAMP: text parsed under an Oracle format mask.
+
+Years before Christ have a minus sign; BC and AD are not modelled.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from standin.interface import OraError
+from standin.moment import Moment
 
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _PATTERNS = {
@@ -38,7 +42,7 @@ _ELEMENT = re.compile(
 
 
 @lru_cache(maxsize=256)
-def parser_of(mask: str) -> Callable[[str], datetime]:
+def parser_of(mask: str) -> Callable[[str], datetime | Moment]:
     """Return the parser of a mask. As in Oracle, elements after the text's end take their defaults."""
     parts: list[str] = []
     for element in _ELEMENT.finditer(mask):
@@ -56,7 +60,7 @@ def parser_of(mask: str) -> Callable[[str], datetime]:
         pattern = f"(?:{part}{pattern})?" if optional or (pattern.endswith(")?") and part.startswith("[")) else part + pattern
     compiled = re.compile(rf"\s*{pattern}\s*$")
 
-    def parse(text: str) -> datetime:
+    def parse(text: str) -> datetime | Moment:
         found = compiled.match(text)
         if found is None:
             raise OraError(1861, "literal does not match format string")
@@ -65,17 +69,21 @@ def parser_of(mask: str) -> Callable[[str], datetime]:
     return parse
 
 
-def _moment(fields: dict[str, str]) -> datetime:
+def _moment(fields: dict[str, str]) -> datetime | Moment:
     month = _month(fields)
     year = _year(fields)
     day = int(fields.get("day", "1"))
     hour = int(fields.get("hour", "0"))
     if "hour12" in fields:
         hour = int(fields["hour12"]) % 12 + (12 if fields.get("half", "A")[0].upper() == "P" else 0)
-    micro = int(fields.get("fraction", "0").ljust(6, "0")[:6])
+    minute, second = int(fields.get("minute", "0")), int(fields.get("second", "0"))
+    nanosecond = int(fields.get("fraction", "0").ljust(6, "0")[:6]) * 1000
     try:
-        return datetime(year, month, day, hour, int(fields.get("minute", "0")), int(fields.get("second", "0")), micro)
+        return datetime(year, month, day, hour, minute, second, nanosecond // 1000)
     except ValueError as error:
+        found = Moment(year, month, day, hour, minute, second, nanosecond)
+        if found.is_date:
+            return found
         code, text = _error_of(str(error))
         raise OraError(code, text) from None
 

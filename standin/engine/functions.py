@@ -10,7 +10,7 @@ import calendar
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -20,8 +20,9 @@ from standin.engine.environment import context
 from standin.engine.formats import formatted_number
 from standin.engine.frame import Frame
 from standin.engine.masks import date_text
-from standin.engine.values import EXACT, moment, number_text, plain, to_number, to_text
+from standin.engine.values import EXACT, moment, number_text, plain, to_number, to_text, with_microsecond
 from standin.interface import ColumnInfo, OraError
+from standin.moment import Moment
 
 FIRST_ARGUMENT = "first"
 Result = ColumnInfo | str
@@ -35,7 +36,7 @@ class Function:
 
 
 def _to_char(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> str:
-    if isinstance(value, datetime):
+    if isinstance(value, datetime | Moment):
         return date_text(value, mask) if mask else to_text(value, frame.nls)
     if isinstance(value, str):
         if mask is None:
@@ -47,14 +48,14 @@ def _to_char(frame: Frame, value: Any, mask: str | None = None, nls: str | None 
     return formatted_number(value, mask, marks) if mask else number_text(value).replace(".", marks[0])
 
 
-def _to_date(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> datetime:
-    if isinstance(value, datetime):
-        return value.replace(microsecond=0)
-    return parser_of(mask or frame.nls["NLS_DATE_FORMAT"])(to_text(value, frame.nls)).replace(microsecond=0)
+def _to_date(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> datetime | Moment:
+    if isinstance(value, datetime | Moment):
+        return with_microsecond(value, 0)
+    return with_microsecond(parser_of(mask or frame.nls["NLS_DATE_FORMAT"])(to_text(value, frame.nls)), 0)
 
 
-def _to_timestamp(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> datetime:
-    return value if isinstance(value, datetime) else parser_of(mask or frame.nls["NLS_TIMESTAMP_FORMAT"])(value)
+def _to_timestamp(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> datetime | Moment:
+    return value if isinstance(value, datetime | Moment) else parser_of(mask or frame.nls["NLS_TIMESTAMP_FORMAT"])(value)
 
 
 def _scn_to_timestamp(frame: Frame, scn: Any) -> datetime:
@@ -144,6 +145,7 @@ def _trim(frame: Frame, value: Any, characters: str = " ", *, side: str = "both"
 
 def _add_months(frame: Frame, value: Any, months: Any) -> datetime:
     at = moment(value, frame.nls["NLS_DATE_FORMAT"])
+    assert isinstance(at, datetime), "ADD_MONTHS of a date before year 1 is not modelled"
     count = at.year * 12 + at.month - 1 + int(months)
     year, month = divmod(count, 12)
     last = calendar.monthrange(year, month + 1)[1]
@@ -238,9 +240,6 @@ FUNCTIONS: dict[str, Function] = {
 }
 
 
-def date_literal(text: str) -> datetime:
-    """Return the value of the literal DATE 'YYYY-MM-DD'."""
-    try:
-        return datetime.combine(date.fromisoformat(text.strip()), datetime.min.time())
-    except ValueError:
-        raise OraError(1861, "literal does not match format string") from None
+def date_literal(text: str) -> datetime | Moment:
+    """Return the value of the literal DATE 'YYYY-MM-DD'; the year may have a minus sign."""
+    return parser_of("SYYYY-MM-DD")(text.strip())

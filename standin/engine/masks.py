@@ -7,29 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
 from standin.interface import OraError
+from standin.moment import NO_DATE, Moment
 
 MONTHS = (
     "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A DATE or TIMESTAMP by its fields; the year is negative before Christ, the offset is in minutes."""
-
-    year: int
-    month: int
-    day: int
-    hour: int = 0
-    minute: int = 0
-    second: int = 0
-    nanosecond: int = 0
-    offset: int = 0
 
 
 Field = Callable[[Moment], str]
@@ -128,7 +114,7 @@ def compile_mask(mask: str, radix: str = ".", fraction_digits: int = 6) -> Calla
     return lambda m: "".join([part(m) for part in parts])
 
 
-def date_text(value: datetime, mask: str) -> str:
-    """Return TO_CHAR(value, mask). FM, which only removes padding, is ignored."""
+def date_text(value: datetime | Moment, mask: str) -> str:
+    """Return TO_CHAR(value, mask), zeros for bytes that are no date. FM, which only removes padding, is ignored."""
     fields = Moment(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond * 1000)
-    return compile_mask(mask.removeprefix("FM"))(fields)
+    return compile_mask(mask.removeprefix("FM"))(fields if fields.is_date else NO_DATE)

@@ -1,7 +1,8 @@
 """Values of columns: conversion to a column's type, and the internal bytes that DUMP shows.
 
 In memory NUMBER is an int or, with a fraction, a Decimal. Text is str, with the empty string as NULL. DATE and TIMESTAMP
-are datetime, RAW and BLOB bytes, BINARY_FLOAT and BINARY_DOUBLE float. Decoding is in `logminer`.
+are datetime, or Moment where Python has no such date. RAW and BLOB are bytes, BINARY_FLOAT and BINARY_DOUBLE float. Decoding
+is in `logminer`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from standin.engine.dates import parser_of
 from standin.engine.masks import date_text
 from standin.interface import OraError
 from standin.model import SqlType
+from standin.moment import Moment
 
 Encoder = Callable[[Any], bytes]
 Coercer = Callable[[Any, Mapping[str, str]], Any]  # (value, NLS settings) -> stored value; never called for NULL
@@ -95,12 +97,15 @@ def encode_number(number: int | Decimal) -> bytes:
     return bytes([0x3E - power, *(101 - d for d in pairs)]) + (b"\x66" if len(pairs) < _MANTISSA_BYTES else b"")
 
 
-def encode_date(moment: datetime) -> bytes:
-    century, year = divmod(moment.year, 100)
+def encode_date(moment: datetime | Moment) -> bytes:
+    """Encode in 7 bytes: century and year plus 100, both negative before Christ, and the time fields plus 1."""
+    century, year = divmod(abs(moment.year), 100)
+    if moment.year < 0:
+        century, year = -century, -year
     return bytes((century + 100, year + 100, moment.month, moment.day, moment.hour + 1, moment.minute + 1, moment.second + 1))
 
 
-def encode_timestamp(moment: datetime) -> bytes:
+def encode_timestamp(moment: datetime | Moment) -> bytes:
     micro = moment.microsecond
     return encode_date(moment) + ((micro * 1000).to_bytes(4, "big") if micro else b"")
 
@@ -129,12 +134,18 @@ def encoder_of(type_: SqlType) -> Encoder:
     return lambda text: text.encode()
 
 
-def moment(value: Any, mask: str) -> datetime:
+def moment(value: Any, mask: str) -> datetime | Moment:
+    if isinstance(value, Moment):
+        return value
     if isinstance(value, datetime):
         return value.replace(tzinfo=None) if value.tzinfo else value
     if isinstance(value, str):
         return parser_of(mask)(value)
     raise OraError(932, f"inconsistent datatypes: expected DATE got {type(value).__name__.upper()}")
+
+
+def with_microsecond(at: datetime | Moment, microsecond: int) -> datetime | Moment:
+    return at.with_microsecond(microsecond) if isinstance(at, Moment) else at.replace(microsecond=microsecond)
 
 
 def to_text(value: Any, nls: Mapping[str, str]) -> str:
@@ -145,7 +156,7 @@ def to_text(value: Any, nls: Mapping[str, str]) -> str:
         return number_text(value)
     if isinstance(value, bytes):
         return value.hex().upper()
-    if isinstance(value, datetime):
+    if isinstance(value, datetime | Moment):
         return date_text(value, nls["NLS_TIMESTAMP_FORMAT" if value.microsecond else "NLS_DATE_FORMAT"])
     raise OraError(932, f"inconsistent datatypes: expected CHAR got {type(value).__name__.upper()}")
 
@@ -156,7 +167,7 @@ def coercer_of(type_: SqlType, where: str) -> Coercer:
     if name in ("NUMBER", "FLOAT"):
         return _number_coercer(type_)
     if name == "DATE":
-        return lambda value, nls: moment(value, nls["NLS_DATE_FORMAT"]).replace(microsecond=0)
+        return lambda value, nls: with_microsecond(moment(value, nls["NLS_DATE_FORMAT"]), 0)
     if name == "TIMESTAMP":
         return _timestamp_coercer(6 if type_.scale is None else type_.scale)
     if name in ("BINARY_DOUBLE", "BINARY_FLOAT"):
@@ -194,9 +205,9 @@ def _number_coercer(type_: SqlType) -> Coercer:
 def _timestamp_coercer(digits: int) -> Coercer:
     unit = 10 ** max(0, 6 - digits)
 
-    def coerce(value: Any, nls: Mapping[str, str]) -> datetime:
+    def coerce(value: Any, nls: Mapping[str, str]) -> datetime | Moment:
         at = moment(value, nls["NLS_TIMESTAMP_FORMAT"])
-        return at.replace(microsecond=at.microsecond // unit * unit)
+        return with_microsecond(at, at.microsecond // unit * unit)
 
     return coerce
 

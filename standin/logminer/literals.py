@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from standin.engine.masks import Moment, compile_mask
+from standin.engine.masks import compile_mask
 from standin.model import SqlType
+from standin.moment import Moment
 
 Literal = Callable[[bytes], str]
 

@@ -102,7 +102,7 @@ def _column_parts(column: pa.Array, cell: Cell, locator: Callable[[str | bytes],
     if cell.type in NUMBERS:
         return [_number_cells(column)]
     if cell.type in MOMENTS:
-        return [_moment_cells(column, cell.type)]
+        return _byte_parts(column, cell) if pa.types.is_binary(column.type) else [_moment_cells(column, cell.type)]
     if cell.type in FLOATS:
         return [_float_cells(column, cell.type)]
     if cell.type == WireType.BOOLEAN:

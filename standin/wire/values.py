@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from standin.interface import OraError
+from standin.moment import Moment, moment_of_fields
 from standin.wire.numbers import NumberOutOfRange, decode_number, encode_number
 from standin.wire.primitives import clr
 from standin.wire.types import FLOATS, MOMENTS, NUMBERS, TEXTS, BindType, WireType
@@ -37,11 +38,12 @@ def encode_moment(value: date, type_: int) -> bytes:
     return data + fraction + bytes((hours + _ZONE_HOUR_BIAS, minutes - 60 * hours + _HOUR_BIAS))
 
 
-def decode_moment(data: bytes) -> datetime:
+def decode_moment(data: bytes) -> datetime | Moment:
+    """Decode a bind. Oracle does not check a client's DATE, so it may be any bytes."""
     nanoseconds = int.from_bytes(data[7:11], "big")
     year = (data[0] - 100) * 100 + data[1] - 100
-    moment = datetime(year, data[2], data[3], data[4] - 1, data[5] - 1, data[6] - 1, nanoseconds // 1000)
-    if len(data) < 13:
+    moment = moment_of_fields(year, data[2], data[3], data[4] - 1, data[5] - 1, data[6] - 1, nanoseconds)
+    if len(data) < 13 or isinstance(moment, Moment):
         return moment
     offset = timedelta(hours=data[11] - _ZONE_HOUR_BIAS, minutes=data[12] - _HOUR_BIAS)
     zoned = moment.replace(tzinfo=UTC)

@@ -105,6 +105,53 @@ def test_a_value_that_does_not_fit_holds_its_table_alone(shop: Shop, spark: Any)
     assert differences(shop, pipeline, "SHOP.PAYMENTS") == {}
 
 
+def test_a_date_before_christ_holds_its_table_alone_and_is_text_by_rule(shop: Shop, spark: Any) -> None:
+    shop.run_sql(
+        "CREATE TABLE people (id NUMBER(9) PRIMARY KEY, born DATE, seen TIMESTAMP(3))",
+        "ALTER TABLE people ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        *(insert_person(n, text) for n, text in enumerate(("-4712-01-01", "-0044-03-15", " 1500-02-29", " 2026-01-01"), 1)),
+    )
+    by_rule = {"table": "SHOP.PEOPLE", "columns": {"BORN": "string", "SEEN": "string"}}
+    pipeline, lenient = (shop.pipeline(tables=[people, "SHOP.PAYMENTS"]) for people in ("SHOP.PEOPLE", by_rule))
+    with pytest.raises(TableHeld, match=r"BORN contains a date before year 1.* in the row with ID 1"):
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    states = {t.table: (t.state, t.code) for t in steps.read_status(pipeline).tables}
+    assert states == {"SHOP.PEOPLE": ("held", "ValueDoesNotFit"), "SHOP.PAYMENTS": ("live", None)}
+
+    steps.take_snapshot(lenient, ["SHOP.PEOPLE"], replace=True, source=shop.params, spark=spark)
+    shop.run_sql(
+        insert_person(5, "-0001-12-31"),
+        "UPDATE people SET seen = TO_TIMESTAMP('-0001-01-01 00:00:00.25', 'SYYYY-MM-DD HH24:MI:SS.FF') WHERE id = 1",
+        "ALTER TABLE people ADD (extra NUMBER(5))",  # so LogMiner shows the rows before it as internal bytes
+        insert_person(6, "-0001-12-31"),
+    )
+    caught_up(shop, lenient, spark)
+
+    verified = steps.verify_tables(lenient, source=shop.params, spark=spark)
+    assert verified.equal, verified
+    rows = {row["ID"]: (row["BORN"], row["SEEN"]) for row in delta_rows(lenient.target(TableId("SHOP", "PEOPLE")))}
+    assert rows[1] == ("-4712-01-01 00:00:00", "-0001-01-01 00:00:00.25")
+    assert rows[3] == ("1500-02-29 00:00:00", None)
+    assert rows[5] == rows[6] == ("-0001-12-31 00:00:00", None)
+
+
+def test_a_date_before_christ_in_redo_holds_its_table_with_column_and_key(shop: Shop, spark: Any) -> None:
+    shop.run_sql("CREATE TABLE people (id NUMBER(9) PRIMARY KEY, born DATE, seen TIMESTAMP(3))")
+    shop.run_sql("ALTER TABLE people ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+    pipeline = shop.pipeline(tables=["SHOP.PEOPLE"])
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    shop.run_sql(insert_person(7, "-0044-03-15"))
+    caught_up(shop, pipeline, spark)
+
+    (people,) = steps.read_status(pipeline).tables
+    assert "column BORN: the value is before year 1 (ID 7, ROWID" in str(people.error)
+    assert "`string`" in str(people.cure)
+
+
+def insert_person(key: int, born: str) -> str:
+    return f"INSERT INTO people (id, born) VALUES ({key}, TO_DATE('{born}', 'SYYYY-MM-DD'))"
+
+
 def test_an_older_copy_of_the_ledger_is_corrected(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from pipelines.errors import SourceRefused, SourceUnavailable, Terminal
+from pipelines.errors import SourceRefused, SourceUnavailable, Terminal, ValueDoesNotFit
 from pipelines.scn import Scn
 from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
@@ -283,6 +283,19 @@ def test_a_snapshot_loses_no_digit(source):
     assert rows["P"].to_pylist() == [Decimal("0.10"), Decimal("-99.99")]
     assert rows["T"].to_pylist()[0].microsecond == 123456
     assert rows.schema.field("P").type == pa.decimal128(12, 2)
+
+
+def test_a_date_before_christ_is_a_typed_error_and_readable_as_text(oracle, source):
+    run(oracle, "CREATE TABLE old (id NUMBER(10) PRIMARY KEY, d DATE, t TIMESTAMP(3))")
+    run(oracle, "INSERT INTO old VALUES (1, TO_DATE('-4712-01-01', 'SYYYY-MM-DD'), TIMESTAMP '2026-01-01 00:00:00.5')")
+    old, scn = TableId("SHOP", "OLD"), read_current_scn(source)
+    table = read_tables(source, [old], PDB)[old]
+
+    with pytest.raises(ValueDoesNotFit, match="year"):
+        list(read_snapshot(source, table, scn, 100, container=PDB))
+    rows = pa.concat_tables([pa.table(f) for f in read_snapshot(source, table, scn, 100, container=PDB, dates_as_text="all")])
+
+    assert (rows["D"].to_pylist(), rows["T"].to_pylist()) == (["-4712-01-01 00:00:00"], [" 2026-01-01 00:00:00.500"])
 
 
 def test_a_snapshot_shows_the_rows_as_of_its_scn(oracle, source):

@@ -1,5 +1,9 @@
 """DATE and TIMESTAMP(0..6): points of time without a zone, in microseconds, from year 1 to 9999.
 
+Oracle's range is 4712 BC to 9999 AD, with leap days of the Julian calendar up to 1582, and a client may store bytes that are
+no date at all. With the rule `string` a column is text: `YYYY-MM-DD HH:MM:SS[.f]`, with a minus sign before Christ, and
+IMPOSSIBLE for what is no date. TO_CHAR, redo text and internal bytes yield the same text.
+
 The texts have the NLS formats that mining sets. Any other text is refused, as it may lack its time of day.
 """
 
@@ -21,21 +25,28 @@ TYPE = pa.timestamp("us")
 _MAX_FRACTION = 6
 _SECONDS, _NANOSECONDS = len("2026-03-29 01:30:00"), len("2026-03-29 01:30:00.123456000")
 # SYYYY writes a blank for the sign; landings made before mining set it have none.
-_PINNED = re.compile(r" ?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
+_PINNED = re.compile(r"[ -]?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _FIRST = pa.scalar(datetime(1, 1, 1), TYPE)
+IMPOSSIBLE = "0000-00-00 00:00:00"  # as TO_CHAR shows it
+_EARLIEST, _LATEST, _GREGORIAN_SINCE = -4712, 9999, 1582
 
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
+    if rule == "string":
+        return pa.string()
     if rule is not None:
-        raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit a date", "leave the rule out")])
+        cure = 'leave the rule out, or write "string"'
+        raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit a date", cure)])
     if oracle_type.name == "TIMESTAMP" and (oracle_type.scale or 0) > _MAX_FRACTION:
         raise SchemaConflict(
-            f"{oracle_type} has more decimals than the microseconds of the target", cure="leave the table out for now"
+            f"{oracle_type} has more decimals than the microseconds of the target", cure='declare the column as "string"'
         )
     return TYPE
 
 
-def cast(texts: pa.StringArray, _target: pa.DataType) -> Cast:
+def cast(texts: pa.StringArray, target: pa.DataType) -> Cast:
+    if target == pa.string():
+        return cast_each(texts, spelled, target)
     try:
         values = _cast_all(texts)
     except pa.ArrowInvalid:
@@ -67,9 +78,9 @@ def _cast_all(texts: pa.StringArray) -> pa.Array | None:
 
 
 def parse_datetime(text: str) -> datetime:
-    m = _PINNED.fullmatch(text)
-    if m is None:
-        raise ValueError("is before year 1" if text.startswith("-") else "is not in the format that mining sets")
+    m = _fields(text)
+    if text.startswith("-"):
+        raise ValueError("is before year 1")
     fraction = (m[7] or "").ljust(9, "0")
     if not fraction.endswith("000"):
         raise ValueError("has more decimals than microseconds")
@@ -80,6 +91,33 @@ def parse_datetime(text: str) -> datetime:
         raise ValueError(f"is not a point of time from year 1 to 9999: {error}") from error
 
 
+def _fields(text: str) -> re.Match[str]:
+    found = _PINNED.fullmatch(text)
+    if found is None:
+        raise ValueError("is not in the format that mining sets")
+    return found
+
+
+def spelled(text: str) -> str:
+    """Return a date's one text under the rule `string`: no blank in front, no zeros at the end of a fraction."""
+    m = _fields(text)
+    sign, fraction = "-" if text.startswith("-") else "", (m[7] or "").rstrip("0")
+    year, month, day, hour, minute, second = (int(m[i]) for i in range(1, 7))
+    if not _is_possible(-year if sign else year, month, day) or hour > 23 or minute > 59 or second > 59:
+        return IMPOSSIBLE
+    whole = f"{sign}{year:04d}-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}"
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def _is_possible(year: int, month: int, day: int) -> bool:
+    """Return whether Oracle's calendar has the day: Julian leap years up to 1582, and no year 0."""
+    if not (_EARLIEST <= year <= _LATEST and year and 1 <= month <= 12):
+        return False
+    is_leap = year % 4 == 0 and (year <= _GREGORIAN_SINCE or year % 100 != 0 or year % 400 == 0)
+    days = 29 if month == 2 and is_leap else 28 if month == 2 else 30 if month in (4, 6, 9, 11) else 31
+    return 1 <= day <= days
+
+
 def internal(raw: pa.BinaryArray, target: pa.DataType, _charset: str) -> Cast:
     return cast_distinct(raw, datetime_text, lambda texts: cast(texts, target))
 
@@ -87,16 +125,20 @@ def internal(raw: pa.BinaryArray, target: pa.DataType, _charset: str) -> Cast:
 def datetime_text(raw: bytes) -> str:
     """Decode Oracle's DATE or TIMESTAMP: century and year plus 100, month, day, then hour, minute and second plus 1.
 
-    Four more bytes are nanoseconds.
+    Four more bytes are nanoseconds. Before Christ both are at most 100. Return IMPOSSIBLE for bytes that are no date.
     """
     if len(raw) not in (7, 11):
         raise ValueError("is not a date in Oracle's format")
-    century, year, (month, day) = raw[0] - 100, raw[1] - 100, raw[2:4]
-    if century < 0 or year < 0:
-        raise ValueError("is before year 1")
+    year, (month, day) = (raw[0] - 100) * 100 + raw[1] - 100, raw[2:4]
     hour, minute, second = (byte - 1 for byte in raw[4:7])
-    whole = f"{century * 100 + year:04d}-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}"
-    return whole if len(raw) == 7 else f"{whole}.{int.from_bytes(raw[7:], 'big'):09d}"
+    nanoseconds = int.from_bytes(raw[7:], "big")
+    is_mixed = raw[0] > 100 > raw[1] or raw[0] < 100 < raw[1]
+    is_time = 0 <= hour <= 23 and 0 <= minute <= 59 and 0 <= second <= 59 and nanoseconds < 10**9
+    if is_mixed or not is_time or not _is_possible(year, month, day):
+        return IMPOSSIBLE
+    sign = "-" if year < 0 else ""
+    whole = f"{sign}{abs(year):04d}-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:{second:02d}"
+    return whole if len(raw) == 7 else f"{whole}.{nanoseconds:09d}"
 
 
 FAMILIES = (

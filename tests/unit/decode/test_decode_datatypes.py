@@ -64,7 +64,7 @@ def test_a_type_with_more_digits_than_its_target_is_refused(oracle_type):
 
 
 RULES = [
-    ("NUMBER", "strnig"), ("NUMBER", 39), ("NUMBER", -1), ("NUMBER", True), ("NUMBER(10,2)", 4), ("DATE", "string"),
+    ("NUMBER", "strnig"), ("NUMBER", 39), ("NUMBER", -1), ("NUMBER", True), ("NUMBER(10,2)", 4), ("DATE", 3),
     ("RAW", "string"), ("VARCHAR2", 4),
 ]  # fmt: skip
 
@@ -248,10 +248,57 @@ def test_date_bytes_from_oracle(octets, text):
     assert datetime_text(bytes.fromhex(octets)) == text
 
 
-@pytest.mark.parametrize("octets", ["", "7867010d1108", "35580101010101", "6464010101010100"])
-def test_date_bytes_without_a_value_are_refused(octets):
-    with pytest.raises(ValueError, match=r"year 1|format"):
+@pytest.mark.parametrize("octets", ["", "7867010d1108", "6464010101010100"])
+def test_date_bytes_of_another_length_are_refused(octets):
+    with pytest.raises(ValueError, match="format"):
         datetime_text(bytes.fromhex(octets))
+
+
+NO_DATE = "0000-00-00 00:00:00"  # Oracle's TO_CHAR of bytes that are none
+STRANGE_DATES = {  # internal bytes, text of TO_CHAR or redo, text in Delta
+    "usual": ("787e031d021f01", " 2026-03-29 01:30:00", "2026-03-29 01:30:00"),
+    "first of all": ("35580101010101", "-4712-01-01 00:00:00", "-4712-01-01 00:00:00"),
+    "year -44": ("64380310010101", "-0044-03-16 00:00:00", "-0044-03-16 00:00:00"),
+    "Julian leap day": ("7364021d010101", " 1500-02-29 00:00:00", "1500-02-29 00:00:00"),
+    "fraction": ("787e031d021f011dcd6500", " 2026-03-29 01:30:00.500000000", "2026-03-29 01:30:00.5"),
+    "no fraction": ("787e031d021f01", " 2026-03-29 01:30:00.000000", "2026-03-29 01:30:00"),
+    "year 0": ("64640101010101", NO_DATE, NO_DATE),
+    "hour 24": ("787e031d190101", " 2026-03-29 24:00:00", NO_DATE),
+    "month 13": ("787e0d1d010101", NO_DATE, NO_DATE),
+    "no leap day": ("787e021d010101", " 2026-02-29 00:00:00", NO_DATE),
+    "century and year of two eras": ("78380101010101", NO_DATE, NO_DATE),
+    "zeros": ("00000000000000", NO_DATE, NO_DATE),
+}
+
+
+@pytest.mark.parametrize(("octets", "text", "expected"), STRANGE_DATES.values(), ids=STRANGE_DATES)
+def test_a_date_declared_as_string_is_one_text_from_redo_and_from_internal_bytes(octets, text, expected):
+    family = family_of(TYPES["DATE"])
+    as_string = target_type(TYPES["DATE"], "string")
+
+    from_redo = family.cast(pa.array([text]), as_string)
+    from_bytes = family.internal(pa.array([bytes.fromhex(octets)]), as_string, "AL32UTF8")
+
+    assert [from_redo.values.to_pylist(), from_bytes.values.to_pylist()] == [[expected]] * 2
+    assert {**from_redo.refused, **from_bytes.refused} == {}
+
+
+@pytest.mark.parametrize("name", [name for name in STRANGE_DATES if name not in ("usual", "fraction", "no fraction")])
+def test_a_strange_date_is_refused_where_the_column_is_not_declared_as_string(name):
+    octets, text, _ = STRANGE_DATES[name]
+    family, as_date = family_of(TYPES["DATE"]), target_type(TYPES["DATE"])
+
+    for cast in (family.cast(pa.array([text]), as_date), family.internal(pa.array([bytes.fromhex(octets)]), as_date, "")):
+        assert cast.values.to_pylist() == [None]
+        assert "year 1" in cast.refused[0]
+
+
+def test_a_timestamp_of_nine_decimals_needs_the_rule_string():
+    nine = OracleType("TIMESTAMP", scale=9)
+
+    assert target_type(nine, "string") == pa.string()
+    with pytest.raises(SchemaConflict, match="string"):
+        target_type(nine)
 
 
 @given(st.lists(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999))))

@@ -71,10 +71,22 @@ def test_types_that_arrow_cannot_hold_exactly_are_fetched_as_text():
         'SELECT "ID",\n'
         "       TO_CHAR(\"N\", 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''') AS \"N\",\n"
         "       TO_CHAR(\"R\", 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''') AS \"R\",\n"
-        '       TO_CHAR("T", \'YYYY-MM-DD HH24:MI:SS.FF9\') AS "T",\n'
+        "       TO_CHAR(\"T\", 'SYYYY-MM-DD HH24:MI:SS.FF9', 'NLS_CALENDAR=GREGORIAN') AS \"T\",\n"
         '       "U"\n'
         '  FROM "SHOP"."Odd Name" AS OF SCN :scn\n'
         ' ORDER BY "ID"'
+    )
+
+
+@pytest.mark.parametrize("columns", ["all", frozenset({"D", "S", "N"})])
+def test_dates_are_fetched_as_text_where_the_configuration_or_a_second_reading_asks_for_it(columns):
+    dates = column("D", "DATE"), column("s", "TIMESTAMP", scale=3), column("N", "NUMBER", precision=5, scale=0)
+
+    assert snapshot_sql(table(*dates), dates_as_text=columns) == (
+        "SELECT TO_CHAR(\"D\", 'SYYYY-MM-DD HH24:MI:SS', 'NLS_CALENDAR=GREGORIAN') AS \"D\",\n"
+        "       TO_CHAR(\"s\", 'SYYYY-MM-DD HH24:MI:SS.FF3', 'NLS_CALENDAR=GREGORIAN') AS \"s\",\n"
+        '       "N"\n'
+        '  FROM "SHOP"."Odd Name" AS OF SCN :scn'
     )
 
 

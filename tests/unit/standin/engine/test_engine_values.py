@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from standin.engine.rowids import row_of, rowid_text
-from standin.engine.values import encode_number, number_text, plain
+from standin.engine.values import encode_date, encode_number, moment, number_text, plain
+from standin.interface import OraError
 from standin.logminer import literals
+from standin.moment import Moment
 from tests.unit.standin.engine.engine_database import row_changes, run
 
 # Internal bytes as DUMP(n, 16) shows them.
@@ -102,3 +104,41 @@ def test_values_of_each_type_are_stored_in_oracles_bytes(database, shop):
     }
     assert run(shop, "SELECT d, t, c, n, r, bd FROM v") == [(at.replace(microsecond=0), at, "ab  ", "ü", b"\xca\xfe", -1.5)]
     assert run(shop, "SELECT COUNT(*) FROM v WHERE c = 'ab' AND n = 'ü' AND d = :1", at.replace(microsecond=0)) == [(1,)]
+
+
+STRANGE_DATES = {
+    "-4712-01-01 00:00:00": "35580101010101",
+    "-0001-12-31 23:59:59": "64630c1f183c3c",
+    " 1500-02-29 00:00:00": "7364021d010101",  # a leap day of the Julian calendar
+    " 9999-12-31 00:00:00": "c7c70c1f010101",
+}
+
+
+@pytest.mark.parametrize(("text", "octets"), STRANGE_DATES.items(), ids=STRANGE_DATES)
+def test_a_date_has_oracles_range_not_pythons(shop, text, octets):
+    run(shop, "CREATE TABLE d (x DATE)")
+    run(shop, f"INSERT INTO d VALUES (TO_DATE('{text}', 'SYYYY-MM-DD HH24:MI:SS'))")
+
+    assert run(shop, "SELECT TO_CHAR(x, 'SYYYY-MM-DD HH24:MI:SS') FROM d") == [(text,)]
+    assert literals.moment_of(bytes.fromhex(octets)).is_date
+    assert encode_date(moment(text, "SYYYY-MM-DD HH24:MI:SS")).hex() == octets
+
+
+def test_a_date_that_oracles_calendar_lacks_is_refused_in_text_and_not_in_a_bind(shop):
+    run(shop, "CREATE TABLE d (x DATE)")
+    for text in ("0000-01-01", "2026-02-29", "-4713-01-01"):
+        with pytest.raises(OraError):
+            run(shop, f"INSERT INTO d VALUES (TO_DATE('{text}', 'SYYYY-MM-DD'))")
+
+    run(shop, "INSERT INTO d VALUES (:1)", Moment(2026, 2, 29, 24))
+
+    assert run(shop, "SELECT TO_CHAR(x, 'SYYYY-MM-DD HH24:MI:SS') FROM d") == [(" 0000-00-00 00:00:00",)]
+
+
+def test_dates_of_both_ranges_have_one_order(shop):
+    run(shop, "CREATE TABLE d (x DATE)")
+    for text in (" 2026-01-01", "-0044-03-15", " 1500-02-29", "-4712-01-01"):
+        run(shop, f"INSERT INTO d VALUES (TO_DATE('{text}', 'SYYYY-MM-DD'))")
+
+    shown = run(shop, "SELECT TO_CHAR(x, 'SYYYY') FROM d WHERE x < TO_DATE('2000', 'YYYY') ORDER BY x")
+    assert shown == [("-4712",), ("-0044",), (" 1500",)]

@@ -1,0 +1,57 @@
+"""Read a table's rows AS OF an SCN, for a snapshot or a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+from pipelines.context import PipelineContext, open_pipeline_source
+from pipelines.errors import ValueDoesNotFit
+from pipelines.scn import Scn
+from pipelines.source import ConnectParams, Source, read_snapshot, require_unfiltered
+from pipelines.steps.same_container import read_same_container
+from pipelines.table import DictionaryTable, TableId
+
+T = TypeVar("T")
+
+
+def read_rows(
+    context: PipelineContext,
+    source: ConnectParams | None,
+    oracle: Source,
+    table: DictionaryTable,
+    scn: Scn,
+    rowid: bool,
+    write: Callable[[Iterator[Any]], T],
+) -> T:
+    """Read the rows from `oracle` and return what `write` makes of them.
+
+    If the driver cannot convert a DATE, read again with all dates as text: so the load can name the row, and hold the table.
+    Raise PdbChanged if the rows may be those of another PDB, ConfigurationError if a policy filters or masks them.
+    """
+    pipeline = context.pipeline
+    rules = pipeline.table(table.table).columns
+    texts = frozenset(name.upper() for name, rule in rules.items() if rule == "string")
+    read = partial(
+        read_snapshot,
+        table=table,
+        scn=scn,
+        fetch_rows=pipeline.source.fetch_rows,
+        container=pipeline.source.container,
+        rowid=rowid,
+    )
+    try:
+        written = write(read(oracle, dates_as_text=texts))
+    except ValueDoesNotFit:
+        with open_pipeline_source(pipeline, source, pipeline.source.container) as again:  # the other one stopped in an answer
+            written = write(read(again, dates_as_text="all"))
+            check_rows(context, again, table.table)
+    else:
+        check_rows(context, oracle, table.table)
+    return written
+
+
+def check_rows(context: PipelineContext, oracle: Source, table: TableId) -> None:
+    read_same_container(context, oracle)
+    require_unfiltered(oracle, table, context.pipeline.source.container)
