@@ -101,7 +101,8 @@ TYPES = (
 NOTES = {
     "NUMBER": "or another scale per column, or `string`",
     "CHAR(10)": "with its trailing blanks",
-    "DATE": "with its time of day; year 1 to 9999",
+    "DATE": "with its time of day; year 1 to 9999, or `string` per column for all of Oracle's range",
+    "TIMESTAMP(6)": "year 1 to 9999, or `string` per column, which TIMESTAMP(7) to (9) need",
 }
 # Each row's outcome is computed from its statements, which must agree.
 MATRIX = {
