@@ -104,7 +104,11 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     try:
         with open_context(pipeline) as context:
             position = context.ledger.position()
-            changed = None if position is None else pdb_change(context, recorded_container(context), probed.container_facts)
+            # A PDB that is closed shows no facts; another finding says so.
+            was_read = pipeline.source.container is None or probed.container_facts is not None
+            changed = (
+                pdb_change(context, recorded_container(context), probed.container_facts) if position and was_read else None
+            )
     except RedolakeError:
         return []  # validate reports it
     if changed is not None:
