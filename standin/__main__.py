@@ -122,6 +122,9 @@ def start(
     guards_added_columns: Annotated[
         bool, typer.Option(help="Add a hidden guard column with a nullable ADD .. DEFAULT, as 12c and later.")
     ] = True,
+    keeps_guards: Annotated[
+        bool, typer.Option(help="Keep the guard column when the last column that it guards is dropped.")
+    ] = True,
     hidden_columns: Annotated[
         HiddenColumns, typer.Option(help="How SQL_REDO shows stored columns of Oracle's own.")
     ] = HiddenColumns.name,
@@ -155,6 +158,7 @@ def start(
             local_undo=local_undo,
             undo_unlogged=undo_unlogged,
             guards_added_columns=guards_added_columns,
+            keeps_guards=keeps_guards,
             hidden_columns=hidden_columns.value,
             long_names=long_names,
             extended_strings=extended_strings,

@@ -16,6 +16,7 @@ from pipelines.schema import (
     baseline,
     conflict_with_dictionary,
     derive,
+    guard_conflict,
     key_difference,
     valid_at,
     versions_before,
@@ -79,8 +80,11 @@ def history(
     ids = {version.object_id for version in known}
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     resetlogs_id = windows[0].resetlogs_id
-    derived = derive(versions_before(known, start), rows, reading_after(context, table, resetlogs_id))
+    described = reading_after(context, table, resetlogs_id)
+    derived = derive(versions_before(known, start), rows, described)
     conflict = None if derived.hold else dictionary_conflict(context, table, derived, resetlogs_id, start, end)
+    if conflict is None and derived.steps:  # columns were added or dropped
+        conflict = guard_conflict(derived.versions[-1], described(derived.versions[-1].from_scn))
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(context, known, resetlogs_id, start)
     return History(table, derived, conflict)
 

@@ -1,7 +1,7 @@
 """Table versions: the columns and the key of a table from one SCN to the next DDL."""
 
 from pipelines.schema.derive import Derived, derive
-from pipelines.schema.dictionary_conflict import conflict_with_dictionary, key_difference
+from pipelines.schema.dictionary_conflict import conflict_with_dictionary, guard_conflict, key_difference
 from pipelines.schema.versions import baseline, valid_at, versions_before
 
 __all__ = [
@@ -9,6 +9,7 @@ __all__ = [
     "baseline",
     "conflict_with_dictionary",
     "derive",
+    "guard_conflict",
     "key_difference",
     "valid_at",
     "versions_before",

@@ -54,6 +54,26 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
     return key_difference(derived, dictionary) or changed
 
 
+def guard_conflict(derived: TableVersion, later: DictionaryTable | None) -> SchemaConflict | None:
+    """Return an error if the derived version has a guard column and a later dictionary has none.
+
+    No DDL text says whether Oracle drops the guard with the last column that it guards. A table has one or none, so a later
+    DDL does not explain its absence.
+    """
+    if later is None or later.object_id != derived.object_id or any(column.kind == "guard" for column in later.ignored):
+        return None
+    guard = next((column for column in derived.ignored if column.kind == "guard"), None)
+    if guard is None:
+        return None
+    return SchemaConflict(
+        f"the hidden guard column with SEGMENT_COLUMN_ID {guard.segment_id} is no longer in the dictionary: rows that LogMiner "
+        "shows as COL n could be read wrongly",
+        cure=f"run `redolake snapshot {derived.table} --replace`, which takes the columns from the dictionary",
+        table=derived.table,
+        scn=later.scn_before,
+    )
+
+
 def _stored(ignored: Iterable[IgnoredColumn]) -> dict[int, str]:
     return {column.segment_id: column.kind for column in ignored if column.segment_id}
 

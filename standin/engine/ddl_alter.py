@@ -7,7 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from standin.engine.datatypes import column_type
-from standin.engine.ddl_columns import add_archive_state, add_column, drop_column, drop_unused, set_unused
+from standin.engine.ddl_columns import (
+    add_archive_state,
+    add_column,
+    drop_column,
+    drop_needless_guard,
+    drop_unused,
+    set_unused,
+)
 from standin.engine.ddl_constraints import add_constraint, drop_constraint
 from standin.engine.ddl_logging import add_logging, drop_logging
 from standin.engine.ddl_redo import lock_exclusively, write_ddl
@@ -159,6 +166,8 @@ def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     cascade = cursor.accept("CASCADE", "CONSTRAINTS")
     for name in names:
         drop_column(store, name, cascade=cascade)
+    if not session.database.options.keeps_guards:
+        drop_needless_guard(store)
     drop_unused(store)  # "and all columns currently marked as unused" (SQL Language Reference)
     return True
 

@@ -158,6 +158,14 @@ def drop_unused(store: TableStore) -> None:
         drop_column(store, column.name, cascade=False)
 
 
+def drop_needless_guard(store: TableStore) -> None:
+    columns = store.definition.columns
+    guard = next((c for c in columns if c.kind == "guard"), None)
+    if guard is not None and all(c.guard_bit is None for c in columns):
+        guard.kind = "unused"
+        drop_column(store, guard.name, cascade=False)
+
+
 def _release(store: TableStore, name: str, *, cascade: bool) -> TableColumn:
     """Remove the column from all constraints and indexes."""
     table = store.definition

@@ -51,6 +51,7 @@ class DatabaseOptions:
     hides_label_policies: bool = False  # policies of Label Security are in ALL_SA_TABLE_POLICIES alone, not in ALL_POLICIES
     renumbers_pdb: bool = False  # a RESETLOGS of the whole database gives its PDB a row in V$PDB_INCARNATION too
     guards_added_columns: bool = True  # a nullable ADD .. DEFAULT adds a hidden guard column; False: as before 12c
+    keeps_guards: bool = True  # the guard column stays without a column that it guards; False: DROP COLUMN of the last drops it
     hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
     long_names: bool = False  # LogMiner knows names beyond 30 bytes; False: such rows are UNSUPPORTED
     extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED

@@ -72,6 +72,18 @@ def test_before_12c_there_is_no_guard(shop):
     assert list(columns(shop, "T")) == ["A", "B"]
 
 
+@pytest.mark.parametrize(
+    ("oracle", "left"),
+    [({}, ["A", "SYS_NC00002$"]), ({"keeps_guards": False}, ["A"])],
+    indirect=["oracle"],
+    ids=["kept", "dropped"],
+)
+def test_the_guard_may_outlive_the_columns_that_it_guards(shop, left):
+    run(shop, "CREATE TABLE t (a NUMBER)", "ALTER TABLE t ADD b NUMBER DEFAULT 1", "ALTER TABLE t DROP COLUMN b")
+
+    assert list(columns(shop, "T")) == left
+
+
 FORMS = {
     "name": ("(\"A\",\"SYS_NC00002$\",\"B\") values ('2',HEXTORAW('01'),'9')", '"SYS_NC00002$" = HEXTORAW(\'01\'), "B" = NULL'),
     "number": ("(\"A\",\"COL 2\",\"B\") values ('2',HEXTORAW('01'),'9')", '"COL 2" = HEXTORAW(\'01\'), "B" = NULL'),
