@@ -259,6 +259,7 @@ class DictionaryTable:
     clustered: bool = False
     external: bool = False
     logging: bool = True  # False: direct loads write no redo, unless the database forces it
+    logical_replication: bool = True  # False: supplemental logging of the whole database does not apply to the table
 
     @property
     def captured(self) -> tuple[DictionaryColumn, ...]:

@@ -86,6 +86,7 @@ class TableDef:
     columns: list[TableColumn]
     constraints: list[Constraint] = field(default_factory=list)
     log_groups: list[LogGroup] = field(default_factory=list)
+    logical_replication: bool = True  # False: the table ignores supplemental logging of the whole database or PDB
     created: datetime = datetime(2026, 1, 1)
     last_ddl: datetime = datetime(2026, 1, 1)
 

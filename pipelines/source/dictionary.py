@@ -10,7 +10,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, TypeVar
 
-from pipelines.errors import SourceBusy
+from pipelines.errors import SourceBusy, Terminal
 from pipelines.scn import Scn
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
@@ -19,7 +19,10 @@ from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, Table
 
 MAX_READINGS = 5
 BIND_LISTS = (1, 10, 100)  # lengths of the lists of table names in a query
-PARTS = ("table_object", "table_kind", "table_columns", "table_unique_indexes", "table_key", "table_log_groups")
+PARTS = (
+    "table_object", "table_kind", "table_replication", "table_columns", "table_unique_indexes", "table_key", "table_log_groups",
+)  # fmt: skip
+NO_SUCH_COLUMN = 904
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 IN_BYTES = frozenset({"RAW"})
 SIZED = re.compile(r"\((\d+)\)")
@@ -33,6 +36,7 @@ class _TableRows:
 
     object: list[Any]
     kind: list[Any]
+    replication: list[Any]
     columns: list[Any]
     indexes: list[Any]
     key: list[Any]
@@ -112,13 +116,23 @@ def _read_all(source: Source, ids: Sequence[TableId], container: str | None) -> 
 
 def _read_rows(source: Source, owner: str, names: Sequence[str]) -> _Reading:
     """Read up to `BIND_LISTS[-1]` tables of one owner, with the same number of queries as for one."""
-    parts = {name: _rows_by_table(source, name, owner, names) for name in PARTS}
+    parts = {name: _part(source, name, owner, names) for name in PARTS}
     return {
         TableId(owner, table): _TableRows(*(parts[name][table] for name in PARTS))
         if parts["table_object"][table] and parts["table_kind"][table]
         else None
         for table in names
     }
+
+
+def _part(source: Source, name: str, owner: str, names: Sequence[str]) -> dict[str, list[Any]]:
+    """Read one part; older releases have no LOGICAL_REPLICATION, so there it can't be disabled."""
+    try:
+        return _rows_by_table(source, name, owner, names)
+    except Terminal as error:
+        if name != "table_replication" or error.ora_code != NO_SUCH_COLUMN:
+            raise
+        return {table: [] for table in names}
 
 
 def _rows_by_table(source: Source, statement_name: str, owner: str, names: Sequence[str]) -> dict[str, list[Any]]:
@@ -156,6 +170,7 @@ def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
         clustered=kind.cluster_name is not None,
         external=kind.external == "YES",
         logging=kind.logging != "NO",
+        logical_replication=all(row.logical_replication != "DISABLED" for row in rows.replication),
     )
 
 

@@ -49,6 +49,8 @@ def logged_columns(key: str, all_columns: str) -> frozenset[LoggedColumns]:
 
 def logging_of(table: DictionaryTable, general: DatabaseLogging) -> TableLogging | None:
     """Return the widest logging that applies to the table, or None."""
+    if not table.logical_replication:
+        general = DatabaseLogging()
     own = frozenset(OF_GROUP[group] for group in table.log_groups if group in OF_GROUP)
     settings: tuple[tuple[Collection[LoggedColumns], str], ...] = (
         (own, "the table"),
@@ -77,14 +79,20 @@ def logging_findings(table: DictionaryTable, key: KeyPolicy, general: DatabaseLo
         return
     lacks = "its primary key" if needed(table, key) is LoggedColumns.KEY else "all columns"
     what = f"has no supplemental logging of {lacks}: its redo would not identify the row that an UPDATE changes"
-    if general.container is None:
+    if not table.logical_replication:
+        what += "; LOGICAL REPLICATION is disabled for it, so logging that is set for the database does not apply"
+    elif general.container is None:
         what += " (the container's own setting could not be read: GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING TO the user)"
     yield Finding(str(table.table), what, f"{logging_cure(table, key)}; take the snapshot afterwards")
 
 
 def logging_cure(table: DictionaryTable, key: KeyPolicy) -> str:
     """Return the statements that enable the needed logging, the cheapest first."""
-    add = f'ALTER TABLE "{table.table.owner}"."{table.table.name}" ADD SUPPLEMENTAL LOG DATA ({{}}) COLUMNS'
+    name = f'"{table.table.owner}"."{table.table.name}"'
+    add = f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA ({{}}) COLUMNS"
+    if not table.logical_replication:
+        columns = "ALL" if needed(table, key) is LoggedColumns.ALL else "PRIMARY KEY"
+        return f"ALTER TABLE {name} ENABLE LOGICAL REPLICATION; {add.format(columns)} where the database does not log it"
     if needed(table, key) is LoggedColumns.ALL:
         return add.format("ALL")
     general = "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS for every table"

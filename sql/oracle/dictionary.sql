@@ -16,6 +16,12 @@ SELECT table_name, partitioned, iot_type, temporary, cluster_name, external, log
   FROM all_tables
  WHERE owner = :owner AND table_name IN (:names)
 
+-- name: table_replication
+-- ALTER TABLE .. DISABLE LOGICAL REPLICATION, which DELETE TRANDATA of GoldenGate issues. Releases before 19c lack the column.
+SELECT table_name, logical_replication
+  FROM all_tables
+ WHERE owner = :owner AND table_name IN (:names)
+
 -- name: table_columns
 -- ALL_TAB_COLS and not ALL_TAB_COLUMNS: hidden stored columns are in the redo too.
 SELECT table_name, column_name, data_type, data_length, char_length, data_precision, data_scale, nullable, column_id,

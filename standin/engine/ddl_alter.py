@@ -88,6 +88,10 @@ def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bo
 
 def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     """Apply one clause. Return whether the columns have changed."""
+    for word in ("ENABLE", "DISABLE"):
+        if cursor.accept(word, "LOGICAL", "REPLICATION"):
+            store.definition.logical_replication = word == "ENABLE"
+            return False
     if cursor.accept("ADD"):
         return _add(session, store, cursor)
     if cursor.accept("DROP"):

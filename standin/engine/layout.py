@@ -39,6 +39,8 @@ class RowLayout:
         """
         if not database_wide:
             return frozenset(), ()
+        if not table.logical_replication:
+            database_wide = frozenset()
         kinds = {g.kind for g in table.log_groups}
         loggable = frozenset(range(len(self.names))) - self.lobs
         if "ALL" in database_wide or "ALL COLUMN LOGGING" in kinds:

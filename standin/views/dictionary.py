@@ -36,7 +36,7 @@ def tables(database: Database) -> Iterator[ViewRow]:
             t.con_id, t.owner, t,
             (
                 t.owner, t.name, "USERS", None, None, "VALID", "YES", None, None, "NO", "N", "N", "NO", "DISABLED", "NO", "NO",
-                yes_no(any(c.identity for c in t.columns)), "NO",
+                yes_no(any(c.identity for c in t.columns)), "NO", "ENABLED" if t.logical_replication else "DISABLED",
             ),
         )  # fmt: skip
 
@@ -106,7 +106,8 @@ def register() -> None:
         """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), TABLESPACE_NAME VARCHAR2(30), CLUSTER_NAME VARCHAR2(128),
         IOT_NAME VARCHAR2(128), STATUS VARCHAR2(8), LOGGING VARCHAR2(3), NUM_ROWS NUMBER, IOT_TYPE VARCHAR2(12),
         PARTITIONED VARCHAR2(3), TEMPORARY VARCHAR2(1), SECONDARY VARCHAR2(1), NESTED VARCHAR2(3), ROW_MOVEMENT VARCHAR2(8),
-        DROPPED VARCHAR2(3), EXTERNAL VARCHAR2(3), HAS_IDENTITY VARCHAR2(3), CONTAINER_DATA VARCHAR2(3)""",
+        DROPPED VARCHAR2(3), EXTERNAL VARCHAR2(3), HAS_IDENTITY VARCHAR2(3), CONTAINER_DATA VARCHAR2(3),
+        LOGICAL_REPLICATION VARCHAR2(8)""",
         tables,
     )
     dictionary_views("TAB_COLS", _COLUMN_COLUMNS, columns)

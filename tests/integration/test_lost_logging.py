@@ -72,6 +72,20 @@ def test_logging_replaced_by_another_level_is_no_error(shop: Shop, pipeline: Any
     assert errors_of_held_tables(shop, pipeline) == {}
 
 
+def test_logging_of_the_database_does_not_count_without_logical_replication(shop: Shop, pipeline: Any) -> None:
+    shop.run_sql("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS", user="SYS")
+    shop.run_sql(KEY.format("parts", "DROP"), KEY.format("stays", "DROP"), "ALTER TABLE parts DISABLE LOGICAL REPLICATION")
+    (error,) = (f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error")
+    found = errors_of_held_tables(shop, pipeline)
+
+    assert (error.subject, "LOGICAL REPLICATION is disabled" in error.what) == ("SHOP.PARTS", True)
+    assert found.keys() == {"PARTS"}
+    assert 'ALTER TABLE "SHOP"."PARTS" ENABLE LOGICAL REPLICATION' in found["PARTS"]["cure"]
+    shop.run_sql("ALTER TABLE parts ENABLE LOGICAL REPLICATION")
+    steps.resume_tables(pipeline, ["SHOP.PARTS"])
+    assert errors_of_held_tables(shop, pipeline) == {}
+
+
 def test_the_script_for_a_dba_asks_for_the_cheapest_sufficient_logging(shop: Shop, pipeline: Any) -> None:
     lines = steps.write_setup_sql(pipeline).splitlines()
 

@@ -1,8 +1,8 @@
 """Statements that name a captured table and change neither its columns, nor its key, nor its rows.
 
 DISABLE or DROP of a constraint (which may be the key) and NOLOGGING are not ignorable, as they change what redo contains.
-DROP SUPPLEMENTAL LOG may change that too. It is ignored if there is a primary key: another level may still log it, and apply
-checks each row for its key.
+DROP SUPPLEMENTAL LOG and DISABLE LOGICAL REPLICATION may change that too. They are ignored if there is a primary key: another
+level may still log it, and apply checks each row for its key.
 """
 
 from __future__ import annotations
@@ -46,7 +46,11 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
 
 
 def _is_logging(statement: DdlStatement, *, has_key: bool) -> bool:
-    """Take ADD or DROP SUPPLEMENTAL LOG: DATA (ALL, ..) COLUMNS, or GROUP g (..), one or more."""
+    """Take ADD or DROP SUPPLEMENTAL LOG: DATA (ALL, ..) COLUMNS, or GROUP g (..), one or more; ENABLE or DISABLE LOGICAL
+    REPLICATION, which decides whether the table follows the logging of the database."""
+    if statement.take("ENABLE", "LOGICAL", "REPLICATION") or (has_key and statement.take("DISABLE", "LOGICAL", "REPLICATION")):
+        statement.take_any("ALL KEYS", "ALLOW NOVALIDATE KEYS", "NO PARTIAL JSON", "PARTIAL JSON")
+        return True
     followed = ("ADD SUPPLEMENTAL LOG", "DROP SUPPLEMENTAL LOG") if has_key else ("ADD SUPPLEMENTAL LOG",)
     if not statement.take_any(*followed):
         return False

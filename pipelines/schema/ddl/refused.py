@@ -30,6 +30,7 @@ ALTERATIONS = {
     "DROP PRIMARY": "DDL that changes the primary key is not supported",
     "DROP CONSTRAINT": "a constraint that may be the primary key was dropped",
     "DROP UNIQUE": "a unique constraint that may be the declared key was dropped",
+    "DISABLE LOGICAL REPLICATION": "supplemental logging of the database no longer applies to the table",
     "DISABLE": "a constraint that may be the primary key, or another property, was disabled",
     "ENABLE PRIMARY": "DDL that changes the primary key is not supported",
     "MOVE": "MOVE gives the rows new ROWIDs and the segment a new id, and is not supported",

@@ -54,6 +54,14 @@ alter table orders add supplemental log data (primary key, unique) columns, supp
 alter table orders drop supplemental log data (all) columns
 --> unchanged
 
+-- logical replication off, as GoldenGate does: each row is still checked for its key
+alter table orders disable logical replication
+--> unchanged
+
+-- logical replication on
+ALTER TABLE SHOP.ORDERS ENABLE LOGICAL REPLICATION ALL KEYS
+--> unchanged
+
 -- a log group dropped
 ALTER TABLE SHOP.ORDERS DROP SUPPLEMENTAL LOG GROUP g1
 --> unchanged

@@ -165,7 +165,3 @@ alter table orders modify (customer varchar2(50) annotations (add "PII"))
 -- a table that may exist already
 create table if not exists shop.orders (id number)
 --> refused: a table of this name was created again
-
--- logical replication
-alter table orders disable logical replication
---> refused: a constraint that may be the primary key, or another property, was disabled

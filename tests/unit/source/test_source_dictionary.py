@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pipelines.errors import SourceBusy
+from pipelines.errors import SourceBusy, Terminal
 from pipelines.source.dictionary import BIND_LISTS, MAX_READINGS, read_tables
 from pipelines.table import TableId
 
@@ -59,7 +59,7 @@ def test_a_hundred_tables_need_as_many_queries_as_one():
     found = read_tables(hundred, ids(100))
 
     assert list(found) == ids(100)
-    assert len(hundred.asked) == len(one.asked) == 12
+    assert len(hundred.asked) == len(one.asked) == 14
 
 
 def test_the_texts_of_the_statements_stay_few():
@@ -68,7 +68,7 @@ def test_the_texts_of_the_statements_stay_few():
     for number in (1, 2, 3, 7, 11, 50, 99, 101, 250):
         assert len(read_tables(source, ids(number))) == number
 
-    assert len({text for _, text, _ in source.asked}) == 6 * len(BIND_LISTS)
+    assert len({text for _, text, _ in source.asked}) == 7 * len(BIND_LISTS)
     assert {binds for _, _, binds in source.asked} == {length + 1 for length in BIND_LISTS}
 
 
@@ -79,6 +79,25 @@ def test_tables_of_several_owners_and_missing_ones():
 
     assert sorted(found) == sorted([*ids(2), *ids(1, "ERP")])
     assert [found[table].key for table in ids(2)] == [("ID",), ("ID",)]
+
+
+def test_a_release_without_logical_replication_has_it_enabled():
+    class Older(FakeSource):
+        def query_text(self, sql: str, binds: dict[str, object], name: str) -> list[object]:
+            if name == "table_replication":
+                raise Terminal('ORA-00904: "LOGICAL_REPLICATION": invalid identifier', ora_code=904)
+            return super().query_text(sql, binds, name)
+
+    assert read_tables(Older(), ids(1))[ids(1)[0]].logical_replication
+
+
+def test_another_error_of_that_statement_is_not_hidden():
+    class Broken(FakeSource):
+        def query_text(self, sql: str, binds: dict[str, object], name: str) -> list[object]:
+            raise Terminal("ORA-00600: internal error code", ora_code=600)
+
+    with pytest.raises(Terminal, match="ORA-00600"):
+        read_tables(Broken(), ids(1))
 
 
 def test_a_ddl_repeats_the_reading_of_its_own_table_only():
