@@ -108,10 +108,14 @@ def default_user(flavour: Flavour) -> str:
     return "c##redolake" if flavour == CDB else "redolake"
 
 
-def likely_flavour(user: str | None, dsn: str | None, container: str | None, *, configured: bool) -> Flavour:
+def likely_flavour(
+    user: str | None, dsn: str | None, container: str | None, *, pdb_only: bool = False, configured: bool
+) -> Flavour:
     """Return the flavour that the connection and the configuration suggest; `cdb` where nothing is known."""
     if dsn is not None and RDS_HOST in dsn.lower():
         return RDS
+    if pdb_only:
+        return PDB_ONLY
     if user is not None and user.upper().startswith("C##"):
         return CDB
     if container is not None:

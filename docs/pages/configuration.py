@@ -55,6 +55,7 @@ Host, port and service (Airflow's *schema*) lead to the root of a container data
 
 | Key | Meaning |
 |---|---|
+| `pdb_only` | `true`: the service is the PDB's, its root cannot be reached, and redo is mined [inside the PDB](../how-to/rac-standby-pdb.md#one-pdb-without-its-root) |
 | `pdb_service` | the PDB's own service on the same host and port |
 | `pdb_dsn` | the same, complete; needed beside `dsn`, or if the PDB has another host |
 | `dsn` | Easy Connect string, TNS alias or descriptor, in place of host, port and service |

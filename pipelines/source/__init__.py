@@ -8,10 +8,12 @@ from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
 from pipelines.source.preflight import ConfiguredTable, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.probe import probe
+from pipelines.source.rds import RETENTION, cures_on_rds
 from pipelines.source.snapshot import read_snapshot
 from pipelines.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 
 __all__ = [
+    "RETENTION",
     "ConfiguredTable",
     "ConnectParams",
     "DatabaseLogging",
@@ -22,6 +24,7 @@ __all__ = [
     "connect_params",
     "connection_from_json",
     "connection_from_uri",
+    "cures_on_rds",
     "first_window_start",
     "has_needed_logging",
     "logging_cure",

@@ -54,6 +54,7 @@ class ProbeResult:
     container_facts: ContainerFacts | None = None
     character_sets: CharacterSets | None = None  # of the container
     policies: tuple[Finding, ...] = ()  # of tables, which change what this user reads
+    is_rds: bool = False
 
     @property
     def database_logging(self) -> DatabaseLogging:

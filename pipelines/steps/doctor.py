@@ -15,11 +15,13 @@ from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.land import Landing
 from pipelines.ledger import open_ledger
 from pipelines.source import (
+    RETENTION,
     ConfiguredTable,
     ConnectParams,
     ProbeResult,
     Source,
     connect_params,
+    cures_on_rds,
     preflight_findings,
     preflight_notes,
     probe,
@@ -73,7 +75,10 @@ def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[
     except RedolakeError as error:
         return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
     found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
-    return sorted([*findings, *found, *position_findings(pipeline, probed), *preflight_notes(probed)], key=gravity)
+    of_source = [*found, *position_findings(pipeline, probed), *preflight_notes(probed)]
+    if probed.is_rds:
+        of_source = [*cures_on_rds(of_source), RETENTION]
+    return sorted([*findings, *of_source], key=gravity)
 
 
 def gravity(finding: Finding) -> int:

@@ -37,7 +37,13 @@ def write_setup_sql(
     params = None if pipeline is None else known_connection(pipeline)
     user = user or (params.user if params else None)
     container = container or (pipeline.source.container if pipeline else None)
-    flavour = flavour or likely_flavour(user, params.dsn if params else None, container, configured=pipeline is not None)
+    flavour = flavour or likely_flavour(
+        user,
+        params.dsn if params else None,
+        container,
+        pdb_only=params is not None and params.pdb_only,
+        configured=pipeline is not None,
+    )
     return setup_sql(
         SetupChoices(
             flavour,

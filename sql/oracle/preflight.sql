@@ -26,6 +26,10 @@ SELECT db_incarnation# AS db_incarnation, pdb_incarnation# AS pdb_incarnation, s
   FROM v$pdb_incarnation
  WHERE con_id = TO_NUMBER(SYS_CONTEXT('USERENV', 'CON_ID'))
 
+-- name: rds_user
+-- Amazon RDS for Oracle has this user, and no other platform.
+SELECT username FROM all_users WHERE username = 'RDSADMIN'
+
 -- name: release
 SELECT version_full FROM v$instance
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import oracledb
 import pytest
 
 from pipelines import steps
@@ -16,35 +14,9 @@ from pipelines.errors import ConfigurationError, RedoLost
 from pipelines.setup_sql import Flavour
 from pipelines.source import ConnectParams
 from pipelines.steps.run import capture
-from standin.serve import standin
-from standin.sqlplus import run_script
-from standin.workload.shop import create_shop
-from tests.fix_shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences
 from tests.plain_lake import PlainLake
-
-PASSWORD = "hunter two"
-
-
-@dataclass(slots=True)
-class Tenant(Shop):
-    """A shop whose capture user is a local user of the PDB, set up by the script of that flavour."""
-
-    @property
-    def params(self) -> ConnectParams:
-        return ConnectParams("redolake", PASSWORD, self.oracle.pdb_dsn, pdb_only=True)
-
-
-@contextmanager
-def open_tenant(folder: Path, **options: Any) -> Iterator[Tenant]:
-    with standin(**{"log_bytes": 64 * 1024, "archive_lag_target": 300, **options}) as oracle:
-        with oracle.connect("SHOP") as connection:
-            create_shop(connection, "ALL")
-        with oracle.connect("SYS", dsn=oracle.pdb_dsn) as connection, connection.cursor() as cursor:
-            script = steps.write_setup_sql(flavour=Flavour.pdb_only)
-            done = run_script(script, cursor.execute, [PASSWORD], (oracledb.DatabaseError,))
-        assert done.errors == []
-        yield Tenant(oracle, folder)
+from tests.tenant import Tenant, open_tenant
 
 
 @pytest.fixture
@@ -64,10 +36,19 @@ def errors(tenant: Tenant, params: ConnectParams | None = None) -> list[str]:
     return [str(f) for f in found if f.severity != "note" and "AIRFLOW_CONN" not in f.what]
 
 
-def test_doctor_finds_nothing_after_the_script(tenant: Tenant) -> None:
-    tenant.switch_logs()
+@pytest.mark.parametrize("flavour", [Flavour.pdb_only, Flavour.rds])
+def test_doctor_finds_nothing_after_the_script_and_minimal_logging_of_the_pdb_suffices(
+    tmp_path: Path, no_spark: str, flavour: Flavour
+) -> None:
+    with open_tenant(tmp_path, flavour, rds=flavour == Flavour.rds, supplemental=frozenset()) as tenant:
+        tenant.switch_logs()
+        found = errors(tenant)
+        pipeline = tenant.pipeline(tables=TWO_TABLES)
+        steps.take_snapshot(pipeline, source=tenant.params, spark=no_spark)
+        tenant.work(20)
+        caught_up(tenant, pipeline, no_spark)
 
-    assert errors(tenant) == []
+        assert (found, differences(tenant, pipeline)) == ([], {})
 
 
 @pytest.mark.parametrize(

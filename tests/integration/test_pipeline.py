@@ -21,6 +21,7 @@ from pipelines.table import TableId
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
 from tests.source_comparison import compare_with_source
+from tests.tenant import open_tenant
 
 pytestmark = pytest.mark.spark
 
@@ -241,6 +242,23 @@ def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: S
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline) == {}
+
+
+def test_a_pdb_without_its_root_reaches_delta_through_ddl(tmp_path: Path, spark: Any) -> None:
+    with open_tenant(tmp_path, threads=2) as tenant:
+        tenant.work(20)
+        pipeline = tenant.pipeline(tables=["SHOP.PAYMENTS"])
+        steps.take_snapshot(pipeline, source=tenant.params, spark=spark)
+        tenant.work(40, seed=2)
+        tenant.run_sql(
+            "ALTER TABLE payments ADD (shelf VARCHAR2(10))",
+            "INSERT INTO payments (id, order_id, amount, shelf) VALUES (900001, 2, 3.25, 'A')",
+        )
+        caught_up(tenant, pipeline, spark)
+        tenant.run_sql("ALTER TABLE payments DROP COLUMN shelf", "UPDATE payments SET amount = 4 WHERE id = 900001")
+        caught_up(tenant, pipeline, spark)
+
+        assert differences(tenant, pipeline) == {}
 
 
 def test_an_unsupported_ddl_holds_its_table_while_the_others_continue(shop: Shop, spark: Any) -> None:

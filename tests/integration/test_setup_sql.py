@@ -108,6 +108,20 @@ def test_after_the_script_doctor_finds_nothing(here: Place, key_logging: str) ->
     assert (done.errors, done.failed, here.doctor()) == ([], False, [])
 
 
+@pytest.mark.parametrize("here", [Flavour.rds], indirect=True)
+def test_on_rds_no_cure_asks_for_what_the_master_user_may_not_do(here: Place) -> None:
+    here.sqlplus('CREATE USER mirror IDENTIFIED BY "hunter two";\nGRANT CREATE SESSION TO mirror;')
+    without_grants = here.doctor()
+    here.sqlplus(chosen(here, force_logging=False), PASSWORD)
+    with_grants = here.doctor()
+    forbidden = re.compile("ON SYS[.]|ALTER DATABASE|ALTER SYSTEM|STARTUP")
+
+    cures = [f.cure for f in (*without_grants, *with_grants)]
+    assert "rdsadmin.rdsadmin_util.grant_sys_object('V_$DATABASE', 'MIRROR', 'SELECT')" in "; ".join(cures)
+    assert "rdsadmin.rdsadmin_util.force_logging(p_enable => true)" in "; ".join(cures)
+    assert [cure for cure in cures if forbidden.search(cure)] == []
+
+
 def test_without_the_options_doctor_only_warns(here: Place) -> None:
     lag = {} if here.flavour == Flavour.rds else {"archive_lag_seconds": None}
     here.sqlplus(chosen(here, force_logging=False, **lag), PASSWORD)

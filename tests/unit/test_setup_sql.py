@@ -115,6 +115,10 @@ def test_the_connection_and_the_container_suggest_the_flavour(
     assert likely_flavour(user, dsn, container, configured=configured) == flavour
 
 
+def test_a_connection_without_the_root_suggests_pdb_only() -> None:
+    assert likely_flavour("redolake", "host:1521/PDB7", None, pdb_only=True, configured=True) == Flavour.pdb_only
+
+
 def printed(*arguments: str) -> str:
     done = CliRunner().invoke(app, ["setup-sql", *arguments])
     assert done.exit_code == 0, done.output

@@ -118,6 +118,7 @@ MISTAKES = {
     "a number that is none": ("stmtcachesize=many", "stmtcachesize has a wrong value", "write a whole number"),
     "an unknown mode": ("mode=root", "mode has a wrong value", "sysdba"),
     "a flag that is none": ("thick_mode=perhaps", "thick_mode has a wrong value", "true or false"),
+    "two services without a root": ("pdb_only=true&pdb_service=PDB1", "pdb_only and names a second service", "leave out"),
     "a PDB's service beside a complete DSN": ("dsn=x&pdb_service=PDB1", "pdb_service beside a complete dsn", "pdb_dsn"),
 }
 
@@ -143,6 +144,11 @@ PDB_SERVICES = {
 @pytest.mark.parametrize(("query", "dsn"), PDB_SERVICES.values(), ids=PDB_SERVICES)
 def test_the_pdb_may_have_its_own_service(query, dsn):
     assert connection_from_uri(f"oracle://scott:tiger@db/ROOT?{query}").pdb_dsn == dsn
+
+
+@pytest.mark.parametrize(("query", "pdb_only"), [("pdb_only=true", True), ("pdb_only=no", False), ("sdu=8192", False)])
+def test_the_service_may_lead_to_a_pdb_without_its_root(query, pdb_only):
+    assert connection_from_uri(f"oracle://scott:tiger@db/PDB1?{query}").pdb_only is pdb_only
 
 
 def test_a_dsn_is_shown_without_its_wallets_password():
