@@ -79,3 +79,20 @@ def test_a_snapshot_right_after_the_set_up_waits_until_oracle_can_read_the_table
     assert [(table.table, table.rows) for table in taken.tables] == [("SHOP.PARTS", 1)]
     assert sum(waited) < 15
     assert differences(just_made, pipeline) == {}
+
+
+def test_verify_right_after_a_ddl_says_what_to_wait_for(just_made: Shop, no_spark: str) -> None:
+    clock = just_made.oracle.database.clock
+    clock.skip(10)
+    pipeline = just_made.pipeline(tables=["SHOP.PARTS"])
+    steps.take_snapshot(pipeline, source=just_made.params, spark=no_spark)
+    just_made.run_sql("ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS")
+
+    early = steps.verify_tables(pipeline, source=just_made.params, spark=no_spark)
+    clock.skip(10)
+    caught_up(just_made, pipeline, no_spark)
+    later = steps.verify_tables(pipeline, source=just_made.params, spark=no_spark)
+
+    by_seconds = just_made.oracle.database.options.flashback_by_seconds
+    assert ["let capture and apply pass the DDL" in str(table) for table in early.not_compared] == [True] * by_seconds
+    assert later.equal
