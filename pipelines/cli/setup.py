@@ -18,7 +18,7 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, findings_text, show
+from pipelines.cli.output import Output, findings_text, print_progress, show
 from pipelines.config import DEFAULT_FILE, Pipeline, load_configuration
 from pipelines.errors import Finding
 from pipelines.setup_sql import RDS_HOURS, Flavour, KeyLogging
@@ -48,7 +48,9 @@ def doctor(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 
     with report_errors(output):
         pipeline = select_pipeline(name, config)
-        report_findings(output, steps.run_doctor(pipeline), f"No problems found. Next: redolake run {pipeline.name}")
+        report_findings(
+            output, steps.run_doctor(pipeline, report=print_progress), f"No problems found. Next: redolake run {pipeline.name}"
+        )
 
 
 def setup_sql(

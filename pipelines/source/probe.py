@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -36,6 +36,7 @@ VIEWS = (
     "active_transactions", "prepared_transactions",
 )  # fmt: skip
 BINDS = {"archived_logs": {"since": ALL_LOGS}, "log_history": {"since": ALL_LOGS}}
+REPORT_EVERY = 50
 NO_SESSION = frozenset({1281, 1291, 1292, 1306, 1307})
 DDL_TOO_RECENT = 1466
 
@@ -57,8 +58,11 @@ class Attempts:
             return None
 
 
-def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> ProbeResult:
-    """Read everything that can be read, and return a finding for everything else."""
+def probe(
+    source: Source, container: str | None, tables: Iterable[TableId], report: Callable[[str], None] = lambda _: None
+) -> ProbeResult:
+    """Read everything that can be read, and return a finding for everything else. `report` gets the progress."""
+    report("checking privileges, redo and parameters")
     attempt = Attempts()
     attempt("container", partial(source.use_container, None))
     for name in VIEWS:
@@ -86,12 +90,14 @@ def probe(source: Source, container: str | None, tables: Iterable[TableId]) -> P
         time_zone=zones[0].time_zone if zones else None,
     )
     if database is not None and (container in open_names if is_cdb else container is None):
-        result = probe_tables(attempt, source, result, tables)
+        result = probe_tables(attempt, source, result, tuple(tables), report)
     newest_logs = () if redo is None else tuple(opened_logs(source, redo))
     return replace(result, refused=tuple(attempt.refused), newest_logs=newest_logs)
 
 
-def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables: Iterable[TableId]) -> ProbeResult:
+def probe_tables(
+    attempt: Attempts, source: Source, result: ProbeResult, tables: Sequence[TableId], report: Callable[[str], None]
+) -> ProbeResult:
     """Add the tables of the result's container, their flashback privilege, and the names beside a table that is not found."""
     of_owner: dict[str, tuple[str, ...]] = {}
     refused = len(attempt.refused)
@@ -101,9 +107,11 @@ def probe_tables(attempt: Attempts, source: Source, result: ProbeResult, tables:
     identity = attempt("container", partial(read_container, source, result.container))
     logging = read_container_logging(source, result.container)
     scn = read_current_scn(source)
-    wanted = tuple(tables)
-    found = attempt("dictionary", partial(read_tables, source, wanted, result.container)) or {}
-    for table in wanted:
+    report(f"reading the dictionary of {len(tables)} table(s)")
+    found = attempt("dictionary", partial(read_tables, source, tables, result.container)) or {}
+    for number, table in enumerate(tables):
+        if number % REPORT_EVERY == 0:
+            report(f"reading tables AS OF an SCN: {number} of {len(tables)}")
         if table in found:
             attempt(str(table), partial(read_past, source, table, scn))
         elif table.owner not in of_owner:

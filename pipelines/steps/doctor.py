@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import ledger_url, open_context, open_pipeline_source
+from pipelines.context import Report, ledger_url, open_context, open_pipeline_source, silent
 from pipelines.decode.datatypes import target_type
 from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
@@ -64,12 +64,12 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
     return []
 
 
-def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None) -> list[Finding]:
+def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> list[Finding]:
     """Return the findings of `validate` and of the source, errors first. A refused connection is a finding too."""
     findings = validate(pipeline)
     try:
         with open_pipeline_source(pipeline, source) as oracle:
-            probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables])
+            probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables], report)
     except ConfigurationError as error:
         return [*(f for f in findings if f.severity == "error"), *error.findings]
     except RedolakeError as error:

@@ -52,6 +52,17 @@ def test_an_unreadable_position_is_an_error_with_a_cure(pipeline, shop: Shop, ch
     assert "do this:" in found
 
 
+def test_doctor_reports_its_progress(pipeline, shop: Shop) -> None:
+    said: list[str] = []
+    steps.run_doctor(pipeline, shop.params, said.append)
+
+    assert said == [
+        "checking privileges, redo and parameters",
+        "reading the dictionary of 1 table(s)",
+        "reading tables AS OF an SCN: 0 of 1",
+    ]
+
+
 def test_errors_come_before_warnings_and_notes(pipeline, shop: Shop) -> None:
     move_position(pipeline, dbid=1)
 
