@@ -49,7 +49,8 @@ class RowAccount:
 @dataclass(frozen=True, slots=True)
 class TableResult:
     """`complete_to` is None only for a held table that never had a position. `position` is the one in the Delta log; it is
-    lower than `complete_to` where the last commits changed nothing."""
+    lower than `complete_to` where the last commits changed nothing. `delta_version` is the table's version that is complete to
+    `complete_to`."""
 
     table: TableId
     state: Literal["applied", "held"]

@@ -100,11 +100,10 @@ def verify_tables(
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
         with open_pipeline_source(pipeline, source) as oracle:
             read_same_container(context, oracle)
-            facts = read_redo_facts(oracle)
         with spark_when_needed(pipeline, spark) as opened:
             session = opened.session()
             for table in ids:
-                found.append(compare_or_explain(context, source, session, table, facts, report))
+                found.append(compare_or_explain(context, source, session, table, report))
                 report(str(found[-1]))
         names = {str(table) for table in ids}
         return Verification(
@@ -121,11 +120,10 @@ def compare_or_explain(
     source: ConnectParams | None,
     spark: Any,
     table: TableId,
-    facts: RedoFacts,
     report: Report,
 ) -> TableComparison | NotCompared:
     try:
-        return compare_table(context, source, spark, table, facts, report)
+        return compare_table(context, source, spark, table, report)
     except RedolakeError as error:
         return NotCompared(str(table), error.as_dict(), isinstance(error, Transient))
 
@@ -136,7 +134,6 @@ def compare_table(
     source: ConnectParams | None,
     spark: Any,
     table: TableId,
-    facts: RedoFacts,
     report: Report,
 ) -> TableComparison:
     """Read the table AS OF the SCN that the ledger knows now, and compare it with the Delta version of that SCN.
@@ -145,11 +142,11 @@ def compare_table(
     from pipelines.job.comparison import compare_tables
 
     entry = entry_with_contents(context, table)
-    check_readable(entry, facts, context.name)
     token = uuid.uuid4().hex
     try:
         # A connection for each table: a comparison takes long, and firewalls cut idle connections.
-        with open_pipeline_source(context.pipeline, source, context.pipeline.source.container) as oracle:
+        with open_pipeline_source(context.pipeline, source) as oracle:
+            check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
             task = read_side(context, source, oracle, entry, token, report)
         report(f"comparing {table} with Delta")
         (found,) = compare_tables(spark, [task])

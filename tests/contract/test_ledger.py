@@ -336,9 +336,10 @@ def test_a_table_is_complete_to_the_scn_of_its_delta_log(ledger):
     assert ledger.record_complete_to(ORDERS, Scn(199))
     assert ledger.record_complete_to(ORDERS, Scn(150))
     assert not ledger.record_complete_to(ORDERS, Scn(150))
+    assert ledger.record_complete_to(ORDERS, Scn(150), delta_version=7)  # as after a load that replaces the table
     entry = ledger.table(ORDERS)
     assert entry is not None
-    assert entry.complete_to_scn == 150
+    assert (entry.complete_to_scn, entry.delta_version) == (150, 7)
 
 
 def test_a_version_is_recorded_once_and_never_changed(ledger):

@@ -154,3 +154,18 @@ def test_a_table_that_cannot_be_read_does_not_stop_the_comparison_of_the_others(
     ]
     outcomes = [line.partition(",")[0] for line in reported if not line.startswith(("reading", "comparing"))]
     assert outcomes == ["SHOP.CUSTOMERS: NOT COMPARED", "SHOP.ORDER_LINES: equal", "SHOP.STOCK: NOT COMPARED"]
+
+
+def test_a_table_that_a_batch_advances_during_verify_is_compared_at_its_new_scn(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=["SHOP.CUSTOMERS", "SHOP.PAYMENTS"])
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+
+    def apply_meanwhile(line: str) -> None:
+        if line == "comparing SHOP.CUSTOMERS with Delta":
+            shop.run_sql("INSERT INTO payments (id, order_id, amount) VALUES (1, 2, 3.25)")
+            caught_up(shop, pipeline, no_spark)
+
+    found = steps.verify_tables(pipeline, source=shop.params, spark=no_spark, report=apply_meanwhile)
+
+    assert found.equal, found
+    assert [(t.table, t.source_rows) for t in found.tables] == [("SHOP.CUSTOMERS", 0), ("SHOP.PAYMENTS", 1)]
