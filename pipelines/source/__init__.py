@@ -1,6 +1,12 @@
 """Read facts and rows from Oracle as plain values. Only this package imports the driver."""
 
-from pipelines.source.connection import ConnectParams, connect_params, connection_from_json, connection_from_uri
+from pipelines.source.connection import (
+    ConnectParams,
+    connect_params,
+    connection_from_json,
+    connection_from_uri,
+    is_connection_set,
+)
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import read_character_sets, read_container, read_database, read_database_logging, read_redo_facts
 from pipelines.source.handover import Handover, first_window_start, read_handover, read_handover_and_tables
@@ -27,6 +33,7 @@ __all__ = [
     "cures_on_rds",
     "first_window_start",
     "has_needed_logging",
+    "is_connection_set",
     "logging_cure",
     "open_source",
     "preflight_findings",

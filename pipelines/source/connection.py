@@ -90,9 +90,17 @@ def connection_from_json(text: str, name: str = "connection") -> ConnectParams:
     )
 
 
+def is_connection_set(conn_id: str, environ: Mapping[str, str]) -> bool:
+    return bool(environ.get(variable_of(conn_id), "").strip())
+
+
+def variable_of(conn_id: str) -> str:
+    return f"AIRFLOW_CONN_{conn_id.upper()}"
+
+
 def connect_params(conn_id: str, environ: Mapping[str, str]) -> ConnectParams:
     """Return the connection `conn_id` of the environment, or raise ConfigurationError with all findings."""
-    variable = f"AIRFLOW_CONN_{conn_id.upper()}"
+    variable = variable_of(conn_id)
     text = environ.get(variable, "").strip()
     if not text:
         cure = f"export {variable}='{EXAMPLE}', or add the connection in Airflow"

@@ -69,8 +69,10 @@ DRIVER_CURES = {
     "DPY-4000": "the TNS alias is unknown: give host and service, or config_dir in the connection's extra",
     "DPY-6005": "correct the host, port and service of the connection, or start the listener",
 }
-# Recursive SQL, a line of PL/SQL, a parallel query server: the error that they report follows on the next lines.
-WRAPPERS = frozenset({604, 6512, 12801})
+# Recursive SQL, a trigger, a line of PL/SQL, a parallel query server: the error that they report follows on the next lines.
+WRAPPERS = frozenset({604, 4088, 6512, 12801})
+RAISED = range(20000, 21000)  # by RAISE_APPLICATION_ERROR, mostly in logon triggers
+RAISED_CURE = "a trigger or policy of this database raises this error: exempt {user} from it"
 MISSING_PRIVILEGE = frozenset({942, 1031, 6550})
 SIMILAR = re.compile(r"[Ss]imilar to ORA-(\d{5})")
 
@@ -101,10 +103,10 @@ def translate(error: DriverError, doing: str, *, sql: str = "", user: str = "", 
     if number in MISSING_PRIVILEGE:
         cure = missing_grants(sql, user) or "ask the DBA for the privilege that the statement needs"
     else:
-        cure = CURES.get(number) or DRIVER_CURES.get(error.full_code) or ""
+        cure = CURES.get(number) or DRIVER_CURES.get(error.full_code) or (RAISED_CURE if number in RAISED else "")
     if not cure:
         cure = UNKNOWN_CURE if issubclass(kind, Terminal) else TRANSIENT_CURE
-    if kind is Terminal and number in CURES:
+    if kind is Terminal and (number in CURES or number in RAISED):
         kind = SourceRefused
     first_line = error.message.splitlines()[0] if error.message else error.full_code
     nested = "; ".join(line for line in error.message.splitlines()[1:] if ORA.match(line) or DRIVER.match(line))

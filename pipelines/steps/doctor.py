@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pipelines import crash
 from pipelines.config import Pipeline
@@ -22,6 +23,7 @@ from pipelines.source import (
     Source,
     connect_params,
     cures_on_rds,
+    is_connection_set,
     preflight_findings,
     preflight_notes,
     probe,
@@ -45,7 +47,9 @@ def validate(pipeline: Pipeline) -> list[Finding]:
     try:
         connect_params(pipeline.source.connection, os.environ)
     except ConfigurationError as error:
-        findings += [Finding(f.subject, f.what, f.cure, "warning") for f in error.findings]
+        # Airflow may keep the connection elsewhere; one that is here and wrong is an error.
+        severity = "error" if is_connection_set(pipeline.source.connection, os.environ) else "warning"
+        findings += [replace(finding, severity=severity) for finding in error.findings]
     return findings
 
 
@@ -71,7 +75,7 @@ def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: 
         with open_pipeline_source(pipeline, source) as oracle:
             probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables], report)
     except ConfigurationError as error:
-        return [*(f for f in findings if f.severity == "error"), *error.findings]
+        return [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
     except RedolakeError as error:
         return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
     found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])

@@ -61,6 +61,18 @@ def test_a_landing_that_cannot_be_written_is_a_finding(settings: Path, tmp_path:
     assert "shop.landing" in {finding["subject"] for finding in json.loads(output)["findings"]}
 
 
+def test_a_mistake_in_the_connection_is_an_error_and_a_missing_one_a_warning(
+    settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_CLI_ORACLE", "oracle://user:secret@127.0.0.1:1/FREE?stmtcachsize=50")
+    mistaken, output = run("validate", "--config", str(settings), "--output", "json")
+    monkeypatch.delenv("AIRFLOW_CONN_CLI_ORACLE")
+    missing, _ = run("validate", "--config", str(settings))
+
+    assert (mistaken, missing) == (2, 0)
+    assert [f["cure"] for f in json.loads(output)["findings"]] == ["did you mean stmtcachesize?"]
+
+
 def test_an_unknown_pipeline_name_lists_the_known_ones(settings: Path) -> None:
     code, output = run("status", "shoop", "--config", str(settings))
 

@@ -47,6 +47,16 @@ CASES = {
         "ALTER PLUGGABLE DATABASE",
     ),
     "a limit of the profile": (DriverError(2399, "ORA-02399", "ORA-02399: exceeded"), SourceUnavailable, 2399, "PROFILE"),
+    "a logon trigger's own error": (
+        DriverError(
+            4088,
+            "ORA-04088",
+            "ORA-04088: trigger 'SYS.CHECK'\nORA-00604: recursive\nORA-20001: not from here\nORA-06512: at line 3",
+        ),
+        SourceRefused,
+        20001,
+        "exempt",
+    ),
     "a bare wrapper": (DriverError(604, "ORA-00604", "ORA-00604: recursive"), Terminal, 604, "stopped"),
     "an internal error under a DPY code": (
         DriverError(600, "DPY-4011", "DPY-4011: closed\nORA-00600: internal error"),
