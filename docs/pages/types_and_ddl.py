@@ -160,10 +160,21 @@ MATRIX = {
         "ALTER TABLE orders ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
         "ALTER TABLE orders DROP SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     ),
-    "index, trigger, comment, grant, statistics, audit": (
+    "storage, compression of new rows, INMEMORY, caches, row movement, ILM, annotations": (
+        "ALTER TABLE orders PCTFREE 5 STORAGE (BUFFER_POOL KEEP)",
+        "ALTER TABLE orders ROW STORE COMPRESS ADVANCED",
+        "ALTER TABLE orders NO INMEMORY",
+        "ALTER TABLE orders RESULT_CACHE (MODE FORCE)",
+        "ALTER TABLE orders ENABLE ROW MOVEMENT",
+        "ALTER TABLE orders ILM DISABLE_ALL",
+        "ALTER TABLE orders ANNOTATIONS (ADD \"Owner\" 'shop')",
+    ),
+    "hybrid columnar compression": ("ALTER TABLE orders COLUMN STORE COMPRESS FOR QUERY HIGH",),
+    "index, trigger, synonym, comment, grant, statistics, audit": (
         "CREATE INDEX orders_ix ON orders (customer)",
         "COMMENT ON TABLE orders IS 'x'",
         "GRANT SELECT ON orders TO reader",
+        "CREATE OR REPLACE PUBLIC SYNONYM orders FOR shop.orders",
     ),
 }
 

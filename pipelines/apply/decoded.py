@@ -20,7 +20,7 @@ from pipelines.apply.translation import Translation
 from pipelines.redo import CHANGE_ORDER, Operation
 from pipelines.table import ROWID_COLUMN, Rules, TableVersion
 
-REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "sql_redo")
+REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", "seg_owner", "table_name", "sql_redo")
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,8 @@ def show_details(status: Status) -> None:
     show_held(status.tables)
     rows = [(w.name, w.state, w.logs, w.rows) for w in status.windows]
     console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows, ("window",)))
+    if quotes := sum(w.single_quote_rows for w in status.windows):
+        console.print(f"LogMiner left quotes inside values single in {quotes} row(s): verify tables whose text contains quotes")
     if status.open_transactions:
         console.print(f"{status.open_transactions} open transaction(s): redolake tx list {status.pipeline}")
     show_declared_gaps(status.declared_gaps)

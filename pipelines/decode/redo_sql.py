@@ -51,6 +51,7 @@ class ParsedRedo:
     values: pa.StringArray
     assignments: Assignments
     error: pa.StringArray
+    swallowing: Ints  # indexes of values that would contain further assignments if LogMiner left their quotes single
 
 
 def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) -> ParsedRedo:
@@ -123,6 +124,8 @@ def _vocabulary() -> Vocabulary:
 
 
 _QUOTED = re.compile(r"""\"[^"]*"|'[^']*'""")
+# The end of a value and the next assignment. Groups: the text between them, and the column.
+SWALLOWED = r"""'(, | and | where )(?:a\.)?"([^"]+)" (?:= |IS NULL)"""
 _WITHIN_A_WORD = re.compile(r"(?<=\w)'(?=\w)")
 
 
@@ -163,7 +166,7 @@ def _parsed(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
         if row not in errors:
             errors[row] = _not_understood(batch, row, separator)
     positions = _positions(batch, errors)
-    values, literal_value, numbers_from = _values(batch, errors)
+    values, literal_value, numbers_from, swallowing = _values(batch, errors)
 
     assignments = _assignments(batch, positions, literal_value, numbers_from)
     heads = batch.code[batch.head_separator]
@@ -177,7 +180,7 @@ def _parsed(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
         kind, table = np.where(refused, 0, kind), np.where(refused, -1, table)
         message = pa.array([errors.get(i) for i in range(batch.rows)], pa.string())
     names, tables = tuple(batch.vocabulary.names), tuple(batch.vocabulary.tables)
-    return ParsedRedo(kind, table, tables, names, values, assignments, message)
+    return ParsedRedo(kind, table, tables, names, values, assignments, message, swallowing)
 
 
 def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
@@ -198,14 +201,17 @@ def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
     return positions
 
 
-def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints, int]:
-    """Return all values, the index of each literal in them, and the index of the first number without quotes."""
+def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints, int, Ints]:
+    """Return all values, the index of each literal in them, that of the first number without quotes, and `swallowing`."""
     split, pieces = batch.split, batch.split.pieces
     index = split.literal_pieces
     parts, length = [pieces], len(pieces)
+    swallowing = np.empty(0, np.int32)
     doubled = np.flatnonzero(split.doubled)
     if len(doubled):
         parts.append(unescape(pieces.take(pa.array(index[doubled]))))
+        found = pc.match_substring_regex(parts[-1], SWALLOWED).to_numpy(zero_copy_only=False)
+        swallowing = length + np.flatnonzero(found).astype(np.int32)
         index[doubled] = length + np.arange(len(doubled), dtype=np.int32)
         length += len(doubled)
     heads, decoded = _unistr(batch, pa.chunked_array(parts), index, errors)
@@ -215,7 +221,7 @@ def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints
         length += len(heads)
     if batch.vocabulary.numbers:
         parts.append(pa.array(batch.vocabulary.numbers, pa.string()))
-    return (pa.concat_arrays(parts) if len(parts) > 1 else pieces), index, length
+    return (pa.concat_arrays(parts) if len(parts) > 1 else pieces), index, length, swallowing
 
 
 def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[int, str]) -> tuple[list[int], list[str | None]]:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from pipelines.decode.forms import Verb
-from pipelines.decode.redo_sql import Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
-from pipelines.table import TableVersion
+from pipelines.decode.forms import Clause, Verb
+from pipelines.decode.redo_sql import SWALLOWED, Assignments, Bools, Ints, ParsedRedo, parse_redo_sql
+from pipelines.table import TableId, TableVersion
 
 _UNRESOLVED = 2  # V$LOGMNR_CONTENTS.STATUS of a row for which LogMiner has no table definition: COL n and internal bytes
 _UNKNOWN, _IGNORED = -1, -2  # instead of the index of a column
@@ -46,6 +47,9 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
     index, is_internal = _column_indexes(parsed, version, names, _ints(batch, "status") == _UNRESOLVED)
     errors = {row: text for row, text in enumerate(parsed.error.to_pylist()) if text is not None} if _any_error(parsed) else {}
     _check_rows(batch, parsed, is_undo, is_internal, errors)
+    _check_tables(batch, parsed, is_undo, errors)
+    if len(parsed.swallowing):
+        _refuse_swallowed_columns(parsed, {column.name for column in version.columns} if names is None else set(names), errors)
 
     kind = np.where(is_undo, np.int32(Verb.UNKNOWN), parsed.kind)
     kind[list(errors)] = Verb.UNKNOWN
@@ -114,6 +118,46 @@ def _check_rows(batch: pa.RecordBatch, parsed: ParsedRedo, is_undo: Bools, is_in
     for row in np.flatnonzero(is_read & ~executable).tolist():
         info = batch.column("info")[row].as_py()
         errors.setdefault(row, f"LogMiner gave it STATUS {status[row]}" + (f", {info}" if info else ""))
+
+
+def _check_tables(batch: pa.RecordBatch, parsed: ParsedRedo, is_undo: Bools, errors: dict[int, str]) -> None:
+    """Add an error for each statement of another table than the row's SEG_OWNER and TABLE_NAME.
+
+    The object id decides whose row it is. After a RENAME, LogMiner shows both names as the dictionary has them now.
+    """
+    if not {"seg_owner", "table_name"} <= set(batch.schema.names):
+        return
+    is_read = (parsed.kind != Verb.UNKNOWN) & ~is_undo
+    at = pa.array(parsed.table, mask=~is_read)
+    differs = pa.nulls(batch.num_rows, pa.bool_())
+    for column, part in (("seg_owner", "owner"), ("table_name", "name")):
+        named = pa.array([getattr(table, part) for table in parsed.tables], pa.string()).take(at)
+        differs = pc.or_kleene(differs, pc.not_equal(named, batch.column(column).cast(pa.string())))
+    for row in np.flatnonzero(differs.fill_null(False).to_numpy(zero_copy_only=False)).tolist():
+        shown = TableId(batch.column("seg_owner")[row].as_py() or "", batch.column("table_name")[row].as_py() or "")
+        errors.setdefault(row, f"the statement is of {parsed.tables[parsed.table[row]]}, and the redo row of {shown}")
+
+
+def _refuse_swallowed_columns(parsed: ParsedRedo, columns: set[str], errors: dict[int, str]) -> None:
+    """Add an error for each value that has a second reading: it ends earlier, and is followed by another column.
+
+    Some releases leave the quotes inside a value single. A column that the clause contains elsewhere cannot follow.
+    """
+    given = parsed.assignments
+    for at in np.flatnonzero(np.isin(given.value, parsed.swallowing) & (given.clause != Clause.VALUES)).tolist():
+        row = given.row[at]
+        own = np.flatnonzero(given.row == row)
+        others = {(int(given.clause[i]), parsed.names[given.name[i]]) for i in own.tolist()}
+        found = re.findall(SWALLOWED, parsed.values[int(given.value[at])].as_py())
+        may_follow = (", ", " where ") if given.clause[at] == Clause.SET else (" and ",)
+        possible = [
+            name
+            for between, name in found
+            if name in columns and (int(Clause.SET if between == ", " else Clause.WHERE), name) not in others
+        ]
+        if found[0][0] in may_follow and len(possible) == len(found):
+            what = f"the text may be several values, up to column {possible[-1]}, if LogMiner left their quotes single"
+            errors.setdefault(int(row), f"column {parsed.names[given.name[at]]}: {what}")
 
 
 def _unknown_names(parsed: ParsedRedo, assignments: npt.NDArray[np.intp]) -> list[list[str] | None]:

@@ -20,10 +20,12 @@ from pipelines.errors import InvariantBroken
 from pipelines.land.ddl_text import table_from_ddl_text
 from pipelines.records.slice_record import LogTally
 from pipelines.records.window_manifest import DdlRow, LogIdentity
-from pipelines.redo import LogFile, Operation, Slice
+from pipelines.redo import CHANGES, LogFile, Operation, Slice
 from pipelines.table import TableId
 
 FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROLLBACK: "* rollback"}
+# A quote between two letters neither begins nor ends a literal, and is not doubled: decode doubles it.
+SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
 
 
@@ -49,6 +51,7 @@ class Tally:
         self.ddl: list[DdlRow] = []
         self.unresolved_count = 0
         self.row_count = 0
+        self.single_quote_count = 0  # captured changes
 
     def add(self, rows: pa.RecordBatch) -> None:
         self.row_count += rows.num_rows
@@ -59,6 +62,8 @@ class Tally:
         self.unresolved_count += rows.num_rows - counted.num_rows
         for entry in pc.value_counts(counted["label"]).to_pylist():
             self.counts[entry["values"]] += entry["counts"]
+        texts = counted.filter(pc.is_in(counted["operation_code"], value_set=pa.array(CHANGES, pa.int32())))["sql_redo"]
+        self.single_quote_count += pc.sum(pc.match_substring_regex(texts, SINGLE_QUOTE)).as_py() or 0
         self._hash(counted)
 
     def _add_ddl(self, rows: pa.RecordBatch, label: pa.Array) -> pa.Array:

@@ -17,7 +17,7 @@ from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_positio
 from pipelines.land.parquet import write_parquet
 from pipelines.land.tally import Tally
 from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, WindowManifest
 from pipelines.redo import Window
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
@@ -56,7 +56,18 @@ class Windows:
                 yield batch
 
         write_parquet(self._files, f"{layout.window_folder(window.name)}/{name}", schema, counted())
-        facts = {**(circumstance or {}), "landed_rows": tally.row_count, "unresolved_rows": tally.unresolved_count}
+        facts = {
+            **(circumstance or {}),
+            "landed_rows": tally.row_count,
+            "unresolved_rows": tally.unresolved_count,
+            SINGLE_QUOTE_ROWS: tally.single_quote_count,
+        }
+        if tally.single_quote_count:
+            log.warning(
+                "window %s, slice %s: LogMiner left quotes inside values single in %s row(s); apply reads those that have one "
+                "reading, and holds a table for others: verify tables whose text contains quotes",
+                window.name, slice_number, tally.single_quote_count,
+            )  # fmt: skip
         return SliceRecord(
             window=window.name,
             number=slice_number,

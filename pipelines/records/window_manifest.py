@@ -36,6 +36,15 @@ class DdlRow:
     info: str = ""
 
 
+SINGLE_QUOTE_ROWS = "single_quote_rows"  # in the circumstance of a slice: its rows with quotes that LogMiner left single
+
+
+def single_quote_rows(manifest: WindowManifest) -> int:
+    """Return the number of change rows in which LogMiner left the quotes inside a value single."""
+    slices: Mapping[str, Mapping[str, int]] = manifest.circumstance.get("slices", {})
+    return sum(facts.get(SINGLE_QUOTE_ROWS, 0) for facts in slices.values())
+
+
 @dataclass(frozen=True, slots=True)
 class WindowManifest:
     """`circumstance` may differ between two runs over the same redo; the identity may not."""

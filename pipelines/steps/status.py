@@ -15,19 +15,21 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.split_transactions import SplitTransaction
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.window_manifest import WindowManifest, single_quote_rows
 
 LATEST_WINDOWS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class WindowStatus:
-    """`logs` and `rows` are None until the window has landed."""
+    """`logs` and `rows` are None until the window has landed. `single_quote_rows` are rows in which LogMiner left the quotes
+    inside a value single."""
 
     name: str
     state: WindowState
     logs: int | None
     rows: int | None
+    single_quote_rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,7 @@ class WindowReport:
     rows: int
     hash: str
     account: Mapping[str, int] | None
+    single_quote_rows: int = 0
 
 
 def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
@@ -142,7 +145,8 @@ def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:
     for entry in reversed(context.ledger.windows(limit=LATEST_WINDOWS)):
         manifest = context.landing.windows.manifest(entry.name)
         logs, rows = (None, None) if manifest is None else (len(manifest.logs), change_rows(manifest))
-        found.append(WindowStatus(entry.name, entry.state, logs, rows))
+        quotes = 0 if manifest is None else single_quote_rows(manifest)
+        found.append(WindowStatus(entry.name, entry.state, logs, rows, quotes))
     return tuple(found)
 
 
@@ -185,6 +189,7 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
                 rows=change_rows(manifest),
                 hash=manifest.row_hash,
                 account=accounts.get(manifest.name),
+                single_quote_rows=single_quote_rows(manifest),
             )
             for manifest in context.landing.windows.last(limit)
         ]

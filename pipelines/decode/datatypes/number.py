@@ -18,7 +18,8 @@ DEFAULT_SCALE = 10  # of NUMBER without precision
 _AS_TEXT = 'declare the column as "string"'
 
 _LITERAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[Ee][+-]?\d+)?", re.ASCII)
-_CANONICAL = r"^-?(?:0|[1-9][0-9]*|(?:[1-9][0-9]*)?\.[0-9]*[1-9])$"
+_CANONICAL = r"^(?:0|-?[1-9][0-9]*|-?(?:[1-9][0-9]*)?\.[0-9]*[1-9])$"
+_MOST_BYTES = 21  # of an internal NUMBER that has no end byte: the exponent and 20 pairs of digits
 _EXACT = Context(prec=400)  # Oracle's 1E+125 and 1E-130 with 40 digits; the default of 28 would round
 
 
@@ -112,6 +113,8 @@ def number_text(raw: bytes) -> str:
     if raw[0] & 0x80:
         sign, exponent, digits = "", raw[0] - 0xC1, [byte - 1 for byte in raw[1:]]
     else:
+        if raw[-1] != 102 and len(raw) < _MOST_BYTES:
+            raise ValueError("is a negative number without its end byte")
         body = raw[1:-1] if raw[-1] == 102 else raw[1:]
         sign, exponent, digits = "-", 0x3E - raw[0], [101 - byte for byte in body]
     if not digits or not all(0 <= digit <= 99 for digit in digits):

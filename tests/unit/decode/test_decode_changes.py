@@ -60,6 +60,23 @@ def test_a_delete_has_only_values_before():
     assert row["missing"] is None
 
 
+NAMES = [("S", "T"), ("S", "OTHER"), (None, None), ("S", "T")]
+
+
+def test_a_statement_of_another_table_than_the_row_names_is_an_error():
+    text = 'delete from "S"."T" where "ID" = \'1\';'
+    more = {"seg_owner": [owner for owner, _ in NAMES], "table_name": [name for _, name in NAMES]}
+
+    rows = decode((2, text), (2, text), (2, text), (2, text.replace("S", "X", 1)), **more)
+
+    assert [row["error"] for row in rows] == [
+        None,
+        "the statement is of S.T, and the redo row of S.OTHER",
+        None,
+        "the statement is of X.T, and the redo row of S.T",
+    ]
+
+
 def test_an_update_keeps_the_columns_that_set_does_not_contain():
     (row,) = decode((3, f'update "S"."T" set "NAME" = \'b\' where "ID" = \'1\' and "NAME" = \'a\' and "DAY" = {DAY_TEXT}'))
 

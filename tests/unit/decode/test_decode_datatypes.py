@@ -111,6 +111,7 @@ def test_a_number_kept_as_text_has_one_spelling():
         "123456789012345678901234567890.123456789012",
     ]  # fmt: skip
     assert cast("NUMBER", [".05", "-.5", "7", None], "string")[0] == ["0.05", "-0.5", "7", None]
+    assert cast("NUMBER", ["-0", "7"], "string")[0] == ["0", "7"]
 
 
 NUMBERS_REFUSED = {
@@ -184,7 +185,7 @@ def test_number_bytes_from_oracle(octets, value):
     assert number_bytes(Decimal(value)).hex() == octets
 
 
-@pytest.mark.parametrize("octets", ["", "ff65", "00", "c1", "c100", "c166", "3e66", "3e01"])
+@pytest.mark.parametrize("octets", ["", "ff65", "00", "c1", "c100", "c166", "3e66", "3e01", "3e64", "3d644e38"])
 def test_number_bytes_without_a_value_are_refused(octets):
     with pytest.raises(ValueError, match="number"):
         number_text(bytes.fromhex(octets))

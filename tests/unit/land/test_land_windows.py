@@ -18,7 +18,7 @@ from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.codec import decode, encode, from_body, to_body
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.snapshot_manifest import RedoNeededFrom
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.window_manifest import WindowManifest, single_quote_rows
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 from tests.unit.land.redo_rows import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
@@ -58,6 +58,16 @@ def test_ddl_is_recorded_under_its_tables_name_in_any_spelling(landing, name):
 
     assert [(d.owner, d.table, d.object_id) for d in manifest.ddl] == [(name.owner, name.name, 9)]
     assert manifest.counts == {f"{name} ddl": 1}
+
+
+def test_rows_whose_quotes_are_single_are_counted(landing, caplog):
+    texts = ("values ('it''s')", "values ('it's')", "values ('5 o'clock and it's')", "set \"A\" = 'x'", "values ('l'été')")
+    rows = [row(120 + n, 3, sql_redo=text) for n, text in enumerate(texts)]
+
+    manifest = landing.windows.publish(window(), [ORDERS], write(landing, window(), rows=(rows, [])), None)
+
+    assert single_quote_rows(manifest) == 3
+    assert "LogMiner left quotes inside values single in 3 row(s)" in caplog.text
 
 
 def test_rows_come_back_as_they_were_landed(tmp_path):
