@@ -230,6 +230,8 @@ class Window:
     resetlogs_id: int
     scns: ScnRange
     slices: tuple[Slice, ...]
+    # The SCN before a RESETLOGS at which the window ends, where a log goes on after it: the RESETLOGS may have undone its redo.
+    doubtful_scn: Scn | None = None
 
     @property
     def start_position(self) -> ChainPosition:

@@ -14,7 +14,14 @@ from pipelines.assemble.input_counts import InputCounts, count_input
 from pipelines.assemble.landed import read_rows
 from pipelines.assemble.parallel_dml import fill_coordinators, stop_unordered
 from pipelines.assemble.row_accounting import RowAccounting, account_rows
-from pipelines.assemble.transactions import APPLIED, cancel_undone, dispose, join_ends, stop_ends_without_container
+from pipelines.assemble.transactions import (
+    APPLIED,
+    cancel_undone,
+    dispose,
+    join_ends,
+    stop_doubtful_commits,
+    stop_ends_without_container,
+)
 from pipelines.assemble.unknown_xid import resolve_unknown_xids
 from pipelines.records.batch_result import DroppedRows
 from pipelines.records.batch_spec import DroppedXid, LandedWindow
@@ -45,6 +52,7 @@ def assemble_batch(
     captured: Sequence[CapturedTable],
     container: str | None,
     dropped: Sequence[DroppedXid] = (),
+    doubtful_scn: int | None = None,
 ) -> AssembledBatch:
     """Assemble the transactions that end in `scns`.
 
@@ -60,6 +68,8 @@ def assemble_batch(
     joined = join_ends(rows, counts.ends, parallel=counts.parallel_rows > 0)
     if counts.ends_without_container:
         joined = stop_ends_without_container(joined, rows)
+    if doubtful_scn is not None:
+        joined = stop_doubtful_commits(joined, doubtful_scn)
     matched = cancel_undone(joined) if counts.undo_rows else joined
     if counts.parallel_rows:
         matched = stop_unordered(matched)

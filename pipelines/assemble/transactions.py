@@ -143,6 +143,16 @@ def stop_ends_without_container(changes: DataFrame, rows: DataFrame) -> DataFram
     ).drop("ending_xid", "ending_scn")
 
 
+def stop_doubtful_commits(changes: DataFrame, scn: int) -> DataFrame:
+    """Stop the tables that a transaction changed which commits at the SCN before a RESETLOGS, where the log goes on after it.
+
+    By one reading of RESETLOGS_CHANGE# the commit still counts, by another the RESETLOGS undid it.
+    """
+    what = f"a transaction commits at SCN {scn}, the last before a RESETLOGS; whether the commit still counts is not certain"
+    doubtful = (F.col("commit_scn") == scn) & ~F.coalesce("rolled_back", F.lit(False))
+    return changes.withColumn("problem", F.coalesce("problem", F.when(doubtful, F.lit(what))))
+
+
 def cancel_undone(changes: DataFrame) -> DataFrame:
     """Mark undo rows and the changes they undo as `undone`. Only committed transactions with undo rows are sorted for that."""
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()

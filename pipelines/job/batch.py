@@ -45,7 +45,9 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
     captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
-    batch = assemble_batch(spark, spec.scns, spec.windows, spec.carry_in, captured, spec.container, spec.dropped)
+    batch = assemble_batch(
+        spark, spec.scns, spec.windows, spec.carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn
+    )
     balances = check_accounts(spec, batch, captured)
     rows = sum(balance.landed + balance.carried_in for balance in balances)
     log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), time.monotonic() - started)

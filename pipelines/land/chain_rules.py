@@ -52,6 +52,7 @@ def build_manifest(window: Window, tables: Sequence[TableId], records: Sequence[
         row_hash=hashlib.sha256(lines.encode()).hexdigest(),
         ddl=tuple(sorted((row for r in ordered for row in r.ddl), key=lambda d: (d.scn, d.thread, d.rs_id, d.ssn))),
         files=tuple(name for r in ordered for name in r.files),
+        doubtful_scn=None if window.doubtful_scn is None else int(window.doubtful_scn),
         circumstance={"slices": {str(r.number): _circumstance(r) for r in ordered}},
     )
 

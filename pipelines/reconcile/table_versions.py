@@ -85,6 +85,7 @@ def history(
     conflict = None if derived.hold else dictionary_conflict(context, table, derived, resetlogs_id, start, end)
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described(derived.versions[-1].from_scn))
+    conflict = doubtful_ddl(table, windows, ids) or conflict
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(context, known, resetlogs_id, start)
     return History(table, derived, conflict)
 
@@ -145,6 +146,19 @@ def dictionary_conflict(
         if here.scn_before < end:  # a later dictionary may contain a DDL that has not landed yet
             return conflict_with_dictionary(valid_at(derived.versions, here.scn_before), here)
     return None
+
+
+def doubtful_ddl(table: TableId, windows: Sequence[WindowManifest], ids: set[int]) -> SchemaConflict | None:
+    """Return the conflict of a DDL at the SCN before a RESETLOGS, which may have undone it (see redo.Window)."""
+    row = next((r for w in windows for r in w.ddl if r.scn == w.doubtful_scn and concerns(r, table, ids)), None)
+    if row is None:
+        return None
+    return SchemaConflict(
+        "a DDL ran at the last SCN before a RESETLOGS, and it is not certain whether it still counts",
+        cure=f"run `redolake snapshot {table} --replace` to read the table as it is now",
+        table=table,
+        scn=row.scn,
+    )
 
 
 def table_missing(table: TableId) -> SchemaConflict:

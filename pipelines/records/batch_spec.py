@@ -85,6 +85,7 @@ class BatchSpec:
     open_in: tuple[OpenTransaction, ...] = ()
     dropped: tuple[DroppedXid, ...] = ()  # those that have not ended before `start`
     container: str | None = None  # con_name of the rows, None for a non-CDB
+    doubtful_scn: int | None = None  # the SCN before a RESETLOGS, which may have undone its redo: a commit there stops a table
     spark: Mapping[str, str] = field(default_factory=dict)
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
     character_set: str = "AL32UTF8"  # of the PDB: LogMiner shows some text in internal form, in this character set

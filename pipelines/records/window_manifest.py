@@ -59,6 +59,7 @@ class WindowManifest:
     row_hash: str  # over position, SCN, xid, operation and object id of every row, log by log
     ddl: tuple[DdlRow, ...]
     files: tuple[str, ...]  # Parquet files, names relative to the window's folder
+    doubtful_scn: int | None = None  # see redo.Window
     circumstance: Mapping[str, Any] = field(default_factory=dict)
 
     @property

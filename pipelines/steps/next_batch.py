@@ -101,6 +101,7 @@ def build_batch(
         open_in=carried.open_transactions if carried else (),
         dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
         container=context.pipeline.source.container,
+        doubtful_scn=windows[-1].doubtful_scn,  # only the last window of an incarnation ends at a RESETLOGS
         character_set=character_set(context),
         show_row_data=context.pipeline.show_row_data,
         spark=dict(context.pipeline.spark.conf),

@@ -63,7 +63,16 @@ def plan_window(position: Position, facts: RedoFacts, limits: SizeLimits) -> Win
     end = within_budget(edges, logs, limits.max_bytes)
     scns = ScnRange(branch.position, end)
     slices = cut_slices(scns, coverages, limits.slice_bytes)
-    return Sealed(Window(facts.dbid, branch.incarnation.resetlogs_id, scns, slices))
+    return Sealed(Window(facts.dbid, branch.incarnation.resetlogs_id, scns, slices, doubtful_scn(branch, scns, slices)))
+
+
+def doubtful_scn(branch: Branch, scns: ScnRange, slices: Sequence[Slice]) -> Scn | None:
+    """Return the window's last SCN if it ends at a RESETLOGS and a log goes on after that.
+
+    It is not certain whether redo counts up to RESETLOGS_CHANGE# or up to the SCN before. A log that ends there was read whole.
+    """
+    goes_on = any(log.next_scn is not None and log.next_scn > scns.end for piece in slices for log in piece.logs)
+    return scns.last_scn if scns.end == branch.ends_at and goes_on else None
 
 
 def partial(coverages: Sequence[Coverage]) -> list[PartialCoverage]:

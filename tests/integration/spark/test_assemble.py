@@ -189,11 +189,14 @@ class Case:
     difference: int
 
 
-def assembled_cases(spark, tmp_path: Path, cases: Mapping[str, list[dict[str, Any]]]) -> dict[str, Case]:
+def assembled_cases(
+    spark, tmp_path: Path, cases: Mapping[str, list[dict[str, Any]]], doubtful_scn: int | None = None
+) -> dict[str, Case]:
     """Assemble all cases in one batch; each has its own container, table and slice."""
     tables = [CapturedTable(n, TableId("SHOP", f"T{n}"), (10 * n + 7,), position=-1, stop_scn=100) for n in range(len(cases))]
     rows = [set_apart(row, n) for n, mine in enumerate(cases.values()) for row in mine]
-    found = assemble_batch(spark, ScnRange(10, 100), [land(tmp_path / "w", 10, 100, rows)], [], tables, "FREEPDB1")
+    window = land(tmp_path / "w", 10, 100, rows)
+    found = assemble_batch(spark, ScnRange(10, 100), [window], [], tables, "FREEPDB1", doubtful_scn=doubtful_scn)
     disposed: dict[int, dict[int, str]] = defaultdict(dict)
     for row in found.changes.collect():
         disposed[row["table_number"]][row["ordinal"]] = row["disposition"]
@@ -247,6 +250,22 @@ def test_open_transactions_are_listed_with_their_start_over_windows(spark, tmp_p
         OpenTransaction(3, "1.2.3", 2, 19, "2026-01-02 01:00:05", 2, 7, "SHOP"),
         OpenTransaction(4, "1.2.3", 1, 140, "2026-01-02 06:00:05", 1, 0, None),
     )
+
+
+def test_a_commit_that_a_resetlogs_may_have_undone_stops_its_table(spark, tmp_path: Path) -> None:
+    change = a_row(0, 20, 1)
+    cases = {"commits": [a_row(1, 99, 7)], "rolls back": [a_row(1, 99, 36)], "before": [a_row(1, 98, 7)], "open": []}
+
+    found = assembled_cases(spark, tmp_path, {name: [change, *rows] for name, rows in cases.items()}, doubtful_scn=99)
+
+    problem = found["commits"].problem
+    assert problem is not None
+    assert problem.scn == 99
+    assert "a transaction commits at SCN 99, the last before a RESETLOGS" in problem.what
+    rest = {"rolls back": "rolled_back", "before": "applied", "open": "carried_out"}
+    assert {name: (found[name].dispositions, found[name].problem) for name in rest} == {
+        name: ({0: what}, None) for name, what in rest.items()
+    }
 
 
 COORDINATOR = "9.9.9"

@@ -63,9 +63,11 @@ class PipelineOnDisk:
         resetlogs_id: int = FIRST,
         ddl: tuple[DdlRow, ...] = (),
         tables: tuple[str, ...] = ("SHOP.ORDERS",),
+        doubtful_scn: int | None = None,
     ) -> WindowManifest:
         """Write a landed window [start, end) and return its manifest."""
-        made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, (f"{start}.parquet",))
+        files = (f"{start}.parquet",)
+        made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, files, doubtful_scn)
         self.write(f"windows/{made.name}/manifest.json", made)
         self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", made)
         return made

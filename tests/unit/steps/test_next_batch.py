@@ -63,6 +63,28 @@ def test_a_declared_gap_must_name_the_rows_of_each_transaction(on_disk: Pipeline
         following_batch(context)
 
 
+def test_a_batch_up_to_a_resetlogs_has_its_doubtful_scn(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+    on_disk.window(200, 250)
+    on_disk.window(250, 300, doubtful_scn=299)
+    corrected_table(context)
+    spec = following_batch(context)
+
+    assert (spec.end, spec.doubtful_scn) == (300, 299)
+    assert [task.hold for task in spec.tables] == [None]
+
+
+@pytest.mark.parametrize(("scn", "is_held"), [(298, False), (299, True)])
+def test_a_ddl_that_a_resetlogs_may_have_undone_holds_its_table(
+    on_disk: PipelineOnDisk, context: PipelineContext, scn: int, is_held: bool
+) -> None:
+    ddl = DdlRow(scn, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "alter table orders pctfree 5")
+    on_disk.window(200, 300, ddl=(ddl,), doubtful_scn=299)
+    corrected_table(context)
+    spec = following_batch(context)
+
+    assert [task.hold is not None for task in spec.tables] == [is_held]
+
+
 def test_a_batch_ends_at_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
     on_disk.window(200, 250)
     on_disk.declare_gap(250, 300, snapshot_scn=120)

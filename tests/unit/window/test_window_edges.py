@@ -131,6 +131,16 @@ def test_the_last_log_before_a_resetlogs_may_end_at_its_scn_or_one_before(end, i
     assert missing_logs(Position(DBID, INC, Scn(100)), control_file) == ()
 
 
+@pytest.mark.parametrize(("end", "doubtful"), [(249, None), (250, None), (251, 249), (400, 249)])
+def test_the_last_scn_before_a_resetlogs_is_doubtful_if_a_log_goes_on_after_it(end, doubtful):
+    # Redo at 249 counts if it ends at RESETLOGS_CHANGE#, and was undone if it ends one SCN before.
+    answer = plan(turned(250, [ONE[0], log(1, 2, 200, end)], [RUNS_SINCE_RESETLOGS]))
+
+    assert isinstance(answer, Sealed), answer
+    assert answer.window.doubtful_scn == doubtful
+    assert plan(facts(ONE, [ON_1])).window.doubtful_scn is None
+
+
 def test_a_position_one_scn_before_a_resetlogs_continues_after_it():
     # The redo up to 249 had landed when the database was opened with RESETLOGS at 250.
     control_file = turned(250, [ONE[0], log(1, 2, 200, 249), NEW_LOG], [RUNS_SINCE_RESETLOGS])
