@@ -1,7 +1,7 @@
 """Run batches and snapshot loads in plain Python instead of Spark: the reference assembles and folds, a dict is the lake.
 
-For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a primary key and log all columns; DDL,
-declared gaps and dropped transactions need the real job.
+For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a primary key and log all columns; DDL
+needs the real job.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pipelines.apply.comparison import CompareTask, Comparison
+from pipelines.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from pipelines.decode.changes import decode_changes
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
-from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
-from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
+from pipelines.records.batch_spec import BatchSpec, DroppedXid, TableTask
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
-from pipelines.redo import CHANGES, TRANSACTION_ENDS
+from pipelines.redo import CHANGES, TRANSACTION_ENDS, Operation
 from pipelines.table import TableVersion
-from tests.assemble_reference import DisposedRow, Row, assemble, fold, row_key
+from tests.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.source_comparison import compare_keyed, plain, rows_of
 
 Rows = list[dict[str, Any]]
@@ -36,8 +37,56 @@ NO_VERSIONS = 0  # the Delta version of all its tables
 
 @dataclass(slots=True)
 class PlainTable:
-    position: int
+    """Rows by key; positions by app id, as in a Delta log, where each incarnation has its own."""
+
+    positions: dict[str, int]
     rows: dict[Any, Any]
+
+
+@dataclass(slots=True)
+class Drops:
+    """The dropped transactions of a batch, and how many rows of each table belong to them."""
+
+    uses: tuple[XidUse, ...]
+    rows: dict[XidUse, dict[str, int]]
+
+    @staticmethod
+    def of(dropped: Sequence[DroppedXid], landed: Sequence[tuple[int, pa.Table]]) -> Drops:
+        rows = [row for _, part in landed for row in part.to_pylist() if row["operation_code"] in TRANSACTION_ENDS]
+        ends = [
+            TransactionEnd(row["con_id"], row["xid"], row["scn"], row["operation_code"] == Operation.COMMIT) for row in rows
+        ]
+        uses = xid_uses(dropped, ends)
+        return Drops(uses, {use: {} for use in uses})
+
+    def split(self, rows: Sequence[Row], table: str) -> tuple[list[Row], int]:
+        """Return the rows that are not dropped, and count the others for the table."""
+        kept = []
+        for row in rows:
+            use = next((use for use in self.uses if row["operation_code"] in CHANGES and contains(use, row)), None)
+            if use is None:
+                kept.append(row)
+            else:
+                self.rows[use][table] = self.rows[use].get(table, 0) + 1
+        return kept, len(rows) - len(kept)
+
+    def found(self) -> tuple[DroppedRows, ...]:
+        return tuple(
+            DroppedRows(
+                use.dropped.con_id,
+                use.dropped.xid,
+                use.dropped.start_scn,
+                self.rows[use],
+                None if use.end is None else use.end.scn,
+                None if use.end is None else use.end.committed,
+            )
+            for use in self.uses
+        )
+
+
+def contains(use: XidUse, row: Row) -> bool:
+    is_its = row["con_id"] == use.dropped.con_id and (deciding_xid(row) == use.dropped.xid or row["xid"] in use.dropped.servers)
+    return is_its and (use.after is None or row["scn"] > use.after) and (use.end is None or row["scn"] <= use.end.scn)
 
 
 @dataclass(slots=True)
@@ -65,7 +114,7 @@ class PlainLake:
         loaded = []
         for task in spec.tables:
             rows = source_rows(task.files, task.version)
-            self.tables[task.target] = PlainTable(task.scn, {key_of(row, task.version): row for row in rows})
+            self.tables[task.target] = PlainTable({task.app_id: task.scn}, {key_of(row, task.version): row for row in rows})
             loaded.append(SnapshotLoaded(task.table, "applied", True, len(rows), NO_VERSIONS))
         result = SnapshotResult(spec.pipeline, spec.scn, tuple(loaded))
         write_snapshot_result(spec.manifest, result)
@@ -75,11 +124,11 @@ class PlainLake:
         done = published(spec)
         if done is not None:
             return done
-        assert not spec.dropped, "dropped transactions need Spark"
         landed = [(window.start, pq.read_table(file)) for window in spec.windows for file in window.files]
+        drops = Drops.of(spec.dropped, landed)
         carry_file = f"{spec.carry_out}/{uuid.uuid4().hex}"
         self.carried[carry_file] = {}
-        tables = tuple(self.apply_one(spec, task, landed, carry_file) for task in spec.tables)
+        tables = tuple(self.apply_one(spec, task, landed, carry_file, drops) for task in spec.tables)
         open_rows = [row for rows in self.carried[carry_file].values() for row in rows]
         result = BatchResult(
             pipeline=spec.pipeline,
@@ -91,25 +140,29 @@ class PlainLake:
             tables=tables,
             open_transactions=tuple(open_transactions(open_rows)),
             carry_files=(carry_file,) if open_rows else (),
+            dropped=drops.found(),
         )
         return publish_batch(spec, result)
 
     def apply_one(
-        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str
+        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str, drops: Drops
     ) -> TableResult:
         assert not task.ddl, "DDL needs Spark"
-        version, table = task.versions[-1], self.tables.get(task.target, PlainTable(spec.end, {}))
+        version, table = task.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
         carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
         rows = [row for start, part in landed for row in redo_of(part, start, spec, task)]
         changes = [row for row in rows if row["operation_code"] in CHANGES]
-        disposed = assemble([*carried, *rows], position=table.position)
+        kept, dropped = drops.split([*carried, *rows], str(task.table))
+        at = table.positions.get(task.app_id, -1)
+        disposed = assemble(kept, position=at)
         assert not [change for change in disposed if change.problem]
-        account = RowAccount(landed=len(changes), carried_in=len(carried), **Counter(change.disposition for change in disposed))
+        counts = Counter(change.disposition for change in disposed)
+        account = RowAccount(landed=len(changes), carried_in=len(carried), dropped=dropped, **counts)
         assert account.difference == 0
         net = fold(image(change, version) for change in disposed if change.disposition == "applied")
-        kept = {key: row for key, row in {**table.rows, **net}.items() if row is not None}
-        position = max(table.position, spec.end - 1)
-        self.tables[task.target] = PlainTable(position, kept)
+        folded = {key: row for key, row in {**table.rows, **net}.items() if row is not None}
+        position = max(at, spec.end - 1)
+        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, folded)
         self.carried[carry_file][task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
         if task.hold is not None:
             return TableResult(

@@ -216,7 +216,8 @@ def open_testbed(folder: Path, say: Callable[[str], None], spark: Any = None) ->
     destinations = (folder / "archive" / "one", folder / "archive" / "two")
     for destination in destinations:
         destination.mkdir(parents=True)
-    options = DatabaseOptions(threads=2, log_bytes=LOG_BYTES, destinations=destinations, supplemental=frozenset({"MIN"}))
+    supplemental = frozenset({"MIN"})
+    options = DatabaseOptions(threads=2, log_bytes=LOG_BYTES, destinations=destinations, supplemental=supplemental, ddl_age=60)
     with start_standin(options) as oracle:
         with oracle.connect("SHOP") as connection:
             create_shop(connection)

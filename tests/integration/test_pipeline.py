@@ -16,7 +16,7 @@ from pipelines.context import open_context
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
 from pipelines.job import translation
-from pipelines.steps.run import apply, capture, spark_when_needed
+from pipelines.steps.run import apply, spark_when_needed
 from pipelines.table import TableId
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
@@ -194,22 +194,6 @@ def test_a_table_replaced_by_an_older_copy_is_held_until_a_new_snapshot(shop: Sh
     assert differences(shop, pipeline) == {}
 
 
-def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(shop: Shop, spark: Any) -> None:
-    pipeline = parts_pipeline(shop)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    begun = steps.begin_snapshot(pipeline, shop.params, ["SHOP.PARTS"], replace=True)
-    steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS")
-    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
-    caught_up(shop, pipeline, spark)
-    load = steps.prepare_snapshot_load(pipeline, {"SHOP.PARTS": begun.scn}, replace=True)
-    steps.run_spark_job(pipeline, load, spark)
-    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
-        file.unlink()
-    caught_up(shop, pipeline, spark)
-
-    assert differences(shop, pipeline) == {}
-
-
 def checkpointed(ledger: Path) -> bool:
     """Move the ledger's write-ahead log into its database file; return whether that succeeded."""
     with sqlite3.connect(ledger) as connection:
@@ -261,43 +245,6 @@ def test_a_pdb_without_its_root_reaches_delta_through_ddl(tmp_path: Path, spark:
         assert differences(tenant, pipeline) == {}
 
 
-def test_an_unsupported_ddl_holds_its_table_while_the_others_continue(shop: Shop, spark: Any) -> None:
-    pipeline = shop.pipeline(tables=[*TWO_TABLES, "SHOP.PAYMENTS"])
-    shop.work(30)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    shop.work(30, seed=3)
-    shop.run_sql("TRUNCATE TABLE payments")
-    shop.work(30, seed=4)
-    shop.switch_logs()
-    with spark_when_needed(pipeline, spark) as session:
-        while capture(pipeline, shop.params).outcome == "window":
-            pass
-        prepared = steps.prepare_batch(pipeline)
-        steps.run_spark_job(pipeline, prepared.batch, session.session())
-        with pytest.raises(TableHeld, match=r"SHOP\.PAYMENTS"):
-            steps.record_batch(pipeline, prepared.batch)
-        apply(pipeline, session, lambda _: None)
-
-    states = {t.table: t.state for t in steps.read_status(pipeline).tables}
-    others = [name for name in states if name != "SHOP.PAYMENTS"]
-    assert states["SHOP.PAYMENTS"] == "held"
-    assert {states[name] for name in others} == {"live"}
-    assert differences(shop, pipeline, *others) == {}
-
-
-def test_a_held_table_is_cured_by_a_new_snapshot(shop: Shop, spark: Any) -> None:
-    pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.STOCK"])
-    shop.work(30)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    shop.run_sql("TRUNCATE TABLE payments")
-    caught_up(shop, pipeline, spark)
-    steps.take_snapshot(pipeline, ["SHOP.PAYMENTS"], replace=True, source=shop.params, spark=spark)
-    shop.work(30, seed=4)
-    caught_up(shop, pipeline, spark)
-
-    assert differences(shop, pipeline) == {}
-
-
 def test_a_change_that_logminer_cannot_show_holds_its_table_until_a_new_snapshot(shop: Shop, spark: Any) -> None:
     parts_pipeline(shop)
     pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.STOCK"])
@@ -321,21 +268,6 @@ def test_a_change_that_logminer_cannot_show_holds_its_table_until_a_new_snapshot
     steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
     shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (2, 'W2', 1)")
     caught_up(shop, pipeline, spark)
-    assert differences(shop, pipeline) == {}
-
-
-def test_a_resumed_table_catches_up_on_everything_since_it_was_held(shop: Shop, spark: Any) -> None:
-    pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDER_LINES"])
-    shop.work(30)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    with open_context(pipeline) as context:
-        context.ledger.hold(TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"})
-    for seed in (3, 4):
-        shop.work(30, seed=seed)
-        caught_up(shop, pipeline, spark)
-    steps.resume_tables(pipeline, ["SHOP.PAYMENTS"])
-    caught_up(shop, pipeline, spark)
-
     assert differences(shop, pipeline) == {}
 
 
@@ -366,30 +298,6 @@ def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: A
     assert held.state == "held"
     assert """insert into "SHOP"."PARTS"("ID","PLACE","QUANTITY") values ('900001','it''s there','1')""" in str(held.error)
     assert {file: file.stat().st_mtime_ns for file in (shop.folder / "landing").glob("**/windows/*/*")} == landed
-    assert differences(shop, pipeline) == {}
-
-
-def test_a_backfill_folds_an_old_range_into_shadow_tables(shop: Shop, spark: Any) -> None:
-    pipeline = parts_pipeline(shop)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    caught_up(shop, pipeline, spark)
-    start = steps.read_status(pipeline).landed_to
-    shop.run_sql(
-        "INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)",
-        "INSERT INTO parts (id, place, quantity) VALUES (900002, 'W1', 2)",
-        "DELETE FROM parts WHERE id = 900002",
-    )
-    caught_up(shop, pipeline, spark)
-    end = steps.read_status(pipeline).landed_to
-    shop.run_sql("UPDATE parts SET quantity = 5 WHERE id = 900001")
-    caught_up(shop, pipeline, spark)
-
-    plan = steps.run_backfill(pipeline, start, end)
-    done = steps.run_backfill(pipeline, start, end, execute=True, spark=spark)
-
-    assert plan.prepared.batch is None
-    shadow = delta_rows(done.recorded.tables[0].target)
-    assert [(int(row["ID"]), int(row["QUANTITY"])) for row in shadow] == [(900001, 1)]
     assert differences(shop, pipeline) == {}
 
 

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from pipelines import steps
-from pipelines.errors import ConfigurationError, SourceRefused
-from pipelines.steps.run import capture
+from pipelines.context import open_context
+from pipelines.errors import ConfigurationError, SourceRefused, TableHeld
+from pipelines.steps.run import apply, capture, spark_when_needed
+from pipelines.table import TableId
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
 from tests.plain_lake import PlainLake
@@ -169,3 +171,71 @@ def test_a_table_that_a_batch_advances_during_verify_is_compared_at_its_new_scn(
 
     assert found.equal, found
     assert [(t.table, t.source_rows) for t in found.tables] == [("SHOP.CUSTOMERS", 0), ("SHOP.PAYMENTS", 1)]
+
+
+def test_batches_applied_during_a_new_snapshot_survive_the_loss_of_the_ledger(shop: Shop, no_spark: str) -> None:
+    pipeline = parts_pipeline(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    begun = steps.begin_snapshot(pipeline, shop.params, ["SHOP.PARTS"], replace=True)
+    steps.read_snapshot_table(pipeline, shop.params, begun.scn, "SHOP.PARTS")
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)")
+    caught_up(shop, pipeline, no_spark)
+    load = steps.prepare_snapshot_load(pipeline, {"SHOP.PARTS": begun.scn}, replace=True)
+    steps.run_spark_job(pipeline, load, no_spark)
+    for file in (shop.folder / "landing").glob("redolake-ledger.db*"):
+        file.unlink()
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def test_an_unsupported_ddl_holds_its_table_while_the_others_continue(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=[*TWO_TABLES, "SHOP.PAYMENTS"])
+    shop.work(30)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.work(30, seed=3)
+    shop.run_sql("TRUNCATE TABLE payments")
+    shop.work(30, seed=4)
+    shop.switch_logs()
+    with spark_when_needed(pipeline, no_spark) as session:
+        while capture(pipeline, shop.params).outcome == "window":
+            pass
+        prepared = steps.prepare_batch(pipeline)
+        steps.run_spark_job(pipeline, prepared.batch, session.session())
+        with pytest.raises(TableHeld, match=r"SHOP\.PAYMENTS"):
+            steps.record_batch(pipeline, prepared.batch)
+        apply(pipeline, session, lambda _: None)
+
+    states = {t.table: t.state for t in steps.read_status(pipeline).tables}
+    others = [name for name in states if name != "SHOP.PAYMENTS"]
+    assert states["SHOP.PAYMENTS"] == "held"
+    assert {states[name] for name in others} == {"live"}
+    assert differences(shop, pipeline, *others) == {}
+
+
+def test_a_held_table_is_cured_by_a_new_snapshot(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.STOCK"])
+    shop.work(30)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.run_sql("TRUNCATE TABLE payments")
+    caught_up(shop, pipeline, no_spark)
+    steps.take_snapshot(pipeline, ["SHOP.PAYMENTS"], replace=True, source=shop.params, spark=no_spark)
+    shop.work(30, seed=4)
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_resumed_table_catches_up_on_everything_since_it_was_held(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=["SHOP.PAYMENTS", "SHOP.ORDER_LINES"])
+    shop.work(30)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    with open_context(pipeline) as context:
+        context.ledger.hold(TableId("SHOP", "PAYMENTS"), {"code": "Test", "what": "held by hand"})
+    for seed in (3, 4):
+        shop.work(30, seed=seed)
+        caught_up(shop, pipeline, no_spark)
+    steps.resume_tables(pipeline, ["SHOP.PAYMENTS"])
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}

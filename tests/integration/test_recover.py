@@ -1,4 +1,4 @@
-"""Lost redo: status shows it until it is recovered, and each choice ends in the state it promises. Stand-in, Spark, Delta."""
+"""Lost redo: status shows it until it is recovered, and each choice ends in the state it promises."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
 from tests.plain_lake import PlainLake
 from tests.source_comparison import compare_with_source
-
-pytestmark = pytest.mark.spark
 
 
 class LosingPipeline:
@@ -95,9 +93,12 @@ class LosingPipeline:
         found = self.verify()
         return found.equal and found.tables[0].source_rows > 0
 
-    def delta(self) -> dict[int, int]:
-        rows = delta_rows(f"{self.shop.folder}/lake/shop/parts")
-        return {int(row["ID"]): int(row["QUANTITY"]) for row in rows}
+    def rows(self) -> dict[int, int]:
+        """Return the quantities in the lake by ID."""
+        target = f"{self.shop.folder}/lake/shop/parts"
+        if isinstance(self.spark, PlainLake):
+            return {int(number): int(quantity) for number, _, quantity in self.spark.tables[target].rows.values()}
+        return {int(row["ID"]): int(row["QUANTITY"]) for row in delta_rows(target)}
 
 
 @pytest.fixture
@@ -107,9 +108,10 @@ def losing(shop: Shop, spark: Any) -> LosingPipeline:
 
 @pytest.fixture
 def without_delta(shop: Shop) -> Iterator[LosingPipeline]:
-    """A plain fold in place of Spark and Delta, for facts about capture."""
-    with PlainLake().in_place_of_spark():
-        yield LosingPipeline(shop, "no Spark")
+    """A plain fold in place of Spark and Delta, which add nothing to facts of capture and recovery."""
+    lake = PlainLake()
+    with lake.in_place_of_spark():
+        yield LosingPipeline(shop, lake)
 
 
 def test_capture_continues_after_logs_are_restored(without_delta: LosingPipeline) -> None:
@@ -139,67 +141,71 @@ def test_capture_continues_after_logs_are_restored(without_delta: LosingPipeline
     assert without_delta.status().declared_gaps == ()
 
 
-def test_new_snapshots_repair_the_tables(losing: LosingPipeline) -> None:
-    losing.lose_redo()
-    made = losing.recover_by("snapshot")
+def test_new_snapshots_repair_the_tables(without_delta: LosingPipeline) -> None:
+    without_delta.lose_redo()
+    made = without_delta.recover_by("snapshot")
 
     assert [t.table for t in made.snapshots] == ["SHOP.PARTS"]
     assert made.gap.dropped_rows == 1
-    losing.change("UPDATE parts SET quantity = 301 WHERE id = 3")
-    losing.catch_up()
-    assert losing.is_equal()
-    assert (losing.status().lost, losing.status().declared_gaps) == (None, ())
+    without_delta.change("UPDATE parts SET quantity = 301 WHERE id = 3")
+    without_delta.catch_up()
+    assert without_delta.is_equal()
+    assert (without_delta.status().lost, without_delta.status().declared_gaps) == (None, ())
 
 
-def test_a_table_that_needs_a_new_snapshot_is_held_until_it_has_one(losing: LosingPipeline) -> None:
-    losing.lose_redo()
-    steps.declare_gap(losing.pipeline, "snapshot", losing.shop.params, by="test")
-    losing.catch_up()
+def test_a_table_that_needs_a_new_snapshot_is_held_until_it_has_one(without_delta: LosingPipeline) -> None:
+    without_delta.lose_redo()
+    steps.declare_gap(without_delta.pipeline, "snapshot", without_delta.shop.params, by="test")
+    without_delta.catch_up()
 
-    (table,) = losing.status().tables
+    (table,) = without_delta.status().tables
     assert (table.state, "were never read" in str(table.error)) == ("held", True)
     with pytest.raises(RedoLost, match="were never read") as refused:
-        steps.resume_tables(losing.pipeline, ["SHOP.PARTS"])
+        steps.resume_tables(without_delta.pipeline, ["SHOP.PARTS"])
     assert "snapshot SHOP.PARTS --replace" in refused.value.cure
-    steps.take_snapshot(losing.pipeline, ["SHOP.PARTS"], replace=True, source=losing.shop.params, spark=losing.spark)
-    losing.catch_up()
-    assert losing.is_equal()
+    steps.take_snapshot(
+        without_delta.pipeline, ["SHOP.PARTS"], replace=True, source=without_delta.shop.params, spark=without_delta.spark
+    )
+    without_delta.catch_up()
+    assert without_delta.is_equal()
 
 
-def test_tables_continue_after_a_declared_gap_that_stays_visible_until_new_snapshots(losing: LosingPipeline) -> None:
-    losing.lose_redo()
+def test_tables_continue_after_a_declared_gap_that_stays_visible_until_new_snapshots(without_delta: LosingPipeline) -> None:
+    without_delta.lose_redo()
     with pytest.raises(Terminal, match="needs a reason"):
-        losing.recover_by("gap")
-    made = losing.recover_by("gap", reason="the tapes are gone")
-    losing.catch_up()
+        without_delta.recover_by("gap")
+    made = without_delta.recover_by("gap", reason="the tapes are gone")
+    without_delta.catch_up()
 
     # Missing: part 4, the UPDATE of part 1, the open transaction's part and the split transaction's first part.
-    assert losing.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
-    (found,) = losing.status().declared_gaps
+    assert without_delta.rows() == {1: 1, 2: 20, 3: 300, 21: 21}
+    (found,) = without_delta.status().declared_gaps
     assert (found.kind, found.reason, found.tables) == ("gap", "the tapes are gone", ("SHOP.PARTS",))
     assert found.from_scn < found.to_scn == made.gap.to_scn
     assert [t.rows for t in found.dropped] == [1]
     assert [t.rows for t in found.split_transactions or ()] == [1]
-    compared = losing.verify()
+    compared = without_delta.verify()
     assert compared.equal is False
     assert (compared.tables[0].missing_rows, compared.tables[0].differing_cells) == (3, 1)
     assert compared.declared_gaps == (found,)
 
-    for file in (losing.shop.folder / "landing").glob("redolake-ledger.db*"):
+    for file in (without_delta.shop.folder / "landing").glob("redolake-ledger.db*"):
         file.unlink()
-    assert losing.status().declared_gaps == (found,), "a rebuilt ledger contains the gap"
-    losing.change("UPDATE parts SET quantity = 21 WHERE id = 2")
-    losing.catch_up()
-    assert losing.delta()[2] == 21
+    assert without_delta.status().declared_gaps == (found,), "a rebuilt ledger contains the gap"
+    without_delta.change("UPDATE parts SET quantity = 21 WHERE id = 2")
+    without_delta.catch_up()
+    assert without_delta.rows()[2] == 21
 
-    steps.take_snapshot(losing.pipeline, ["SHOP.PARTS"], replace=True, source=losing.shop.params, spark=losing.spark)
-    assert losing.status().declared_gaps == ()
-    assert losing.is_equal()
+    steps.take_snapshot(
+        without_delta.pipeline, ["SHOP.PARTS"], replace=True, source=without_delta.shop.params, spark=without_delta.spark
+    )
+    assert without_delta.status().declared_gaps == ()
+    assert without_delta.is_equal()
 
 
-def test_a_position_set_by_hand_is_checked(losing: LosingPipeline) -> None:
-    losing.lose_redo()
-    found = losing.recover()
+def test_a_position_set_by_hand_is_checked(without_delta: LosingPipeline) -> None:
+    without_delta.lose_redo()
+    found = without_delta.recover()
     landed = int(found.position.scn)
     end = int(found.choices[2].what.split(" to ")[1].split(":")[0])
 
@@ -209,14 +215,14 @@ def test_a_position_set_by_hand_is_checked(losing: LosingPipeline) -> None:
         (10**12, Terminal, "is in the future"),
     ):
         with pytest.raises(error, match=why):
-            losing.recover_by("position", scn=scn, reason="known to be quiet")
-    assert losing.status().declared_gaps == ()
-    made = losing.recover_by("position", scn=end, reason="known to be quiet")
-    losing.catch_up()
+            without_delta.recover_by("position", scn=scn, reason="known to be quiet")
+    assert without_delta.status().declared_gaps == ()
+    made = without_delta.recover_by("position", scn=end, reason="known to be quiet")
+    without_delta.catch_up()
 
     assert made.gap.to_scn == end
-    assert losing.delta() == {1: 1, 2: 20, 3: 300, 21: 21}
-    assert [gap.kind for gap in losing.status().declared_gaps] == ["position"]
+    assert without_delta.rows() == {1: 1, 2: 20, 3: 300, 21: 21}
+    assert [gap.kind for gap in without_delta.status().declared_gaps] == ["position"]
 
 
 def test_no_gap_is_declared_while_no_redo_is_lost(without_delta: LosingPipeline) -> None:
@@ -227,35 +233,40 @@ def test_no_gap_is_declared_while_no_redo_is_lost(without_delta: LosingPipeline)
         without_delta.recover_by("gap", reason="for fun")
 
 
-def test_a_removed_file_that_is_still_listed_is_lost_when_it_is_mined(losing: LosingPipeline) -> None:
-    losing.catch_up()
-    losing.change("UPDATE parts SET quantity = 100 WHERE id = 1")
-    losing.shop.switch_logs()
-    losing.shop.oracle.faults.remove_files()
-    losing.change("UPDATE parts SET quantity = 300 WHERE id = 3")
-    losing.shop.switch_logs()
+def test_a_removed_file_that_is_still_listed_is_lost_when_it_is_mined(without_delta: LosingPipeline) -> None:
+    without_delta.catch_up()
+    without_delta.change("UPDATE parts SET quantity = 100 WHERE id = 1")
+    without_delta.shop.switch_logs()
+    without_delta.shop.oracle.faults.remove_files()
+    without_delta.change("UPDATE parts SET quantity = 300 WHERE id = 3")
+    without_delta.shop.switch_logs()
     with pytest.raises(RedoLost):
-        losing.catch_up()
+        without_delta.catch_up()
 
-    assert losing.lost_in() == "mine"
-    assert losing.plan().outcome == "window", "V$ARCHIVED_LOG claims the file"
-    assert losing.lost_in() == "mine"
-    assert losing.recover().lost is True
-    while losing.status().lost:  # logs of the other thread may be gone as well, which shows when they are mined
-        losing.recover_by("gap", reason="rm -rf")
+    assert without_delta.lost_in() == "mine"
+    assert without_delta.plan().outcome == "window", "V$ARCHIVED_LOG claims the file"
+    assert without_delta.lost_in() == "mine"
+    assert without_delta.recover().lost is True
+    while without_delta.status().lost:  # logs of the other thread may be gone as well, which shows when they are mined
+        without_delta.recover_by("gap", reason="rm -rf")
         try:
-            losing.catch_up()
+            without_delta.catch_up()
         except RedoLost:
             continue
-    assert losing.delta() == {1: 1, 2: 20, 3: 300}
+    assert without_delta.rows() == {1: 1, 2: 20, 3: 300}
 
 
-@pytest.mark.parametrize("way", ["snapshot", "gap"])
-def test_capture_continues_in_the_new_incarnation_after_a_resetlogs(losing: LosingPipeline, way: str) -> None:
+@pytest.mark.parametrize(
+    ("fixture", "way"), [("without_delta", "snapshot"), pytest.param("losing", "gap", marks=pytest.mark.spark)]
+)
+def test_capture_continues_in_the_new_incarnation_after_a_resetlogs(
+    request: pytest.FixtureRequest, fixture: str, way: str
+) -> None:
+    losing: LosingPipeline = request.getfixturevalue(fixture)
     kept = scn_of(losing.shop)
     losing.change("UPDATE parts SET quantity = 100 WHERE id = 1")
     losing.catch_up()
-    assert losing.delta()[1] == 100
+    assert losing.rows()[1] == 100
     losing.shop.oracle.faults.reset_logs(to_scn=kept)
     losing.change("UPDATE parts SET quantity = 300 WHERE id = 3")
     losing.shop.switch_logs()
@@ -273,7 +284,7 @@ def test_capture_continues_in_the_new_incarnation_after_a_resetlogs(losing: Losi
         assert losing.is_equal()
         assert losing.status().declared_gaps == ()
     else:
-        assert losing.delta() == {1: 100, 2: 201, 3: 300}, "part 1 keeps the change that the RESETLOGS undid"
+        assert losing.rows() == {1: 100, 2: 201, 3: 300}, "part 1 keeps the change that the RESETLOGS undid"
         assert losing.verify().tables[0].differing_cells == 1
         assert [gap.kind for gap in losing.status().declared_gaps] == ["gap"]
     (table,) = losing.status().tables
@@ -292,7 +303,7 @@ def test_windows_from_before_a_resetlogs_do_not_change_a_table_snapshotted_after
 
     losing.catch_up()
 
-    assert losing.delta()[1] == 300
+    assert losing.rows()[1] == 300
     assert losing.is_equal()
 
 
