@@ -18,7 +18,8 @@ STARTED_BY = {
     "postgres": ("postgres",),
 }
 # Path prefixes of the modules that share a worker. A new Java machine needs a minute of CPU time until Spark runs at speed, and
-# Airflow half a minute for its imports and its database, so each worker gets one of them.
+# Airflow half a minute for its imports and its database, so each worker gets one of them. The worker that ends its group first
+# begins with the other modules, so that both end at about the same time.
 GROUPS = {
     "connect server, Airflow": (
         "tests/e2e/test_kills_everywhere.py",
@@ -34,15 +35,19 @@ GROUPS = {
         "tests/integration/spark/",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",
-    ),
-    # For the worker that ends its group first: less than the other worker would otherwise run alone at the end.
-    "local Spark, to balance": (
         "tests/integration/test_recover.py",
         "tests/integration/test_transactions.py",
         "tests/integration/test_key_logging.py",
         "tests/integration/test_keyless.py",
     ),
 }
+
+# Modules that take half a minute by themselves: they run before the short ones, lest one worker ends with them alone.
+LONG = (
+    "tests/integration/test_pipeline_without_delta.py",
+    "tests/unit/steps/test_any_order.py",
+    "tests/unit/window/test_window_property.py",
+)
 
 
 def group_of(path: str) -> str:
@@ -70,13 +75,13 @@ def path_of(item: pytest.Item) -> str:
 
 
 def slow_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Return the tests with the groups of GROUPS first, in their order; all other tests keep their order."""
+    """Return the tests with the groups of GROUPS first, in their order, then those of LONG; all others keep their order."""
 
     def rank(item: pytest.Item) -> tuple[int, int]:
         path = path_of(item)
         group = group_of(path)
         if group not in GROUPS:
-            return len(GROUPS), 0
+            return len(GROUPS), path not in LONG
         return list(GROUPS).index(group), next(n for n, prefix in enumerate(GROUPS[group]) if path.startswith(prefix))
 
     return sorted(items, key=rank)
