@@ -98,7 +98,7 @@ def verify_tables(
     found: list[TableComparison | NotCompared] = []
     with open_context(pipeline) as context:
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
-        with open_pipeline_source(pipeline, source) as oracle:
+        with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)
         with spark_when_needed(pipeline, spark) as opened:
             session = opened.session()
