@@ -138,8 +138,9 @@ def without_choice(error: RedolakeError, logs: Slice) -> RedolakeError:
             if copy.name and copy.name in error.what:
                 return not_available(log, [refusal(copy, error)])
     return MiningIncomplete(
-        f"LogMiner cannot read the logs of the range: {error.what}",
-        cure="compare V$LOGMNR_LOGS with V$ARCHIVED_LOG for this range, restore the log that differs, and run again",
+        f"Oracle does not find the logs of the range, or cannot read them: {error.what}",
+        cure="restore the archived logs of this range and run again. Logs of an earlier incarnation may be readable from the "
+        "root only. `redolake recover` lists the other choices",
         ora_code=error.ora_code,
         **error.where,
     )

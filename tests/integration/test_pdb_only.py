@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines import steps
-from pipelines.errors import ConfigurationError, RedoLost
+from pipelines.errors import ConfigurationError, MiningIncomplete, RedoLost
 from pipelines.setup_sql import Flavour
 from pipelines.source import ConnectParams
 from pipelines.steps.run import capture
@@ -96,6 +96,19 @@ def test_a_missing_archived_log_stops_the_window(tenant: Tenant, no_spark: str) 
 
     with pytest.raises(RedoLost, match="is not available"):
         capture(pipeline, tenant.params)
+
+
+def test_redo_from_before_a_resetlogs_that_oracle_does_not_choose_stops_the_window(tenant: Tenant, no_spark: str) -> None:
+    pipeline = tenant.pipeline(tables=TWO_TABLES)
+    steps.take_snapshot(pipeline, source=tenant.params, spark=no_spark)
+    tenant.work(40)
+    tenant.switch_logs()
+    tenant.oracle.faults.reset_logs()
+
+    with pytest.raises(MiningIncomplete, match="Oracle does not find the logs"):
+        capture(pipeline, tenant.params)
+
+    assert steps.inspect_redo_loss(pipeline, tenant.params).choices
 
 
 def test_a_purged_log_is_found_by_the_gate(tenant: Tenant, no_spark: str) -> None:
