@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, silent
-from pipelines.errors import Finding, SnapshotTooEarly, TableHeld, Transient
+from pipelines.errors import Finding, SnapshotTooEarly, TableHeld, Terminal, Transient
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
@@ -24,6 +24,7 @@ from pipelines.steps.snapshot import (
     TableSnapshot,
     begin_snapshot,
     capturable_tables,
+    hold_unread,
     prepare_snapshot_load,
     read_snapshot_table,
     record_snapshot_load,
@@ -108,22 +109,28 @@ def read_and_load_snapshot(
     begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace))
     if not begun.tables:
         return reported(LoadedSnapshot(None, ()), begun.held)
-    reads = {}
+    reads, unread = dict[str, int](), dict[str, Terminal]()
     for table in begun.tables:
         report(f"reading {table} AS OF SCN {begun.scn}")
-        reads[table] = retried(partial(read_snapshot_table, pipeline, source, begun.scn, table)).scn
+        try:
+            reads[table] = retried(partial(read_snapshot_table, pipeline, source, begun.scn, table)).scn
+        except Terminal as error:
+            unread[table] = error
+    if not reads:
+        raise next(iter(unread.values()))
+    held = (*begun.held, *(hold_unread(pipeline, table, error) for table, error in unread.items()))
     batch = prepare_snapshot_load(pipeline, reads, replace=replace)
     report("loading into Delta")
     run_spark_job(pipeline, batch, spark.session())
     try:
         loaded = record_snapshot_load(pipeline, batch)
     except TableHeld as failed:
-        raise TableHeld((*begun.held, *failed.findings)) from failed
-    return reported(loaded, begun.held)
+        raise TableHeld((*held, *failed.findings)) from failed
+    return reported(loaded, held)
 
 
 def reported(loaded: LoadedSnapshot, held: tuple[Finding, ...]) -> LoadedSnapshot:
-    """Raise TableHeld for tables that cannot be captured, after the others are loaded."""
+    """Raise TableHeld for tables that cannot be captured or read, after the others are loaded."""
     if held:
         raise TableHeld(held, loaded)
     return loaded

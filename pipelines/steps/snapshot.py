@@ -179,6 +179,16 @@ def hold_refused(context: PipelineContext, refused: Mapping[TableId, Sequence[Fi
     return tuple(held)
 
 
+def hold_unread(pipeline: Pipeline, table: str, error: RedolakeError) -> Finding:
+    """Hold a table whose first contents could not be read, and return why. A table that has contents keeps them."""
+    wanted = TableId.parse(table)
+    with open_context(pipeline) as context:
+        entry = context.ledger.table(wanted)
+        if entry is not None and entry.complete_to_scn is None:
+            context.ledger.hold(wanted, error.as_dict())
+    return finding_of(wanted, error.as_dict())
+
+
 def detail(table: TableId, finding: Finding) -> str:
     """Return a finding of the table or of one of its columns without the table's name."""
     column = finding.subject.removeprefix(str(table)).removeprefix(".")

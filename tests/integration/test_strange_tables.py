@@ -18,6 +18,7 @@ from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.reconcile.table_versions import History, history
 from pipelines.redo import CHANGES
 from pipelines.schema import valid_at
+from pipelines.steps import run
 from pipelines.steps.run import capture
 from pipelines.table import TableId
 from standin.serve import standin
@@ -253,3 +254,22 @@ def test_a_cured_table_is_snapshotted_by_its_name(shop: Shop, no_spark: str) -> 
 
     assert states(pipeline) == {"SHOP.STRANGE": "live", "SHOP.PLAIN": "live"}
     assert differences(shop, pipeline) == {}
+
+
+def test_a_table_that_cannot_be_read_is_held_and_the_others_are_loaded(
+    shop: Shop, no_spark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop.run_sql(*PLAIN, "CREATE TABLE broken (id NUMBER(9) PRIMARY KEY)", LOGGED.format("broken"))
+    pipeline = shop.pipeline(tables=["SHOP.BROKEN", "SHOP.PLAIN"])
+    begin = run.begin_snapshot
+
+    def begun_before_the_drop(*given, **named):
+        found = begin(*given, **named)
+        shop.run_sql("DROP TABLE broken PURGE")
+        return found
+
+    monkeypatch.setattr(run, "begin_snapshot", begun_before_the_drop)
+    with pytest.raises(TableHeld, match=r"SHOP\.BROKEN"):
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+
+    assert states(pipeline) == {"SHOP.BROKEN": "held", "SHOP.PLAIN": "live"}
