@@ -208,18 +208,20 @@ def test_apply_with_nothing_landed_starts_no_spark(run, steps):
     assert (ran.state, names(steps)) == ("success", ["prepare_batch"])
 
 
-def test_a_snapshot_reads_each_table_at_one_scn_before_spark_loads_them(run, steps):
+def test_a_snapshot_loads_each_table_with_the_scn_that_its_read_returned(run, steps):
     from pipelines.airflow.snapshot import snapshot_dag
 
     steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS", "SHOP.ORDER_LINES"), replace=False))
-    steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn, 1))
+    steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn + ("LINES" in table), 1))
     steps.answers("prepare_snapshot_load", "/l/snapshot.json")
     steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
 
     _, ran = run(snapshot_dag)
 
     read = sorted(args[1:] for name, args, _ in steps.calls if name == "read_snapshot_table")
+    (loaded,) = (args for name, args, _ in steps.calls if name == "prepare_snapshot_load")
     assert read == [(90, "SHOP.ORDERS"), (90, "SHOP.ORDER_LINES")]
+    assert loaded == ({"SHOP.ORDERS": 90, "SHOP.ORDER_LINES": 91},)
     assert names(steps)[-3:] == ["prepare_snapshot_load", "spark", "record_snapshot_load"]
     assert ran.state == "success"
 
