@@ -22,7 +22,7 @@ from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
-from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, DdlRow, WindowManifest
 from pipelines.redo import Position
 from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.next_batch import catch_up, next_batch
@@ -64,10 +64,12 @@ class PipelineOnDisk:
         ddl: tuple[DdlRow, ...] = (),
         tables: tuple[str, ...] = ("SHOP.ORDERS",),
         doubtful_scn: int | None = None,
+        single_quote_rows: int = 0,
     ) -> WindowManifest:
         """Write a landed window [start, end) and return its manifest."""
         files = (f"{start}.parquet",)
-        made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, files, doubtful_scn)
+        facts = {"slices": {"0": {SINGLE_QUOTE_ROWS: single_quote_rows}}}
+        made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, files, doubtful_scn, facts)
         self.write(f"windows/{made.name}/manifest.json", made)
         self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", made)
         return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.context import PipelineContext
-from pipelines.steps.status import TableStatus, read_status
+from pipelines.steps.status import TableStatus, list_windows, read_status
 from tests.unit.reconcile.pipeline_on_disk import (
     OPEN,
     PipelineOnDisk,
@@ -17,6 +17,14 @@ def test_status_reports_the_whole_error_of_a_held_table(on_disk: PipelineOnDisk,
     (table,) = read_status(on_disk.pipeline).tables
 
     assert table == TableStatus("SHOP.ORDERS", "held", 199, error="held", code="Test", where={}, cure="")
+
+
+def test_status_counts_rows_with_single_quotes(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
+    on_disk.window(200, 300, single_quote_rows=2)
+    on_disk.window(300, 400)
+
+    assert [window.single_quote_rows for window in read_status(on_disk.pipeline).windows] == [0, 2, 0]
+    assert [window.single_quote_rows for window in list_windows(on_disk.pipeline)] == [0, 2, 0]
 
 
 def test_status_reports_a_declared_gap_until_the_table_has_a_new_snapshot(
