@@ -318,6 +318,15 @@ class FaultInjector:
         self._database.state.hidden_starts = start_scn
 
     @fault()
+    def prepare_transactions(self, listed: bool = True) -> int:
+        """Make every open transaction a prepared branch of a distributed one. With `listed` false V$TRANSACTION does not show
+        it, as after the end of its instance. Return their number."""
+        with self._database.lock:
+            for tx in self._database.state.transactions.values():
+                tx.is_prepared, tx.is_listed = True, listed
+            return len(self._database.state.transactions)
+
+    @fault()
     def show_starts(self) -> None:
         """Show the START_SCN of every transaction again."""
         self._database.state.hidden_starts = -1

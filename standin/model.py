@@ -262,6 +262,8 @@ class OpenTransaction:
     user: str
     undo_records: int = 0
     is_parallel: bool = False
+    is_prepared: bool = False  # a branch of a distributed transaction, which waits for its coordinator
+    is_listed: bool = True  # in V$TRANSACTION; a prepared branch is not after its instance ended
 
 
 @dataclass(slots=True)

@@ -42,7 +42,8 @@ def _transaction_row(session: EngineSession, tx: OpenTransaction) -> Row:
     start_scn = tx.start_scn if hidden == -1 else hidden
     xid = usn.to_bytes(2, "little") + slot.to_bytes(2, "little") + sqn.to_bytes(4, "little")
     return (
-        _transaction_address(tx), usn, slot, sqn, "ACTIVE", tx.started_at.strftime("%m/%d/%y %H:%M:%S"),
+        _transaction_address(tx), usn, slot, sqn, "PREPARED" if tx.is_prepared else "ACTIVE",
+        tx.started_at.strftime("%m/%d/%y %H:%M:%S"),
         (start_scn or 0) & 0xFFFFFFFF, (start_scn or 0) >> 32, _session_address(tx.session), "NO", "NO", "NO",
         "YES" if tx.is_parallel else "NO", None, 1,
         tx.undo_records, tx.undo_records, tx.started_at, start_scn, xid, tx.con_id,
@@ -52,18 +53,27 @@ def _transaction_row(session: EngineSession, tx: OpenTransaction) -> Row:
 def transactions(session: EngineSession) -> Iterator[Row]:
     """Yield the transactions of this instance; GV$TRANSACTION shows all."""
     for tx in session.database.state.transactions.values():
-        if tx.thread == session.thread:
+        if tx.thread == session.thread and tx.is_listed:
             yield _shown(session, _transaction_row(session, tx))
 
 
 def all_transactions(session: EngineSession) -> Iterator[Row]:
     for tx in session.database.state.transactions.values():
-        yield (tx.thread, *_shown(session, _transaction_row(session, tx)))
+        if tx.is_listed:
+            yield (tx.thread, *_shown(session, _transaction_row(session, tx)))
 
 
 def _shown(session: EngineSession, row: Row) -> Row:
     """Return the row with the container of its undo: the root's, where undo is shared."""
     return row if session.database.options.local_undo or not session.database.state.is_cdb else (*row[:-1], ROOT)
+
+
+def in_doubt(session: EngineSession) -> Iterator[Row]:
+    """Yield the prepared branches of distributed transactions."""
+    for tx in session.database.state.transactions.values():
+        if tx.is_prepared:
+            xid = "{}.{}.{}".format(*tx.xid)
+            yield (xid, f"FREE.{xid}", "prepared", "no", None, tx.started_at, None, None, "oracle", "standin", None, tx.con_id)
 
 
 def _session_row(session: EngineSession, other: SessionState) -> Row:
@@ -109,8 +119,10 @@ def register() -> None:
     fixed_view("GV$SESSION", f"INST_ID NUMBER, {_SESSION_COLUMNS}", all_sessions, con_id=17)
     fixed_view("SESSION_PRIVS", "PRIVILEGE VARCHAR2(40)", privileges, public=True)
     fixed_view("SESSION_ROLES", "ROLE VARCHAR2(128)", roles, public=True)
-    in_doubt = """LOCAL_TRAN_ID VARCHAR2(22), GLOBAL_TRAN_ID VARCHAR2(169), STATE VARCHAR2(16), MIXED VARCHAR2(3),
+    pending = """LOCAL_TRAN_ID VARCHAR2(22), GLOBAL_TRAN_ID VARCHAR2(169), STATE VARCHAR2(16), MIXED VARCHAR2(3),
         ADVICE VARCHAR2(1), FAIL_TIME DATE, FORCE_TIME DATE, RETRY_TIME DATE, OS_USER VARCHAR2(64), HOST VARCHAR2(128),
         COMMIT# VARCHAR2(16)"""
-    fixed_view("DBA_2PC_PENDING", in_doubt, lambda _: ())
-    fixed_view("CDB_2PC_PENDING", f"{in_doubt}, CON_ID NUMBER", lambda _: ())
+    fixed_view(
+        "DBA_2PC_PENDING", pending, lambda session: (row[:-1] for row in in_doubt(session) if row[-1] == session.container)
+    )
+    fixed_view("CDB_2PC_PENDING", f"{pending}, CON_ID NUMBER", in_doubt, con_id=11)

@@ -42,6 +42,25 @@ def test_an_open_transaction_without_a_start_is_waited_for(shop: Shop, monkeypat
         assert position.scn <= started
 
 
+def test_a_prepared_transaction_counts_from_its_start_and_must_end_where_none_is_shown(shop: Shop) -> None:
+    shop.run_sql(*PARTS)
+    with shop.oracle.connect("SHOP") as branch:
+        branch.cursor().execute("INSERT INTO parts (id, place) VALUES (1, 'A')")
+        (tx,) = shop.oracle.database.state.transactions.values()
+        shop.oracle.faults.prepare_transactions()
+        pipeline = shop.pipeline(tables=["SHOP.PARTS"])
+        steps.begin_snapshot(pipeline, shop.params)
+        with open_context(pipeline) as context:
+            position = context.ledger.position()
+        assert position is not None
+        assert position.scn <= tx.start_scn
+
+        shop.oracle.faults.prepare_transactions(listed=False)
+        with pytest.raises(SnapshotTooEarly, match="in doubt") as early:
+            steps.begin_snapshot(pipeline, shop.params)
+        assert "COMMIT FORCE '{}.{}.{}'".format(*tx.xid) in early.value.cure
+
+
 def everything_written(shop: Shop) -> set[str]:
     folder = shop.folder / "landing"
     return {file.name for file in folder.rglob("*") if file.is_file() and not file.name.startswith("redolake-ledger")}
