@@ -8,12 +8,12 @@ from pipelines.steps.backfill import prepare_backfill, record_backfill, run_back
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
 from pipelines.steps.doctor import run_doctor, validate
 from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
+from pipelines.steps.refused_tables import capturable_tables
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
 from pipelines.steps.setup_sql import write_setup_sql
 from pipelines.steps.snapshot import (
     begin_snapshot,
-    capturable_tables,
     prepare_snapshot_load,
     read_snapshot_table,
     record_snapshot_load,

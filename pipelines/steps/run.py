@@ -19,12 +19,11 @@ from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
 from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.recover import check_reason, declare_gap
+from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.snapshot import (
     LoadedSnapshot,
     TableSnapshot,
     begin_snapshot,
-    capturable_tables,
-    hold_unread,
     prepare_snapshot_load,
     read_snapshot_table,
     record_snapshot_load,

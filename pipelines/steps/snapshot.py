@@ -17,7 +17,7 @@ from pipelines.context import (
     read_result,
     read_spec,
 )
-from pipelines.errors import ConfigurationError, Finding, NotCapturable, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
+from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.ledger.states import TableState
 from pipelines.reconcile.batches import beyond, load_name
@@ -44,6 +44,7 @@ from pipelines.source import (
 from pipelines.steps.apply import finding_of
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.leases import renewed, take_apply_lease
+from pipelines.steps.refused_tables import hold_refused
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.table_rows import read_rows
 from pipelines.table import DictionaryTable, TableId
@@ -162,44 +163,6 @@ def check_source(pipeline: Pipeline, oracle: Source, chosen: Sequence[TableId]) 
     if of_source:
         raise ConfigurationError(errors)
     return {table: found for table, found in by_table.items() if found}
-
-
-def hold_refused(context: PipelineContext, refused: Mapping[TableId, Sequence[Finding]]) -> tuple[Finding, ...]:
-    """Hold tables that cannot be captured, and return why. Their redo is landed like that of others, so that a snapshot can
-    follow as soon as they are cured."""
-    position = context.ledger.position()
-    assert position is not None, "the first snapshot has set it"
-    held = []
-    for table, findings in refused.items():
-        cure = "; ".join(f.cure for f in findings if f.cure) + f"; then `redolake snapshot {table} --replace`"
-        error = NotCapturable("; ".join(detail(table, f) for f in findings), cure=cure, table=table)
-        context.ledger.add_table(table, position.scn)
-        context.ledger.hold(table, error.as_dict())
-        held.append(Finding(str(table), error.what, cure))
-    return tuple(held)
-
-
-def hold_unread(pipeline: Pipeline, table: str, error: RedolakeError) -> Finding:
-    """Hold a table whose first contents could not be read, and return why. A table that has contents keeps them."""
-    wanted = TableId.parse(table)
-    with open_context(pipeline) as context:
-        entry = context.ledger.table(wanted)
-        if entry is not None and entry.complete_to_scn is None:
-            context.ledger.hold(wanted, error.as_dict())
-    return finding_of(wanted, error.as_dict())
-
-
-def detail(table: TableId, finding: Finding) -> str:
-    """Return a finding of the table or of one of its columns without the table's name."""
-    column = finding.subject.removeprefix(str(table)).removeprefix(".")
-    return f"{column}: {finding.what}" if column else finding.what
-
-
-def capturable_tables(pipeline: Pipeline) -> list[str]:
-    """Return the configured tables without those that are held and never had contents: they cannot be captured yet."""
-    with open_context(pipeline) as context:
-        held = {entry.table for entry in context.ledger.tables("held") if entry.held_without_contents}
-    return [str(table.id) for table in pipeline.tables if table.id not in held]
 
 
 def choose(context: PipelineContext, tables: Sequence[str] | None, replace: bool) -> tuple[TableId, ...]:
