@@ -84,7 +84,7 @@ def history(
     derived = derive(versions_before(known, start), rows, described)
     conflict = None if derived.hold else dictionary_conflict(context, table, derived, resetlogs_id, start, end)
     if conflict is None and derived.steps:  # columns were added or dropped
-        conflict = guard_conflict(derived.versions[-1], described(derived.versions[-1].from_scn))
+        conflict = guard_conflict(derived.versions[-1], described)
     conflict = doubtful_ddl(table, windows, ids) or conflict
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(context, known, resetlogs_id, start)
     return History(table, derived, conflict)

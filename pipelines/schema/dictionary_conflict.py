@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pipelines.errors import SchemaConflict
+from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.schema.versions import key_indexes, require_known_storage, same_type
 from pipelines.table import DictionaryTable, IgnoredColumn, TableVersion
 
@@ -54,16 +55,17 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
     return key_difference(derived, dictionary) or changed
 
 
-def guard_conflict(derived: TableVersion, later: DictionaryTable | None) -> SchemaConflict | None:
+def guard_conflict(derived: TableVersion, reading_after: ReadingAfter) -> SchemaConflict | None:
     """Return an error if the derived version has a guard column and a later dictionary has none.
 
     No DDL text says whether Oracle drops the guard with the last column that it guards. A table has one or none, so a later
     DDL does not explain its absence.
     """
-    if later is None or later.object_id != derived.object_id or any(column.kind == "guard" for column in later.ignored):
-        return None
     guard = next((column for column in derived.ignored if column.kind == "guard"), None)
-    if guard is None:
+    later = None if guard is None else reading_after(derived.from_scn)
+    if guard is None or later is None or later.object_id != derived.object_id:
+        return None
+    if any(column.kind == "guard" for column in later.ignored):
         return None
     return SchemaConflict(
         f"the hidden guard column with SEGMENT_COLUMN_ID {guard.segment_id} is no longer in the dictionary: rows that LogMiner "
