@@ -418,7 +418,6 @@ def ledgers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ledgers]:
     monkeypatch.setattr(contexts, "open_ledger", found.open)
     monkeypatch.setattr(Ledger, "close", lambda _: None)
     monkeypatch.setattr(job, "run", lambda history, spec, _, may_commit: history.job(spec, may_commit))
-    monkeypatch.setattr(os, "fsync", lambda _: None)  # no machine fails here, and it takes half of the time
     yield found
     found.close()
 
