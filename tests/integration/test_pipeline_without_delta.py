@@ -9,7 +9,7 @@ import pytest
 
 from pipelines import steps
 from pipelines.context import open_context
-from pipelines.errors import ConfigurationError, SourceRefused, TableHeld
+from pipelines.errors import ConfigurationError, TableHeld
 from pipelines.steps.run import apply, capture, spark_when_needed
 from pipelines.table import TableId
 from tests.fix_shop import Shop
@@ -79,7 +79,7 @@ def test_a_table_whose_scn_is_out_of_reach_is_read_again_without_the_others(
 
 def test_a_table_that_cannot_be_read_at_any_scn_stops_with_the_cure(shop: Shop, no_spark: str) -> None:
     fail_reads(shop, 1555, 99)
-    with pytest.raises(SourceRefused, match="ORA-01555") as caught:
+    with pytest.raises(TableHeld, match="ORA-01555") as caught:
         steps.take_snapshot(shop.pipeline(tables=TWO_TABLES), source=shop.params, spark=no_spark)
 
     assert "UNDO_RETENTION" in caught.value.cure
