@@ -178,9 +178,13 @@ class Compiler:
         value = self.compile(node.this)
         if query is not None:
             return self._in_subquery(value, query)
-        tests = [compared(COMPARE["EQ"], value, choice) for choice in self.all(node.expressions)]
+        choices = self.all(node.expressions)
+        tests = [compared(COMPARE["EQ"], value, choice) for choice in choices]
+        texts = None if value.info.type in _PADDED or not _same_for_all_rows(node.expressions) else _texts_of(choices)
 
         def within(row: Any, f: Frame) -> Any:
+            if texts is not None and (known := texts(f)) is not None and isinstance(wanted := value.run(row, f), str):
+                return wanted in known
             unknown = False
             for test in tests:
                 answer = test(row, f)
@@ -375,3 +379,25 @@ _PSEUDO: dict[str, Compiled] = {
     "DBTIMEZONE": Compiled(lambda row, f: "+00:00", datatypes.text_info(6), True),
     "EMPTY_CLOB": Compiled(lambda row, f: None, datatypes.text_info(), True),
 }
+
+
+_PADDED = ("CHAR", "NCHAR")
+
+
+def _same_for_all_rows(nodes: Sequence[exp.Expression]) -> bool:
+    return all(isinstance(node, exp.Literal | exp.Placeholder) for node in nodes)
+
+
+def _texts_of(choices: Sequence[Compiled]) -> Callable[[Frame], frozenset[str] | None]:
+    """Return the function that gives the choices of an execution as a set; None unless all of them are text."""
+
+    key = id(choices)
+
+    def texts(f: Frame) -> frozenset[str] | None:
+        if key not in f.cache:
+            values = [choice.run((), f) for choice in choices]
+            f.cache[key] = frozenset(values) if all(isinstance(value, str) for value in values) else None
+        known: frozenset[str] | None = f.cache[key]
+        return known
+
+    return texts
