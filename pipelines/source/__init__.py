@@ -14,12 +14,11 @@ from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
 from pipelines.source.preflight import ConfiguredTable, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.probe import probe
-from pipelines.source.rds import RETENTION, cures_on_rds
+from pipelines.source.rds import rds_findings
 from pipelines.source.snapshot import read_snapshot
 from pipelines.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 
 __all__ = [
-    "RETENTION",
     "ConfiguredTable",
     "ConnectParams",
     "DatabaseLogging",
@@ -30,7 +29,6 @@ __all__ = [
     "connect_params",
     "connection_from_json",
     "connection_from_uri",
-    "cures_on_rds",
     "first_window_start",
     "has_needed_logging",
     "is_connection_set",
@@ -39,6 +37,7 @@ __all__ = [
     "preflight_findings",
     "preflight_notes",
     "probe",
+    "rds_findings",
     "read_character_sets",
     "read_container",
     "read_database",

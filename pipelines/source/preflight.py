@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from pipelines.errors import Finding
 from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, RedoFacts
 from pipelines.source.facts import CharacterSets, DatabaseFacts
+from pipelines.source.rds import RdsFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
 from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
 
@@ -54,7 +55,7 @@ class ProbeResult:
     container_facts: ContainerFacts | None = None
     character_sets: CharacterSets | None = None  # of the container
     policies: tuple[Finding, ...] = ()  # of tables, which change what this user reads
-    is_rds: bool = False
+    rds: RdsFacts | None = None
 
     @property
     def database_logging(self) -> DatabaseLogging:

@@ -26,7 +26,7 @@ from pipelines.source.oracle import Source
 from pipelines.source.policies import policy_findings
 from pipelines.source.preflight import READABLE, OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
-from pipelines.source.rds import is_rds
+from pipelines.source.rds import read_rds
 from pipelines.table import TableId
 
 Read = TypeVar("Read")
@@ -83,7 +83,7 @@ def probe(
     result = ProbeResult(
         database=database,
         container=container,
-        is_rds=is_rds(source),
+        rds=read_rds(source),
         visible_containers={row.name: row.open_mode for row in containers or ()},
         visible_tables=int(visible[0].found) if visible else None,
         redo=redo,

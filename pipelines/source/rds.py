@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from pipelines.errors import Finding
+from pipelines.errors import Finding, SourceRefused
 from pipelines.source.oracle import Source
 
 UTIL = "EXECUTE rdsadmin.rdsadmin_util"
@@ -22,15 +22,41 @@ WORDS = (
     (re.compile(r"ALTER SYSTEM SET (\w+) = (\d+)( SCOPE = BOTH)?"), r"set \1 to \2 in the DB parameter group"),
     (re.compile(r"ALTER SYSTEM ARCHIVE LOG CURRENT"), f"{UTIL}.switch_logfile"),
 )
-RETENTION = Finding(
-    "retention",
-    "RDS deletes archived logs after `archivelog retention hours`, which only the master user sees (show_configuration)",
-    severity="note",
-)
+SHORTEST_HOURS = 24
 
 
-def is_rds(source: Source) -> bool:
-    return bool(source.query("rds_user"))
+@dataclass(frozen=True, slots=True)
+class RdsFacts:
+    """What only Amazon RDS has. `retention_hours` is None where the user may not read it."""
+
+    retention_hours: int | None
+
+
+def read_rds(source: Source) -> RdsFacts | None:
+    """Return None on any other platform."""
+    if not source.query("rds_user"):
+        return None
+    try:
+        rows = source.query("rds_retention")
+    except SourceRefused:
+        return RdsFacts(None)
+    return RdsFacts(int(rows[0].value or 0) if rows else 0)
+
+
+def rds_findings(rds: RdsFacts, found: Iterable[Finding]) -> list[Finding]:
+    """Return the findings with cures that the master user can run, and one about the retention of archived logs."""
+    return [*cures_on_rds(found), retention_finding(rds.retention_hours)]
+
+
+def retention_finding(hours: int | None) -> Finding:
+    if hours is None:
+        what = "RDS deletes archived logs after `archivelog retention hours`, which this user may not read (show_configuration)"
+        return Finding("retention", what, severity="note")
+    if hours >= SHORTEST_HOURS:
+        return Finding("retention", f"RDS keeps archived logs for {hours} hours", severity="note")
+    what = f"RDS deletes archived logs after {hours} hours: redo that a pause of the pipeline would still need"
+    cure = f"{UTIL}.set_configuration('archivelog retention hours', '48'); COMMIT"
+    return Finding("retention", what, cure, "warning")
 
 
 def cures_on_rds(findings: Iterable[Finding]) -> Iterator[Finding]:

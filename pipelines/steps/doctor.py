@@ -16,17 +16,16 @@ from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.land import Landing
 from pipelines.ledger import open_ledger
 from pipelines.source import (
-    RETENTION,
     ConfiguredTable,
     ConnectParams,
     ProbeResult,
     Source,
     connect_params,
-    cures_on_rds,
     is_connection_set,
     preflight_findings,
     preflight_notes,
     probe,
+    rds_findings,
 )
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.table import OracleType, TableId
@@ -80,8 +79,8 @@ def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: 
         return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
     found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
     of_source = [*found, *position_findings(pipeline, probed), *preflight_notes(probed)]
-    if probed.is_rds:
-        of_source = [*cures_on_rds(of_source), RETENTION]
+    if probed.rds is not None:
+        of_source = rds_findings(probed.rds, of_source)
     return sorted([*findings, *of_source], key=gravity)
 
 

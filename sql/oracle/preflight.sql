@@ -30,6 +30,10 @@ SELECT db_incarnation# AS db_incarnation, pdb_incarnation# AS pdb_incarnation, s
 -- Amazon RDS for Oracle has this user, and no other platform.
 SELECT username FROM all_users WHERE username = 'RDSADMIN'
 
+-- name: rds_retention
+-- How long Amazon RDS keeps archived logs, in hours.
+SELECT value FROM rdsadmin.rds_configuration WHERE name = 'archivelog retention hours'
+
 -- name: release
 SELECT version_full FROM v$instance
 

@@ -56,7 +56,7 @@ def register_view(name: str, columns: Sequence[ColumnInfo], rows: RowSource, *, 
 def find_view(owner: str | None, name: str) -> ViewSource | None:
     """Find a view by name: V$X, GV$X, their underlying V_$X and GV_$X of SYS, or a dictionary view."""
     if owner not in (None, "SYS", "PUBLIC"):
-        return None
+        return VIEWS.get(f"{owner}.{name}")
     plain = name.replace("V_$", "V$", 1) if name.startswith(("V_$", "GV_$")) else name
     found = VIEWS.get(plain)
     if found is None and plain.startswith("GV$"):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from standin.engine.catalog import find_view, granted_name
+from standin.engine.catalog import find_view, granted_name, register_view
 from standin.engine.ddl_system import change_logging
 from standin.engine.plsql import Parameter, not_declared, procedures
 from standin.engine.session import EngineSession
-from standin.interface import OraError
+from standin.interface import ColumnInfo, OraError
 from standin.model import PDB, DatabaseState, User
 
 MASTER = "ADMIN"
@@ -64,6 +64,13 @@ def set_configuration(session: EngineSession, name: Any, value: Any) -> None:
     session.database.state.rds_configuration[name] = str(value)
 
 
+def configuration(session: EngineSession, _: frozenset[str]) -> list[tuple[Any, ...]]:
+    if not session.database.options.rds:
+        raise OraError(942, "table or view does not exist")
+    settings = {"archivelog retention hours": "0", "tracefile retention": "10080", **session.database.state.rds_configuration}
+    return [(name, value, None) for name, value in settings.items()]
+
+
 def switch_logfile(session: EngineSession) -> None:
     session.database.await_redo(session, to_switch=True)
     session.database.archive_current()
@@ -78,6 +85,8 @@ def register() -> None:
         (set_configuration, ["name", "value"]),
         (switch_logfile, []),
     )
+    columns = (("NAME", "VARCHAR2", 100), ("VALUE", "VARCHAR2", 100), ("DESCRIPTION", "VARCHAR2", 500))
+    register_view("RDSADMIN.RDS_CONFIGURATION", [ColumnInfo(*column) for column in columns], configuration)
     for run, parameters in declared:
         procedures.register(f"{_PACKAGE}.{run.__name__}", _on_rds(run), parameters)
 

@@ -121,6 +121,24 @@ def test_on_rds_no_cure_asks_for_what_the_master_user_may_not_do(here: Place) ->
     assert [cure for cure in cures if forbidden.search(cure)] == []
 
 
+@pytest.mark.parametrize("here", [Flavour.rds], indirect=True)
+@pytest.mark.parametrize(
+    ("hours", "severity", "what"),
+    [(1, "warning", "after 1 hours"), (48, "note", "for 48 hours"), (None, "note", "may not read")],
+    ids=["short", "long enough", "not readable"],
+)
+def test_on_rds_a_short_retention_of_archived_logs_is_a_warning(
+    here: Place, hours: int | None, severity: str, what: str
+) -> None:
+    here.sqlplus(chosen(here, retention_hours=hours or 48), PASSWORD)
+    if hours is not None:
+        here.sqlplus("GRANT SELECT ANY TABLE TO mirror;")
+
+    found = [f for f in steps.run_doctor(here.pipeline, here.params) if f.subject == "retention" and "RDS" in f.what]
+
+    assert [(f.severity, what in f.what) for f in found] == [(severity, True)]
+
+
 @pytest.mark.parametrize("here", [Flavour.cdb, Flavour.non_cdb, Flavour.rds], indirect=True)
 def test_without_the_options_doctor_only_warns(here: Place) -> None:
     here.sqlplus(chosen(here, force_logging=False, archive_lag_seconds=None), PASSWORD)
