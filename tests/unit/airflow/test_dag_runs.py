@@ -226,6 +226,21 @@ def test_a_snapshot_loads_each_table_with_the_scn_that_its_read_returned(run, st
     assert ran.state == "success"
 
 
+def test_a_table_that_cannot_be_captured_fails_the_run_after_the_others_are_loaded(run, steps):
+    from pipelines.airflow.snapshot import snapshot_dag
+
+    held = (Finding("SHOP.ORDER_LINES", "has no key", "declare one"),)
+    steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS",), replace=False, held=held))
+    steps.answers("read_snapshot_table", lambda source, scn, table: TableSnapshot(table, scn, 1))
+    steps.answers("prepare_snapshot_load", "/l/snapshot.json")
+    steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
+
+    states, ran = run(snapshot_dag)
+
+    assert (states["record", -1], states["check", -1], ran.state) == ("success", "failed", "failed")
+    assert names(steps)[-1] == "record_snapshot_load"
+
+
 @pytest.mark.parametrize(
     ("dry_run", "expected"), [(True, ["prepare_backfill"]), (False, ["prepare_backfill", "spark", "record_backfill"])]
 )
