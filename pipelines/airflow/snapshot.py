@@ -64,32 +64,37 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         log.info("%s: %s rows AS OF SCN %s", table, done.rows, done.scn)
         return asdict(done)
 
-    @task(multiple_outputs=True, doc_md=TASKS["prepare"])
-    def prepare(done: Iterable[dict[str, Any]]) -> dict[str, Any]:
+    # A table that cannot be read does not stop the others: `check` fails the run at the end.
+    @task(multiple_outputs=True, doc_md=TASKS["prepare"], trigger_rule="all_done_min_one_success")
+    def prepare(done: Iterable[dict[str, Any]], begun: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return the batch, and the tables that were not read."""
         from pipelines import steps
 
         reads = {item["table"]: item["scn"] for item in done}
+        unread = [item["table"] for item in begun if item["table"] not in reads]
         replace = bool(get_current_context()["params"]["replace"])
         with resolved_pipeline(pipeline) as resolved:
-            return {"batch": steps.prepare_snapshot_load(resolved, reads, replace=replace)}
+            return {"batch": steps.prepare_snapshot_load(resolved, reads, replace=replace), "unread": unread}
 
     @task(doc_md=TASKS["record"], outlets=[tables_alias(pipeline)])
-    def record(batch: str, begun: list[dict[str, Any]]) -> str:
+    def record(batch: str, begun: list[dict[str, Any]], unread: list[str]) -> str:
         """Return a message about the tables that were not loaded."""
         from pipelines import steps
 
         context = get_current_context()
         message, held = context["ti"].xcom_pull(task_ids="begin", key="held") or "", set()
+        if unread:
+            message += f"\nnot read, see their tasks: {', '.join(unread)}"
         with resolved_pipeline(pipeline) as resolved:
             try:
                 steps.record_snapshot_load(resolved, batch)
             except TableHeld as error:
-                message = f"{message}\n{error}".strip()
+                message += f"\n{error}"
                 held = {finding.subject for finding in error.findings}
             complete_to = steps.read_complete_to(resolved)
-        loaded = {item["table"] for item in begun if item["table"] not in held}
+        loaded = {item["table"] for item in begun if item["table"] not in held and item["table"] not in unread}
         publish_table_events(context["outlet_events"], pipeline, loaded, complete_to)
-        return message
+        return message.strip()
 
     @task(doc_md=TASKS["check"])
     def check(message: str) -> None:
@@ -102,8 +107,8 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
     }
     with DAG(**dag_settings(pipeline, "snapshot"), schedule=None, params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
         begun = begin()
-        prepared = prepare(read.expand_kwargs(begun))
-        recorded = record(prepared["batch"], begun)
+        prepared = prepare(read.expand_kwargs(begun), begun)
+        recorded = record(prepared["batch"], begun, prepared["unread"])
         spark_task(pipeline, prepared["batch"], TASKS["spark"]) >> recorded
         check(recorded)
     return dag

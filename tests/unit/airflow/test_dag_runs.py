@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.errors import Finding, RedoLost, SourceUnavailable, TableHeld
+from pipelines.errors import Finding, RedoLost, SourceRefused, SourceUnavailable, TableHeld
 from pipelines.records.slice_record import LogTally, SliceRecord
 from pipelines.records.window_manifest import LogIdentity
 from pipelines.steps.apply import AppliedTable, PreparedBatch, RecordedBatch
@@ -239,6 +239,26 @@ def test_a_table_that_cannot_be_captured_fails_the_run_after_the_others_are_load
 
     assert (states["record", -1], states["check", -1], ran.state) == ("success", "failed", "failed")
     assert names(steps)[-1] == "record_snapshot_load"
+
+
+def test_a_table_that_cannot_be_read_does_not_stop_the_others_of_a_snapshot(run, steps):
+    from pipelines.airflow.snapshot import snapshot_dag
+
+    def read(source, scn, table):
+        if table == "SHOP.ORDERS":
+            raise SourceRefused("table or view does not exist", cure="grant it", table=table)
+        return TableSnapshot(table, scn, 1)
+
+    steps.answers("begin_snapshot", BegunSnapshot(90, ("SHOP.ORDERS", "SHOP.ORDER_LINES"), replace=False))
+    steps.answers("read_snapshot_table", read)
+    steps.answers("prepare_snapshot_load", "/l/snapshot.json")
+    steps.answers("record_snapshot_load", LoadedSnapshot(90, ()))
+
+    states, ran = run(snapshot_dag)
+
+    assert sorted(states["read", number] for number in (0, 1)) == ["failed", "success"]
+    assert [args[0] for name, args, _ in steps.calls if name == "prepare_snapshot_load"] == [{"SHOP.ORDER_LINES": 90}]
+    assert (states["record", -1], states["check", -1], ran.state) == ("success", "failed", "failed")
 
 
 @pytest.mark.parametrize(
