@@ -27,7 +27,10 @@ from pipelines.source.probe import probe
 from pipelines.source.session import PINNED
 from pipelines.source.snapshot import read_snapshot
 from pipelines.table import OracleType, TableId
+from standin.moment import Moment
 from standin.serve import standin
+from tests.unit.standin.engine.engine_database import logon
+from tests.unit.standin.engine.engine_database import run as execute
 
 PDB = "FREEPDB1"
 ITEMS, KEYLESS = TableId("SHOP", "ITEMS"), TableId("SHOP", "KEYLESS")
@@ -296,6 +299,23 @@ def test_a_date_before_christ_is_a_typed_error_and_readable_as_text(oracle, sour
     rows = pa.concat_tables([pa.table(f) for f in read_snapshot(source, table, scn, 100, container=PDB, dates_as_text="all")])
 
     assert (rows["D"].to_pylist(), rows["T"].to_pylist()) == (["-4712-01-01 00:00:00"], [" 2026-01-01 00:00:00.500"])
+
+
+@pytest.mark.parametrize("bytes_of", [Moment(2026, 1, 1, 24), Moment(2026, 13, 1), Moment(2026, 2, 29), Moment(0, 1, 1)])
+def test_bytes_that_are_no_date_are_a_typed_error_and_readable_as_text(oracle, source, bytes_of):
+    """Oracle does not check the bytes that a client binds as a DATE."""
+    name = f"ODD_{bytes_of.year}_{bytes_of.month}_{bytes_of.day}_{bytes_of.hour}"
+    run(oracle, f"CREATE TABLE {name} (d DATE)")
+    client = logon(oracle.database)
+    execute(client, f"INSERT INTO {name} VALUES (:1)", bytes_of)
+    execute(client, "COMMIT")
+    odd, scn = TableId("SHOP", name), read_current_scn(source)
+    table = read_tables(source, [odd], PDB)[odd]
+
+    with pytest.raises(ValueDoesNotFit):
+        list(read_snapshot(source, table, scn, 100, container=PDB))
+    (frame,) = map(pa.table, read_snapshot(source, table, scn, 100, container=PDB, dates_as_text="all"))
+    assert frame["D"].to_pylist() == [" 0000-00-00 00:00:00"]
 
 
 def test_a_snapshot_shows_the_rows_as_of_its_scn(oracle, source):
