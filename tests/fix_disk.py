@@ -32,7 +32,8 @@ def do_not_wait(connection: object, _record: object = None) -> None:
 
 @contextmanager
 def nothing_waits_for_the_disk() -> Iterator[None]:
-    with mock.patch.object(store, "_on_sqlite_connect", connect_without_waiting), mock.patch.object(os, "fsync"):
+    in_ledger = mock.patch.object(store, "_on_sqlite_connect", connect_without_waiting)
+    with in_ledger, mock.patch.object(os, "fsync", lambda _: None):
         yield
 
 
