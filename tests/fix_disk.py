@@ -30,10 +30,14 @@ def do_not_wait(connection: object, _record: object = None) -> None:
         connection.execute("PRAGMA synchronous = OFF")
 
 
+def no_fsync(_: int) -> None:
+    """Do nothing. A Mock would keep every call."""
+
+
 @contextmanager
 def nothing_waits_for_the_disk() -> Iterator[None]:
     in_ledger = mock.patch.object(store, "_on_sqlite_connect", connect_without_waiting)
-    with in_ledger, mock.patch.object(os, "fsync", lambda _: None):
+    with in_ledger, mock.patch.object(os, "fsync", new=no_fsync):
         yield
 
 
