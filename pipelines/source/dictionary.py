@@ -18,7 +18,7 @@ from pipelines.statements import statement
 from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
 
 MAX_READINGS = 5
-BIND_LISTS = (1, 10, 100)  # lengths of the lists of table names in a query
+BIND_LISTS = (1, 10, 100, 500)  # lengths of the lists of table names in a query
 PARTS = (
     "table_object", "table_kind", "table_replication", "table_columns", "table_unique_indexes", "table_key", "table_log_groups",
 )  # fmt: skip
