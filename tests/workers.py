@@ -33,6 +33,7 @@ GROUPS = {
         "tests/e2e/test_scenarios_in_delta.py",
         "tests/e2e/test_kills.py",
         "tests/integration/spark/",
+        "tests/oracle/",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",
         "tests/integration/test_recover.py",

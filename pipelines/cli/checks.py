@@ -1,7 +1,8 @@
-"""Commands that prove the copy: verify, remine."""
+"""Commands that prove the copy: verify, remine, selftest."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -91,4 +92,40 @@ def remine(
             raise typer.Exit(DIFFERS)
 
 
-COMMANDS = (verify, remine)
+def selftest(
+    scratch: Annotated[
+        str, typer.Option(help="Airflow connection id of an empty schema in the PDB, with CREATE TABLE and CREATE SEQUENCE.")
+    ],
+    pipeline: PipelineOption = None,
+    dba: Annotated[
+        str | None,
+        typer.Option(help="Connection id of a user of the root with ALTER SYSTEM, to archive the redo; default: wait for it."),
+    ] = None,
+    wait_minutes: Annotated[float, typer.Option(min=0, help="How long to wait until the redo is archived.")] = 30,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Prove the whole chain on this database: create small tables in a scratch schema, replicate, compare and drop them.
+
+    The pipeline's own tables, landing, lake and ledger are not touched. The JSON report holds no data of yours: send it with a
+    question.
+    """
+    from pipelines import steps
+    from pipelines.source import connect_params
+
+    with report_errors(output):
+        result = steps.run_selftest(
+            select_pipeline(pipeline, config),
+            connect_params(scratch, os.environ),
+            dba=None if dba is None else connect_params(dba, os.environ),
+            wait_minutes=wait_minutes,
+            report=print_progress,
+        )
+        rows = [(a.outcome, a.question, a.table, a.detail) for a in result.answers]
+        title = f"Self-test on Oracle {result.oracle}, Redolake {result.redolake}: {result.windows} window(s)"
+        show(output, result, lambda: grid(title, ("answer", "question", "table", "seen"), rows))
+        if not result.proved:
+            raise typer.Exit(DIFFERS)
+
+
+COMMANDS = (verify, remine, selftest)

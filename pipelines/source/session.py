@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from threading import Thread
@@ -159,6 +159,16 @@ class OracleSession:
         sql = statement(name)
         with self._translated(name, sql), self._connection.cursor() as cursor:
             cursor.execute(sql, binds)
+
+    def execute(self, sql: str, name: str) -> None:
+        """Run a statement that is not one of Redolake's own; `name` says in errors what it is for."""
+        with self._translated(name, sql), self._connection.cursor() as cursor:
+            cursor.execute(sql)
+
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]], name: str) -> None:
+        """Run a statement once for all rows of positional binds, as one array."""
+        with self._translated(name, sql), self._connection.cursor() as cursor:
+            cursor.executemany(sql, list(rows))
 
     def pin_session(self) -> dict[str, str]:
         """Set formats, calendar and time zone, and return the server's values. Raise SourceRefused if one differs."""

@@ -11,6 +11,7 @@ from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo
 from pipelines.steps.refused_tables import capturable_tables
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
+from pipelines.steps.selftest import run_selftest
 from pipelines.steps.setup_sql import write_setup_sql
 from pipelines.steps.snapshot import (
     begin_snapshot,
@@ -61,6 +62,7 @@ __all__ = [
     "run_backfill",
     "run_doctor",
     "run_pipeline",
+    "run_selftest",
     "run_spark_job",
     "take_snapshot",
     "validate",

@@ -38,3 +38,7 @@ SELECT current_scn FROM v$database
 -- name: session_privileges
 -- Privileges of roles included. The exempt user reads every row and value of every table.
 SELECT privilege FROM session_privs WHERE privilege IN ('EXEMPT ACCESS POLICY', 'EXEMPT REDACTION POLICY')
+
+-- name: own_tables
+-- Tables of the session's own schema.
+SELECT table_name FROM user_tables

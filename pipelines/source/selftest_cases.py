@@ -1,0 +1,274 @@
+"""What the self-test tries: one table for each question about this database, with its rows before and after the snapshot.
+
+A table of its own for each question, so that an answer that is "no" holds that table alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from pipelines.source.scratch import Refused, Rows, Step
+
+ALL_COLUMNS = "ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
+KEY_COLUMNS = "ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS"
+UNIQUE_VIOLATION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question, and the table that answers it. `{table}` in a statement stands for the table's name.
+
+    `create` runs before the snapshot, `change` after it; `settings` are those of the table in pipelines.yml.
+    """
+
+    table: str
+    question: str
+    create: tuple[Step, ...]
+    change: tuple[Step, ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+LARGEST, SMALLEST = Decimal("9" * 38), Decimal("-" + "9" * 38)
+MOMENTS = (
+    (datetime(1, 1, 1), datetime(1, 1, 1, 0, 0, 0, 1)),
+    (datetime(1582, 10, 4), datetime(1582, 10, 15, 23, 59, 59, 999999)),
+    (datetime(9999, 12, 31, 23, 59, 59), datetime(2026, 3, 29, 2, 30, 0, 123456)),
+)
+TEXTS = ("it's", "'", "''", "a\nb\tc", " leading and trailing ", "Zürich, 東京, 𝄞", "x" * 4000, "'" * 2000, "; -- /* '||' */")
+
+CASES: tuple[Case, ...] = (
+    Case(
+        "RLT_NUMBERS",
+        "Do numbers of every size return exactly?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, whole NUMBER(38), cents NUMBER(38,10), rounded NUMBER(5,-2))",
+            ALL_COLUMNS,
+            Rows(
+                "INSERT INTO {table} VALUES (:1, :2, :3, :4)",
+                [
+                    (1, LARGEST, Decimal("0.0000000001"), 100),
+                    (2, SMALLEST, Decimal("-9999999999999999999999999999.9999999999"), 0),
+                ],
+            ),
+        ),
+        (
+            Rows(
+                "INSERT INTO {table} VALUES (:1, :2, :3, :4)",
+                [(3, LARGEST, Decimal("1E-10"), -9999900), (4, SMALLEST, None, None), (5, 0, Decimal("0.5"), 1234567)],
+            ),
+            "UPDATE {table} SET whole = -whole, cents = -cents",
+            "DELETE FROM {table} WHERE id = 2",
+        ),
+    ),
+    Case(
+        "RLT_MOMENTS",
+        "Do dates and timestamps return exactly, in the calendars of Oracle and Delta?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, day DATE, at0 TIMESTAMP(0), at3 TIMESTAMP(3), at6 TIMESTAMP(6))",
+            ALL_COLUMNS,
+            Rows(
+                "INSERT INTO {table} VALUES (:1, :2, :3, :4, :5)",
+                [(n, day, at, at, at) for n, (day, at) in enumerate(MOMENTS)],
+            ),
+        ),
+        (
+            Rows(
+                "INSERT INTO {table} VALUES (:1, :2, :3, :4, :5)",
+                [(n + 10, day, at, at, at) for n, (day, at) in enumerate(MOMENTS)],
+            ),
+            Rows("UPDATE {table} SET day = :1 WHERE id = :2", [(date(2000, 2, 29), 1)]),
+        ),
+    ),
+    Case(
+        "RLT_TEXTS",
+        "Do quotes, line ends, blanks, padded CHAR, multi-byte text and statements over 4000 bytes return exactly?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, code CHAR(10), text VARCHAR2(4000), more VARCHAR2(4000))",
+            ALL_COLUMNS,
+            Rows("INSERT INTO {table} VALUES (:1, :2, :3, :4)", [(1, "a", "before", "'" * 100)]),
+        ),
+        (
+            Rows("INSERT INTO {table} VALUES (:1, :2, :3, :4)", [(n + 10, "it's", text, text) for n, text in enumerate(TEXTS)]),
+            "UPDATE {table} SET more = text, text = more, code = NULL WHERE id >= 10",
+        ),
+    ),
+    Case(
+        "RLT_BYTES",
+        "Do RAW values return exactly?",
+        ("CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, octets RAW(2000))", ALL_COLUMNS),
+        (
+            Rows("INSERT INTO {table} VALUES (:1, :2)", [(1, bytes(range(256))), (2, b"\x00" * 2000), (3, None)]),
+            Rows("UPDATE {table} SET octets = :1 WHERE id = :2", [(b"\xff", 3)]),
+        ),
+    ),
+    Case(
+        "RLT_TRANSACTIONS",
+        "Are savepoints, failed statements, rollbacks and array inserts undone or kept as in the source?",
+        ("CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, value NUMBER(9))", ALL_COLUMNS),
+        (
+            Rows("INSERT INTO {table} VALUES (:1, :2)", [(n, n) for n in range(500)]),
+            "SAVEPOINT halfway",
+            "UPDATE {table} SET value = -1",
+            "ROLLBACK TO SAVEPOINT halfway",
+            "UPDATE {table} SET value = value + 1 WHERE id < 100",
+            Refused("UPDATE {table} SET id = 499 WHERE id > 400", UNIQUE_VIOLATION),
+            "COMMIT",
+            "DELETE FROM {table}",
+            "ROLLBACK",
+            "DELETE FROM {table} WHERE id = 7",
+            "INSERT INTO {table} VALUES (7, 70)",
+            "UPDATE {table} SET id = 1000 WHERE id = 8",
+        ),
+    ),
+    Case(
+        "RLT_KEY_LOGGING",
+        "Is logging of the primary key alone enough for UPDATE and DELETE?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a VARCHAR2(100), b VARCHAR2(100))",
+            KEY_COLUMNS,
+            "INSERT INTO {table} VALUES (1, 'a', 'b')",
+            "INSERT INTO {table} VALUES (2, 'a', 'b')",
+        ),
+        ("UPDATE {table} SET a = 'c' WHERE id = 1", "DELETE FROM {table} WHERE id = 2"),
+    ),
+    Case(
+        "RLT_GUARD",
+        "Is the hidden guard column of a nullable ADD .. DEFAULT carried as what it is?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a VARCHAR2(20))",
+            "INSERT INTO {table} VALUES (1, 'before')",
+            "COMMIT",
+            "ALTER TABLE {table} ADD b NUMBER(5) DEFAULT 7",
+            ALL_COLUMNS,
+        ),
+        (
+            "INSERT INTO {table} (id, a) VALUES (2, 'default')",
+            "INSERT INTO {table} VALUES (3, 'null', NULL)",
+            "UPDATE {table} SET a = 'after' WHERE id = 1",
+        ),
+    ),
+    Case(
+        "RLT_UNUSED",
+        "Is a column that was set unused left out?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, gone VARCHAR2(20), a VARCHAR2(20))",
+            "INSERT INTO {table} VALUES (1, 'x', 'y')",
+            "COMMIT",
+            "ALTER TABLE {table} SET UNUSED (gone)",
+            ALL_COLUMNS,
+        ),
+        ("INSERT INTO {table} VALUES (2, 'z')", "UPDATE {table} SET a = 'after' WHERE id = 1"),
+    ),
+    Case(
+        "RLT_INVISIBLE",
+        "Are invisible columns captured like others?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a VARCHAR2(20), b VARCHAR2(20) INVISIBLE)",
+            ALL_COLUMNS,
+            "INSERT INTO {table} (id, a, b) VALUES (1, 'a', 'b')",
+        ),
+        ("INSERT INTO {table} (id, a, b) VALUES (2, 'a', 'b')", "UPDATE {table} SET b = 'after' WHERE id = 1"),
+    ),
+    Case(
+        "RLT_IDENTITY",
+        "Is a table with an identity column captured?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY, a VARCHAR2(20))",
+            ALL_COLUMNS,
+        ),
+        ("INSERT INTO {table} (a) VALUES ('x')", "INSERT INTO {table} (a) VALUES ('y')", "UPDATE {table} SET a = 'z'"),
+    ),
+    Case(
+        "RLT_VIRTUAL",
+        "Is a table with a virtual column captured?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a NUMBER(5), twice NUMBER(9) GENERATED ALWAYS AS (a * 2) VIRTUAL)",
+            ALL_COLUMNS,
+            "INSERT INTO {table} (id, a) VALUES (1, 1)",
+        ),
+        ("INSERT INTO {table} (id, a) VALUES (2, 2)", "UPDATE {table} SET a = 3 WHERE id = 1"),
+    ),
+    Case(
+        "RLT_DDL",
+        "Is redo from before an ADD and a DROP COLUMN decoded, although the dictionary has changed since?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a VARCHAR2(20), b VARCHAR2(20))",
+            ALL_COLUMNS,
+            "INSERT INTO {table} VALUES (1, 'a', 'b')",
+        ),
+        (
+            "INSERT INTO {table} VALUES (2, 'a', 'b')",
+            "UPDATE {table} SET b = 'c' WHERE id = 1",
+            "COMMIT",
+            "ALTER TABLE {table} ADD c NUMBER(9)",
+            "INSERT INTO {table} VALUES (3, 'a', 'b', 3)",
+            "COMMIT",
+            "ALTER TABLE {table} DROP COLUMN a",
+            "INSERT INTO {table} VALUES (4, 'b', 4)",
+        ),
+    ),
+    Case(
+        "RLT_STATISTICS",
+        "Do storage options leave the table as it is?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a NUMBER(9))",
+            ALL_COLUMNS,
+        ),
+        (
+            "INSERT INTO {table} VALUES (1, 1)",
+            "COMMIT",
+            "ALTER TABLE {table} ENABLE ROW MOVEMENT",
+            "ALTER TABLE {table} PCTFREE 20",
+            "UPDATE {table} SET a = 2",
+        ),
+    ),
+    Case(
+        "RLT_DIRECT",
+        "Is the redo of a direct-path INSERT complete?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a NUMBER(9))",
+            ALL_COLUMNS,
+            Rows("INSERT INTO {table} VALUES (:1, :2)", [(n, n) for n in range(100)]),
+        ),
+        ("INSERT /*+ APPEND */ INTO {table} SELECT id + 1000, a FROM {table}", "COMMIT", "DELETE FROM {table} WHERE id < 10"),
+    ),
+    Case(
+        "RLT_WIDE",
+        "Is a row of 300 columns, which Oracle stores in pieces, one change?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, " + ", ".join(f"c{n} NUMBER(9)" for n in range(299)) + ")",
+            ALL_COLUMNS,
+            "INSERT INTO {table} (id, c0, c298) VALUES (1, 1, 1)",
+        ),
+        (
+            "INSERT INTO {table} (id, c0, c298) VALUES (2, 2, 2)",
+            "UPDATE {table} SET c0 = 3, c150 = 3, c298 = 3 WHERE id = 1",
+            "DELETE FROM {table} WHERE id = 2",
+        ),
+    ),
+    Case(
+        "RLT Mixed Case",
+        "Are names in quotes kept as they are?",
+        (
+            'CREATE TABLE {table} ("Id" NUMBER(9) PRIMARY KEY, "a b" VARCHAR2(20), "straße" VARCHAR2(20))',
+            ALL_COLUMNS,
+            "INSERT INTO {table} VALUES (1, 'a', 'b')",
+        ),
+        ("INSERT INTO {table} VALUES (2, 'a', 'b')", 'UPDATE {table} SET "straße" = \'c\' WHERE "Id" = 1'),
+    ),
+    Case(
+        "RLT_KEYLESS",
+        "Is a table without a key captured by ROWID?",
+        (
+            "CREATE TABLE {table} (a NUMBER(9), b VARCHAR2(20))",
+            ALL_COLUMNS,
+            Rows("INSERT INTO {table} VALUES (:1, :2)", [(1, "same"), (1, "same"), (2, "other")]),
+        ),
+        ("UPDATE {table} SET b = 'after' WHERE a = 2", "DELETE FROM {table} WHERE a = 1 AND ROWNUM = 1"),
+        {"key": "rowid"},
+    ),
+)

@@ -1,0 +1,237 @@
+"""Prove the whole chain on a user's own database: create tables in a scratch schema, replicate them, compare, drop them.
+
+It uses a pipeline of its own in a temporary folder, so that the user's pipeline, landing, lake and ledger are not touched.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from pipelines.config import LedgerSettings, Pipeline, Table
+from pipelines.context import Report, open_pipeline_source, silent
+from pipelines.errors import LogOverdue, RedolakeError, Terminal
+from pipelines.source import ConnectParams, Source, read_database
+from pipelines.source.quoting import quoted
+from pipelines.source.scratch import Refused, Rows, ScratchSchema, Step
+from pipelines.source.selftest_cases import CASES, Case
+from pipelines.steps.doctor import source_findings
+from pipelines.steps.run import run_pipeline, spark_when_needed, take_snapshot
+from pipelines.steps.status import TableStatus, read_status
+from pipelines.steps.verify import TableComparison, verify_tables
+from pipelines.table import TableId
+
+POLL_SECONDS = 5.0
+ARCHIVE_LOGS = "ALTER SYSTEM ARCHIVE LOG CURRENT"
+
+Outcome = Literal["proved", "differs", "held", "refused", "not tried"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`proved`: the Delta table equals the source. `held` and `refused`: Redolake stopped the table, and lost nothing."""
+
+    question: str
+    table: str
+    outcome: Outcome
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelftestReport:
+    """What a user can send: it contains no rows, names of the user's own, addresses or passwords."""
+
+    redolake: str
+    oracle: str
+    is_cdb: bool
+    role: str
+    character_set: str
+    parameters: dict[str, str]
+    windows: int
+    answers: tuple[Answer, ...]
+
+    @property
+    def proved(self) -> bool:
+        return all(answer.outcome == "proved" for answer in self.answers)
+
+    @property
+    def differs(self) -> bool:
+        return any(answer.outcome == "differs" for answer in self.answers)
+
+
+def run_selftest(
+    pipeline: Pipeline,
+    scratch: ConnectParams,
+    source: ConnectParams | None = None,
+    *,
+    cases: Sequence[Case] = CASES,
+    dba: ConnectParams | None = None,
+    wait_minutes: float = 30,
+    spark: Any = None,
+    report: Report = silent,
+) -> SelftestReport:
+    """Try every case and return the answers. The scratch tables and the temporary folder are removed, whatever happens.
+
+    Changes reach Delta once their redo is archived: `dba`, a user of the root with ALTER SYSTEM, archives it at once; otherwise
+    the step waits for the database to do so. Raises LogOverdue after `wait_minutes`.
+    """
+    with tempfile.TemporaryDirectory(prefix="redolake-selftest-") as folder, ScratchSchema(scratch) as schema:
+        schema.check_absent(case.table for case in cases)
+        try:
+            with spark_when_needed(pipeline, spark) as session:
+                trial = Trial(pipeline, source, schema, Path(folder), session, report)
+                return trial.run(cases, dba, wait_minutes)
+        finally:
+            report("dropping the scratch tables")
+            for case in cases:
+                schema.drop(case.table)
+
+
+class Trial:
+    """One run of the self-test. `pipeline` is the user's; only its source and Spark settings are used."""
+
+    def __init__(
+        self, pipeline: Pipeline, source: ConnectParams | None, schema: ScratchSchema, folder: Path, spark: Any, report: Report
+    ) -> None:
+        self.given, self.source, self.schema, self.folder = pipeline, source, schema, folder
+        self.spark, self.report = spark, report
+        self.answers: dict[str, Answer] = {}
+
+    def run(self, cases: Sequence[Case], dba: ConnectParams | None, wait_minutes: float) -> SelftestReport:
+        with open_pipeline_source(self.given, self.source) as oracle:
+            database = read_database(oracle)
+            created = [case for case in cases if self.attempt(case, case.create)]
+            for case in created:
+                self.schema.let_read(case.table, quoted(oracle.user.strip('"')))
+            captured = self.accepted(created, oracle)
+        if not captured:
+            raise Terminal("no scratch table can be captured", cure="run `redolake doctor`: " + self.reasons())
+        pipeline = self.trial_pipeline(captured)
+        self.report(f"snapshot of {len(captured)} tables")
+        take_snapshot(pipeline, source=self.source, spark=self.spark.session(), report=self.report)
+        changed = [case for case in captured if self.attempt(case, case.change)]
+        if dba is not None:
+            with ScratchSchema(dba) as root:
+                root.run([ARCHIVE_LOGS])
+        windows = self.catch_up(pipeline, wait_minutes)
+        self.compare(pipeline, changed)
+        return SelftestReport(
+            redolake=version("redolake"),
+            oracle=database.version,
+            is_cdb=database.is_cdb,
+            role=database.role,
+            character_set=database.character_set,
+            parameters=dict(database.parameters),
+            windows=windows,
+            answers=tuple(self.answers[case.table] for case in cases),
+        )
+
+    def answer(self, case: Case, outcome: Outcome, detail: str) -> None:
+        self.answers[case.table] = Answer(case.question, case.table, outcome, detail)
+        self.report(f"{case.table}: {outcome}")
+
+    def reasons(self) -> str:
+        return "; ".join(sorted({answer.detail for answer in self.answers.values()}))
+
+    def attempt(self, case: Case, steps: Iterable[Step]) -> bool:
+        """Run the steps and commit; record the answer if this database refuses one, as an older release may."""
+        try:
+            self.schema.run([*(for_table(step, case.table) for step in steps), "COMMIT"])
+        except RedolakeError as error:
+            self.schema.run(["ROLLBACK"])
+            self.answer(case, "not tried", error.what)
+            return False
+        return True
+
+    def accepted(self, cases: Sequence[Case], oracle: Source) -> list[Case]:
+        """Return the cases that doctor accepts, and record its reasons for the others."""
+        trial = self.trial_pipeline(cases)
+        ids = {case.table: self.id_of(case) for case in cases}
+        found = [f for f in source_findings(trial, oracle, tuple(ids.values())) if f.severity == "error"]
+        accepted = []
+        for case in cases:
+            own = [f for f in found if f.subject == str(ids[case.table]) or f.subject.startswith(f"{ids[case.table]}.")]
+            if own:
+                self.answer(case, "refused", "; ".join(f.what for f in own))
+            else:
+                accepted.append(case)
+            found = [f for f in found if f not in own]
+        if found:
+            raise Terminal(f"{found[0].subject}: {found[0].what}", cure=f"{found[0].cure}; then `redolake doctor`")
+        return accepted
+
+    def id_of(self, case: Case) -> TableId:
+        return TableId(self.schema.owner, case.table)
+
+    def trial_pipeline(self, cases: Sequence[Case]) -> Pipeline:
+        tables = [Table.model_validate({"table": str(self.id_of(case)), **case.settings}) for case in cases]
+        own = {
+            "name": "selftest",
+            "landing": str(self.folder / "landing"),
+            "lake": str(self.folder / "lake"),
+            "ledger": LedgerSettings(),
+            "tables": tables,
+        }
+        return self.given.model_copy(update=own)
+
+    def catch_up(self, pipeline: Pipeline, wait_minutes: float) -> int:
+        """Replicate until every table has all changes or is held, and return the number of windows."""
+        with open_pipeline_source(self.given, self.source) as oracle:
+            wanted = int(oracle.query("current_scn")[0].current_scn)
+        deadline = time.monotonic() + wait_minutes * 60
+        windows = 0
+        while True:
+            done = run_pipeline(
+                pipeline, until_caught_up=True, source=self.source, spark=self.spark.session(), report=self.report
+            )
+            windows += done.windows
+            behind = [table for table in done.tables if table.state == "live" and (table.complete_to or 0) < wanted]
+            if not behind:
+                return windows
+            if time.monotonic() > deadline:
+                raise LogOverdue(
+                    f"the redo of the last change, SCN {wanted}, was not archived within {wait_minutes:g} minutes",
+                    cure="archive it (ALTER SYSTEM ARCHIVE LOG CURRENT in the root), or name a user that may: --dba CONNECTION",
+                )
+            self.report(f"waiting until the redo up to SCN {wanted} is archived: {done.reason}")
+            time.sleep(POLL_SECONDS)
+
+    def compare(self, pipeline: Pipeline, cases: Sequence[Case]) -> None:
+        """Record the answer of every case that was changed."""
+        states = {table.table: table for table in read_status(pipeline).tables}
+        live = [case for case in cases if states[str(self.id_of(case))].state == "live"]
+        found: dict[str, TableComparison] = {}
+        if live:
+            names = [str(self.id_of(case)) for case in live]
+            verified = verify_tables(pipeline, names, self.source, self.spark.session(), self.report)
+            found = {table.table: table for table in verified.tables}
+        for case in cases:
+            name = str(self.id_of(case))
+            self.answer(case, *(compared(found[name]) if name in found else held(states[name])))
+
+
+def compared(found: TableComparison) -> tuple[Outcome, str]:
+    rows = f"{found.source_rows} rows in the source, {found.delta_rows} in Delta"
+    if found.missing_rows or found.extra_rows or found.differing_cells:
+        return (
+            "differs",
+            f"{rows}; {found.missing_rows} missing, {found.extra_rows} extra, {found.differing_cells} cells differ",
+        )
+    return "proved", rows
+
+
+def held(found: TableStatus) -> tuple[Outcome, str]:
+    return "held", f"{found.code}: {found.error}"
+
+
+def for_table(step: Step, table: str) -> Step:
+    """Return the step with the table's name in place of `{table}`."""
+    if isinstance(step, str):
+        return step.replace("{table}", quoted(table))
+    changed: Rows | Refused = replace(step, sql=step.sql.replace("{table}", quoted(table)))
+    return changed
