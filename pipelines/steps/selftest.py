@@ -16,20 +16,20 @@ from typing import Any, Literal
 from pipelines.config import LedgerSettings, Pipeline, Table
 from pipelines.context import Report, open_pipeline_source, silent
 from pipelines.errors import LogOverdue, RedolakeError, Terminal
-from pipelines.source import ConnectParams, Source, read_database
+from pipelines.source import ConnectParams, Source, read_character_sets, read_database
 from pipelines.source.quoting import quoted
 from pipelines.source.scratch import Refused, Rows, ScratchSchema, Step
 from pipelines.source.selftest_cases import CASES, Case
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.run import run_pipeline, spark_when_needed, take_snapshot
-from pipelines.steps.status import TableStatus, read_status
+from pipelines.steps.status import read_status
 from pipelines.steps.verify import TableComparison, verify_tables
 from pipelines.table import TableId
 
 POLL_SECONDS = 5.0
 ARCHIVE_LOGS = "ALTER SYSTEM ARCHIVE LOG CURRENT"
 
-Outcome = Literal["proved", "differs", "held", "refused", "not tried"]
+Outcome = Literal["proved", "differs", "held", "refused", "not tried", "not compared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +58,6 @@ class SelftestReport:
     @property
     def proved(self) -> bool:
         return all(answer.outcome == "proved" for answer in self.answers)
-
-    @property
-    def differs(self) -> bool:
-        return any(answer.outcome == "differs" for answer in self.answers)
 
 
 def run_selftest(
@@ -105,6 +101,7 @@ class Trial:
     def run(self, cases: Sequence[Case], dba: ConnectParams | None, wait_minutes: float) -> SelftestReport:
         with open_pipeline_source(self.given, self.source) as oracle:
             database = read_database(oracle)
+            sets = read_character_sets(oracle, self.given.source.container)
             created = [case for case in cases if self.attempt(case, case.create)]
             for case in created:
                 self.schema.let_read(case.table, quoted(oracle.user.strip('"')))
@@ -115,17 +112,19 @@ class Trial:
         self.report(f"snapshot of {len(captured)} tables")
         take_snapshot(pipeline, source=self.source, spark=self.spark.session(), report=self.report)
         changed = [case for case in captured if self.attempt(case, case.change)]
+        with open_pipeline_source(self.given, self.source) as oracle:
+            wanted = int(oracle.query("current_scn")[0].current_scn)
         if dba is not None:
             with ScratchSchema(dba) as root:
                 root.run([ARCHIVE_LOGS])
-        windows = self.catch_up(pipeline, wait_minutes)
+        windows = self.catch_up(pipeline, wanted, wait_minutes)
         self.compare(pipeline, changed)
         return SelftestReport(
             redolake=version("redolake"),
             oracle=database.version,
             is_cdb=database.is_cdb,
             role=database.role,
-            character_set=database.character_set,
+            character_set=sets.text,
             parameters=dict(database.parameters),
             windows=windows,
             answers=tuple(self.answers[case.table] for case in cases),
@@ -179,10 +178,8 @@ class Trial:
         }
         return self.given.model_copy(update=own)
 
-    def catch_up(self, pipeline: Pipeline, wait_minutes: float) -> int:
-        """Replicate until every table has all changes or is held, and return the number of windows."""
-        with open_pipeline_source(self.given, self.source) as oracle:
-            wanted = int(oracle.query("current_scn")[0].current_scn)
+    def catch_up(self, pipeline: Pipeline, wanted: int, wait_minutes: float) -> int:
+        """Replicate until every table is complete to the SCN `wanted` or held, and return the number of windows."""
         deadline = time.monotonic() + wait_minutes * 60
         windows = 0
         while True:
@@ -206,27 +203,20 @@ class Trial:
         states = {table.table: table for table in read_status(pipeline).tables}
         live = [case for case in cases if states[str(self.id_of(case))].state == "live"]
         found: dict[str, TableComparison] = {}
+        why: dict[str, str] = {}
         if live:
             names = [str(self.id_of(case)) for case in live]
             verified = verify_tables(pipeline, names, self.source, self.spark.session(), self.report)
             found = {table.table: table for table in verified.tables}
+            why = {table.table: f"{table.error['code']}: {table.error['what']}" for table in verified.not_compared}
         for case in cases:
             name = str(self.id_of(case))
-            self.answer(case, *(compared(found[name]) if name in found else held(states[name])))
-
-
-def compared(found: TableComparison) -> tuple[Outcome, str]:
-    rows = f"{found.source_rows} rows in the source, {found.delta_rows} in Delta"
-    if found.missing_rows or found.extra_rows or found.differing_cells:
-        return (
-            "differs",
-            f"{rows}; {found.missing_rows} missing, {found.extra_rows} extra, {found.differing_cells} cells differ",
-        )
-    return "proved", rows
-
-
-def held(found: TableStatus) -> tuple[Outcome, str]:
-    return "held", f"{found.code}: {found.error}"
+            if name in found:
+                self.answer(case, "proved" if found[name].equal else "differs", str(found[name]))
+            elif name in why:
+                self.answer(case, "not compared", why[name])
+            else:
+                self.answer(case, "held", f"{states[name].code}: {states[name].error}")
 
 
 def for_table(step: Step, table: str) -> Step:

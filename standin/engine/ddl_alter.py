@@ -88,6 +88,8 @@ def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bo
 
 def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     """Apply one clause. Return whether the columns have changed."""
+    if _accept_storage(cursor):
+        return False
     for word in ("ENABLE", "DISABLE"):
         if cursor.accept(word, "LOGICAL", "REPLICATION"):
             store.definition.logical_replication = word == "ENABLE"
@@ -115,6 +117,14 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
         _rename_column(store, old, cursor.name())
         return True
     raise OraError(3001, f"unimplemented feature: ALTER TABLE {cursor.next.value}")
+
+
+def _accept_storage(cursor: Cursor) -> bool:
+    """Accept an option that decides only how the table is stored, which is not modelled."""
+    if cursor.accept("PCTFREE"):
+        cursor.take()
+        return True
+    return cursor.accept("ENABLE", "ROW", "MOVEMENT") or cursor.accept("DISABLE", "ROW", "MOVEMENT")
 
 
 def _list_of(cursor: Cursor, one: Callable[[], Any]) -> list[Any]:

@@ -1,0 +1,134 @@
+"""The container of docker-compose.yml: its start-up scripts, with a SQL*Plus that runs them against the stand-in."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pipelines import steps
+from pipelines.config import Pipeline
+from pipelines.setup_sql import Flavour
+from pipelines.source import ConnectParams
+from standin.serve import StandIn, standin
+from standin.sqlplus import run_script
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = ROOT / "docker" / "oracle"
+SQLPLUS = """#!{python}
+import sys
+from pathlib import Path
+folder = Path({folder!r})
+script = sys.stdin.read()
+with (folder / "asked").open("a") as asked:
+    asked.write(script)
+if "log_mode" in script:
+    print((folder / "log_mode").read_text())
+if (folder / "fails").exists():
+    sys.exit(1)
+"""
+
+
+@pytest.fixture
+def container(tmp_path: Path) -> Path:
+    """A folder whose `sqlplus` writes down what it is asked, and answers LOG_MODE with the content of a file."""
+    program = tmp_path / "sqlplus"
+    program.write_text(SQLPLUS.format(python=sys.executable, folder=str(tmp_path)))
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    (tmp_path / "log_mode").write_text("NOARCHIVELOG\n")
+    return tmp_path
+
+
+def start(container: Path, script: str) -> tuple[int, str]:
+    env = dict(
+        os.environ,
+        PATH=f"{container}:{os.environ['PATH']}",
+        ORACLE_PASSWORD="redolake",
+        TMPDIR=str(container),
+        REDOLAKE_SQL=str(SCRIPTS / "redolake.sql"),
+    )
+    done = subprocess.run([str(SCRIPTS / script)], env=env, capture_output=True, text=True, check=False)
+    asked = container / "asked"
+    return done.returncode, asked.read_text() if asked.exists() else ""
+
+
+def test_a_new_database_is_switched_to_archivelog(container: Path) -> None:
+    code, asked = start(container, "1_archivelog.sh")
+
+    places = [asked.index(word) for word in ("SHUTDOWN", "STARTUP MOUNT", "DATABASE ARCHIVELOG", "DATABASE OPEN", "PLUGGABLE")]
+    assert (code, places) == (0, sorted(places))
+
+
+def test_a_database_in_archivelog_is_not_restarted(container: Path) -> None:
+    (container / "log_mode").write_text("ARCHIVELOG\n")
+
+    code, asked = start(container, "1_archivelog.sh")
+
+    assert (code, "SHUTDOWN" in asked) == (0, False)
+
+
+@pytest.mark.parametrize("script", ["1_archivelog.sh", "2_redolake.sh"])
+def test_a_script_that_fails_says_so(container: Path, script: str) -> None:
+    (container / "fails").touch()
+
+    assert start(container, script)[0] != 0
+
+
+def test_the_rendered_script_is_the_one_that_setup_sql_prints() -> None:
+    printed = steps.write_setup_sql(
+        flavour=Flavour.cdb,
+        user="C##REDOLAKE",
+        container="FREEPDB1",
+        force_logging=True,
+        archive_lag_seconds=60,
+        prompts=False,
+    )
+
+    assert (SCRIPTS / "redolake.sql").read_text() == printed
+
+
+@pytest.fixture
+def empty_database() -> Iterator[StandIn]:
+    with standin(supplemental=frozenset(), background=False) as oracle:
+        with oracle.connect("SYS") as connection:
+            connection.cursor().execute("DROP USER C##REDOLAKE CASCADE")
+        with oracle.connect("SHOP") as connection:
+            connection.cursor().execute("CREATE TABLE parts (id NUMBER(9) PRIMARY KEY)")
+        yield oracle
+
+
+def test_the_script_asks_nothing_and_may_run_at_every_start(container: Path, empty_database: StandIn, tmp_path: Path) -> None:
+    code, script = start(container, "2_redolake.sh")
+    assert code == 0
+    for _ in range(2):
+        with empty_database.connect("SYS") as connection, connection.cursor() as cursor:
+            done = run_script(script, cursor.execute, [], (Exception,))
+        assert (done.questions, done.failed) == ([], False)
+
+    pipeline = Pipeline.model_validate(
+        {
+            "name": "shop",
+            "source": {"connection": "none", "container": "FREEPDB1"},
+            "landing": str(tmp_path / "landing"),
+            "lake": str(tmp_path / "lake"),
+            "retry": {"attempts": 1},
+            "tables": ["SHOP.NOT_YET"],
+        }
+    )
+    reader = ConnectParams("C##REDOLAKE", "redolake", empty_database.root_dsn)
+    errors = [f for f in steps.run_doctor(pipeline, reader) if f.severity == "error"]
+    assert [error.subject for error in errors] == ["SHOP.NOT_YET"]
+
+
+def test_the_compose_file_mounts_files_that_exist() -> None:
+    service = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["oracle"]
+
+    mounted = [volume.partition(":")[0] for volume in service["volumes"]]
+    assert sorted(mounted) == sorted(f"./docker/oracle/{file.name}" for file in SCRIPTS.iterdir())
+    assert service["ports"] == ["127.0.0.1:1521:1521"]
