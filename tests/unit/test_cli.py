@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from pipelines.apply.comparison import Difference
 from pipelines.cli import app
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
@@ -256,3 +257,17 @@ def test_verify_ends_with_a_verdict_and_its_exit_code(
     ended, output = run("verify", "--config", str(settings))
 
     assert (ended, output.splitlines()[-1]) == (code, verdict)
+
+
+@pytest.mark.parametrize(("options", "shown"), [((), False), (("--show-values",), True)])
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_verify_shows_values_only_where_asked(
+    settings: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], shown: bool, output: str
+) -> None:
+    differing = replace(DIFFERING, samples=(Difference("4", "PLACE", "secret", None), Difference("5", "*", "row", None)))
+    found = Verification(False, (differing,), (), ())
+    monkeypatch.setattr("pipelines.steps.verify_tables", lambda *_, **__: found)
+
+    _, printed = run("verify", *options, "--config", str(settings), "--output", output)
+
+    assert ("secret" in printed, "PLACE" in printed) == (shown, True)
