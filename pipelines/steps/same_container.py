@@ -49,7 +49,8 @@ def record_pdb_change(context: PipelineContext, error: PdbChanged, position: Pos
     Where no view says it, that is the SCN at which the change was noticed first.
     """
     loss = context.ledger.loss()
-    before = None if loss is None or loss.error["code"] != error.code else lost_position(loss)
+    is_known = loss is not None and loss.error["code"] == error.code and loss.step == "plan"
+    before = lost_position(loss) if loss is not None and is_known else None
     same = before is not None and (before.resetlogs_id, before.scn) == (position.resetlogs_id, position.scn)
     noticed = before.window_end if same and before is not None else None
     opened = error.where.get("opened_scn")

@@ -9,7 +9,9 @@ import oracledb
 import pytest
 
 from pipelines import steps
+from pipelines.context import open_context
 from pipelines.errors import PdbChanged, SnapshotTooEarly, Terminal
+from pipelines.steps.redo_loss import lost_position
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_recover import LosingPipeline
 from tests.plain_lake import PlainLake
@@ -97,6 +99,13 @@ def test_what_was_read_while_the_pdb_was_replaced_is_not_published(plain: Losing
         steps.mine_window_slice(plain.pipeline, plain.shop.params, found.window, 0)
     with pytest.raises(PdbChanged):
         steps.read_snapshot_table(plain.pipeline, plain.shop.params, begun.scn, "SHOP.PARTS")
+    noticed_after = scn_of(plain.shop)
+    with pytest.raises(PdbChanged):
+        plain.plan()
+    with open_context(plain.pipeline) as context:
+        loss = context.ledger.loss()
+    assert loss is not None
+    assert (lost_position(loss).window_end or 0) >= noticed_after, "no redo from before the replacement is used again"
 
 
 @pytest.mark.parametrize("renumbers", [False, True], ids=["V$PDB_INCARNATION stays", "V$PDB_INCARNATION follows"])
