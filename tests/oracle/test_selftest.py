@@ -34,7 +34,7 @@ def test_the_report_names_the_versions_and_no_address_or_password(answered: Self
     text = str(answered)
 
     assert answered.oracle in text
-    assert not any(secret in text for secret in (database.reader.password, database.scratch.password, database.pdb_dsn))
+    assert not any(secret in text for secret in (database.scratch.password, database.pdb_dsn, database.reader.dsn))
 
 
 def test_the_scratch_schema_is_empty_afterwards(answered: SelftestReport, database: Database) -> None:
