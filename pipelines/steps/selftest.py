@@ -20,8 +20,8 @@ from pipelines.source import ConnectParams, Source, read_character_sets, read_da
 from pipelines.source.quoting import quoted
 from pipelines.source.scratch import Refused, Rows, ScratchSchema, Step
 from pipelines.source.selftest_cases import CASES, Case
-from pipelines.steps.doctor import source_findings
 from pipelines.steps.run import run_pipeline, spark_when_needed, take_snapshot
+from pipelines.steps.snapshot import check_source
 from pipelines.steps.status import read_status
 from pipelines.steps.verify import TableComparison, verify_tables
 from pipelines.table import TableId
@@ -149,20 +149,11 @@ class Trial:
 
     def accepted(self, cases: Sequence[Case], oracle: Source) -> list[Case]:
         """Return the cases that doctor accepts, and record its reasons for the others."""
-        trial = self.trial_pipeline(cases)
-        ids = {case.table: self.id_of(case) for case in cases}
-        found = [f for f in source_findings(trial, oracle, tuple(ids.values())) if f.severity == "error"]
-        accepted = []
+        refused = check_source(self.trial_pipeline(cases), oracle, [self.id_of(case) for case in cases])
         for case in cases:
-            own = [f for f in found if f.subject == str(ids[case.table]) or f.subject.startswith(f"{ids[case.table]}.")]
-            if own:
-                self.answer(case, "refused", "; ".join(f.what for f in own))
-            else:
-                accepted.append(case)
-            found = [f for f in found if f not in own]
-        if found:
-            raise Terminal(f"{found[0].subject}: {found[0].what}", cure=f"{found[0].cure}; then `redolake doctor`")
-        return accepted
+            if findings := refused.get(self.id_of(case)):
+                self.answer(case, "refused", "; ".join(finding.what for finding in findings))
+        return [case for case in cases if self.id_of(case) not in refused]
 
     def id_of(self, case: Case) -> TableId:
         return TableId(self.schema.owner, case.table)
