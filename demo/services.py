@@ -23,7 +23,7 @@ PASSWORD = "oracle"
 LOGIN = "admin"
 INSTANCES = 2
 # With the first compiler alone the default code cache is 48 MB. Some batches fill it, and Java then stops compiling.
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
 CONNECT_SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -21,9 +21,9 @@ QUIET = {
     "spark.default.parallelism": "2",
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.python.worker.reuse": "true",
-    # Short-lived: the first compiler is enough, and a small heap does.
-    "spark.driver.extraJavaOptions": f"{QUICK_JAVA} -XX:+UseSerialGC",
-    "spark.driver.memory": "1g",
+    # Short-lived: the first compiler is enough.
+    "spark.driver.extraJavaOptions": QUICK_JAVA,
+    "spark.driver.memory": "2g",
     # Nearly all the time of these tests went into planning and compiling queries over a few rows.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

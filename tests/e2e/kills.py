@@ -24,12 +24,15 @@ import yaml
 
 from pipelines.config import Pipeline, load_configuration
 from pipelines.crash import VARIABLE
+from tests.fix_disk import nothing_waits_for_the_disk
 from tests.fix_shop import Shop
 
 BOTH = ("parts", "bins")
 TABLES = [f"SHOP.{table.upper()}" for table in BOTH]
 MEANWHILE = ("nothing", "more landed", "ledger lost", "ledger older")
 IN_TURN = "one after the other"
+# On the Connect server, which starts new Python workers for each session; so no process releases it.
+SESSION = str(uuid.uuid4())
 SECONDS = 600.0  # of a machine that has much else to do
 
 processes = multiprocessing.get_context("forkserver")
@@ -42,11 +45,15 @@ processes.set_forkserver_preload(
 
 
 def begin(work: Callable[..., Any], arguments: tuple[Any, ...], env: dict[str, str], log: str) -> None:
+    from pyspark.sql.connect.client.core import SparkConnectClient
+
     os.environ.update(env)
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(out, 1)
     os.dup2(out, 2)
-    work(*arguments)
+    SparkConnectClient.release_session = lambda _: None
+    with nothing_waits_for_the_disk():
+        work(*arguments)
 
 
 def redolake(*arguments: str) -> None:
@@ -203,7 +210,6 @@ class PipelineCopy:
     folder: Path
     remote: str
     logs: Iterable[int] = field(default_factory=lambda: count(1))
-    session: str = field(default_factory=lambda: str(uuid.uuid4()))  # on the Connect server
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True)
@@ -249,14 +255,9 @@ class PipelineCopy:
 
     def run_process(self, work: Callable[..., Any], *arguments: Any, crash_at: str = "") -> tuple[int, str]:
         """Run a process to its end; return its exit code and its output."""
-        # A repeat uses the Connect session of the killed process: the server starts new Python workers for each session.
-        process, log = self.start_process(
-            work, *arguments, crash_at=crash_at, remote=f"{self.remote}/;session_id={self.session}"
-        )
+        process, log = self.start_process(work, *arguments, crash_at=crash_at, remote=f"{self.remote}/;session_id={SESSION}")
         process.join(SECONDS)
         assert process.exitcode is not None, f"{work.__name__} does not end: {log.read_text()[-2000:]}"
-        if process.exitcode != -signal.SIGKILL:
-            self.session = str(uuid.uuid4())  # the process has closed the other one
         return process.exitcode, log.read_text()
 
     def repeat_until_done(
