@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from collections.abc import Iterator
+from unittest import mock
 
 import pytest
 
@@ -17,6 +19,7 @@ from tests.fix_spark import WorkerSession
 __all__ = ["airflow_db"]
 
 DEADLINE_SECONDS = 120
+SESSION = str(uuid.uuid4())
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +41,14 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def connect(connect_server: str, worker_session: WorkerSession) -> Iterator[str]:
-    """Yield the Connect server's address. pyspark notes Connect in the environment and then opens no local session."""
+    """Yield the Connect server's address. pyspark notes Connect in the environment and then opens no local session.
+
+    All clients of this process use one session and never release it: the server starts new Python workers for each session.
+    """
+    from pyspark.sql.connect.client.core import ChannelBuilder, SparkConnectClient
+
     worker_session.close()
-    yield connect_server
+    one_session = mock.patch.object(ChannelBuilder, "session_id", SESSION)
+    with one_session, mock.patch.object(SparkConnectClient, "release_session"):
+        yield connect_server
     os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
