@@ -173,7 +173,7 @@ class Pipeline(Settings):
         60, ge=0, description="how long a step waits while another run writes the same tables, before it fails with LeaseHeld"
     )
     show_row_data: bool = Field(
-        False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their ROWIDs"
+        False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
     )
     tables: list[Table] = Field(min_length=1)
 

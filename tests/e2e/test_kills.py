@@ -19,6 +19,7 @@ import yaml
 from pipelines import steps
 from pipelines.runtime import environment
 from tests.fix_shop import Shop
+from tests.fix_spark import QUIET
 from tests.source_comparison import compare_with_source
 
 pytestmark = pytest.mark.spark
@@ -27,7 +28,7 @@ TABLES = ["SHOP.ORDER_LINES", "SHOP.PAYMENTS"]
 
 
 def write_settings(shop: Shop) -> Path:
-    pipeline = shop.pipeline(tables=TABLES, window={"max_bytes": "200KiB", "slice_bytes": "60KiB"})
+    pipeline = shop.pipeline(tables=TABLES, window={"max_bytes": "200KiB", "slice_bytes": "60KiB"}, spark={"conf": QUIET})
     file = shop.folder / "pipelines.yml"
     file.write_text(yaml.safe_dump({"pipelines": {"shop": pipeline.model_dump(exclude={"name"})}}))
     return file

@@ -102,7 +102,7 @@ def test_a_value_that_does_not_fit_holds_its_table_alone(shop: Shop, spark: Any)
 
     tables = {t.table: t for t in steps.read_status(pipeline).tables}
     assert (tables["SHOP.ORDERS"].state, tables["SHOP.PAYMENTS"].state) == ("held", "live")
-    assert "column TOTAL: the value has more digits than decimal(38,10) (ROWID " in str(tables["SHOP.ORDERS"].error)
+    assert "column TOTAL: the value has more digits than decimal(38,10) (ID 2, ROWID " in str(tables["SHOP.ORDERS"].error)
     assert differences(shop, pipeline, "SHOP.PAYMENTS") == {}
 
 

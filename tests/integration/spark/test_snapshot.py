@@ -66,7 +66,8 @@ def test_a_number_read_as_text_is_never_rounded(spark, tmp_path: Path) -> None:
         table = replace(mine.versions[0], columns=(ID, number))
         file = tmp_path / f"numbers{n}.parquet"
         pq.write_table(pa.table({"ID": pa.array(range(len(texts)), pa.decimal128(10, 0)), "N": texts}), file)
-        loads.append(SnapshotTask(mine.table, mine.target, mine.app_id, table, (str(file),), rows=len(texts), rules={2: 2}))
+        load = SnapshotTask(mine.table, mine.target, mine.app_id, table, (str(file),), rows=len(texts), rules={2: 2}, scn=50)
+        loads.append(load)
     spec = SnapshotSpec("p", 50, "token", tuple(loads), str(tmp_path / "manifest.json"))
 
     loaded, *refused = run_snapshot(spark, spec).tables

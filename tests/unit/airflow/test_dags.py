@@ -90,7 +90,7 @@ def test_intervals_shorter_than_a_minute_are_accepted(schedule, seconds):
         ("apply", {("prepare", "spark"), ("prepare", "record"), ("spark", "record"), ("record", "check")}),
         (
             "snapshot",
-            {("begin", "read"), ("read", "prepare"), ("prepare", "spark"), ("spark", "record")}
+            {("begin", "read"), ("begin", "prepare"), ("read", "prepare"), ("prepare", "spark"), ("spark", "record")}
             | {("prepare", "record"), ("begin", "record"), ("record", "check")},
         ),
         ("backfill", {("prepare", "spark"), ("prepare", "record"), ("spark", "record")}),
