@@ -189,6 +189,10 @@ class RedoFacts:
     history: tuple[LogTrace, ...] = ()
     is_standby: bool = False  # its V$THREAD does not show which threads run on the primary
 
+    @property
+    def current_incarnation(self) -> Incarnation:
+        return next(i for i in self.incarnations if i.status == "CURRENT")
+
 
 @dataclass(frozen=True, slots=True)
 class Position:

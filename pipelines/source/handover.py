@@ -160,7 +160,7 @@ def first_window_start(facts: RedoFacts, start_scn: Scn) -> Scn:
     One log earlier, because a committing transaction leaves V$TRANSACTION before its redo appears. If that log is gone,
     the one that contains `start_scn` is used. Never below the oldest log that every thread still has.
     """
-    current = next(i.resetlogs_id for i in facts.incarnations if i.status == "CURRENT")
+    current = facts.current_incarnation.resetlogs_id
     starts, floors = [], []
     for thread in sorted({g.thread for g in (*facts.archived, *facts.online)}):
         logs = _available(thread, current, facts)

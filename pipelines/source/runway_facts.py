@@ -61,5 +61,5 @@ def read_snapshot_position(source: Source) -> tuple[Position, RedoFacts]:
     listed, _ = read_active_transactions(source)
     oldest = min([scn, *(t.start_scn for t in listed)])
     facts = read_redo_facts(source)
-    current = next(i.resetlogs_id for i in facts.incarnations if i.status == "CURRENT")
+    current = facts.current_incarnation.resetlogs_id
     return Position(facts.dbid, current, first_window_start(facts, oldest)), facts

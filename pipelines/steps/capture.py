@@ -38,7 +38,6 @@ from pipelines.steps.same_container import pdb_change, read_same_container, reco
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs
-from pipelines.window.incarnation import current_incarnation
 
 LEASE_SECONDS = 60.0
 Outcome = Literal["window", "nothing", "wait"]
@@ -115,7 +114,7 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
                 return PlanOutcome("nothing", found.reason)
             if isinstance(found, Wait):
                 return PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
-            return planned(context, oracle, found.window, current_incarnation(facts).resetlogs_id, container)
+            return planned(context, oracle, found.window, facts.current_incarnation.resetlogs_id, container)
 
 
 def planned(

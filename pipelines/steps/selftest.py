@@ -17,6 +17,7 @@ from pipelines.config import LedgerSettings, Pipeline, Table
 from pipelines.context import Report, open_pipeline_source, silent
 from pipelines.errors import LogOverdue, RedolakeError, Terminal
 from pipelines.source import ConnectParams, Source, read_character_sets, read_database
+from pipelines.source.facts import read_current_scn
 from pipelines.source.quoting import quoted
 from pipelines.source.scratch import Refused, Rows, ScratchSchema, Step
 from pipelines.source.selftest_cases import CASES, Case
@@ -113,7 +114,7 @@ class Trial:
         take_snapshot(pipeline, source=self.source, spark=self.spark.session(), report=self.report)
         changed = [case for case in captured if self.attempt(case, case.change)]
         with open_pipeline_source(self.given, self.source) as oracle:
-            wanted = int(oracle.query("current_scn")[0].current_scn)
+            wanted = read_current_scn(oracle)
         if dba is not None:
             with ScratchSchema(dba) as root:
                 root.run([ARCHIVE_LOGS])

@@ -195,7 +195,7 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
 
 def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> Position:
     """Return where redo must be read from for a snapshot taken now. Raises SnapshotTooEarly if some of it is gone."""
-    current = next(i for i in facts.incarnations if i.status == "CURRENT")
+    current = facts.current_incarnation
     position = Position(facts.dbid, current.resetlogs_id, first_window_start(facts, handover.start_scn))
     lost = plan_window(position, facts, pipeline.window)
     if isinstance(lost, Lost):
@@ -210,7 +210,7 @@ def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> 
 def check_followed(context: PipelineContext, facts: RedoFacts) -> None:
     """Raise SnapshotTooEarly unless capture has reached the current incarnation, to which the snapshot's SCN belongs."""
     position = context.ledger.position()
-    current = next(i for i in facts.incarnations if i.status == "CURRENT")
+    current = facts.current_incarnation
     if position is not None and position.resetlogs_id != current.resetlogs_id:
         raise SnapshotTooEarly(
             f"the database was opened with RESETLOGS at SCN {current.resetlogs_scn}, and capture has not passed it yet",

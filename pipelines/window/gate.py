@@ -12,7 +12,7 @@ from pipelines.errors import RedoLost
 from pipelines.redo import LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
 from pipelines.window.end import End, is_past
-from pipelines.window.incarnation import Branch, current_incarnation, log_history_reaches
+from pipelines.window.incarnation import Branch, log_history_reaches
 from pipelines.window.log_state import Current, LogState, Wait, is_minable, state_of_log
 from pipelines.window.loss import Hole, loss_of
 from pipelines.window.thread_logs import ThreadLogs, logs_of
@@ -117,7 +117,7 @@ def may_have_been_enabled(thread: RedoThread, branch: Branch, facts: RedoFacts) 
         return True
     if thread.enabled == "DISABLED":
         return thread.disable_scn is None and thread.enable_scn is not None
-    return thread.enable_scn is None or thread.enable_scn <= current_incarnation(facts).resetlogs_scn
+    return thread.enable_scn is None or thread.enable_scn <= facts.current_incarnation.resetlogs_scn
 
 
 def follow(known: ThreadLogs, thread: RedoThread | None, branch: Branch, reaches_back: bool) -> ThreadRedo:

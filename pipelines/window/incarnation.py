@@ -44,10 +44,6 @@ def lineage(incarnations: tuple[Incarnation, ...]) -> list[Incarnation]:
     return line
 
 
-def current_incarnation(facts: RedoFacts) -> Incarnation:
-    return next(i for i in facts.incarnations if i.status == "CURRENT")
-
-
 def log_history_reaches(branch: Branch, facts: RedoFacts) -> bool:
     """Return whether V$LOG_HISTORY shows every log that was switched after the branch's position, of any redo thread.
 

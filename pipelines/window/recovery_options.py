@@ -10,7 +10,7 @@ from pipelines.errors import RedoLost, Terminal
 from pipelines.redo import LogFile, Position, RedoFacts
 from pipelines.scn import Scn
 from pipelines.window import MissingLog, follow_resetlogs, incarnation_at, missing_logs, next_complete_scn
-from pipelines.window.incarnation import current_incarnation, lineage
+from pipelines.window.incarnation import lineage
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def continues_from(position: Position, facts: RedoFacts) -> bool:
     Another database cannot, nor one restored to an earlier SCN without RESETLOGS: it assigns the same SCNs again, and nothing
     shows that their redo differs.
     """
-    current = current_incarnation(facts).resetlogs_id
+    current = facts.current_incarnation.resetlogs_id
     newer = current > position.resetlogs_id or (current == position.resetlogs_id and newest(facts) > position.scn)
     return position.dbid == facts.dbid and newer
 
@@ -140,7 +140,7 @@ def other_database_choices(pipeline: str, position: Position, facts: RedoFacts) 
 
 def newest(facts: RedoFacts) -> Scn:
     """Return the highest SCN known in the current incarnation; CURRENT_SCN alone lags on a standby."""
-    own = current_incarnation(facts).resetlogs_id
+    own = facts.current_incarnation.resetlogs_id
     logs = [g for g in (*facts.archived, *facts.online) if g.resetlogs_id == own]
     return max([facts.current_scn, *(g.next_scn or g.first_scn for g in logs)])
 
@@ -224,7 +224,7 @@ def rman_commands(missing: Sequence[MissingLog], facts: RedoFacts) -> list[str]:
         which = (
             f"SEQUENCE {first.sequence}" if len(run) == 1 else f"FROM SEQUENCE {first.sequence} UNTIL SEQUENCE {last.sequence}"
         )
-        older = "" if first.resetlogs_id == current_incarnation(facts).resetlogs_id else " INCARNATION ALL"
+        older = "" if first.resetlogs_id == facts.current_incarnation.resetlogs_id else " INCARNATION ALL"
         commands.append(f"RESTORE ARCHIVELOG {which} THREAD {first.thread}{older};")
     return commands
 
