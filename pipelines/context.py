@@ -82,6 +82,16 @@ def take_lease(context: PipelineContext, what: str, seconds: float) -> Lease:
 
 
 @contextmanager
+def held_lease(context: PipelineContext, what: str, seconds: float) -> Iterator[Lease]:
+    """Hold a lease for a short block of one process."""
+    lease = take_lease(context, what, seconds)
+    try:
+        yield lease
+    finally:
+        context.ledger.release_lease(lease)
+
+
+@contextmanager
 def open_context(pipeline: Pipeline) -> Iterator[PipelineContext]:
     ledger = open_ledger(ledger_url(pipeline), pipeline.name, now)
     try:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, Report, open_context, open_pipeline_source, silent, take_lease
+from pipelines.context import PipelineContext, Report, held_lease, open_context, open_pipeline_source, silent
 from pipelines.errors import MiningIncomplete, NotLogged, PdbChanged, RedoLost, RedoNotUnderstood, SchemaConflict, Terminal
 from pipelines.land import build_manifest, layout
 from pipelines.landed_schema import LANDED_SCHEMA
@@ -131,11 +131,8 @@ def planned(
     hold_unlogged(context, oracle, dictionary)
     write_dictionary(context, resetlogs_id, read_at, dictionary)
     made = WindowPlan(window, ids, object_ids(context, dictionary), read_at, container)
-    lease = take_lease(context, "capture", LEASE_SECONDS)
-    try:
+    with held_lease(context, "capture", LEASE_SECONDS) as lease:
         entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
-    finally:
-        context.ledger.release_lease(lease)
     return PlanOutcome("window", redo_of(window), entry.name, tuple(s.number for s in window.slices))
 
 

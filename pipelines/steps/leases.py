@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, now, open_context, owner, take_lease
+from pipelines.context import PipelineContext, held_lease, now, open_context, owner, take_lease
 from pipelines.errors import LeaseHeld, LedgerUnavailable
 from pipelines.ledger import Lease, Ledger
 from pipelines.records.batch_spec import BatchSpec
@@ -27,15 +27,9 @@ def take_apply_lease(context: PipelineContext) -> Lease:
     return take_lease(context, APPLY, LEASE_SECONDS)
 
 
-@contextmanager
-def apply_lease(pipeline: Pipeline) -> Iterator[None]:
-    """Hold the apply lease for a short step of one process."""
-    with open_context(pipeline) as context:
-        lease = take_apply_lease(context)
-        try:
-            yield
-        finally:
-            context.ledger.release_lease(lease)
+def apply_lease(context: PipelineContext) -> AbstractContextManager[Lease]:
+    """Hold the apply lease for a short block of one process."""
+    return held_lease(context, APPLY, LEASE_SECONDS)
 
 
 def lease_of(context: PipelineContext, spec: Spec) -> Lease | None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, now, open_context, open_pipeline_source, take_lease
+from pipelines.context import PipelineContext, held_lease, now, open_context, open_pipeline_source
 from pipelines.errors import SnapshotTooEarly, Terminal
 from pipelines.ledger import Loss
 from pipelines.reconcile.ledger import last_batch, reconcile_ledger
@@ -112,14 +112,17 @@ def declare_gap(
     """
     check_reason(kind, reason)
     # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
-    with apply_lease(pipeline), inspected(pipeline, source) as (context, oracle, found):
+    with (
+        open_context(pipeline) as writer,
+        apply_lease(writer),
+        inspected(pipeline, source) as (context, oracle, found),
+    ):
         if found.error is None:
             made = already_declared(context, found.position, kind)
             context.ledger.clear_loss()
             return gap_report(made, list(made.tables))
         end = end_of_gap(context, oracle, found, kind, scn)
-        capture = take_lease(context, "capture", CAPTURE_SECONDS)
-        try:
+        with held_lease(context, "capture", CAPTURE_SECONDS):
             made = context.landing.gaps.declare(
                 DeclaredGap(
                     kind=kind,
@@ -137,8 +140,6 @@ def declare_gap(
             )
             reconcile_ledger(context)
             context.ledger.clear_loss()
-        finally:
-            context.ledger.release_lease(capture)
         return gap_report(made, list(made.tables))
 
 

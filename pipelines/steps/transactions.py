@@ -21,7 +21,7 @@ from pipelines.records.batch_result import BatchResult
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import ChainPosition
-from pipelines.steps.leases import take_apply_lease
+from pipelines.steps.leases import apply_lease
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,7 @@ def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *,
     if not reason.strip():
         raise Terminal("dropping a transaction needs a reason, which is stored with it", cure="add --reason TEXT")
     with open_context(pipeline) as context:
-        lease = take_apply_lease(context)
-        try:
+        with apply_lease(context):
             reconcile_ledger(context)
             transaction, carried = read_carried_transaction(context, xid, con_id)
             last = last_batch(context)
@@ -104,8 +103,6 @@ def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *,
             )
             context.landing.files.write_record_once(layout.drop_file(drop.name), drop)
             reconcile_ledger(context)
-        finally:
-            context.ledger.release_lease(lease)
         return next(found for found in read_drops(context) if found.key == drop.key)
 
 
