@@ -20,6 +20,7 @@ PAGES = {
     "reference/ddl-cases.md": types_and_ddl.long_page,
     "reference/errors.md": errors.page,
     "reference/types-and-ddl.md": types_and_ddl.short_page,
+    "../docker/oracle/redolake.sql": setup_scripts.container_script,
     **{f"../sql/setup/{flavour}.sql": partial(setup_scripts.script, flavour) for flavour in setup_scripts.FLAVOURS},
 }
 
