@@ -10,15 +10,28 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, Rules, TableId, TableVersion
 
+ChangeKind = Literal["add_column", "drop_column", "rename_column", "change_type", "nullable", "comment", "comment_table"]
+
 
 @dataclass(frozen=True, slots=True)
 class ColumnChange:
-    """A followed DDL: one column added or dropped at `scn`. `default` is neutral text, as schema/ derives it."""
+    """A followed DDL at `scn`: one change of one column. `column` is the column as it is afterwards.
+
+    rename_column  the column `column.id` is called `column.name` from now on
+    change_type    it has the type `column.type`; the target's type follows from it, and may stay the same
+    nullable       `column.nullable` has changed
+    comment        `comment` is its comment, empty to remove it
+    comment_table  `comment` is the table's; `column` is any column
+
+    `default` is that of ADD COLUMN, neutral text as schema/ derives it. Several changes may have one SCN; they are followed in
+    their order, and two columns that exchange their names may do so in two changes.
+    """
 
     scn: int
-    kind: Literal["add_column", "drop_column"]
+    kind: ChangeKind
     column: Column
     default: str | None = None
+    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)

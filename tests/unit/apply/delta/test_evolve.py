@@ -38,12 +38,12 @@ class RecordingSpark:
 
 def test_an_unknown_kind_of_schema_change_stops_the_table_and_drops_no_column() -> None:
     spark: Any = RecordingSpark()
-    unknown = ColumnChange(50, "rename_column", A)  # type: ignore[arg-type]
+    unknown = ColumnChange(50, "split_column", A)  # type: ignore[arg-type]
     table = DeltaTable(spark, "/lake/t", "p/S.T/1")
     table.columns = {c.id: TargetColumn(c.id, c.name, "string") for c in (ID, A)}
     context = ApplyContext(spark, "p", ScnRange(Scn(10), Scn(100)), "token", TRANSLATION)
 
-    with pytest.raises(SchemaConflict, match="rename_column") as stopped:
+    with pytest.raises(SchemaConflict, match="split_column") as stopped:
         evolve(context, table, TableTask(T, "/lake/t", "p/S.T/1", (VERSION,)), CommitRange(1, 50, 100, VERSION, (unknown,)))
 
     assert stopped.value.where["table"] == T
