@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from standin.engine.archived_logs import Damage, LogChoice
+from standin.engine.ddl_pluggable import close_pdb, open_pdb
 from standin.engine.ddl_system import SET_CONTAINER_REFUSALS
 from standin.fault import Fault, fault, faults_of
-from standin.model import PDB, ArchivedCopy, DatabaseIncarnation, PdbIdentity, PdbIncarnation, Policy
+from standin.model import ArchivedCopy, DatabaseIncarnation, PdbIdentity, PdbIncarnation, Policy
 from standin.wire.network_faults import oracle_error
 
 if TYPE_CHECKING:
@@ -271,14 +272,13 @@ class FaultInjector:
         """Close the PDB: its sessions end, V$PDBS shows MOUNTED, new ones get ORA-01033, and LogMiner cannot read its redo
         (ORA-16331)."""
         with self._database.lock:
-            self._database.state.pdb_is_open = False
-            for session in [s for s in self._database.sessions.values() if s.container == PDB]:
-                self._database.kill(session.number)
+            close_pdb(self._database)
 
     @fault()
     def open_pdb(self) -> None:
         """Open the PDB again."""
-        self._database.state.pdb_is_open = True
+        with self._database.lock:
+            open_pdb(self._database)
 
     @fault(ended_by="allow_set_container")
     def refuse_set_container(self, code: int = 24964) -> None:
@@ -325,6 +325,19 @@ class FaultInjector:
             for tx in self._database.state.transactions.values():
                 tx.is_prepared, tx.is_listed = True, listed
             return len(self._database.state.transactions)
+
+    @fault(ended_by="recover_transactions")
+    def abort_instances(self) -> int:
+        """End all sessions as SHUTDOWN ABORT and a restart do: their transactions are dead, in no row of V$TRANSACTION, and not
+        rolled back yet. Return their number."""
+        with self._database.lock:
+            return self._database.rollback.leave_dead(list(self._database.sessions.values()))
+
+    @fault()
+    def recover_transactions(self) -> None:
+        """Roll the dead transactions back, as the instance's recovery does after its restart."""
+        with self._database.lock:
+            self._database.rollback.roll_back_dead()
 
     @fault()
     def show_starts(self) -> None:

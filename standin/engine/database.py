@@ -60,6 +60,7 @@ class Database:
         self.bound: Callable[[str], BoundSql] = lru_cache(maxsize=MAX_PLANS)(scan_binds)
         self.refuses_set_container: int | None = None  # the ORA- code, of SET_CONTAINER_REFUSALS
         self.recovered_to: int | None = None  # the last SCN that an incomplete recovery kept
+        self.pdb_flashed_back: tuple[int, int] | None = None  # to this SCN, at that one; OPEN RESETLOGS must follow
         self.unfinished: list[RedoRecord] = []  # changes of the transactions that were open at that SCN
 
     def _next(self, counter: str) -> int:

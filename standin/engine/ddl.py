@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from standin.engine import accounts, ddl_alter, ddl_indexes, ddl_sequences, ddl_system, ddl_tables
+from standin.engine import accounts, ddl_alter, ddl_indexes, ddl_pluggable, ddl_sequences, ddl_system, ddl_tables
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
@@ -33,7 +33,8 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("GRANT",): accounts.grant,
     ("REVOKE",): accounts.revoke,
     ("ALTER", "DATABASE"): ddl_system.alter_database,
-    ("ALTER", "PLUGGABLE", "DATABASE"): ddl_system.alter_database,
+    ("ALTER", "PLUGGABLE", "DATABASE"): ddl_pluggable.alter_pluggable_database,
+    ("FLASHBACK", "PLUGGABLE", "DATABASE"): ddl_pluggable.flashback_pluggable_database,
     ("FLASHBACK", "DATABASE"): ddl_system.flashback_database,
 }
 # These statements do not commit.

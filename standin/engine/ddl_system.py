@@ -91,7 +91,7 @@ def alter_system(session: EngineSession, cursor: Cursor) -> None:
     database = session.database
     if cursor.accept("SWITCH", "LOGFILE"):
         cursor.end()
-        _in_root(session)
+        in_root(session)
         database.await_redo(session, to_switch=True)
         database.switch_log(session.thread)
     elif cursor.accept("ARCHIVE", "LOG"):
@@ -109,7 +109,7 @@ def alter_system(session: EngineSession, cursor: Cursor) -> None:
 
 def _archive_log(session: EngineSession, cursor: Cursor) -> None:
     database = session.database
-    _in_root(session)
+    in_root(session)
     if cursor.accept("STOP"):
         cursor.end()
         database.archiver.stop()
@@ -123,7 +123,7 @@ def _archive_log(session: EngineSession, cursor: Cursor) -> None:
         database.archive_current()
 
 
-def _in_root(session: EngineSession) -> None:
+def in_root(session: EngineSession) -> None:
     if session.container not in (0, ROOT):
         raise OraError(65040, "operation not allowed from within a pluggable database")
 
@@ -237,7 +237,7 @@ def alter_database(session: EngineSession, cursor: Cursor) -> None:
     state = session.database.state
     for words, statement in _ALTER_DATABASE.items():
         if cursor.accept(*words):
-            _in_root(session)
+            in_root(session)
             statement(session, cursor)
             return
     if cursor.accept("FORCE", "LOGGING"):

@@ -101,6 +101,7 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
         child.definition.constraints.remove(constraint)
         database.tables.refresh(child)
     database.tables.remove(store)
+    database.state.policies = [p for p in database.state.policies if (p.owner, p.table) != (table.owner, table.name)]
     if purge:
         write_ddl(session, cursor.text, table)
         return

@@ -20,12 +20,26 @@ class PdbRecovery:
 
     def set_back(self, scn: int) -> PdbIncarnation:
         """Close the PDB, set it back (FLASHBACK PLUGGABLE DATABASE, or point-in-time recovery) and open it with RESETLOGS."""
-        database, pdb = self._database, self._pdb()
-        if scn >= database.clock.scn:
+        if self._database.state.pdb_is_open:
+            self._end_sessions()
+        self.flash_back(scn)
+        return self.open_resetlogs()
+
+    def flash_back(self, scn: int) -> None:
+        """Run FLASHBACK PLUGGABLE DATABASE .. TO SCN: the sessions of the PDB have ended."""
+        self._pdb()
+        if scn >= self._database.clock.scn:
             raise OraError(38743, "Time/SCN is in the future of the database.")
-        self._close()
-        begin = database.clock.next_scn()
+        begin = self._database.clock.next_scn()
         self._rewind(scn)
+        self._database.pdb_flashed_back = scn, begin
+
+    def open_resetlogs(self) -> PdbIncarnation:
+        """Begin the PDB's next incarnation."""
+        database, pdb = self._database, self._pdb()
+        if database.pdb_flashed_back is None:
+            raise OraError(1139, "RESETLOGS option only valid after an incomplete database recovery")
+        (scn, begin), database.pdb_flashed_back = database.pdb_flashed_back, None
         prior = pdb.incarnation
         prior.status = "PARENT"
         number = 1 + max(i.number for i in pdb.incarnations)
@@ -45,7 +59,7 @@ class PdbRecovery:
         """Drop the PDB and plug another one in under its name: a copy of it as of `scn`, with the same object ids."""
         database = self._database
         number = self._pdb().guid[-1] + 1
-        self._close()
+        self._end_sessions()
         database.clock.next_scn()
         if scn is not None:
             self._rewind(scn)
@@ -57,8 +71,8 @@ class PdbRecovery:
             raise OraError(65090, "operation only allowed in a container database")
         return self._database.state.pdb
 
-    def _close(self) -> None:
-        """Run ALTER PLUGGABLE DATABASE .. CLOSE IMMEDIATE: end its sessions, and roll their transactions back."""
+    def _end_sessions(self) -> None:
+        """End the sessions of the PDB, and roll their transactions back."""
         for session in list(self._database.sessions.values()):
             tx = session.transaction
             if session.container == PDB or (tx is not None and tx.con_id == PDB):

@@ -5,6 +5,8 @@ The caller holds the database's lock.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from standin.engine.row_changes import RowChanges
 from standin.engine.session_state import SessionState
 from standin.engine.transaction import Transaction
@@ -15,12 +17,29 @@ from standin.interface import OraError
 class Rollback:
     def __init__(self, rows: RowChanges, transactions: Transactions) -> None:
         self._rows, self._transactions = rows, transactions
+        self._dead: list[Transaction] = []  # of instances that were aborted
 
     def session(self, session: SessionState) -> None:
         """End the session's transaction, if there is one."""
         session.savepoint_before_start.clear()
         tx = session.transaction
         if tx is not None:
+            self.to_mark(tx, 0)
+            self._transactions.end_rolled_back(tx)
+
+    def leave_dead(self, sessions: Sequence[SessionState]) -> int:
+        """End the sessions without rolling their transactions back, and return the number of these."""
+        dead = [session.transaction for session in sessions if session.transaction is not None]
+        for session in sessions:
+            session.transaction, session.killed = None, True
+        for tx in dead:
+            self._transactions.hide(tx)
+        self._dead += dead
+        return len(dead)
+
+    def roll_back_dead(self) -> None:
+        while self._dead:
+            tx = self._dead.pop()
             self.to_mark(tx, 0)
             self._transactions.end_rolled_back(tx)
 

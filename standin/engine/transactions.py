@@ -96,6 +96,11 @@ class Transactions:
             xid, tx.con_id, thread, start_scn, self._clock.second(), tx.session_number, tx.user, is_parallel=is_parallel
         )
 
+    def hide(self, tx: Transaction) -> None:
+        """Take a dead transaction out of V$TRANSACTION: its instance has ended."""
+        for xid in (tx.xid, *(server.xid for server in tx.servers.values())):
+            self._state.transactions[tx.con_id, xid].is_listed = False
+
     def server_of(self, tx: Transaction, row: int) -> ParallelServer | None:
         """Return the server that changes the row in the running statement; begin it at its first row."""
         if not tx.degree:

@@ -6,30 +6,123 @@
     REDOLAKE_ORACLE_PASSWORD    of SYSTEM, who creates and drops the scratch schema and archives logs
     REDOLAKE_ORACLE_USER, REDOLAKE_ORACLE_USER_PASSWORD    Redolake's own user; default C##REDOLAKE with SYSTEM's password
 
-The user must exist, with the grants that `redolake setup-sql` prints.
+The user must exist, with the grants that `redolake setup-sql` prints. Tests that disturb the whole database (`breakable`)
+run on a real one only with:
+
+    REDOLAKE_ORACLE_MAY_BREAK    1: close and flash back the PDB, take archived logs away, revoke grants
+    REDOLAKE_ORACLE_SYS_PASSWORD    of SYS; default SYSTEM's
+    REDOLAKE_ORACLE_ABORT        a command that kills the database and starts it again, e.g.
+                                 "docker compose kill oracle && docker compose up -d --wait"
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import oracledb
 import pytest
 
 from pipelines.config import Pipeline
 from pipelines.source import ConnectParams
-from standin.serve import standin
+from standin.serve import StandIn, standin
 
 SCRATCH, SCRATCH_PASSWORD = "REDOLAKE_SCRATCH", "Scratch_1"
 CREATE_SCRATCH = (
     f'CREATE USER {SCRATCH} IDENTIFIED BY "{SCRATCH_PASSWORD}"',
     f"GRANT CREATE SESSION, CREATE TABLE, CREATE SEQUENCE, UNLIMITED TABLESPACE TO {SCRATCH}",
 )
+
+
+class Outages(Protocol):
+    """What happens to a database from outside SQL, or otherwise on each kind of database."""
+
+    def abort(self) -> None:
+        """End the instance as SHUTDOWN ABORT does, and start it again; its transactions may not be rolled back yet."""
+
+    def recover(self) -> None:
+        """Return once the transactions of the aborted instance are rolled back, as far as anyone can wait for it."""
+
+    def prepare(self, database: Database, statements: Sequence[str]) -> AbstractContextManager[Callable[[], None]]:
+        """Prepare a branch of a distributed transaction with the statements; the value commits it."""
+
+    def rename(self, database: Database, file: str, name: str) -> None:
+        """Rename a file on the database's host."""
+
+    def add_policy(self, database: Database, table: str) -> None:
+        """Let a VPD policy filter the rows of a table of the scratch schema."""
+
+
+@dataclass(slots=True)
+class StandInOutages:
+    oracle: StandIn
+
+    def abort(self) -> None:
+        self.oracle.faults.abort_instances()
+
+    def recover(self) -> None:
+        self.oracle.faults.recover_transactions()
+
+    @contextmanager
+    def prepare(self, database: Database, statements: Sequence[str]) -> Iterator[Callable[[], None]]:
+        who = database.scratch
+        with oracledb.connect(user=who.user, password=who.password, dsn=who.dsn) as connection:
+            for statement in statements:
+                connection.cursor().execute(statement)
+            self.oracle.faults.prepare_transactions()
+            yield connection.commit
+
+    def rename(self, database: Database, file: str, name: str) -> None:
+        Path(file).rename(Path(file).with_name(name))
+
+    def add_policy(self, database: Database, table: str) -> None:
+        self.oracle.faults.add_policy(f"{SCRATCH}.{table}", "id > 1")
+
+
+@dataclass(slots=True)
+class RealOutages:
+    """Over SQL, except `abort`."""
+
+    def abort(self) -> None:
+        command = os.environ.get("REDOLAKE_ORACLE_ABORT")
+        if command is None:
+            pytest.skip("REDOLAKE_ORACLE_ABORT does not name a command that kills the database and starts it again")
+        subprocess.run(command, shell=True, check=True)
+
+    def recover(self) -> None:
+        """Oracle does so by itself."""
+
+    @contextmanager
+    def prepare(self, database: Database, statements: Sequence[str]) -> Iterator[Callable[[], None]]:
+        who = database.scratch
+        with oracledb.connect(user=who.user, password=who.password, dsn=who.dsn) as connection:
+            xid = connection.xid(1, b"redolake", b"1")
+            connection.tpc_begin(xid)
+            for statement in statements:
+                connection.cursor().execute(statement)
+            connection.tpc_prepare()
+            yield lambda: connection.tpc_commit(xid)
+
+    def rename(self, database: Database, file: str, name: str) -> None:
+        folder, _, old = file.rpartition("/")
+        database.as_sysdba(
+            f"CREATE OR REPLACE DIRECTORY redolake_logs AS '{folder}'",
+            f"BEGIN UTL_FILE.FRENAME('REDOLAKE_LOGS', '{old}', 'REDOLAKE_LOGS', '{name}'); END;",
+            "DROP DIRECTORY redolake_logs",
+        )
+
+    def add_policy(self, database: Database, table: str) -> None:
+        function = f"FUNCTION {SCRATCH}.admitted (owner VARCHAR2, name VARCHAR2)"
+        database.as_sysdba(
+            f"CREATE OR REPLACE {function} RETURN VARCHAR2 AS BEGIN RETURN 'id > 1'; END;",
+            f"BEGIN DBMS_RLS.ADD_POLICY('{SCRATCH}', '{table}', 'P1', '{SCRATCH}', 'ADMITTED'); END;",
+            dsn=database.pdb_dsn,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +134,8 @@ class Database:
     pdb_dsn: str
     container: str
     is_real: bool
+    sys: ConnectParams
+    outages: Outages
     scratch: ConnectParams = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,6 +146,15 @@ class Database:
             for statement in statements:
                 connection.cursor().execute(statement)
             connection.commit()
+
+    def as_sysdba(self, *statements: str, dsn: str | None = None) -> list[tuple[Any, ...]]:
+        """Run statements in the root, or at another service, and return the rows of the last one if it is a query."""
+        who, mode = self.sys, oracledb.AUTH_MODE_SYSDBA
+        with oracledb.connect(user=who.user, password=who.password, dsn=dsn or who.dsn, mode=mode) as connection:
+            cursor = connection.cursor()
+            for statement in statements:
+                cursor.execute(statement)
+            return list(cursor) if cursor.description else []
 
     def archive_logs(self) -> None:
         self.run(self.dba, ["ALTER SYSTEM ARCHIVE LOG CURRENT"])
@@ -69,6 +173,7 @@ class Database:
             "source": {"connection": "redolake_test_oracle", "container": self.container},
             "landing": str(folder / "landing"),
             "lake": str(folder / "lake"),
+            "retry": {"attempts": 2, "first_seconds": 0.5},
             "tables": list(tables),
         }
         return Pipeline.model_validate(body)
@@ -79,7 +184,8 @@ def standin_database() -> Iterator[Database]:
     with standin(threads=2, log_bytes=256 * 1024, archive_lag_target=0) as oracle:
         reader = ConnectParams(oracle.capture_user, oracle.passwords[oracle.capture_user], oracle.root_dsn)
         dba = ConnectParams("SYSTEM", oracle.passwords["SYSTEM"], oracle.root_dsn)
-        yield Database(reader, dba, oracle.pdb_dsn, "FREEPDB1", is_real=False)
+        sys = ConnectParams("SYS", oracle.passwords["SYS"], oracle.root_dsn)
+        yield Database(reader, dba, oracle.pdb_dsn, "FREEPDB1", is_real=False, sys=sys, outages=StandInOutages(oracle))
 
 
 def real_database() -> Database:
@@ -87,7 +193,9 @@ def real_database() -> Database:
     password = settings["PASSWORD"]
     user, own = settings.get("USER", "C##REDOLAKE"), settings.get("USER_PASSWORD", password)
     reader, dba = ConnectParams(user, own, settings["DSN"]), ConnectParams("SYSTEM", password, settings["DSN"])
-    return Database(reader, dba, settings["PDB_DSN"], settings.get("CONTAINER", "FREEPDB1"), is_real=True)
+    sys = ConnectParams("SYS", settings.get("SYS_PASSWORD", password), settings["DSN"])
+    container = settings.get("CONTAINER", "FREEPDB1")
+    return Database(reader, dba, settings["PDB_DSN"], container, is_real=True, sys=sys, outages=RealOutages())
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +207,11 @@ def database() -> Iterator[Database]:
     else:
         with standin_database() as found, found.empty_scratch_schema():
             yield found
+
+
+@pytest.fixture
+def breakable(database: Database) -> Database:
+    """The database, if its owner lets tests disturb it as a whole."""
+    if database.is_real and os.environ.get("REDOLAKE_ORACLE_MAY_BREAK") != "1":
+        pytest.skip("REDOLAKE_ORACLE_MAY_BREAK=1 is not set: this test disturbs the whole database")
+    return database

@@ -20,45 +20,17 @@ from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.source import open_source
 from tests.oracle.conftest import Database
-from tests.source_comparison import compare_with_source
+from tests.oracle.parts import LOGGED, Parts
 
 pytestmark = [pytest.mark.oracle, pytest.mark.spark]
-LOGGED = "ALTER TABLE {0} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
-
-
-class Parts:
-    """A table of the scratch schema, and the pipeline that copies it."""
-
-    def __init__(self, database: Database, folder: Path, spark: Any) -> None:
-        self.database, self.folder, self.spark = database, folder, spark
-        self.pipeline = database.pipeline(folder, [f"{database.scratch.user}.PARTS"])
-
-    def change(self, *statements: str) -> None:
-        self.database.run(self.database.scratch, statements)
-
-    def log_and_let_read(self) -> None:
-        self.change(LOGGED.format("parts"), f"GRANT SELECT, FLASHBACK ON parts TO {self.database.reader.user}")
-
-    def snapshot(self) -> None:
-        steps.take_snapshot(self.pipeline, source=self.database.reader, spark=self.spark)
-
-    def catch_up(self) -> None:
-        self.database.archive_logs()
-        steps.run_pipeline(self.pipeline, until_caught_up=True, wait=True, source=self.database.reader, spark=self.spark)
-
-    def rows(self) -> int:
-        """Return the number of rows, after each was found equal in source and Delta."""
-        (table,) = compare_with_source(self.pipeline, self.database.reader).tables
-        assert table.equal, str(table)
-        return table.source_rows
 
 
 @pytest.fixture
 def parts(database: Database, spark: Any, tmp_path: Path) -> Iterator[Parts]:
     made = Parts(database, tmp_path, spark)
-    made.change("CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(40), quantity NUMBER(9))")
+    made.create()
     yield made
-    made.change("DROP TABLE parts PURGE")
+    made.drop()
 
 
 def test_the_root_and_the_pdb_are_each_read_over_a_connection_of_their_own(database: Database) -> None:
