@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.table import KeyPolicy, TableId, upper_name
 
@@ -98,6 +99,35 @@ class Retry(Settings):
     most_seconds: float = Field(60.0, gt=0, description="longest pause between attempts")
 
 
+class OnDdl(Settings):
+    """What to do at a DDL. A table's settings count before the pipeline's."""
+
+    truncate: Literal["follow", "keep", "hold"] = Field(
+        "hold", description="TRUNCATE TABLE: delete the rows in Delta too, keep them there, or hold the table"
+    )
+    drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    drop_table: Literal["keep", "hold"] = Field("hold", description="only `hold` for now")
+    recreate: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    rename_column: Literal["evolve", "hold"] = Field("evolve", description="RENAME COLUMN: rename it in Delta too, or hold")
+    narrow: Literal["evolve", "hold"] = Field(
+        "hold", description="MODIFY to a type that not all values of the old one fit: change the type in Delta too, or hold"
+    )
+    primary_key: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    unknown_ddl: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+
+    @model_validator(mode="after")
+    def works(self) -> OnDdl:
+        for name in ("drop_partition", "drop_table", "recreate", "primary_key", "unknown_ddl"):
+            if getattr(self, name) != "hold":
+                raise ValueError(f"`{name}: {getattr(self, name)}` does not work yet: `hold` is the only value")
+        return self
+
+
+def quoted_on(value: object) -> object:
+    """Return the settings with `on` as a text: YAML 1.1 reads the bare word as true."""
+    return {"on" if key is True else key: item for key, item in value.items()} if isinstance(value, dict) else value
+
+
 class Table(Settings):
     """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
 
@@ -114,10 +144,12 @@ class Table(Settings):
         "`string`, which keeps every value as text, also before year 1",
     )
 
+    on: OnDdl = OnDdl()
+
     @model_validator(mode="before")
     @classmethod
     def bare_name(cls, value: object) -> object:
-        return {"table": value} if isinstance(value, str) else value
+        return {"table": value} if isinstance(value, str) else quoted_on(value)
 
     @field_validator("table")
     @classmethod
@@ -175,7 +207,13 @@ class Pipeline(Settings):
     show_row_data: bool = Field(
         False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
     )
+    on: OnDdl = OnDdl()
     tables: list[Table] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def bare_on(cls, value: object) -> object:
+        return quoted_on(value)
 
     @model_validator(mode="after")
     def tables_are_distinct(self) -> Pipeline:
@@ -199,6 +237,10 @@ class Pipeline(Settings):
 
     def table(self, table: TableId) -> Table:
         return next(t for t in self.tables if t.id == table)
+
+    def ddl_policies(self, table: TableId) -> DdlPolicies:
+        """Return the table's own policies, completed by the pipeline's."""
+        return DdlPolicies(**{**self.on.model_dump(), **self.table(table).on.model_dump(exclude_unset=True)})
 
     def target(self, table: TableId) -> str:
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"

@@ -161,6 +161,7 @@ class UniqueIndex:
 class TableVersion:
     """The columns and the key of a table, valid from `from_scn` to its next DDL.
 
+    `data_object_id` is 0 if a DDL has changed it and no dictionary was read since.
     `key` contains column ids, in key order: of the primary key, of the declared columns (`key_index` is the OBJECT_ID of
     their unique index), or of ROWID. It is empty for a table that only gets INSERTs.
     """
@@ -175,6 +176,7 @@ class TableVersion:
     key_kind: KeyKind = "primary"
     key_index: int | None = None
     ignored: tuple[IgnoredColumn, ...] = ()
+    key_constraint: str | None = None  # the name of the primary key
 
     def column(self, column_id: int) -> Column:
         """Return the column with this id."""
@@ -260,6 +262,7 @@ class DictionaryTable:
     external: bool = False
     logging: bool = True  # False: direct loads write no redo, unless the database forces it
     logical_replication: bool = True  # False: supplemental logging of the whole database does not apply to the table
+    key_constraint: str | None = None  # the name of the enabled primary key
 
     @property
     def captured(self) -> tuple[DictionaryColumn, ...]:

@@ -7,7 +7,9 @@ what the DDL makes of the table's columns, and know nothing of the target's type
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import get_args, get_type_hints
 
+from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.schema.ddl import effect_of
@@ -47,14 +49,17 @@ A value that does not fit its Delta type stops the table; it is never rounded or
 | Statement | Outcome |
 |---|---|
 """
+BY_POLICY = """
+What some statements do is decided by `on` in pipelines.yml, for a pipeline or for one table:
+
+| Statement | `on` | Outcome |
+|---|---|---|
+"""
 AFTER = """
 * *followed*: the Delta table gets the same change at the same SCN.
 * *no effect*: columns, key and rows stay the same, so nothing is to be done.
 * *held*: the table stops before the statement with `SchemaConflict`, the others continue. `redolake snapshot TABLE --replace` continues
   with the table as it is now.
-
-A *nullable* column with a DEFAULT is followed here. But Oracle 12c and later add a hidden column with it, and that holds the table at the next
-capture run: [known limits](../known-limits.md).
 
 Any other statement holds the table. All tested statements: [DDL test cases](ddl-cases.md).
 """
@@ -131,28 +136,32 @@ MATRIX = {
     "DROP COLUMN of the primary key": ("ALTER TABLE orders DROP COLUMN id CASCADE CONSTRAINTS",),
     "SET UNUSED": ("ALTER TABLE orders SET UNUSED (customer)", "ALTER TABLE orders SET UNUSED COLUMN customer"),
     "DROP UNUSED COLUMNS": ("ALTER TABLE orders DROP UNUSED COLUMNS",),
-    "MODIFY, RENAME COLUMN": (
+    "MODIFY to a wider type; several clauses in one statement": (
         "ALTER TABLE orders MODIFY (amount NUMBER(14,2))",
-        "ALTER TABLE orders RENAME COLUMN amount TO a",
+        "ALTER TABLE orders MODIFY amount NUMBER(14,2) ADD note VARCHAR2(20) DROP (customer)",
     ),
+    "MODIFY to another length of a text, NULL, NOT NULL or DEFAULT": (
+        "ALTER TABLE orders MODIFY customer VARCHAR2(20)",
+        "ALTER TABLE orders MODIFY (customer NOT NULL)",
+        "ALTER TABLE orders MODIFY amount DEFAULT orders_seq.NEXTVAL",
+    ),
+    "MODIFY to CHAR or a large object, which rewrites the rows": ("ALTER TABLE orders MODIFY customer CHAR(40)",),
     "RENAME TABLE, DROP TABLE, CREATE TABLE of the same name": (
         "ALTER TABLE orders RENAME TO orders_old",
         "DROP TABLE orders",
         "CREATE TABLE orders (id NUMBER)",
     ),
-    "TRUNCATE, FLASHBACK TABLE": ("TRUNCATE TABLE orders", "FLASHBACK TABLE orders TO BEFORE DROP"),
-    "MOVE, SHRINK, NOLOGGING": (
-        "ALTER TABLE orders MOVE ONLINE",
-        "ALTER TABLE orders SHRINK SPACE",
-        "ALTER TABLE orders NOLOGGING",
-    ),
+    "FLASHBACK TABLE": ("FLASHBACK TABLE orders TO BEFORE DROP",),
+    "MOVE, SHRINK (held if ROWID is the key)": ("ALTER TABLE orders MOVE ONLINE", "ALTER TABLE orders SHRINK SPACE"),
+    "NOLOGGING": ("ALTER TABLE orders NOLOGGING",),
     "partition operations": ("ALTER TABLE orders EXCHANGE PARTITION p1 WITH TABLE other",),
-    "primary key added, dropped or disabled; a constraint dropped by name": (
+    "primary key added, dropped or disabled": (
         "ALTER TABLE orders ADD PRIMARY KEY (id)",
         "ALTER TABLE orders DROP PRIMARY KEY",
         "ALTER TABLE orders DROP CONSTRAINT orders_pk",
     ),
-    "CHECK, FOREIGN KEY, UNIQUE added": (
+    "CHECK, FOREIGN KEY, UNIQUE added, dropped, disabled or renamed": (
+        "ALTER TABLE orders DROP CONSTRAINT positive",
         "ALTER TABLE orders ADD CONSTRAINT positive CHECK (amount > 0)",
         "ALTER TABLE orders ADD FOREIGN KEY (customer) REFERENCES customers (name)",
     ),
@@ -178,6 +187,31 @@ MATRIX = {
     ),
 }
 
+# By policy, the statements whose outcome it decides.
+POLICIES = {
+    "truncate": ("TRUNCATE", "TRUNCATE TABLE orders"),
+    "rename_column": ("RENAME COLUMN", "ALTER TABLE orders RENAME COLUMN amount TO total"),
+    "narrow": ("MODIFY to a narrower or another type", "ALTER TABLE orders MODIFY amount NUMBER(10,2)"),
+}
+
+
+def policy_rows() -> Iterator[str]:
+    hints = get_type_hints(DdlPolicies)
+    for policy, (title, statement) in POLICIES.items():
+        default = getattr(DEFAULT_POLICIES, policy)
+        for value in sorted(get_args(hints[policy]), key=lambda value: value != default):
+            found = outcome(statement, DdlPolicies(**{policy: value})).split(":")[0]
+            result = "held" if found == "held" else RESULTS[policy, value]
+            yield f"| {title} | `{policy}: {value}`{' (default)' if value == default else ''} | {result} |"
+
+
+RESULTS = {
+    ("truncate", "follow"): "all rows are deleted in Delta",
+    ("truncate", "keep"): "the rows stay in Delta; later changes are merged into them",
+    ("rename_column", "evolve"): "the Delta column is renamed",
+    ("narrow", "evolve"): "the Delta column gets the type",
+}
+
 
 def short_page() -> str:
     followed, others = [], []
@@ -188,7 +222,18 @@ def short_page() -> str:
         except RedolakeError:
             others.append(str(oracle_type) if oracle_type.name == "TIMESTAMP" else oracle_type.name)
     matrix = [f"| {title} | {agreed(title, statements)} |" for title, statements in MATRIX.items()]
-    return SHORT + "\n".join(followed) + "\n" + NOT_FOLLOWED.format(names=", ".join(others)) + "\n".join(matrix) + "\n" + AFTER
+    return (
+        SHORT
+        + "\n".join(followed)
+        + "\n"
+        + NOT_FOLLOWED.format(names=", ".join(others))
+        + "\n".join(matrix)
+        + "\n"
+        + BY_POLICY
+        + "\n".join(policy_rows())
+        + "\n"
+        + AFTER
+    )
 
 
 def agreed(title: str, statements: tuple[str, ...]) -> str:
@@ -196,7 +241,7 @@ def agreed(title: str, statements: tuple[str, ...]) -> str:
     outcomes = {outcome(statement).split(":")[0].split(" ")[0] for statement in statements}
     if len(outcomes) != 1:
         raise ValueError(f"the statements of {title!r} have several outcomes: {outcomes}")
-    return {"held": "held", "no": "no effect"}.get(outcomes.pop(), "**followed**")
+    return {"held": "held", "no": "no effect", "renumber": "no effect"}.get(outcomes.pop(), "**followed**")
 
 
 def long_page() -> str:
@@ -210,13 +255,16 @@ def case_rows() -> Iterator[str]:
             yield f"| {case.title} | `{statement}` | {outcome(case.sql)} |"
 
 
-def outcome(sql: str) -> str:
+def outcome(sql: str, policies: DdlPolicies = DEFAULT_POLICIES) -> str:
     """Return `no effect`, the columns that are added and dropped, or `held: ` with the reason."""
     try:
-        effect = effect_of(row(sql), ORDERS)
+        effect = effect_of(row(sql), ORDERS, policies=policies)
         steps = []
         for step in effect.steps:
-            if step.kind == "add":
+            if step.kind in ("truncate", "renumber"):
+                steps.append(step.kind)
+                continue
+            if step.kind in ("add", "change_type"):
                 spark_ddl_type(step.column.type)
             null = "" if step.column.nullable else " NOT NULL"
             default = "" if step.default is None else f" DEFAULT `{step.default}`"

@@ -38,6 +38,21 @@ def decode(
     """Return CHANGE_ORDER, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and
     u<id> for each column outside the key: whether the redo does not contain its value (see missing_columns)."""
     columns, key = target.columns, target.key
+    types = {column.id: column.type for column in columns}
+
+    def typed(value: Expression, column_id: int, version: TableVersion) -> Expression:
+        """Return the value in the target's type, which is another one where a later MODIFY changed it."""
+        known = next((column for column in version.columns if column.id == column_id), None)
+        type_ = types.get(column_id)
+        is_same = known is None or type_ in (None, translation.spark_type(known.type, rules.get(column_id)))
+        return value if is_same or type_ is None else value.cast(type_)
+
+    def before(column_id: int, version: TableVersion) -> Expression:
+        return typed(F.col(f"o{column_id}"), column_id, version)
+
+    def after(column: TargetColumn, version: TableVersion) -> Expression:
+        return typed(_after(column, version, translation), column.id, version)
+
     parts = []
     for version, mine in by_version(versions):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *REDO)
@@ -49,8 +64,8 @@ def decode(
                 "row_id",
                 "operation_code",
                 finding(version, key).alias("finding"),
-                *(F.col(f"o{column_id}").alias(f"b{column_id}") for column_id in key),
-                *(_after(column, version, translation).alias(f"a{column.id}") for column in columns),
+                *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
+                *(after(column, version).alias(f"a{column.id}") for column in columns),
                 *(_is_missing(c.id, version, target.defaulted).alias(f"u{c.id}") for c in columns if c.id not in key),
             )
         )

@@ -24,7 +24,7 @@ from pipelines.schema import (
 from pipelines.scn import Scn
 from pipelines.table import DictionaryTable, TableId, TableVersion, TypeRule, upper_name
 
-STEP_KINDS = {"add": "add_column", "drop": "drop_column"}
+STEP_KINDS = {"add": "add_column", "drop": "drop_column", "rename": "rename_column"}  # others are called the same
 
 
 def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> None:
@@ -81,7 +81,7 @@ def history(
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     resetlogs_id = windows[0].resetlogs_id
     described = reading_after(context, table, resetlogs_id)
-    derived = derive(versions_before(known, start), rows, described)
+    derived = derive(versions_before(known, start), rows, described, context.pipeline.ddl_policies(table))
     conflict = None if derived.hold else dictionary_conflict(context, table, derived, resetlogs_id, start, end)
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
@@ -190,7 +190,7 @@ def table_task(
     """
     versions = past.derived.versions
     first = versions[0].since(Scn(0))
-    steps = tuple(ColumnChange(s.scn, STEP_KINDS[s.kind], s.column, s.default) for s in past.derived.steps)  # type: ignore[arg-type]
+    steps = tuple(ColumnChange(s.scn, STEP_KINDS.get(s.kind, s.kind), s.column, s.default) for s in past.derived.steps)  # type: ignore[arg-type]
     return TableTask(
         table=past.table,
         target=target,
@@ -205,9 +205,18 @@ def table_task(
 
 
 def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:
-    """Return the rules of pipelines.yml by column id instead of column name."""
+    """Return the rules of pipelines.yml by column id instead of column name.
+
+    A rule is for the columns that were added under its name; if none was, for one that was renamed to it.
+    """
     named = {upper_name(name): rule for name, rule in context.pipeline.table(table).columns.items()}
-    return {c.id: named[upper_name(c.name)] for version in versions for c in version.columns if upper_name(c.name) in named}
+    born: dict[int, str] = {}
+    for version in versions:
+        for column in version.columns:
+            born.setdefault(column.id, upper_name(column.name))
+    later = {c.id: name for version in versions for c in version.columns if (name := upper_name(c.name)) not in born.values()}
+    names = {**born, **{i: name for i, name in later.items() if name in named}}
+    return {i: named[name] for i, name in names.items() if name in named}
 
 
 def app_id(context: PipelineContext, table: TableId, resetlogs_id: int) -> str:

@@ -10,7 +10,9 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, Rules, TableId, TableVersion
 
-ChangeKind = Literal["add_column", "drop_column", "rename_column", "change_type", "nullable", "comment", "comment_table"]
+ChangeKind = Literal[
+    "add_column", "drop_column", "rename_column", "change_type", "nullable", "comment", "comment_table", "truncate", "renumber"
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,8 @@ class ColumnChange:
     nullable       `column.nullable` has changed
     comment        `comment` is its comment, empty to remove it
     comment_table  `comment` is the table's; `column` is any column
+    truncate       all rows are deleted; `column` is any column
+    renumber       rows have other ROWIDs from now on, so that redo before and after is applied apart; `column` is any column
 
     `default` is that of ADD COLUMN, neutral text as schema/ derives it. Several changes may have one SCN; they are followed in
     their order, and two columns that exchange their names may do so in two changes.

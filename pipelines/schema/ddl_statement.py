@@ -14,6 +14,7 @@ from sqlglot.dialects.oracle import Oracle
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
+from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.table import DictionaryTable, TableId, upper_name
@@ -54,8 +55,10 @@ def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
 class DdlStatement:
     """A cursor over the words of one DDL row of `table`. `after` returns the first dictionary reading after an SCN."""
 
-    def __init__(self, row: DdlRow, table: TableId, after: ReadingAfter | None = None) -> None:
-        self.row, self.table, self._after = row, table, after
+    def __init__(
+        self, row: DdlRow, table: TableId, after: ReadingAfter | None = None, policies: DdlPolicies = DEFAULT_POLICIES
+    ) -> None:
+        self.row, self.table, self._after, self.policies = row, table, after, policies
         try:
             tokens = Oracle().tokenize(row.sql.rstrip("\0"))  # some releases end the text with a NUL byte
             self._words = [word for token in tokens for word in _words_of(token)]
@@ -75,7 +78,7 @@ class DdlStatement:
 
     def not_understood(self) -> SchemaConflict:
         """Return the error for a statement with an unknown word at the cursor."""
-        found = "its end" if self.done else repr(self._words[self._at].text)
+        found = "its end" if self.done else repr(self._words[self._at].text[:60])
         return self.refuse(f"DDL that is not understood from {found} on")
 
     def from_start(self) -> DdlStatement:
@@ -173,11 +176,15 @@ class DdlStatement:
         if not self.take("ALTER", "TABLE"):
             return False
         self.take("IF", "EXISTS")
+        self.need_name_of_table()
+        return True
+
+    def need_name_of_table(self) -> None:
+        """Go past the table's name. Raises SchemaConflict if it is another than the redo row's."""
         owner, name = self.qualified_name()
         if name != self.table.name or owner not in (None, self.table.owner):
             named = ".".join(part for part in (owner, name) if part is not None)
             raise self.refuse(f"the redo row is of {self.table}, but the statement names {named}")
-        return True
 
     def _kind(self) -> str | None:
         return None if self.done else self._words[self._at].kind

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import DdlStep, effect_of
@@ -30,7 +31,12 @@ class Derived:
     hold: Hold | None = None
 
 
-def derive(versions: Sequence[TableVersion], rows: Sequence[DdlRow], reading_after: ReadingAfter | None = None) -> Derived:
+def derive(
+    versions: Sequence[TableVersion],
+    rows: Sequence[DdlRow],
+    reading_after: ReadingAfter | None = None,
+    policies: DdlPolicies = DEFAULT_POLICIES,
+) -> Derived:
     """Follow the DDL `rows` of one table, starting from the last of its `versions`.
 
     Rows at or below that version's SCN are already in it. The same versions and rows therefore always give the same steps:
@@ -43,9 +49,10 @@ def derive(versions: Sequence[TableVersion], rows: Sequence[DdlRow], reading_aft
         if row.scn <= known:
             continue
         try:
-            effect = effect_of(row, chain[-1], reading_after)
+            effect = effect_of(row, chain[-1], reading_after, policies)
         except SchemaConflict as error:
             return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error))
+        steps += effect.steps
         if effect.version == chain[-1]:
             continue
         after = effect.version.since(Scn(row.scn))
@@ -53,7 +60,6 @@ def derive(versions: Sequence[TableVersion], rows: Sequence[DdlRow], reading_aft
             chain[-1] = after
         else:
             chain.append(after)
-        steps += effect.steps
     return Derived(tuple(chain), tuple(steps))
 
 

@@ -51,7 +51,8 @@ def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | Non
         ("OBJECT_ID", derived.object_id, dictionary.object_id),
         ("DATA_OBJECT_ID", derived.data_object_id, dictionary.data_object_id),
     )
-    changed = next((f"{what} is {old}, in the dictionary {new}" for what, old, new in ids if old != new), None)
+    # A DATA_OBJECT_ID of 0 is not known: a statement has changed it, and the dictionary was not read since.
+    changed = next((f"{what} is {old}, in the dictionary {new}" for what, old, new in ids if old not in (0, new)), None)
     return key_difference(derived, dictionary) or changed
 
 

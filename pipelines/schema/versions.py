@@ -47,6 +47,7 @@ def baseline(
         key_kind=policy.kind,
         key_index=next((index.object_id for index in key_indexes(table, policy.columns)), None),
         ignored=table.ignored,
+        key_constraint=table.key_constraint,
     )
 
 

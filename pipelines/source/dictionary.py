@@ -171,6 +171,7 @@ def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
         external=kind.external == "YES",
         logging=kind.logging != "NO",
         logical_replication=all(row.logical_replication != "DISABLED" for row in rows.replication),
+        key_constraint=rows.key[0].constraint_name if rows.key else None,
     )
 
 

@@ -32,7 +32,7 @@ SELECT table_name, column_name, data_type, data_length, char_length, data_precis
 
 -- name: table_key
 -- A disabled key has no index and is not logged.
-SELECT c.table_name, k.column_name
+SELECT c.table_name, k.column_name, c.constraint_name
   FROM all_constraints c
   JOIN all_cons_columns k
     ON k.owner = c.owner AND k.constraint_name = c.constraint_name AND k.table_name = c.table_name

@@ -72,7 +72,25 @@ def drop_column(context: ApplyContext, table: DeltaTable, task: TableTask, versi
         context.spark.sql(f"ALTER TABLE {table_at(table.path)} DROP COLUMN {quoted(column.name)}").collect()
 
 
-FOLLOW: Mapping[str, Follow] = {"add_column": add_column, "drop_column": drop_column}
+def truncate(context: ApplyContext, table: DeltaTable, task: TableTask, version: TableVersion, step: ColumnChange) -> None:
+    """Delete all rows. The commit has a txn of its own, so that it counts as ours and a repeat does nothing."""
+    if table.filled_to is not None and table.filled_to >= step.scn:
+        return
+    tag = Tag(table.filling_id, step.scn, {**context.metadata, "table": str(task.table), "ddl_scn": step.scn})
+    with tagged(context.spark, tag):
+        context.spark.sql(f"DELETE FROM {table_at(table.path)}").collect()
+
+
+def renumber(context: ApplyContext, table: DeltaTable, task: TableTask, version: TableVersion, step: ColumnChange) -> None:
+    """Change nothing: the step only ends the commit range before it, in which a ROWID stands for one row."""
+
+
+FOLLOW: Mapping[str, Follow] = {
+    "add_column": add_column,
+    "drop_column": drop_column,
+    "truncate": truncate,
+    "renumber": renumber,
+}
 
 
 def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag, translation: Translation) -> None:

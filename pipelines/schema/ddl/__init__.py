@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import (
-    add_column,
-    drop_column,
+    column_clauses,
     ignorable,
-    modify_column,
+    new_segment,
     properties,
     refused,
+    rename_column,
     row_archival,
     unused,
 )
@@ -26,18 +27,20 @@ from pipelines.table import TableVersion
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     ignorable.read,
     properties.read,
-    add_column.read,
-    drop_column.read,
+    column_clauses.read,
+    rename_column.read,
     unused.read,
     row_archival.read,
-    modify_column.read,
+    new_segment.read,
     refused.read,  # last: it refuses every statement
 )
 
 
-def effect_of(row: DdlRow, version: TableVersion, after: ReadingAfter | None = None) -> Effect:
+def effect_of(
+    row: DdlRow, version: TableVersion, after: ReadingAfter | None = None, policies: DdlPolicies = DEFAULT_POLICIES
+) -> Effect:
     """Return the effect of a DDL row on a table. Raises SchemaConflict for an unsupported statement."""
-    statement = DdlStatement(row, version.table, after)
+    statement = DdlStatement(row, version.table, after, policies)
     for form in FORMS:
         effect = form(statement, version)
         if effect is not None:

@@ -14,7 +14,7 @@ from pipelines.schema.ddl.segment import with_guard
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.schema.declared_type import read_type
 from pipelines.scn import Scn
-from pipelines.table import Column, IgnoredColumn, OracleType, TableVersion
+from pipelines.table import Column, IgnoredColumn, OracleType
 
 NOT_A_COLUMN = ("SUPPLEMENTAL", "PARTITION", "SUBPARTITION", "OVERFLOW", "PERIOD")
 
@@ -29,18 +29,11 @@ class Added:
     default: str | None = None
 
 
-def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
-    if not statement.alter_table() or not statement.sees("ADD"):
+def take(statement: DdlStatement, effect: Effect) -> Effect | None:
+    """Take one ADD clause with its columns and constraints."""
+    if not statement.take("ADD") or any(statement.sees(word) for word in NOT_A_COLUMN):
         return None
-    added: list[Added] = []
-    while statement.take("ADD"):
-        if any(statement.sees(word) for word in NOT_A_COLUMN):
-            return None
-        added += _items(statement)
-    if not statement.done:
-        raise statement.not_understood()
-    effect = Effect(version)
-    for column in added:
+    for column in _items(statement):
         effect = _add(statement, effect, column)
     return effect
 
@@ -105,7 +98,7 @@ def _virtual(statement: DdlStatement, name: str) -> Added:
 
 
 def _require_end(statement: DdlStatement) -> None:
-    if not (statement.done or any(statement.sees(mark) for mark in (",", ")", "ADD"))):
+    if not (statement.done or any(statement.sees(mark) for mark in (",", ")", "ADD", "MODIFY", "DROP"))):
         raise statement.not_understood()
 
 

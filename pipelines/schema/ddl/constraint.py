@@ -1,14 +1,76 @@
-"""Constraints in DDL texts. Those that change neither columns nor key are supported, a primary key is not."""
+"""Constraints in DDL texts. Those that change neither columns nor key are supported, a primary key is not.
+
+A constraint that a statement names without its kind may be the primary key: the version says how that is called.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from pipelines.schema.ddl.effect import Effect
 from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.table import TableVersion
 
 OUT_OF_LINE = ("CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN")
 STATES = (
     "ENABLE", "DISABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY", "NOT DEFERRABLE", "DEFERRABLE",
     "INITIALLY IMMEDIATE", "INITIALLY DEFERRED",
 )  # fmt: skip
+
+
+INDEX_FATE = ("CASCADE", "KEEP INDEX", "DROP INDEX", "ONLINE")
+
+
+def take(statement: DdlStatement, effect: Effect) -> Effect | None:
+    """Take a clause that drops, disables, enables, changes or renames a constraint."""
+    version = effect.version
+    if statement.take("RENAME", "CONSTRAINT"):
+        return Effect(_renamed(statement, version), effect.steps)
+    verb = statement.take_any("DROP", "DISABLE", "ENABLE", "MODIFY")
+    if verb is None:
+        return None
+    if verb in ("DISABLE", "ENABLE"):
+        statement.take_any("VALIDATE", "NOVALIDATE")
+    if statement.sees("PRIMARY", "KEY"):
+        if version.key_kind == "primary":
+            _refuse_key(statement)
+        statement.take("PRIMARY", "KEY")
+    elif statement.take("CONSTRAINT"):
+        name = statement.name()
+        if verb in ("DROP", "DISABLE") or (verb == "MODIFY" and statement.sees("DISABLE")):
+            _require_no_key(statement, version, name)
+    elif statement.take("UNIQUE"):
+        statement.names_in_parentheses()
+        if verb in ("DROP", "DISABLE"):
+            _require_known_index(statement, version, "a unique constraint that may be the declared key was dropped or disabled")
+    else:
+        return None
+    if verb in ("ENABLE", "MODIFY"):
+        _take_state(statement)
+    while statement.take_any(*INDEX_FATE):
+        pass
+    return effect
+
+
+def _require_no_key(statement: DdlStatement, version: TableVersion, name: str) -> None:
+    """Raise SchemaConflict if the constraint of that name is, or may be, the key."""
+    if version.key_kind == "primary" and version.key_constraint in (None, name):
+        may_be = "may be" if version.key_constraint is None else "is"
+        raise statement.refuse(f"a constraint that {may_be} the primary key was dropped or disabled")
+    _require_known_index(statement, version, "a constraint that may be the declared key was dropped or disabled")
+
+
+def _require_known_index(statement: DdlStatement, version: TableVersion, why: str) -> None:
+    """Raise SchemaConflict for a declared key whose index has no known OBJECT_ID: no reading could show that it is another."""
+    if version.key_kind == "columns" and version.key_index is None:
+        raise statement.refuse(why)
+
+
+def _renamed(statement: DdlStatement, version: TableVersion) -> TableVersion:
+    name = statement.name()
+    statement.need("TO")
+    new = statement.name()
+    return replace(version, key_constraint=new) if version.key_constraint == name else version
 
 
 def starts_out_of_line(statement: DdlStatement) -> bool:

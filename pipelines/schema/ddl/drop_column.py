@@ -11,20 +11,20 @@ from pipelines.scn import Scn
 from pipelines.table import Column, IgnoredColumn, TableVersion
 
 
-def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
-    if not statement.alter_table() or not statement.take("DROP"):
+def take(statement: DdlStatement, effect: Effect) -> Effect | None:
+    """Take one DROP clause of columns."""
+    if not statement.take("DROP"):
         return None
     names = named_columns(statement)
     if names is None:
         return None
-    while statement.take_any("CASCADE CONSTRAINTS", "INVALIDATE"):
+    while statement.take_any("CASCADE CONSTRAINTS", "INVALIDATE"):  # CHECKPOINT may stop partway, so it is not known
         pass
-    if not statement.done:
-        raise statement.not_understood()
+    version = effect.version
     columns, virtual = dropped_columns(statement, version, names)
     unused = [column for column in version.ignored if column.kind == "unused"]
     steps = tuple(DdlStep(Scn(statement.row.scn), "drop", column) for column in columns)
-    return Effect(without(version, columns, (*virtual, *unused)), steps)
+    return Effect(without(version, columns, (*virtual, *unused)), (*effect.steps, *steps))
 
 
 def named_columns(statement: DdlStatement) -> list[str] | None:

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pipelines.scn import Scn
 from pipelines.table import Column, TableVersion
 
+StepKind = Literal["add", "drop", "rename", "change_type", "truncate", "renumber"]
+
 
 @dataclass(frozen=True, slots=True)
 class DdlStep:
-    """A column added or dropped at `scn`. `default` is the value of older rows in an added column, in neutral text."""
+    """A change of the target at `scn`. `default` is the value of older rows in an added column, in neutral text.
+
+    add, drop      the column
+    rename         the column has the name after it
+    change_type    the column has the type after it
+    truncate       all rows are deleted
+    renumber       nothing changes, but rows have other ROWIDs from here on
+
+    For the last two `column` is any column.
+    """
 
     scn: Scn
-    kind: Literal["add", "drop"]
+    kind: StepKind
     column: Column
     default: str | None = None
 
@@ -25,3 +36,8 @@ class Effect:
 
     version: TableVersion
     steps: tuple[DdlStep, ...] = ()
+
+    def changed(self, column: Column, step: DdlStep | None = None) -> Effect:
+        """Return the effect with the column of the same id replaced, and one more step."""
+        columns = tuple(column if c.id == column.id else c for c in self.version.columns)
+        return Effect(replace(self.version, columns=columns), self.steps if step is None else (*self.steps, step))

@@ -1,6 +1,6 @@
 """Statements that name a captured table and change neither its columns, nor its key, nor its rows.
 
-DISABLE or DROP of a constraint (which may be the key) and NOLOGGING are not ignorable, as they change what redo contains.
+NOLOGGING is not ignorable, as it changes what redo contains.
 DROP SUPPLEMENTAL LOG and DISABLE LOGICAL REPLICATION may change that too. They are ignored if there is a primary key: another
 level may still log it, and apply checks each row for its key.
 """
@@ -24,7 +24,6 @@ CREATED = ("TRIGGER", "SYNONYM", "PUBLIC SYNONYM")  # after CREATE [OR REPLACE] 
 ALTERATIONS = ("ENABLE ALL TRIGGERS", "DISABLE ALL TRIGGERS")
 STATISTICS = ("VIRTUAL BY USER FOR STATISTICS", "VIRTUAL BY SYSTEM FOR STATISTICS", "VIRTUAL FOR STATISTICS")
 _STATISTICS_NAME = re.compile(r"SYS_ST[US][#$\w]{5,}")
-CONSTRAINT_STATES = ("ENABLE", "VALIDATE", "NOVALIDATE", "RELY", "NORELY")
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
@@ -40,7 +39,6 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
         _is_logging(statement, has_key=version.key_kind == "primary")
         or bool(statement.take_any(*ALTERATIONS))
         or _is_extended_statistics(statement, version)
-        or _enables_constraint(statement)
     )
     return Effect(version) if known and statement.done else None
 
@@ -93,27 +91,4 @@ def _is_extended_statistics(statement: DdlStatement, version: TableVersion) -> b
         if statement.take_any(*STATISTICS) and statement.take(")"):
             return True
     statement.back_to(start)
-    return False
-
-
-def _enables_constraint(statement: DdlStatement) -> bool:
-    """Take ENABLE [VALIDATE] CONSTRAINT c, MODIFY CONSTRAINT c ENABLE .., or RENAME CONSTRAINT c TO d."""
-    if statement.take("RENAME", "CONSTRAINT"):
-        statement.name()
-        statement.need("TO")
-        statement.name()
-        return True
-    if statement.take("MODIFY", "CONSTRAINT"):
-        statement.name()
-        states = 0
-        while statement.take_any(*CONSTRAINT_STATES):
-            states += 1
-        return states > 0
-    start = statement.position
-    if statement.take("ENABLE"):
-        statement.take_any("VALIDATE", "NOVALIDATE")
-        if statement.take("CONSTRAINT"):
-            statement.name()
-            return True
-        statement.back_to(start)
     return False

@@ -36,9 +36,9 @@ POLICY = ("ILM ADD POLICY", "ILM DELETE POLICY", "ILM ENABLE POLICY", "ILM DISAB
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
-    if not statement.alter_table() or not _take_property(statement):
+    if not statement.alter_table() or not take_property(statement):
         return None
-    while _take_property(statement):
+    while take_property(statement):
         pass
     if statement.sees("NOLOGGING"):
         raise statement.refuse("NOLOGGING allows rows to be written without redo")
@@ -47,7 +47,7 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     return Effect(version)
 
 
-def _take_property(statement: DdlStatement) -> bool:
+def take_property(statement: DdlStatement) -> bool:
     if any(statement.sees(*phrase.split()) for phrase in COLUMNAR):
         raise statement.refuse("hybrid columnar compression may give updated rows new ROWIDs and is not supported")
     return bool(statement.take_any(*PLAIN, *COMPRESSIONS, *POLICIES)) or any(take(statement) for take in TAKERS)

@@ -8,7 +8,6 @@ from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
 STATEMENTS = {
-    "TRUNCATE": "TRUNCATE removes rows without redo of them and is not supported",
     "DROP TABLE": "the table was dropped",
     "RENAME": "the table was renamed, which is not supported",
     "CREATE TABLE": "a table of this name was created again",
@@ -22,19 +21,11 @@ ALTERATIONS = {
     "MODIFY NESTED TABLE": "MODIFY NESTED TABLE is not supported",
     "MODIFY OPAQUE TYPE": "MODIFY OPAQUE TYPE is not supported",
     "MODIFY DEFAULT ATTRIBUTES": "partition operations are not supported",
-    "MODIFY CONSTRAINT": "a constraint that may be the primary key was changed",
-    "MODIFY": "MODIFY of a column is not supported",
-    "RENAME COLUMN": "RENAME COLUMN is not supported",
+    "MODIFY": "MODIFY that is not understood",
     "RENAME TO": "the table was renamed, which is not supported",
     "DROP SUPPLEMENTAL": "supplemental logging was dropped, so later redo may not contain the key of the row",
-    "DROP PRIMARY": "DDL that changes the primary key is not supported",
-    "DROP CONSTRAINT": "a constraint that may be the primary key was dropped",
-    "DROP UNIQUE": "a unique constraint that may be the declared key was dropped",
     "DISABLE LOGICAL REPLICATION": "supplemental logging of the database no longer applies to the table",
-    "DISABLE": "a constraint that may be the primary key, or another property, was disabled",
-    "ENABLE PRIMARY": "DDL that changes the primary key is not supported",
-    "MOVE": "MOVE gives the rows new ROWIDs and the segment a new id, and is not supported",
-    "SHRINK": "SHRINK gives rows new ROWIDs and is not supported",
+    "DISABLE": "a property was disabled that may change what redo contains",
     "NOLOGGING": "NOLOGGING allows rows to be written without redo",
 }
 PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "MODIFY", "RENAME")

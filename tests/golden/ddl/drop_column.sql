@@ -33,7 +33,9 @@ alter table orders drop column customer checkpoint 1000
 
 -- together with another clause
 alter table orders drop column customer add x number
---> refused: DDL that is not understood from 'add' on
+--> drop CUSTOMER VARCHAR2(40)
+--> add X NUMBER
+--> columns 1 ID (id 1), 2 AMOUNT (id 3), 3 Mixed Case (id 4), 4 X (id 5); next id 6
 
 -- unused columns
 alter table orders drop unused columns

@@ -51,4 +51,4 @@ alter table orders modify id drop identity
 
 -- visibility and type together
 alter table orders modify (customer varchar2(50) invisible)
---> refused: MODIFY of a column is not supported
+--> columns 1 ID (id 1), 2 CUSTOMER VARCHAR2(50) (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4); next id 5

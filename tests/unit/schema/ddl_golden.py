@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
-from pipelines.schema.ddl import effect_of
+from pipelines.schema.ddl import Effect, effect_of
 from pipelines.scn import Scn
 from pipelines.table import Column, OracleType, TableId, TableVersion
 
@@ -29,6 +29,7 @@ ORDERS = TableVersion(
     ),
     key=(1,),
     next_column_id=5,
+    key_constraint="ORDERS_PK",
 )
 
 
@@ -59,20 +60,33 @@ def outcome_of(sql: str) -> str:
         effect = effect_of(row(sql), ORDERS)
     except SchemaConflict as error:
         return "refused: " + error.what.removesuffix(": " + " ".join(sql.split()))
-    if effect.version == ORDERS:
-        assert not effect.steps
+    if effect == Effect(ORDERS):
         return "unchanged"
     lines = []
     for step in effect.steps:
         column = step.column
+        if step.kind in ("truncate", "renumber"):
+            lines.append(step.kind)
+            continue
         null = "" if column.nullable else " not null"
         default = "" if step.default is None else f" default {step.default!r}"
         lines.append(f"{step.kind} {column.name} {column.type}{null}{default}")
-    placed = [(c.segment_id, f"{c.name} (id {c.id})") for c in effect.version.columns]
+    placed = [(c.segment_id, _placed(c)) for c in effect.version.columns]
     placed += [(c.segment_id, f"<{c.kind}>") for c in effect.version.ignored if c.segment_id]
     placed += [(99, f"<virtual> {c.name}") for c in effect.version.ignored if not c.segment_id]
+    if effect.version.columns == ORDERS.columns and effect.version.ignored == ORDERS.ignored:
+        key = effect.version.key_constraint
+        return "\n".join([*lines, *([f"key constraint {key}"] if key != ORDERS.key_constraint else [])])
     columns = ", ".join(what if at == 99 else f"{at} {what}" for at, what in sorted(placed))
     return "\n".join([*lines, f"columns {columns}; next id {effect.version.next_column_id}"])
+
+
+def _placed(column: Column) -> str:
+    """Return name and id, and what differs from the column before."""
+    before = next((c for c in ORDERS.columns if c.id == column.id), column)
+    null = "" if before.nullable == column.nullable else " null" if column.nullable else " not null"
+    type_ = "" if before.type == column.type else f" {column.type}"
+    return f"{column.name}{type_}{null} (id {column.id})"
 
 
 def write_outcomes() -> None:

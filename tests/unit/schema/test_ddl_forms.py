@@ -25,11 +25,11 @@ def test_every_file_has_cases_with_outcomes():
 
 def test_a_refusal_names_the_statement_its_scn_and_the_cure():
     with pytest.raises(SchemaConflict) as caught:
-        effect_of(row("alter table orders\n modify (amount   number)", scn=4711), ORDERS)
+        effect_of(row("alter table orders\n modify (amount   number(5))", scn=4711), ORDERS)
 
     text = str(caught.value)
     for part in (
-        "alter table orders modify (amount number)",
+        "alter table orders modify (amount number(5))",
         "table SHOP.ORDERS",
         "scn 4711",
         "`redolake snapshot SHOP.ORDERS --replace`",
@@ -50,7 +50,7 @@ def test_a_statement_may_end_with_a_nul_byte():
 
 def test_a_very_long_statement_is_shortened_in_the_message():
     with pytest.raises(SchemaConflict) as caught:
-        effect_of(row("alter table orders modify (" + "x" * 100_000 + " number)"), ORDERS)
+        effect_of(row("alter table orders modify (amount " + "x" * 100_000 + ")"), ORDERS)
 
     assert len(str(caught.value)) < 1000
 

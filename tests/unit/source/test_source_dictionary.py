@@ -14,9 +14,9 @@ from pipelines.table import TableId
 FIELDS = {
     "table_object": ("object_id", "data_object_id", "last_ddl_time"),
     "table_kind": ("partitioned", "iot_type", "temporary", "cluster_name", "external", "logging"),
-    "table_key": ("column_name",),
+    "table_key": ("column_name", "constraint_name"),
 }
-VALUES = {"table_kind": ("NO", None, "N", None, "NO", "YES"), "table_key": ("ID",)}
+VALUES = {"table_kind": ("NO", None, "N", None, "NO", "YES"), "table_key": ("ID", "ITEMS_PK")}
 
 
 class FakeSource:

@@ -1,0 +1,79 @@
+"""Statements that give rows other ROWIDs: MOVE and SHRINK SPACE, which keep every row, and TRUNCATE, which removes all.
+
+Redo before and after them must not be joined by ROWID, so each has a step even if nothing changes in the target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.schema.ddl.effect import DdlStep, Effect, StepKind
+from pipelines.schema.ddl.properties import take_property
+from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.scn import Scn
+from pipelines.table import TableVersion
+
+STORAGE = ("DROP STORAGE", "DROP ALL STORAGE", "REUSE STORAGE", "PRESERVE MATERIALIZED VIEW LOG", "PURGE MATERIALIZED VIEW LOG")
+
+
+def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
+    if statement.from_start().take("TRUNCATE", "TABLE"):
+        return _truncated(statement, version)
+    if not statement.alter_table():
+        return None
+    if statement.take("SHRINK", "SPACE"):
+        while statement.take_any("COMPACT", "CASCADE"):
+            pass
+        return _renumbered(statement, version, "SHRINK SPACE")
+    if statement.take("MOVE"):
+        if statement.sees("PARTITION") or statement.sees("SUBPARTITION"):
+            return None
+        while _take_place(statement) or take_property(statement):
+            pass
+        return _renumbered(statement, version, "MOVE")
+    return None
+
+
+def _take_place(statement: DdlStatement) -> bool:
+    """Take where and how MOVE writes the rows. INCLUDING ROWS removes some, so it is not known here."""
+    if statement.take("TABLESPACE"):
+        statement.name()
+        return True
+    return bool(statement.take_any("ONLINE", "UPDATE INDEXES", "ALLOW CLUSTERING", "DISALLOW CLUSTERING"))
+
+
+def _renumbered(statement: DdlStatement, version: TableVersion, what: str) -> Effect:
+    if statement.sees("NOLOGGING"):
+        raise statement.refuse("NOLOGGING allows rows to be written without redo")
+    if not statement.done:
+        raise statement.not_understood()
+    if version.key_kind == "rowid":
+        raise statement.refuse(f"{what} gives the rows new ROWIDs, and ROWID is the key")
+    after = version if what == "SHRINK SPACE" else replace(version, data_object_id=_segment(statement, version))
+    return _step(statement, after, "renumber")
+
+
+def _truncated(statement: DdlStatement, version: TableVersion) -> Effect:
+    statement.need_name_of_table()
+    while statement.take_any(*STORAGE):
+        pass
+    statement.take("CASCADE")
+    if not statement.done:
+        raise statement.not_understood()
+    policy = statement.policies.truncate
+    if policy == "hold":
+        raise statement.refuse("TRUNCATE removed all rows, and `on: truncate` is `hold`")
+    segment = _segment(statement, version)
+    if version.key_kind == "rowid" and not segment:
+        raise statement.refuse("TRUNCATE gives later rows ROWIDs of a segment that no dictionary reading shows yet")
+    return _step(statement, replace(version, data_object_id=segment), "truncate" if policy == "follow" else "renumber")
+
+
+def _segment(statement: DdlStatement, version: TableVersion) -> int:
+    """Return the DATA_OBJECT_ID after the statement, 0 if no dictionary was read since."""
+    dictionary = statement.dictionary_after()
+    return 0 if dictionary is None or dictionary.object_id != version.object_id else dictionary.data_object_id
+
+
+def _step(statement: DdlStatement, version: TableVersion, kind: StepKind) -> Effect:
+    return Effect(version, (DdlStep(Scn(statement.row.scn), kind, version.columns[0]),))

@@ -1,0 +1,33 @@
+"""ALTER TABLE .. RENAME COLUMN a TO b. The column keeps our id, its place in the segment and its part of the key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.schema.ddl.effect import DdlStep, Effect
+from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.scn import Scn
+from pipelines.table import TableVersion
+
+
+def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
+    if not statement.alter_table() or not statement.take("RENAME", "COLUMN"):
+        return None
+    old = statement.name()
+    statement.need("TO")
+    new = statement.name()
+    if not statement.done:
+        raise statement.not_understood()
+    taken = {c.name for c in version.columns} | {c.name for c in version.ignored}
+    if new in taken:
+        raise statement.refuse(f"DDL renames {old} to {new}, which the version of SCN {version.from_scn} already has")
+    if any(c.kind == "virtual" and c.name == old for c in version.ignored):
+        ignored = tuple(replace(c, name=new) if c.name == old else c for c in version.ignored)
+        return Effect(replace(version, ignored=ignored))
+    column = version.named(old)
+    if column is None:
+        raise statement.refuse(f"DDL renames column {old}, which the version of SCN {version.from_scn} does not have")
+    if statement.policies.rename_column == "hold":
+        raise statement.refuse("RENAME COLUMN, and `on: rename_column` is `hold`")
+    after = replace(column, name=new)
+    return Effect(version).changed(after, DdlStep(Scn(statement.row.scn), "rename", after))
