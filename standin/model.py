@@ -50,7 +50,7 @@ class TableColumn:
     default: str | None = None  # text, as DATA_DEFAULT shows it
     hidden: bool = False  # INVISIBLE, or of Oracle's own: not in `*`, without a COLUMN_ID
     stored_default: bytes | None = None  # ADD COLUMN .. DEFAULT: the value of older rows, which are not rewritten
-    kind: str = "user"  # user, guard, unused, archive, period; all but the first are USER_GENERATED = NO
+    kind: str = "user"  # user, guard, unused, archive, period, statistics; all but the first are USER_GENERATED = NO
     guard_bit: int | None = None  # of a column whose default rows may not store: its bit in the guard column
     virtual: str | None = None  # the expression of a virtual column, which is not in the segment
     identity: str | None = None  # ALWAYS, BY DEFAULT, BY DEFAULT ON NULL

@@ -18,7 +18,7 @@ import oracledb
 
 from standin import views
 from standin.control import ControlServer
-from standin.engine import rds
+from standin.engine import rds, statistics
 from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.fault_injection import FaultInjector
@@ -96,6 +96,7 @@ def start_standin(
     views.register()
     package.register()
     rds.register()
+    statistics.register()
     database = Instance(options)
     if options.rds and rds.MASTER not in database.state.users:
         rds.prepare(database.state, password)

@@ -20,7 +20,8 @@ UNIQUE_VIOLATION = 1
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, and the table that answers it. `{table}` in a statement stands for the table's name.
+    """A question, and the table that answers it. `{table}` in a statement stands for the table's name in double quotes,
+    `{name}` for the plain name.
 
     `create` runs before the snapshot, `change` after it; `settings` are those of the table in pipelines.yml.
     """
@@ -38,6 +39,8 @@ MOMENTS = (
     (datetime(1582, 10, 4), datetime(1582, 10, 15, 23, 59, 59, 999999)),
     (datetime(9999, 12, 31, 23, 59, 59), datetime(2026, 3, 29, 2, 30, 0, 123456)),
 )
+ANCIENT_DAY = "TO_DATE('-4712-01-01', 'SYYYY-MM-DD')"
+ANCIENT_MOMENT = "TO_TIMESTAMP('-0044-03-15 12:00:00.123', 'SYYYY-MM-DD HH24:MI:SS.FF3')"
 TEXTS = ("it's", "'", "''", "a\nb\tc", " leading and trailing ", "Zürich, 東京, 𝄞", "x" * 4000, "'" * 2000, "; -- /* '||' */")
 
 CASES: tuple[Case, ...] = (
@@ -224,6 +227,83 @@ CASES: tuple[Case, ...] = (
             "ALTER TABLE {table} ENABLE ROW MOVEMENT",
             "ALTER TABLE {table} PCTFREE 20",
             "UPDATE {table} SET a = 2",
+        ),
+    ),
+    Case(
+        "RLT_ANCIENT",
+        "Do dates before year 1 return exactly as text?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, day DATE, at TIMESTAMP(3))",
+            ALL_COLUMNS,
+            f"INSERT INTO {{table}} VALUES (1, {ANCIENT_DAY}, NULL)",
+        ),
+        (
+            f"INSERT INTO {{table}} VALUES (2, {ANCIENT_DAY}, {ANCIENT_MOMENT})",
+            "INSERT INTO {table} VALUES (3, DATE '2026-01-31', TIMESTAMP '2026-01-31 12:00:00.5')",
+            "UPDATE {table} SET day = DATE '2000-02-29' WHERE id = 1",
+        ),
+        {"columns": {"DAY": "string", "AT": "string"}},
+    ),
+    Case(
+        "RLT_ARCHIVAL",
+        "Are rows captured that row archival hides?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a VARCHAR2(20)) ROW ARCHIVAL",
+            ALL_COLUMNS,
+            "INSERT INTO {table} VALUES (1, 'before')",
+            "INSERT INTO {table} VALUES (2, 'before')",
+        ),
+        ("INSERT INTO {table} VALUES (3, 'after')", "UPDATE {table} SET ora_archive_state = '1' WHERE id > 1"),
+    ),
+    Case(
+        "RLT_COMPRESSED",
+        "Is the redo of a compressed table complete?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a VARCHAR2(100)) ROW STORE COMPRESS BASIC",
+            ALL_COLUMNS,
+            Rows("INSERT INTO {table} VALUES (:1, :2)", [(n, "the same text in every row") for n in range(250)]),
+            "COMMIT",
+            "INSERT /*+ APPEND */ INTO {table} SELECT id + 250, a FROM {table}",
+        ),
+        ("UPDATE {table} SET a = 'another text' WHERE id < 100", "DELETE FROM {table} WHERE id > 400"),
+    ),
+    Case(
+        "RLT_MIGRATED",
+        "Is an UPDATE that moves a row to another block one change?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a VARCHAR2(4000)) PCTFREE 0",
+            ALL_COLUMNS,
+            Rows("INSERT INTO {table} VALUES (:1, :2)", [(n, "x") for n in range(300)]),
+        ),
+        ("UPDATE {table} SET a = RPAD('y', 3000, 'y') WHERE id < 20", "DELETE FROM {table} WHERE id = 5"),
+    ),
+    Case(
+        "RLT_EXTENDED",
+        "Do extended statistics, a hidden column of Oracle's own, leave the table as it is?",
+        ("CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a NUMBER(9), b NUMBER(9))", ALL_COLUMNS),
+        (
+            "INSERT INTO {table} VALUES (1, 1, 1)",
+            "COMMIT",
+            "BEGIN DBMS_STATS.GATHER_TABLE_STATS(USER, '{name}', method_opt => 'FOR COLUMNS (A,B)'); END;",
+            "INSERT INTO {table} VALUES (2, 2, 2)",
+            "UPDATE {table} SET a = 3",
+        ),
+    ),
+    Case(
+        "RLT_PARALLEL",
+        "Are the changes of parallel servers part of their statement's transaction?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, a NUMBER(9))",
+            ALL_COLUMNS,
+            Rows("INSERT INTO {table} VALUES (:1, :2)", [(n, n) for n in range(2000)]),
+        ),
+        (
+            "ALTER SESSION ENABLE PARALLEL DML",
+            "UPDATE /*+ PARALLEL(4) */ {table} SET a = a + 1 WHERE id < 1500",
+            "COMMIT",
+            "DELETE /*+ PARALLEL(4) */ FROM {table} WHERE id >= 1000",
+            "ROLLBACK",
+            "ALTER SESSION DISABLE PARALLEL DML",
         ),
     ),
     Case(

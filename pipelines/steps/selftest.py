@@ -212,8 +212,8 @@ class Trial:
 
 
 def for_table(step: Step, table: str) -> Step:
-    """Return the step with the table's name in place of `{table}`."""
+    """Return the step with the table's name in place of `{table}` and `{name}`."""
     if isinstance(step, str):
-        return step.replace("{table}", quoted(table))
+        return step.replace("{table}", quoted(table)).replace("{name}", table)
     changed: Rows | Refused = replace(step, sql=step.sql.replace("{table}", quoted(table)))
     return changed

@@ -58,6 +58,12 @@ def period_column(name: str) -> TableColumn:
     return TableColumn(name, SqlType("NUMBER"), 0, hidden=True, kind="period", virtual="null")
 
 
+def append_statistics(session: EngineSession, store: TableStore, name: str) -> None:
+    """Add the hidden virtual column of extended statistics."""
+    column = TableColumn(name, SqlType("NUMBER"), 0, hidden=True, kind="statistics", virtual="null")
+    _append(session, store, column, None)
+
+
 def add_column(session: EngineSession, store: TableStore, clause: ColumnClause) -> None:
     """Add the column to the dictionary. Existing rows show its default without being rewritten."""
     table = store.definition

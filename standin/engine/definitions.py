@@ -194,7 +194,12 @@ def table_options(cursor: Cursor) -> bool:
         if cursor.accept("ROW", "ARCHIVAL"):
             archival = True
             continue
+        cursor.accept("ROW", "STORE")
         word = cursor.take().value
+        if word == "COMPRESS":
+            if not cursor.accept("BASIC") and not cursor.accept("ADVANCED"):
+                cursor.accept("FOR", "OLTP")
+            continue
         if word not in _STORAGE_WORDS:
             raise OraError(3001, f"unimplemented feature: {word} of a table")
         if word in ("TABLESPACE", "PCTFREE", "INITRANS"):

@@ -1,0 +1,48 @@
+"""DBMS_STATS.GATHER_TABLE_STATS, as far as others see it: FOR COLUMNS (A, B) adds a hidden virtual column.
+
+Statistics themselves are not kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Any
+
+from standin.engine.ddl_columns import append_statistics
+from standin.engine.ddl_redo import write_ddl
+from standin.engine.names import table_named
+from standin.engine.plsql import Parameter, procedures
+from standin.engine.session import EngineSession
+from standin.interface import OraError
+
+_GROUPS = re.compile(r"\(\s*([\w$#]+(?:\s*,\s*[\w$#]+)+)\s*\)")
+
+
+def gather_table_stats(session: EngineSession, ownname: Any, tabname: Any, partname: Any, method_opt: Any) -> None:
+    """Commit, as Oracle does, and add a column for each group of columns that `method_opt` names."""
+    session.commit()
+    with session.database.lock:
+        store = table_named(session, str(ownname), str(tabname))
+        table = store.definition
+        for group in _GROUPS.findall(str(method_opt or "")):
+            names = [name.strip().upper() for name in group.split(",")]
+            if any(table.column(name) is None for name in names):
+                raise OraError(20001, f"Invalid Extension: {group}")
+            number = int(hashlib.sha256(",".join(names).encode()).hexdigest()[:12], 16)
+            column = f"SYS_STU#{number:X}"
+            if table.column(column) is not None:
+                continue
+            append_statistics(session, store, column)
+            listed = ",".join(f'"{name}"' for name in names)
+            write_ddl(
+                session,
+                f'alter table "{table.owner}"."{table.name}" add ({column} as (sys_op_combined_hash({listed}))'
+                " virtual BY USER for statistics)",
+                table,
+            )
+
+
+def register() -> None:
+    parameters: list[Parameter | str] = ["ownname", "tabname", Parameter("partname", None), Parameter("method_opt", None)]
+    procedures.register("DBMS_STATS.GATHER_TABLE_STATS", gather_table_stats, parameters, public=True)
