@@ -120,16 +120,20 @@ def test_the_gates_answer_follows_from_the_written_redo(events, readings, share,
     history.play(events)
     history.scn += 1
     start, facts = start_of(history, share), read(history)
-    assume(not is_ambiguous(history))
 
     windows, stopped, answer = walk(start, facts, Limits(budget))
 
     assert_complete(windows, history, facts)
     lost, bound = missing(history, start.scn), min(held_at(history, start.scn), facts.current_scn)
+    assert stopped.scn <= bound
+    if is_ambiguous(history):
+        event("ambiguous")
+        assert set(lost) <= {(m.thread, m.sequence, m.resetlogs_id) for m in missing_logs(start, facts)}
+        return  # the gate may say lost of redo that was never written
     maybe, doubt = missing(history, start.scn, doubtful=True), held_at(history, start.scn, doubtful=True)
     edges = [end for log, _, end in history.spans() if log.is_available and end <= min(bound, doubt)]
     event(type(answer).__name__)
-    assert max([start.scn, *edges]) <= stopped.scn <= bound
+    assert max([start.scn, *edges]) <= stopped.scn
     assert set(lost) <= {(m.thread, m.sequence, m.resetlogs_id) for m in missing_logs(start, facts)} <= set(maybe)
     blocking = [log.key for log, first, end in history.spans(doubtful=True) if first <= stopped.scn < end and log.key in maybe]
     assert isinstance(answer, Lost) or not set(blocking) & set(lost)
@@ -157,13 +161,12 @@ def test_windows_are_complete_although_the_views_are_read_at_different_times(eve
     history.play(events)
     start = start_of(history, share)
     facts = read(history, between)
-    assume(not is_ambiguous(history))
 
     windows, _, answer = walk(start, facts, Limits(30))
 
     assert_complete(windows, history, facts)
     untouched = not any(name in LOSSES for part in between for name, _, _ in part)
-    if untouched and all(g.is_available or g.is_pending for g in history.logs):
+    if untouched and not is_ambiguous(history) and all(g.is_available or g.is_pending for g in history.logs):
         assert not isinstance(answer, Lost)
 
 
