@@ -10,9 +10,10 @@ import os
 import posixpath
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -165,7 +166,7 @@ class Table(Settings):
                 raise ValueError(f"{name}: a scale must be between 0 and 38")
         return value
 
-    @property
+    @cached_property
     def id(self) -> TableId:
         return TableId.parse(self.table)
 
@@ -235,8 +236,18 @@ class Pipeline(Settings):
             )
         return self
 
+    @cached_property
+    def by_id(self) -> Mapping[TableId, Table]:
+        return {table.id: table for table in self.tables}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Copy, without the cached properties, which may differ in the copy."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("by_id", None)
+        return copied
+
     def table(self, table: TableId) -> Table:
-        return next(t for t in self.tables if t.id == table)
+        return self.by_id[table]
 
     def ddl_policies(self, table: TableId) -> DdlPolicies:
         """Return the table's own policies, completed by the pipeline's."""

@@ -131,6 +131,10 @@ class Files:
                 return None
         return body
 
+    def exists(self, relative: str) -> bool:
+        with self._translated(relative):
+            return bool(self._fs.exists(self.path(relative)))
+
     @contextmanager
     def reading(self, relative: str) -> Iterator[IO[bytes]]:
         try:

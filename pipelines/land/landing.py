@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pipelines.land.chain import Chain
+from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
 from pipelines.land.gaps import Gaps
 from pipelines.land.snapshots import Snapshots
@@ -19,6 +20,7 @@ class Landing:
         self.windows = Windows(self._chain)
         self.gaps = Gaps(self._chain)
         self.snapshots = Snapshots(self.files)
+        self.dictionary = Dictionary(self.files)
 
     def chain_end(self) -> Position | None:
         """Return where the chain of windows and gaps continues; None when nothing is landed."""

@@ -7,7 +7,8 @@ windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slic
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
 gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
-dictionary/<resetlogs id>-<scn>.json           the data dictionary as each plan has read it
+dictionary/<resetlogs id>-<scn>.json           when each plan has read the data dictionary, and which content it had
+dictionary/contents/<hash>.json                each distinct content, named by its SHA-256
 snapshots/<OWNER.NAME>/<scn>/                  snapshot.json, dictionary.json, part-<token>.parquet,
                                                begun-<chain epoch>.json: the epoch in which it was begun,
                                                since-<resetlogs id>-<scn>.json: start of the oldest transaction then open
@@ -73,6 +74,10 @@ def split_file(gap: str, window: str) -> str:
 
 def dictionary_file(position: ChainPosition) -> str:
     return f"{DICTIONARY}/{position.name}.json"
+
+
+def dictionary_content(content: str) -> str:
+    return f"{DICTIONARY}/contents/{content}.json"
 
 
 # --- Snapshots -------------------------------------------------------------------------------------------------------

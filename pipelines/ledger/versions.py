@@ -57,6 +57,22 @@ class TableVersions(LedgerBase):
             rows = connection.execute(query.order_by(V.from_scn)).all()
         return [VersionEntry(table, Scn(row.from_scn), row.source, row.body, row.ddl) for row in rows]
 
+    def all_versions(self) -> dict[TableId, list[VersionEntry]]:
+        """Return the versions of all tables, each table's in the order of their SCNs, with one query."""
+        found: dict[TableId, list[VersionEntry]] = {}
+        query = select(t.table_versions).where(V.pipeline == self._pipeline).order_by(V.owner, V.table_name, V.from_scn)
+        with self._read() as connection:
+            for row in connection.execute(query):
+                table = TableId(row.owner, row.table_name)
+                found.setdefault(table, []).append(VersionEntry(table, Scn(row.from_scn), row.source, row.body, row.ddl))
+        return found
+
+    def described_tables(self) -> set[TableId]:
+        """Return the tables that have a version."""
+        query = select(V.owner, V.table_name).where(V.pipeline == self._pipeline).distinct()
+        with self._read() as connection:
+            return {TableId(row.owner, row.table_name) for row in connection.execute(query)}
+
     @crash.writer
     def forget_versions_above(self, table: TableId, scn: Scn, lease: Lease | None = None) -> int:
         """Remove the versions above `scn` of a table that is snapshotted again there. Return how many there were."""

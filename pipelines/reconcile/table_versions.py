@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
-from pipelines.reconcile.dictionary_files import dictionary_readings, reading_after
+from pipelines.land.dictionary import Readings
+from pipelines.ledger.entries import VersionEntry
 from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.window_manifest import DdlRow, WindowManifest
@@ -37,29 +39,33 @@ def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, Dict
 
 def known_versions(context: PipelineContext, table: TableId) -> list[TableVersion]:
     """Return the versions from the last baseline on; older ones belong to contents that a newer snapshot replaced."""
-    versions: list[TableVersion] = []
-    for entry in context.ledger.versions(table):
-        if entry.source == "baseline":
-            versions = []
-        versions.append(from_body(TableVersion, entry.body, f"a version of {table}"))
-    return versions
+    return since_last_baseline(context.ledger.versions(table))
+
+
+def all_known_versions(context: PipelineContext) -> dict[TableId, list[TableVersion]]:
+    """Return the known versions of every table that has one, with one query."""
+    return {table: since_last_baseline(entries) for table, entries in context.ledger.all_versions().items()}
+
+
+def since_last_baseline(entries: Sequence[VersionEntry]) -> list[TableVersion]:
+    first = max((number for number, entry in enumerate(entries) if entry.source == "baseline"), default=0)
+    return [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries[first:]]
 
 
 def object_ids(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
     """Return all object ids that the captured tables have or had."""
-    ids = {
-        int(entry.body["object_id"]): table.id
-        for table in context.pipeline.tables
-        for entry in context.ledger.versions(table.id)
-    }
+    captured = {table.id for table in context.pipeline.tables}
+    versions = context.ledger.all_versions()
+    ids = {int(entry.body["object_id"]): table for table in versions if table in captured for entry in versions[table]}
     return {**ids, **{found.object_id: table for table, found in dictionary.items()}}
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A table's versions over a range; `conflict` says why the dictionary contradicts them."""
+    """A table's versions over a range; `known` are those of the ledger. `conflict` says why the dictionary contradicts them."""
 
     table: TableId
+    known: tuple[TableVersion, ...]
     derived: Derived
     conflict: SchemaConflict | None = None
 
@@ -71,23 +77,26 @@ class History:
 
 
 def history(
-    context: PipelineContext, table: TableId, start: int, windows: Sequence[WindowManifest], end: int
-) -> History | None:
-    """Return the table's versions over a batch's range; None if no version is known yet."""
-    known = known_versions(context, table)
-    if not known:
-        return None
+    context: PipelineContext,
+    known: Sequence[TableVersion],
+    start: int,
+    windows: Sequence[WindowManifest],
+    end: int,
+    readings: Readings,
+) -> History:
+    """Return a table's versions over a batch's range from those that are known, of which there is at least one."""
+    table = known[-1].table
     ids = {version.object_id for version in known}
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     resetlogs_id = windows[0].resetlogs_id
-    described = reading_after(context, table, resetlogs_id)
+    described = partial(readings.first_after, table, resetlogs_id)
     derived = derive(versions_before(known, start), rows, described, context.pipeline.ddl_policies(table))
-    conflict = None if derived.hold else dictionary_conflict(context, table, derived, resetlogs_id, start, end)
+    conflict = None if derived.hold else dictionary_conflict(readings, table, derived, resetlogs_id, start, end)
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
     conflict = doubtful_ddl(table, windows, ids) or conflict
-    conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(context, known, resetlogs_id, start)
-    return History(table, derived, conflict)
+    conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
+    return History(table, tuple(known), derived, conflict)
 
 
 def key_policy_conflict(context: PipelineContext, version: TableVersion) -> SchemaConflict | None:
@@ -103,7 +112,7 @@ def key_policy_conflict(context: PipelineContext, version: TableVersion) -> Sche
     )
 
 
-def key_lost(context: PipelineContext, known: Sequence[TableVersion], resetlogs_id: int, start: int) -> SchemaConflict | None:
+def key_lost(readings: Readings, known: Sequence[TableVersion], resetlogs_id: int, start: int) -> SchemaConflict | None:
     """Return a conflict if the unique index of declared key columns is gone.
 
     No DDL of the table shows that an index was dropped, but the dictionary read after a window's redo does, before the first
@@ -112,8 +121,8 @@ def key_lost(context: PipelineContext, known: Sequence[TableVersion], resetlogs_
     version, since = known[-1], max(start, known[0].from_scn)
     if version.key_kind != "columns":
         return None
-    for tables in dictionary_readings(context, resetlogs_id, since):
-        here = next((d for d in tables if d.table == version.table), None)
+    for reading in readings.newest_first(resetlogs_id, since):
+        here = reading.table(version.table)
         if here is not None:
             lost = key_difference(version, here)
             return None if lost is None else lost_key(version, lost, here.scn_before)
@@ -136,11 +145,11 @@ def concerns(row: DdlRow, table: TableId, ids: set[int]) -> bool:
 
 
 def dictionary_conflict(
-    context: PipelineContext, table: TableId, derived: Derived, resetlogs_id: int, start: int, end: int
+    readings: Readings, table: TableId, derived: Derived, resetlogs_id: int, start: int, end: int
 ) -> SchemaConflict | None:
     """Compare the versions with the last dictionary read inside the range: all DDL before that reading has landed."""
-    for tables in dictionary_readings(context, resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
-        here = next((t for t in tables if t.table == table), None)
+    for reading in readings.newest_first(resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
+        here = reading.table(table)
         if here is None:
             return table_missing(table)
         if here.scn_before < end:  # a later dictionary may contain a DDL that has not landed yet
@@ -174,7 +183,7 @@ def table_missing(table: TableId) -> SchemaConflict:
 
 def record_derived(context: PipelineContext, past: History, end: int) -> None:
     """Record the versions found in the redo, so that the next range starts from them."""
-    known = {version.from_scn for version in known_versions(context, past.table)}
+    known = {version.from_scn for version in past.known}
     for version in past.derived.versions:
         if version.from_scn not in known and version.from_scn < end:
             context.ledger.record_version(past.table, version.from_scn, to_body(version), "ddl")

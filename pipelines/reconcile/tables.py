@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from pipelines.context import PipelineContext, owner
 from pipelines.land import captured_since, layout
+from pipelines.land.dictionary import Readings
 from pipelines.ledger import Lease, TableEntry
 from pipelines.reconcile.batches import REPLACES, Void, loaded_tasks, position_loaded, scn_of, superseded
-from pipelines.reconcile.dictionary_files import reading_after
 from pipelines.reconcile.table_versions import concerns, known_versions
 from pipelines.records.codec import to_body
 from pipelines.records.declared_gap import DeclaredGap
@@ -129,6 +130,6 @@ def record_ddl(context: PipelineContext, table: TableId, windows: Sequence[Windo
         return
     ids = {version.object_id for version in known}
     rows = [row for m in windows for row in m.ddl if row.scn < below and concerns(row, table, ids)]
-    described = reading_after(context, table, windows[0].resetlogs_id) if windows else None
+    described = partial(Readings(context.landing.dictionary).first_after, table, windows[0].resetlogs_id) if rows else None
     for version in derive(known[-1:], rows, described).versions[1:]:
         context.ledger.record_version(table, version.from_scn, to_body(version), "ddl")

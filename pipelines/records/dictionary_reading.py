@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.table import DictionaryTable
 
 
 @dataclass(frozen=True, slots=True)
+class DictionaryContent:
+    """Descriptions of tables, kept once however often they were read. Their SCNs are 0: each reading has its own."""
+
+    tables: tuple[DictionaryTable, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DictionaryReading:
-    """`scn` is one of the incarnation that was open when the dictionary was read; a later RESETLOGS may set SCNs back."""
+    """`scn` is one of the incarnation that was open when the dictionary was read; a later RESETLOGS may set SCNs back.
+
+    `content` names the DictionaryContent. `later` contains the SCNs of tables that a DDL changed while they were read.
+    """
 
     resetlogs_id: int
     scn: int
-    tables: tuple[DictionaryTable, ...]
+    content: str
+    later: Mapping[str, int]

@@ -68,6 +68,7 @@ def prepare_batch(pipeline: Pipeline) -> PreparedBatch:
         return PreparedBatch(location, f"{len(spec.windows)} window(s)", tables, spec.start, spec.end)
 
 
+@crash.writer
 def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
     """Record in the ledger what the batch's manifest says. Raises TableHeld, after that, if this batch held a table."""
     with open_context(pipeline) as context:
@@ -77,7 +78,8 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
         entry = context.ledger.batch(name)
         if entry is None or entry.state != "applied":
             lease = renewed(context, spec)
-            record_result(context, result, name, superseded(context))
+            with context.ledger.at_once():
+                record_result(context, result, name, superseded(context))
             context.ledger.release_lease(lease)
         tables = {
             str(done.table): AppliedTable(done.state, done.complete_to, done.inserted, done.updated, done.deleted)

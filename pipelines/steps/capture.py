@@ -14,7 +14,6 @@ from pipelines.errors import MiningIncomplete, NotLogged, PdbChanged, RedoLost, 
 from pipelines.land import build_manifest, layout
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
-from pipelines.reconcile.dictionary_files import write_dictionary
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
@@ -117,6 +116,7 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             return planned(context, oracle, found.window, facts.current_incarnation.resetlogs_id, container)
 
 
+@crash.writer
 def planned(
     context: PipelineContext, oracle: Source, window: Window, resetlogs_id: int, container: ContainerIdentity | None
 ) -> PlanOutcome:
@@ -125,11 +125,14 @@ def planned(
     ids = tuple(table.id for table in context.pipeline.tables)
     dictionary = read_tables(oracle, ids, context.pipeline.source.container)
     read_at = min(table.scn_before for table in dictionary.values()) if dictionary else window.scns.end
-    for table in ids:
-        context.ledger.add_table(table, window.scns.start)
-    hold_undescribed(context, ids, dictionary)
+    known = {entry.table for entry in context.ledger.tables()}
+    with context.ledger.at_once():
+        for table in ids:
+            if table not in known:
+                context.ledger.add_table(table, window.scns.start)
+        hold_undescribed(context, ids, dictionary)
     hold_unlogged(context, oracle, dictionary)
-    write_dictionary(context, resetlogs_id, read_at, dictionary)
+    context.landing.dictionary.write_dictionary(resetlogs_id, read_at, dictionary.values())
     made = WindowPlan(window, ids, object_ids(context, dictionary), read_at, container)
     with held_lease(context, "capture", LEASE_SECONDS) as lease:
         entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
@@ -148,8 +151,9 @@ def redo_of(window: Window) -> str:
 def hold_undescribed(context: PipelineContext, ids: Sequence[TableId], dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Record the first version of each table that has none, and hold those that have no valid description: never seen in the
     dictionary, or not capturable. The others continue. A dropped table is held by its DROP in the redo."""
+    described = context.ledger.described_tables()
     for table in ids:
-        if context.ledger.versions(table):
+        if table in described:
             continue
         if table not in dictionary:
             context.ledger.hold(table, not_in_dictionary(table).as_dict())

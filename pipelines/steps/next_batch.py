@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from pipelines.context import PipelineContext
 from pipelines.errors import InvariantBroken, Terminal
 from pipelines.land import layout
+from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, end_of, superseded
 from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
 from pipelines.reconcile.ledger import drops, last_batch
 from pipelines.reconcile.omitted_tables import omission
-from pipelines.reconcile.table_versions import app_id, history, record_derived, table_task
+from pipelines.reconcile.table_versions import all_known_versions, app_id, history, record_derived, table_task
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, LandedWindow, TableTask
 from pipelines.records.declared_gap import DeclaredGap
@@ -64,7 +65,7 @@ def adjoining(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
 
 
 def is_configured(context: PipelineContext, table: TableId) -> bool:
-    return any(configured.id == table for configured in context.pipeline.tables)
+    return table in context.pipeline.by_id
 
 
 def is_applied(entry: TableEntry, batch: BatchResult) -> bool:
@@ -120,10 +121,11 @@ def build_tasks(
     is_same_incarnation = before is not None and before.resetlogs_id == resetlogs_id
     expected = positions_after(context, before) if is_same_incarnation and before is not None else {}
     tasks: list[TableTask] = []
+    readings, known = Readings(context.landing.dictionary), all_known_versions(context)
     for entry in entries:
-        past = history(context, entry.table, start, windows, end)
-        if past is None:
+        if entry.table not in known:
             continue
+        past = history(context, known[entry.table], start, windows, end, readings)
         table = BatchedTable(
             entry=entry,
             windows=windows,

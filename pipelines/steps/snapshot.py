@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -55,6 +56,7 @@ log = logging.getLogger(__name__)
 # Undo no longer reaches the SCN, of a row or of a large object, or the table was altered after it.
 OUT_OF_REACH = frozenset({1466, 1555, 8180, 22924})
 MORE_READS = 2
+FILES_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,10 @@ def begin_snapshot(
             check_followed(context, read_redo_facts(oracle))
             since = check_captured(context, chosen, handover)
         scn = int(handover.snapshot_scn)
-        for table, found in dictionary.items():
+        for table in dictionary:
             check_unread(context, table, scn, epoch)
-            context.landing.snapshots.begin(found, scn, epoch, since)
+        with ThreadPoolExecutor(FILES_AT_ONCE) as pool:  # each file is synced, which is mostly waiting
+            list(pool.map(lambda found: context.landing.snapshots.begin(found, scn, epoch, since), dictionary.values()))
         return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace, held)
 
 
@@ -188,9 +191,10 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
     characters = read_character_sets(oracle, context.pipeline.source.container).text
     start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters, container)
     context.landing.files.write_record_once(layout.HANDOVER, start)
-    context.ledger.start_at(position)
-    for table in context.pipeline.tables:
-        context.ledger.add_table(table.id, position.scn)
+    with context.ledger.at_once():
+        context.ledger.start_at(position)
+        for table in context.pipeline.tables:
+            context.ledger.add_table(table.id, position.scn)
 
 
 def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> Position:

@@ -14,8 +14,9 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import ConfigurationError, TableHeld
+from pipelines.land.dictionary import Readings
 from pipelines.landed_schema import LANDED_SCHEMA
-from pipelines.reconcile.table_versions import History, history
+from pipelines.reconcile.table_versions import History, history, known_versions
 from pipelines.redo import CHANGES
 from pipelines.schema import valid_at
 from pipelines.steps import run
@@ -166,7 +167,10 @@ def test_rows_after_a_drop_of_the_guarded_column_are_not_misread(shop: Shop, no_
         assert decoded(pipeline, TableId("SHOP", "PARTS"))[1][1] == {"ID": 1, "COLOUR": "red"}
     with open_context(pipeline) as context:
         windows = context.landing.windows.after()
-        past = history(context, TableId("SHOP", "PARTS"), windows[0].start, windows, windows[-1].end)
+        readings = Readings(context.landing.dictionary)
+        past = history(
+            context, known_versions(context, TableId("SHOP", "PARTS")), windows[0].start, windows, windows[-1].end, readings
+        )
     assert (past.conflict is None) == keeps, past.conflict
 
 
@@ -174,7 +178,14 @@ def decoded(pipeline, table: TableId) -> tuple[History, dict[int, dict[str, obje
     """Return the table's versions, and the last values of each row by ID as its redo shows them."""
     with open_context(pipeline) as context:
         windows = context.landing.windows.after()
-        past = history(context, table, windows[0].start, windows, windows[-1].end)
+        past = history(
+            context,
+            known_versions(context, table),
+            windows[0].start,
+            windows,
+            windows[-1].end,
+            Readings(context.landing.dictionary),
+        )
         parts = [pq.read_table(file) for window in windows for file in context.landing.windows.files_of(window)]
     versions = past.derived.versions
     found: dict[int, dict[str, object]] = {}

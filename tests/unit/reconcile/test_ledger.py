@@ -6,7 +6,6 @@ import json
 
 from pipelines.context import PipelineContext
 from pipelines.reconcile.batches import batch_name
-from pipelines.reconcile.dictionary_files import dictionary_readings
 from pipelines.reconcile.ledger import drops, last_batch, reconcile_ledger
 from pipelines.records.batch_result import CARRIED_IN, RowAccount
 from pipelines.redo import Position
@@ -115,7 +114,7 @@ def test_partial_files_of_killed_writers_are_ignored(on_disk: PipelineOnDisk, co
     for folder in ("gaps", "drops"):
         on_disk.write(f"{folder}/0000000011-00000000000000000300.json.363ce4b3.part", '{"half')
 
-    assert list(dictionary_readings(context, FIRST, 0)) == []
+    assert context.landing.dictionary.positions() == []
     assert (context.landing.gaps.all(), drops(context)) == ([], [])
     assert corrected_table(context).position == ChainPosition(FIRST, 199)
     spec = following_batch(context)

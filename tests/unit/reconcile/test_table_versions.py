@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.config import Pipeline
 from pipelines.land import Landing
-from pipelines.reconcile.dictionary_files import write_dictionary
+from pipelines.land.dictionary import Readings
 from pipelines.reconcile.table_versions import dictionary_conflict, key_lost, key_policy_conflict
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
@@ -26,12 +26,12 @@ ALTERED = replace(TABLE, columns=(ID, DictionaryColumn("X", OracleType("NUMBER")
 def conflict(tmp_path):
     """Return `conflict(scn, read_at)`: of the range [100, 200) in incarnation 11, if the file of `scn` has the altered table as
     of `read_at`."""
-    work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
+    dictionary = Landing(str(tmp_path), "shop").dictionary
 
     def compared(scn: int, read_at: int, incarnation: int = 11):
         read = replace(ALTERED, scn_before=Scn(read_at), scn_after=Scn(read_at))
-        write_dictionary(work, incarnation, scn, {ORDERS: read})
-        return dictionary_conflict(work, ORDERS, Derived((baseline(TABLE, Scn(100)),), ()), 11, 100, 200)
+        dictionary.write_dictionary(incarnation, scn, [read])
+        return dictionary_conflict(Readings(dictionary), ORDERS, Derived((baseline(TABLE, Scn(100)),), ()), 11, 100, 200)
 
     return compared
 
@@ -46,13 +46,14 @@ def test_a_table_read_after_the_range_is_not_compared_even_if_others_were_read_i
 
 def test_a_table_that_is_gone_without_its_own_ddl_is_a_conflict(tmp_path, conflict):
     """As after DROP USER .. CASCADE; once the table exists again, the newer reading counts."""
-    work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
+    dictionary = Landing(str(tmp_path), "shop").dictionary
     derived = Derived((baseline(TABLE, Scn(120)),), ())
     for scn in (110, 150):
-        write_dictionary(work, 11, scn, {TableId("SHOP", "OTHER"): replace(TABLE, table=TableId("SHOP", "OTHER"))})
+        dictionary.write_dictionary(11, scn, [replace(TABLE, table=TableId("SHOP", "OTHER"))])
+    readings = Readings(dictionary)
 
-    assert dictionary_conflict(work, ORDERS, derived, 11, 100, 150) is None, "it was not captured yet, or is not landed"
-    error = dictionary_conflict(work, ORDERS, derived, 11, 100, 200)
+    assert dictionary_conflict(readings, ORDERS, derived, 11, 100, 150) is None, "it was not captured yet, or is not landed"
+    error = dictionary_conflict(readings, ORDERS, derived, 11, 100, 200)
     assert error is not None
     assert "the dictionary no longer shows the table" in error.what
     assert "column X" in str(conflict(160, 160))
@@ -84,14 +85,14 @@ KEYLESS = replace(TABLE, key=(), unique=(INDEX,))
     ids=["it stands", "gone", "gone after the range", "created again", "before the range", "before the snapshot"],
 )
 def test_declared_key_columns_need_their_unique_index_in_every_dictionary(tmp_path, readings, message):
-    work = cast(Any, SimpleNamespace(landing=Landing(str(tmp_path), "shop")))
+    dictionary = Landing(str(tmp_path), "shop").dictionary
     for scn, unique in readings.items():
         read = replace(KEYLESS, unique=unique, scn_before=Scn(scn), scn_after=Scn(scn))
-        write_dictionary(work, 11, scn, {ORDERS: read})
+        dictionary.write_dictionary(11, scn, [read])
 
     known = [baseline(KEYLESS, Scn(120), None, BY_ID)]
 
-    error = key_lost(work, known, 11, 100)
+    error = key_lost(Readings(dictionary), known, 11, 100)
 
     assert message is None if error is None else message in error.what
     assert error is None or "redolake snapshot SHOP.ORDERS --replace" in error.cure

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
 from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.dictionary_reading import DictionaryReading
+from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.handover import FirstPosition
 from pipelines.records.job_failure import JobFailure
@@ -106,7 +106,8 @@ RECORDS: tuple[Any, ...] = (
     GAP,
     DROP,
     SplitTransactions((TransactionName(3, "1.2.3"),), (SplitTransaction(None, "4.5.6", 7),)),
-    DictionaryReading(2, 300, (TABLE, LOGGED)),
+    DictionaryReading(2, 300, "5f2d", {"SHOP.T": 310}),
+    DictionaryContent((TABLE, LOGGED)),
     TABLE,
     VERSION,
     FirstPosition(1, 2, 300, "AL32UTF8", CONTAINER),

@@ -36,7 +36,8 @@ def with_unknown_field(body: dict[str, Any], path: tuple[Any, ...]) -> dict[str,
 
 
 # The keys of a gap's `tables` are data; those of a batch's are not.
-PLACES = [(r, path) for r in RECORDS for path in objects(to_body(r)) if (r, path) != (GAP, ("tables",))]
+DATA = {("declared gap", ("tables",)), ("dictionary reading", ("later",))}
+PLACES = [(r, path) for r in RECORDS for path in objects(to_body(r)) if (noun_of(type(r)), path) not in DATA]
 
 
 @each_record

@@ -1,0 +1,101 @@
+"""The data dictionary as plans have read it. Each distinct content is kept once, named by its hash; a reading refers to it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pipelines import crash
+from pipelines.errors import LandingConflict
+from pipelines.land import layout
+from pipelines.land.files import Files
+from pipelines.records.codec import encode
+from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
+from pipelines.scn import ChainPosition, Scn
+from pipelines.table import DictionaryTable, TableId
+
+UNDATED = Scn(0)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDictionary:
+    """One reading: the tables that it contains, each as of its own SCN."""
+
+    scn: int
+    later: Mapping[str, int]
+    _tables: Mapping[TableId, DictionaryTable]
+
+    def table(self, table: TableId) -> DictionaryTable | None:
+        found = self._tables.get(table)
+        scn = Scn(self.later.get(str(table), self.scn))
+        return None if found is None else replace(found, scn_before=scn, scn_after=scn)
+
+
+class Dictionary:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._readings: dict[ChainPosition, ReadDictionary] = {}  # neither readings nor contents ever change
+        self._contents: dict[str, Mapping[TableId, DictionaryTable]] = {}
+
+    @crash.writer
+    def write_dictionary(self, resetlogs_id: int, scn: int, tables: Iterable[DictionaryTable]) -> None:
+        """Write the dictionary as read at an SCN. Two plans at one SCN read the same, so the first file stays."""
+        described = sorted(tables, key=lambda found: found.table)
+        text = encode(DictionaryContent(tuple(replace(t, scn_before=UNDATED, scn_after=UNDATED) for t in described)))
+        name = hashlib.sha256(text.encode()).hexdigest()[:32]
+        later = {str(t.table): int(t.scn_before) for t in described if t.scn_before != scn}
+        file = layout.dictionary_content(name)
+        if not self._files.exists(file):
+            self._files.create(file, text.encode())
+        self._files.create_record(
+            layout.dictionary_file(ChainPosition(resetlogs_id, scn)), DictionaryReading(resetlogs_id, scn, name, later)
+        )
+
+    def positions(self) -> list[ChainPosition]:
+        """Return where the dictionary was read, in order."""
+        names = (name for name in self._files.names(layout.DICTIONARY) if name.endswith(".json"))
+        return [ChainPosition.parse(name.removesuffix(".json")) for name in names]
+
+    def at(self, position: ChainPosition) -> ReadDictionary:
+        """Return the reading at a position of the list."""
+        if position not in self._readings:
+            file = layout.dictionary_file(position)
+            reading = self._files.read_record(DictionaryReading, file)
+            assert reading is not None, "a file that was listed"
+            self._readings[position] = ReadDictionary(reading.scn, reading.later, self._content(reading.content))
+        return self._readings[position]
+
+    def _content(self, name: str) -> Mapping[TableId, DictionaryTable]:
+        if name not in self._contents:
+            file = layout.dictionary_content(name)
+            content = self._files.read_record(DictionaryContent, file)
+            if content is None:
+                raise LandingConflict(
+                    "a dictionary reading refers to a file that is not there",
+                    cure="restore the file from a copy of the landing",
+                    path=self._files.shown(file),
+                )
+            self._contents[name] = {table.table: table for table in content.tables}
+        return self._contents[name]
+
+
+class Readings:
+    """The readings that were there at one moment: the folder is listed once for all tables of a batch."""
+
+    def __init__(self, dictionary: Dictionary) -> None:
+        self._dictionary, self._positions = dictionary, dictionary.positions()
+
+    def newest_first(self, resetlogs_id: int, start: int, end: int | None = None) -> Iterator[ReadDictionary]:
+        """Yield what was read at an SCN in [start, end) of the incarnation; without an end, also in later ones."""
+        for position in reversed(self._within(resetlogs_id, start, end)):
+            yield self._dictionary.at(position)
+
+    def first_after(self, table: TableId, resetlogs_id: int, scn: int) -> DictionaryTable | None:
+        """Return the first description of the table that was read after an SCN of the incarnation, or in a later one."""
+        read = (self._dictionary.at(position).table(table) for position in self._within(resetlogs_id, scn + 1, None))
+        return next((found for found in read if found is not None), None)
+
+    def _within(self, resetlogs_id: int, start: int, end: int | None) -> list[ChainPosition]:
+        first, last = ChainPosition(resetlogs_id, start), None if end is None else ChainPosition(resetlogs_id, end)
+        return [p for p in self._positions if first <= p and (last is None or p < last)]
