@@ -48,6 +48,7 @@ class TableColumn:
     segment_id: int  # SEGMENT_COLUMN_ID; Oracle renumbers on DROP COLUMN; 0 if it is virtual
     nullable: bool = True
     default: str | None = None  # text, as DATA_DEFAULT shows it
+    default_on_null: bool = False
     hidden: bool = False  # INVISIBLE, or of Oracle's own: not in `*`, without a COLUMN_ID
     stored_default: bytes | None = None  # ADD COLUMN .. DEFAULT: the value of older rows, which are not rewritten
     kind: str = "user"  # user, guard, unused, archive, period, statistics; all but the first are USER_GENERATED = NO
@@ -65,6 +66,10 @@ class Constraint:
     enabled: bool = True
     references: tuple[str, str] | None = None
     check: str | None = None
+    index: str | None = None  # the index that enforces a key
+    on_delete: str = "NO ACTION"
+    validated: bool = True
+    deferrable: bool = False
 
 
 @dataclass(slots=True)
@@ -73,6 +78,60 @@ class LogGroup:
     kind: str  # "ALL COLUMN LOGGING", "PRIMARY KEY LOGGING", "UNIQUE KEY LOGGING", "USER LOG GROUP"
     columns: list[str] = field(default_factory=list)
     always: bool = True
+
+
+@dataclass(slots=True)
+class Partition:
+    """A partition or subpartition. `bound` has HIGH_VALUE's texts; a partition with `parts` has no segment of its own."""
+
+    name: str
+    object_id: int
+    data_object_id: int
+    bound: tuple[str, ...] = ()
+    parts: list[Partition] = field(default_factory=list)
+    interval: bool = False  # Oracle has created it for a row
+
+
+@dataclass(slots=True)
+class Partitioning:
+    kind: str  # RANGE, LIST, HASH, REFERENCE
+    columns: list[str]
+    partitions: list[Partition] = field(default_factory=list)
+    interval: str | None = None  # the width of the partitions that Oracle creates itself
+    automatic: bool = False  # of a list: Oracle creates a partition for each new value
+    reference: str | None = None  # the foreign key that leads to the parent's partition
+    sub: Partitioning | None = None  # its partitions are the template
+
+    @property
+    def leaves(self) -> list[Partition]:
+        """The partitions or subpartitions that have a segment."""
+        return [leaf for partition in self.partitions for leaf in (partition.parts or [partition])]
+
+
+@dataclass(slots=True)
+class IndexOrganization:
+    """An index-organized table: redo names its top index, and its overflow segment is a table of its own."""
+
+    top: str
+    object_id: int
+    overflow: str | None = None
+    overflow_id: int = 0
+
+
+@dataclass(slots=True)
+class SchemaObject:
+    """An object besides tables, indexes and sequences. `target` is what a synonym means, or the table of a trigger."""
+
+    kind: str  # VIEW, SYNONYM, TRIGGER, PROCEDURE, FUNCTION, PACKAGE, CLUSTER, MATERIALIZED VIEW ...
+    owner: str
+    name: str
+    con_id: int
+    object_id: int
+    text: str = ""
+    target: tuple[str, str] | None = None
+    columns: tuple[str, ...] = ()  # of a view
+    enabled: bool = True
+    created: datetime = datetime(2026, 1, 1)
 
 
 @dataclass(slots=True)
@@ -89,6 +148,20 @@ class TableDef:
     logical_replication: bool = True  # False: the table ignores supplemental logging of the whole database or PDB
     created: datetime = datetime(2026, 1, 1)
     last_ddl: datetime = datetime(2026, 1, 1)
+    partitioning: Partitioning | None = None
+    iot: IndexOrganization | None = None
+    temporary: bool = False
+    cluster: str | None = None
+    compress: str = ""  # COMPRESS_FOR
+    logging: bool = True
+    row_movement: bool = False
+
+    @property
+    def object_ids(self) -> list[int]:
+        """All object ids under which redo of the table's rows may come."""
+        leaves = self.partitioning.leaves if self.partitioning else []
+        top = [self.iot.object_id] if self.iot else []
+        return [self.object_id, *top, *(leaf.object_id for leaf in leaves)]
 
     @property
     def recycled_name(self) -> str:
@@ -287,6 +360,7 @@ class DatabaseState:
     policies: list[Policy] = field(default_factory=list)  # of tables in the PDB
     users: dict[str, User] = field(default_factory=dict)
     tables: dict[tuple[int, str, str], TableDef] = field(default_factory=dict)  # (con_id, owner, name)
+    objects: dict[tuple[int, str, str], SchemaObject] = field(default_factory=dict)  # under names of their own
     dropped: dict[int, TableDef] = field(default_factory=dict)  # object id -> last definition of a dropped table
     threads: dict[int, RedoThreadState] = field(default_factory=dict)
     archived: list[ArchivedCopy] = field(default_factory=list)

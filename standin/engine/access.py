@@ -56,7 +56,7 @@ def access_path(store: TableStore, scope: Scope, compiler: Compiler, where: exp.
         if name and values and name not in equal:
             equal[name] = values
     if "ROWID" in equal and len(equal["ROWID"]) == 1:
-        return _by_rowid(equal["ROWID"][0])
+        return _by_rowid(store, equal["ROWID"][0])
     chosen = _index_for(store, equal)
     return _every_row if chosen is None else _by_key(store, chosen, [equal[name] for name in chosen.columns])
 
@@ -87,10 +87,11 @@ def _is_constant(node: exp.Expression) -> bool:
     return not any(node.find_all(exp.Column, exp.Query))
 
 
-def _by_rowid(value: Compiled) -> Candidates:
+def _by_rowid(store: TableStore, value: Compiled) -> Candidates:
     def candidates(frame: Frame) -> set[int]:
-        row = row_of(str(value.run((), frame)))
-        return set() if row is None else {row}
+        text = str(value.run((), frame))
+        row = row_of(text.removeprefix("*"))
+        return set() if row is None or store.rowid(row) != text else {row}
 
     return candidates
 

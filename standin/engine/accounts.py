@@ -113,6 +113,9 @@ def drop_user(session: EngineSession, cursor: Cursor) -> None:
         raise OraError(1940, "cannot drop a user that is currently connected")
     for store in owned:
         database.tables.remove(store)
+    for found in (database.sequences, database.state.objects):
+        for key in [key for key in found if key[1] == user.name]:
+            del found[key]  # type: ignore[attr-defined]
     del database.state.users[user.name]
     write_ddl(session, cursor.text)
 

@@ -12,7 +12,7 @@ from standin.engine.storage import Index, TableStore, Version
 from standin.engine.tables import StoreKey
 from standin.model import DatabaseState
 
-FORMAT = 5
+FORMAT = 6
 _FILE = "database.checkpoint"
 
 
@@ -45,7 +45,8 @@ def _rows_of(store: TableStore) -> dict[str, Any]:
         "created_scn": store.created_scn,
         "structure_scn": store.structure_scn,
         "pad": store.pad,
-        "indexes": [(i.name, i.columns, i.unique, i.object_id) for i in store.indexes],
+        "indexes": [(i.name, i.columns, i.unique, i.object_id, i.kind, i.constraint) for i in store.indexes],
+        "parts": {row: part.object_id for row, part in store.part_of.items()},
     }
 
 
@@ -67,6 +68,9 @@ def restore(database: Database, checkpoint: Checkpoint) -> None:
         store.structure_scn = table["structure_scn"]
         store.rows = {row: [Version(scn, values, None) for scn, values in versions] for row, versions in table["rows"].items()}
         store.next_row, store.pad = table["next_row"], table["pad"]
+        how = store.definition.partitioning
+        parts = {part.object_id: part for part in how.leaves} if how else {}
+        store.part_of = {row: parts[object_id] for row, object_id in table["parts"].items() if object_id in parts}
         store.indexes = [Index(*parts) for parts in table["indexes"]]
         store.refresh(checkpoint.state.logged_in(key[0]))
         for index in store.indexes:

@@ -122,6 +122,21 @@ def info_of_type(name: str, type_: SqlType, nullable: bool = True) -> ColumnInfo
     return ColumnInfo(name, type_.name, max(1, type_.length), type_.chars, 0, 0, nullable)
 
 
+def type_of_info(info: ColumnInfo) -> SqlType:
+    """Return the type of a column with an expression's values, as of CREATE TABLE AS SELECT and of virtual columns."""
+    if info.type == "NUMBER":
+        if info.precision == 0:
+            return SqlType("NUMBER")
+        return SqlType("NUMBER", 22, 0, info.precision, max(info.scale, 0))
+    if info.type in ("VARCHAR2", "CHAR"):
+        return SqlType(info.type, min(4000, info.size), min(4000, info.chars or info.size))
+    if info.type in ("NVARCHAR2", "NCHAR"):
+        return SqlType(info.type, info.size, info.chars)
+    if info.type.startswith("TIMESTAMP"):
+        return SqlType(info.type, 11, 0, None, info.scale)
+    return SqlType(info.type, info.size, info.chars)
+
+
 def info_of_column(column: TableColumn) -> ColumnInfo:
     return info_of_type(column.name, column.type, column.nullable)
 

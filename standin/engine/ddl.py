@@ -4,31 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from standin.engine import accounts, ddl_alter, ddl_indexes, ddl_pluggable, ddl_sequences, ddl_system, ddl_tables
+from standin.engine import (
+    accounts,
+    ddl_alter,
+    ddl_indexes,
+    ddl_objects,
+    ddl_pluggable,
+    ddl_sequences,
+    ddl_system,
+    ddl_tables,
+    materialized_views,
+)
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
 
+_AFTER_CREATE = (("OR", "REPLACE"), ("NO", "FORCE"), ("FORCE",), ("EDITIONABLE",), ("NONEDITIONABLE",))
 Statement = Callable[[EngineSession, Cursor], None]
 
-# By first words, longest first. These statements commit before and after themselves.
+# Stored, and not executed.
+UNITS = ("PACKAGE BODY", "PACKAGE", "PROCEDURE", "FUNCTION", "DIMENSION", "CLUSTER")
+# By first words, longest first, without OR REPLACE and the like. These statements commit before and after themselves.
 STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("CREATE", "UNIQUE", "INDEX"): ddl_indexes.create_index,
+    ("CREATE", "BITMAP", "INDEX"): ddl_indexes.create_index,
     ("CREATE", "INDEX"): ddl_indexes.create_index,
+    ("CREATE", "GLOBAL", "TEMPORARY", "TABLE"): ddl_tables.create_table,
     ("CREATE", "TABLE"): ddl_tables.create_table,
     ("CREATE", "SEQUENCE"): ddl_sequences.create_sequence,
     ("CREATE", "USER"): accounts.create_user,
     ("CREATE", "ROLE"): accounts.create_role,
+    ("CREATE", "VIEW"): ddl_objects.create_view,
+    ("CREATE", "MATERIALIZED", "VIEW"): materialized_views.create_materialized_view,
+    ("CREATE", "PUBLIC", "SYNONYM"): ddl_objects.create_synonym,
+    ("CREATE", "SYNONYM"): ddl_objects.create_synonym,
+    ("CREATE", "TRIGGER"): ddl_objects.create_trigger,
+    **{("CREATE", *kind.split()): ddl_objects.unit(kind) for kind in UNITS},
     ("DROP", "TABLE"): ddl_tables.drop_table,
     ("DROP", "INDEX"): ddl_indexes.drop_index,
     ("DROP", "SEQUENCE"): ddl_sequences.drop_sequence,
     ("DROP", "USER"): accounts.drop_user,
+    ("DROP", "MATERIALIZED", "VIEW"): materialized_views.drop_materialized_view,
+    ("DROP", "PUBLIC", "SYNONYM"): ddl_objects.dropper("SYNONYM"),
+    **{("DROP", *kind.split()): ddl_objects.dropper(kind) for kind in ("VIEW", "SYNONYM", "TRIGGER", *UNITS)},
     ("TRUNCATE", "TABLE"): ddl_tables.truncate_table,
     ("PURGE", "TABLE"): ddl_tables.purge_table,
     ("PURGE", "RECYCLEBIN"): ddl_tables.purge_recyclebin,
     ("COMMENT", "ON"): ddl_tables.comment,
     ("RENAME",): ddl_tables.rename_table,
     ("ALTER", "TABLE"): ddl_alter.alter_table,
+    ("ALTER", "INDEX"): ddl_indexes.alter_index,
+    ("ALTER", "TRIGGER"): ddl_objects.alter_trigger,
+    **{("ALTER", kind): ddl_objects.recompile for kind in ("VIEW", "PROCEDURE", "FUNCTION", "PACKAGE")},
     ("ALTER", "USER"): accounts.alter_user,
     ("GRANT",): accounts.grant,
     ("REVOKE",): accounts.revoke,
@@ -58,6 +85,7 @@ def run_ddl(session: EngineSession, text: str) -> None:
 
 
 def _find(cursor: Cursor) -> tuple[Statement, bool]:
+    cursor.drop_words(1, _AFTER_CREATE)
     for table, commits in ((STATEMENTS, True), (SETTINGS, False)):
         for words, statement in table.items():
             if cursor.accept(*words):

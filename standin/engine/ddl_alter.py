@@ -15,8 +15,9 @@ from standin.engine.ddl_columns import (
     drop_unused,
     set_unused,
 )
-from standin.engine.ddl_constraints import add_constraint, drop_constraint
+from standin.engine.ddl_constraints import add_constraint, drop_constraint, set_state
 from standin.engine.ddl_logging import add_logging, drop_logging
+from standin.engine.ddl_partitions import change_partition
 from standin.engine.ddl_redo import lock_exclusively, write_ddl
 from standin.engine.ddl_tables import rename_to
 from standin.engine.definitions import ColumnClause, column_clause, starts_constraint, table_constraint
@@ -24,6 +25,7 @@ from standin.engine.names import table_named
 from standin.engine.privileges import require_on
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
+from standin.engine.storage_clauses import Storage, read_storage
 from standin.engine.tokens import Cursor
 from standin.engine.values import coercer_of
 from standin.interface import OraError
@@ -38,7 +40,8 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
     if cursor.accept("RENAME", "TO"):
         rename_to(session, store, cursor)
         return
-    if cursor.accept("MOVE"):
+    if cursor.is_next("MOVE") and not (cursor.is_next("MOVE", "PARTITION") or cursor.is_next("MOVE", "SUBPARTITION")):
+        cursor.take()
         _move(session, store, cursor)
         return
     structural = _change_all(session, store, cursor)
@@ -54,10 +57,10 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
 
 def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
     """Move the rows into a new segment, where each has a new ROWID. The redo is of blocks, so LogMiner shows the DDL alone."""
-    if cursor.accept("TABLESPACE"):
-        cursor.name()
+    while not cursor.is_next("ONLINE") and read_storage(cursor, Storage()):
+        pass
     cursor.end()  # ONLINE moves row by row, which is not modelled
-    if store.indexes:
+    if any(i.kind for i in store.indexes) or store.definition.partitioning or store.definition.iot:
         raise OraError(3001, "unimplemented feature: MOVE of a table whose indexes it would leave UNUSABLE")
     database, table, before = session.database, store.definition, copy.copy(store.definition)
     live = [versions[-1] for _, versions in sorted(store.rows.items()) if versions[-1].values is not None]
@@ -88,7 +91,9 @@ def _change_all(session: EngineSession, store: TableStore, cursor: Cursor) -> bo
 
 def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     """Apply one clause. Return whether the columns have changed."""
-    if _accept_storage(cursor):
+    if _accept_storage(store, cursor) or _change_constraint(session, store, cursor):
+        return False
+    if change_partition(session, store, cursor):
         return False
     for word in ("ENABLE", "DISABLE"):
         if cursor.accept(word, "LOGICAL", "REPLICATION"):
@@ -105,11 +110,7 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     if cursor.accept("SET", "UNUSED"):
         set_unused(session, store, cursor)
         return True
-    if cursor.accept("ROW", "ARCHIVAL"):
-        add_archive_state(session, store)
-        return True
-    if cursor.accept("NO", "ROW", "ARCHIVAL"):
-        drop_column(store, "ORA_ARCHIVE_STATE", cascade=False)
+    if _change_archival(session, store, cursor):
         return True
     if cursor.accept("RENAME", "COLUMN"):
         old = cursor.name()
@@ -119,12 +120,59 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     raise OraError(3001, f"unimplemented feature: ALTER TABLE {cursor.next.value}")
 
 
-def _accept_storage(cursor: Cursor) -> bool:
-    """Accept an option that decides only how the table is stored, which is not modelled."""
-    if cursor.accept("PCTFREE"):
-        cursor.take()
+def _change_archival(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
+    if cursor.accept("ROW", "ARCHIVAL"):
+        add_archive_state(session, store)
         return True
-    return cursor.accept("ENABLE", "ROW", "MOVEMENT") or cursor.accept("DISABLE", "ROW", "MOVEMENT")
+    if cursor.accept("NO", "ROW", "ARCHIVAL"):
+        drop_column(store, "ORA_ARCHIVE_STATE", cascade=False)
+        return True
+    return False
+
+
+def _accept_storage(store: TableStore, cursor: Cursor) -> bool:
+    """Accept an option that decides only how the table is stored."""
+    table = store.definition
+    storage = Storage(table.compress, table.logging, table.row_movement)
+    if not read_storage(cursor, storage):
+        return False
+    table.compress, table.logging, table.row_movement = storage.compress, storage.logging, storage.row_movement
+    return True
+
+
+def _change_constraint(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
+    """Run ENABLE, DISABLE and MODIFY of constraints, ENABLE and DISABLE ALL TRIGGERS, and RENAME CONSTRAINT."""
+    table = store.definition
+    for word in ("ENABLE", "DISABLE"):
+        if cursor.accept(word, "ALL", "TRIGGERS"):
+            for found in session.database.state.objects.values():
+                if (found.kind, found.con_id, found.target) == ("TRIGGER", table.con_id, (table.owner, table.name)):
+                    found.enabled = word == "ENABLE"
+            return True
+        if cursor.is_next(word) and not cursor.is_next(word, "LOGICAL"):
+            set_state(session, store, cursor)
+            return True
+    if cursor.is_next("MODIFY", "CONSTRAINT") or cursor.is_next("MODIFY", "PRIMARY"):
+        set_state(session, store, cursor)
+        return True
+    if cursor.accept("RENAME", "CONSTRAINT"):
+        old = cursor.name()
+        cursor.expect("TO")
+        constraint = next((c for c in table.constraints if c.name == old), None)
+        if constraint is None:
+            raise OraError(23292, "The constraint does not exist")
+        _rename_constraint(session, store, constraint, cursor.name())
+        return True
+    return False
+
+
+def _rename_constraint(session: EngineSession, store: TableStore, constraint: Constraint, new: str) -> None:
+    for _, foreign in session.database.tables.children_of(store):
+        if foreign.references == (store.definition.owner, constraint.name):
+            foreign.references = (store.definition.owner, new)
+    for index in store.indexes:
+        index.constraint = new if index.constraint == constraint.name else index.constraint
+    constraint.name = new
 
 
 def _list_of(cursor: Cursor, one: Callable[[], Any]) -> list[Any]:
@@ -165,13 +213,27 @@ def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
         drop_logging(store, cursor)
         return False
     if cursor.accept("CONSTRAINT"):
-        drop_constraint(session, store, cursor.name())
+        name = cursor.name()
+        cascade = cursor.accept("CASCADE")
+        _accept_index_fate(cursor)
+        drop_constraint(session, store, name, cascade=cascade)
+        return False
+    if cursor.accept("UNIQUE"):
+        columns = cursor.names()
+        unique = next((c.name for c in store.definition.constraints if c.kind == "U" and c.columns == columns), None)
+        if unique is None:
+            raise OraError(2442, "Cannot drop nonexistent unique key")
+        cascade = cursor.accept("CASCADE")
+        _accept_index_fate(cursor)
+        drop_constraint(session, store, unique, cascade=cascade)
         return False
     if cursor.accept("PRIMARY", "KEY"):
         key = next((c.name for c in store.definition.constraints if c.kind == "P"), None)
         if key is None:
             raise OraError(2441, "Cannot drop nonexistent primary key")
-        drop_constraint(session, store, key)
+        cascade = cursor.accept("CASCADE")
+        _accept_index_fate(cursor)
+        drop_constraint(session, store, key, cascade=cascade)
         return False
     if cursor.accept("UNUSED", "COLUMNS") or cursor.accept("COLUMNS", "CONTINUE"):
         drop_unused(store)
@@ -184,6 +246,12 @@ def _drop(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
         drop_needless_guard(store)
     drop_unused(store)  # "and all columns currently marked as unused" (SQL Language Reference)
     return True
+
+
+def _accept_index_fate(cursor: Cursor) -> None:
+    if cursor.is_next("KEEP", "INDEX"):
+        raise OraError(3001, "unimplemented feature: KEEP INDEX")
+    cursor.accept("DROP", "INDEX")
 
 
 def _modify(session: EngineSession, store: TableStore, clause: ColumnClause) -> None:

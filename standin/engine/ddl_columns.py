@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from standin.engine.access import table_scope
-from standin.engine.datatypes import column_type
+from standin.engine.datatypes import column_type, info_of_column, type_of_info
+from standin.engine.ddl_sequences import sequence_options
 from standin.engine.definitions import ColumnClause
 from standin.engine.expressions import Compiler
-from standin.engine.frame import EMPTY_SCOPE, Frame
+from standin.engine.frame import EMPTY_SCOPE, Frame, NotCompilable, Scope
 from standin.engine.parse import parse_as_written
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
@@ -29,17 +30,31 @@ _ARCHIVE_TYPE = SqlType("VARCHAR2", 4000, 4000)
 def column_of(session: EngineSession, table: TableDef, clause: ColumnClause) -> TableColumn:
     """Return the column that a clause declares, as the next one of the table; create the sequence of an identity column."""
     if clause.type is None:
-        raise OraError(3001, "unimplemented feature: a virtual column without a type")
+        clause.type = _inferred(session, table, clause)
     segment_id = 0 if clause.virtual is not None else table.next_segment_id
     kind = column_type(clause.type, extended=session.database.options.extended_strings)
     column = TableColumn(clause.name, kind, segment_id, clause.nullable is not False, clause.default)
     column.hidden, column.virtual, column.identity = bool(clause.hidden), clause.virtual, clause.identity
+    column.default_on_null = clause.default_on_null
     column.rank = max((c.rank for c in table.columns), default=0)
     if clause.identity is not None:
         sequence = f"ISEQ$$_{table.object_id}"
-        session.database.sequences[table.con_id, table.owner, sequence] = [0, 1]
+        session.database.sequences[table.con_id, table.owner, sequence] = sequence_options(clause.sequence)
+        column.default_on_null = clause.identity == "BY DEFAULT ON NULL"
         column.default = f'"{table.owner}"."{sequence}".nextval'
     return column
+
+
+def _inferred(session: EngineSession, table: TableDef, clause: ColumnClause) -> SqlType:
+    """Return the type of a virtual column's expression."""
+    if clause.virtual is None:
+        raise OraError(902, "invalid datatype")
+    scope = Scope({c.name: (i, info_of_column(c)) for i, c in enumerate(table.columns)})
+    try:
+        info = Compiler(scope).compile(parse_as_written(f"select {clause.virtual} from dual").expressions[0]).info
+    except NotCompilable as error:
+        raise OraError(3001, f"unimplemented feature: {error} in a virtual column") from None
+    return type_of_info(info)
 
 
 def archive_state(segment_id: int) -> TableColumn:

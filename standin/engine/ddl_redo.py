@@ -11,6 +11,7 @@ from standin.interface import OraError
 from standin.model import TableDef
 
 USER_DDL, INTERNAL_DDL = "USER DDL (PlSql=0 RecDep=0)", "INTERNAL DDL (PlSql=0 RecDep=0)"
+RECURSIVE_DDL = "INTERNAL DDL (PlSql=0 RecDep=1)"  # Oracle ran it itself
 
 
 def write_ddl(session: EngineSession, text: str, table: TableDef | None = None, *, info: str = USER_DDL, name: str = "") -> int:

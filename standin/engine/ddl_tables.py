@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
-from standin.engine.ddl_columns import archive_state, column_of, period, period_column
+from standin.engine.datatypes import type_of_info
+from standin.engine.ddl_columns import archive_state, column_of, period, period_column, with_virtual
 from standin.engine.ddl_constraints import add_constraint
+from standin.engine.ddl_objects import drop_triggers
 from standin.engine.ddl_redo import INTERNAL_DDL, lock_exclusively, write_ddl
 from standin.engine.definitions import (
     ColumnClause,
@@ -13,37 +16,28 @@ from standin.engine.definitions import (
     column_clause,
     starts_constraint,
     table_constraint,
-    table_options,
 )
+from standin.engine.frame import Frame
 from standin.engine.names import table_named
+from standin.engine.partitions import numbered, partition_of
 from standin.engine.privileges import holds, require, require_on
+from standin.engine.query import QueryPlan, compile_query
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
+from standin.engine.table_clauses import table_clauses
 from standin.engine.tokens import Cursor
-from standin.interface import OraError
-from standin.model import TableDef
+from standin.interface import ColumnInfo, OraError
+from standin.model import IndexOrganization, Partition, Partitioning, TableDef
 
 
 def create_table(session: EngineSession, cursor: Cursor) -> None:
+    temporary = "TEMPORARY" in cursor.text[: cursor.next.start].upper().split()
     owner, name = _new_name(session, cursor, "CREATE")
-    if not cursor.is_next("("):
-        raise OraError(3001, "unimplemented feature: CREATE TABLE AS SELECT")
-    cursor.expect("(")
-    columns: list[ColumnClause] = []
-    clauses: list[ConstraintClause] = []
-    periods: list[str] = []
-    while True:
-        if cursor.accept("PERIOD", "FOR"):
-            periods.append(period(cursor))
-        elif starts_constraint(cursor):
-            clauses.append(table_constraint(cursor))
-        else:
-            columns.append(column_clause(cursor))
-            clauses += columns[-1].constraints
-        if not cursor.accept(","):
-            break
-    cursor.expect(")")
-    archival = table_options(cursor)
+    columns, clauses, periods = _columns_and_constraints(cursor)
+    found = table_clauses(cursor)
+    query = None if found.query is None else compile_query(session, found.query.strip())
+    if query is not None:
+        columns = _queried_columns(columns, query.columns)
     names = [c.name for c in columns]
     if len(set(names)) < len(names):
         raise OraError(957, "duplicate column name")
@@ -52,18 +46,113 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     now = database.ddl_time()
     table = TableDef(
         owner, name, session.container, object_id, object_id, 1,
-        [archive_state(1)] if archival else [], created=now, last_ddl=now,
+        [archive_state(1)] if found.archival else [], created=now, last_ddl=now, temporary=temporary,
+        compress=found.storage.compress, logging=found.storage.logging, row_movement=found.storage.row_movement,
     )  # fmt: skip
     for column in columns:
         table.columns.append(column_of(session, table, column))
     table.columns += [period_column(name) for name in periods]
+    if found.index_organized:
+        _organize_by_index(session, table, clauses, overflow=found.overflow)
+    if found.cluster is not None:
+        _join_cluster(session, table, found.cluster)
     store = TableStore(table, database.clock.scn)
     store.pad = (None,) * len(table.columns)
-    store.refresh(database.state.logged_in(table.con_id))
-    for clause in clauses:
-        add_constraint(session, store, clause)
     database.tables.add(store)
+    try:
+        for clause in clauses:
+            add_constraint(session, store, clause)
+        if found.partitioning is not None:
+            _partition(session, store, found.partitioning)
+    except OraError:
+        database.tables.remove(store)
+        raise
     store.created_scn = store.structure_scn = write_ddl(session, cursor.text, table)
+    if query is not None:
+        _insert_queried(session, store, query)
+
+
+def _columns_and_constraints(cursor: Cursor) -> tuple[list[ColumnClause], list[ConstraintClause], list[str]]:
+    """Read the list of columns, which CREATE TABLE .. AS SELECT may lack: columns, constraints, and names of periods."""
+    columns: list[ColumnClause] = []
+    clauses: list[ConstraintClause] = []
+    periods: list[str] = []
+    if not cursor.accept("("):
+        return columns, clauses, periods
+    while True:
+        if cursor.accept("PERIOD", "FOR"):
+            periods.append(period(cursor))
+        elif starts_constraint(cursor):
+            clauses.append(table_constraint(cursor))
+        else:
+            columns.append(column_clause(cursor, modifying=_has_query(cursor)))
+            clauses += columns[-1].constraints
+        if not cursor.accept(","):
+            cursor.expect(")")
+            return columns, clauses, periods
+
+
+def _organize_by_index(session: EngineSession, table: TableDef, clauses: list[ConstraintClause], *, overflow: bool) -> None:
+    if not any(clause.kind == "P" for clause in clauses):
+        raise OraError(25175, "no PRIMARY KEY constraint found")
+    database = session.database
+    table.iot = IndexOrganization(f"SYS_IOT_TOP_{table.object_id}", database.next_object_id())
+    if overflow:
+        table.iot.overflow, table.iot.overflow_id = f"SYS_IOT_OVER_{table.object_id}", database.next_object_id()
+
+
+def _has_query(cursor: Cursor) -> bool:
+    """Return whether the column list belongs to CREATE TABLE .. AS SELECT, where columns have no types."""
+    return cursor.next.kind in ("word", "quoted") and cursor.ahead(1).value in (",", ")")
+
+
+def _queried_columns(declared: list[ColumnClause], selected: Sequence[ColumnInfo]) -> list[ColumnClause]:
+    """Return the columns of a query, under the names that were declared. NOT NULL of a plain column is taken over."""
+    if declared and len(declared) != len(selected):
+        raise OraError(1730, "invalid number of column names specified")
+    named = declared or [ColumnClause(info.name, None) for info in selected]
+    for clause, info in zip(named, selected, strict=True):
+        clause.type = type_of_info(info)
+        clause.nullable = info.nullable and clause.nullable is not False
+    return named
+
+
+def _insert_queried(session: EngineSession, store: TableStore, query: QueryPlan) -> None:
+    frame, database = Frame(session, ()), session.database
+    tx = database.transactions.of(session)
+    for batch in list(query.open(session, frame)):
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            coerced = (None if v is None else c(v, session.nls) for c, v in zip(store.layout.coercers, row, strict=True))
+            values = with_virtual(store, tuple(coerced), frame)
+            database.rows.insert(tx, store, values, partition_of(session, store, values))
+    session.commit()
+
+
+def _join_cluster(session: EngineSession, table: TableDef, name: str) -> None:
+    """Put the table into a cluster: its rows are in the cluster's segment."""
+    found = session.database.state.objects.get((session.container, table.owner, name))
+    if found is None or found.kind != "CLUSTER":
+        raise OraError(943, "cluster does not exist")
+    table.cluster, table.data_object_id = name, found.object_id
+
+
+def _partition(session: EngineSession, store: TableStore, how: Partitioning) -> None:
+    table = store.definition
+    names = [*how.columns, *(how.sub.columns if how.sub else [])]
+    for column in names:
+        if table.column(column) is None:
+            raise OraError(904, f'"{column}": invalid identifier')
+    if how.reference is not None:
+        foreign = next((c for c in table.constraints if c.name == how.reference and c.kind == "R"), None)
+        if foreign is None:
+            raise OraError(14652, "reference partitioning foreign key is not supported")
+        parent = session.database.tables.parent_of(table, foreign).definition.partitioning
+        if parent is None:
+            raise OraError(14653, "parent table of a reference-partitioned table must be partitioned")
+        how.partitions = how.partitions or [Partition(leaf.name, 0, 0) for leaf in parent.leaves]
+    for partition in how.partitions:
+        numbered(session, partition, how)
+    table.partitioning = how
 
 
 def _new_name(session: EngineSession, cursor: Cursor, verb: str) -> tuple[str, str]:
@@ -75,9 +164,15 @@ def _new_name(session: EngineSession, cursor: Cursor, verb: str) -> tuple[str, s
         raise OraError(1031, "insufficient privileges")
     if owner not in session.database.state.users:
         raise OraError(1918, f"user '{owner}' does not exist")
-    if (session.container, owner, name) in session.database.tables.stores:
-        raise OraError(955, "name is already used by an existing object")
+    require_new_name(session, owner, name)
     return owner, name
+
+
+def require_new_name(session: EngineSession, owner: str, name: str) -> None:
+    """Raise ORA-00955 if a table, sequence, view or another object of that name space has the name."""
+    database, key = session.database, (session.container, owner, name)
+    if key in database.tables.stores or key in database.sequences or key in database.state.objects:
+        raise OraError(955, "name is already used by an existing object")
 
 
 def _existing(session: EngineSession, cursor: Cursor, privilege: str) -> TableStore:
@@ -99,9 +194,14 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
     for child, constraint in children:
         child.definition.constraints.remove(constraint)
+        child.indexes = [i for i in child.indexes if i.constraint != constraint.name]
         database.tables.refresh(child)
     database.tables.remove(store)
     database.state.policies = [p for p in database.state.policies if (p.owner, p.table) != (table.owner, table.name)]
+    for column in table.columns:
+        if column.identity is not None:
+            database.sequences.pop((table.con_id, table.owner, f"ISEQ$$_{table.object_id}"), None)
+    drop_triggers(session, table)
     if purge:
         write_ddl(session, cursor.text, table)
         return
@@ -140,6 +240,7 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
     if any(child is not store for child, _ in session.database.tables.children_of(store)):
         raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
     store.rows.clear()
+    store.part_of.clear()
     store.next_row = 0
     store.freed.clear()
     for index in store.indexes:
@@ -147,6 +248,8 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
     table = store.definition
     text_table = copy.copy(table)
     table.data_object_id = session.database.next_object_id()
+    for leaf in table.partitioning.leaves if table.partitioning else ():
+        leaf.data_object_id = session.database.next_object_id()
     table.last_ddl = session.database.ddl_time()
     store.structure_scn = write_ddl(session, cursor.text, text_table)
 
@@ -161,8 +264,7 @@ def rename_to(session: EngineSession, store: TableStore, cursor: Cursor) -> None
     new = cursor.name()
     cursor.end()
     table, database = store.definition, session.database
-    if (table.con_id, table.owner, new) in database.tables.stores:
-        raise OraError(955, "name is already used by an existing object")
+    require_new_name(session, table.owner, new)
     lock_exclusively(session, store)
     old = table.name
     database.tables.remove(store)
@@ -172,11 +274,18 @@ def rename_to(session: EngineSession, store: TableStore, cursor: Cursor) -> None
 
 
 def comment(session: EngineSession, cursor: Cursor) -> None:
-    """Write the COMMENT to the redo; no view shows it here."""
-    object_type = cursor.take().value
+    """Keep the COMMENT of a table or column, and write it to the redo."""
+    object_type = " ".join([cursor.take().value, *([cursor.take().value] if cursor.is_next("VIEW") else [])])
     owner, name = cursor.qualified()
+    column = None
     if object_type == "COLUMN":
-        rest = cursor.name() if cursor.accept(".") else None
-        owner, name = (owner, name) if rest is not None else (None, owner or name)
+        column = cursor.name() if cursor.accept(".") else None
+        owner, name, column = (owner, name, column) if column is not None else (None, owner or name, name)
+    key = (session.container, owner or session.schema, name)
+    if session.database.state.objects.get(key) is not None and key not in session.database.tables.stores:
+        write_ddl(session, cursor.text)
+        return
     store = table_named(session, owner or session.schema, name)
+    if column is not None and store.definition.column(column) is None:
+        raise OraError(904, f'"{column}": invalid identifier')
     write_ddl(session, cursor.text, store.definition)

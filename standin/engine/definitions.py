@@ -5,22 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from standin.engine.datatypes import MAX_EXTENDED, sql_type
+from standin.engine.storage_clauses import skip_storage
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
 from standin.model import SqlType
 
-_AFTER_DEFAULT = frozenset(
+CONSTRAINT_WORDS = frozenset(
     {
-        "NOT", "NULL", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "DEFAULT", "ENABLE", "DISABLE", "VISIBLE",
-        "INVISIBLE", "GENERATED", "AS",
+        "NOT", "NULL", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "ENABLE", "DISABLE", "DEFERRABLE", "INITIALLY",
+        "RELY", "NORELY", "VALIDATE", "NOVALIDATE", "USING", "FOREIGN", "ADD", "DROP", "MODIFY",
     }
 )  # fmt: skip
-_STORAGE_WORDS = frozenset(["TABLESPACE", "LOGGING", "NOCOMPRESS", "PCTFREE", "INITRANS", "SEGMENT"])
+_AFTER_DEFAULT = CONSTRAINT_WORDS | {"DEFAULT", "VISIBLE", "INVISIBLE", "GENERATED", "AS"}
 
 
 @dataclass(slots=True)
 class ConstraintClause:
-    """A parsed constraint. `kind` is P, U, R or C; `parent` and `parent_columns` belong to a foreign key (R)."""
+    """A parsed constraint. `kind` is P, U, R or C; `parent`, `parent_columns` and `on_delete` belong to a foreign key (R).
+
+    `index` is the name of USING INDEX; `index_text` the statement of USING INDEX (CREATE ..).
+    """
 
     kind: str
     columns: list[str]
@@ -28,6 +32,12 @@ class ConstraintClause:
     parent: tuple[str | None, str] | None = None
     parent_columns: list[str] = field(default_factory=list)
     check: str | None = None
+    on_delete: str = "NO ACTION"  # CASCADE, SET NULL
+    enabled: bool = True
+    validated: bool = True
+    deferrable: bool = False
+    index: str | None = None
+    index_text: str | None = None
 
 
 @dataclass(slots=True)
@@ -46,6 +56,8 @@ class ColumnClause:
     hidden: bool | None = None
     virtual: str | None = None
     identity: str | None = None
+    sequence: str = ""  # the options of an identity column
+    default_on_null: bool = False
 
 
 def starts_constraint(cursor: Cursor) -> bool:
@@ -70,7 +82,7 @@ def table_constraint(cursor: Cursor) -> ConstraintClause:
     else:
         cursor.expect("FOREIGN", "KEY")
         clause = _reference(cursor, cursor.names(), name)
-    _constraint_state(cursor)
+    constraint_state(cursor, clause)
     return clause
 
 
@@ -78,21 +90,45 @@ def _reference(cursor: Cursor, columns: list[str], name: str | None) -> Constrai
     cursor.expect("REFERENCES")
     parent = cursor.qualified()
     parent_columns = cursor.names() if cursor.is_next("(") else []
+    clause = ConstraintClause("R", columns, name, parent, parent_columns)
     if cursor.accept("ON", "DELETE"):
-        raise OraError(3001, "unimplemented feature: ON DELETE of a foreign key")
-    return ConstraintClause("R", columns, name, parent, parent_columns)
+        if cursor.accept("SET", "NULL"):
+            clause.on_delete = "SET NULL"
+        else:
+            cursor.expect("CASCADE")
+            clause.on_delete = "CASCADE"
+    return clause
 
 
-def _constraint_state(cursor: Cursor) -> None:
-    """Skip state options that have no effect here; raise ORA-03001 for DISABLE and DEFERRABLE."""
-    while cursor.next.value in ("ENABLE", "VALIDATE", "RELY", "NORELY", "NOT", "INITIALLY", "USING") and not cursor.is_next(
-        "NOT", "NULL"
-    ):
-        if cursor.accept("NOT", "DEFERRABLE") or cursor.accept("INITIALLY", "IMMEDIATE") or cursor.accept("USING", "INDEX"):
+def constraint_state(cursor: Cursor, clause: ConstraintClause) -> None:
+    """Read the state of a constraint. One that is only checked at the commit raises ORA-03001."""
+    while True:
+        if cursor.accept("NOT", "DEFERRABLE") or cursor.accept("INITIALLY", "IMMEDIATE"):
             continue
-        cursor.take()
-    if cursor.is_next("DISABLE") or cursor.is_next("DEFERRABLE"):
-        raise OraError(3001, f"unimplemented feature: {cursor.next.value} constraint")
+        if cursor.is_next("INITIALLY", "DEFERRED"):
+            raise OraError(3001, "unimplemented feature: a constraint that is INITIALLY DEFERRED")
+        if cursor.accept("DEFERRABLE"):
+            clause.deferrable = True
+        elif cursor.accept("DISABLE"):
+            clause.enabled = clause.validated = False
+        elif cursor.accept("NOVALIDATE"):
+            clause.validated = False
+        elif cursor.accept("VALIDATE"):
+            clause.validated = True
+        elif cursor.accept("USING", "INDEX"):
+            _using_index(cursor, clause)
+        elif not (cursor.accept("ENABLE") or cursor.accept("RELY") or cursor.accept("NORELY")):
+            return
+
+
+def _using_index(cursor: Cursor, clause: ConstraintClause) -> None:
+    if cursor.is_next("("):
+        clause.index_text = cursor.parenthesised()
+        return
+    skip_storage(cursor)
+    if cursor.next.kind in ("word", "quoted") and cursor.next.value not in CONSTRAINT_WORDS:
+        clause.index = cursor.qualified()[1]
+    skip_storage(cursor)
 
 
 def data_type(cursor: Cursor) -> SqlType:
@@ -117,12 +153,13 @@ def data_type(cursor: Cursor) -> SqlType:
 
 def column_clause(cursor: Cursor, *, modifying: bool = False) -> ColumnClause:
     name = cursor.name()
-    bare = modifying and (cursor.next.value in _AFTER_DEFAULT or cursor.next.value in (",", ")", ""))
+    untyped = cursor.next.value in _AFTER_DEFAULT or cursor.next.value in (",", ")", "")
+    bare = untyped and (modifying or cursor.is_next("AS") or cursor.is_next("GENERATED"))
     clause = ColumnClause(name, None if bare else data_type(cursor))
     while cursor.next.kind == "word":
         if cursor.accept("DEFAULT"):
-            if cursor.is_next("ON"):
-                raise OraError(3001, "unimplemented feature: DEFAULT ON NULL")
+            if cursor.accept("ON", "NULL"):
+                clause.default_on_null, clause.nullable = True, False
             clause.default, clause.has_default = _default(cursor), True
         elif cursor.next.value in ("VISIBLE", "INVISIBLE"):
             clause.hidden = cursor.take().value == "INVISIBLE"
@@ -145,7 +182,7 @@ def _generated(cursor: Cursor, clause: ColumnClause) -> None:
     if cursor.accept("IDENTITY"):
         clause.identity, clause.nullable = kind, False
         if cursor.is_next("("):
-            cursor.parenthesised()
+            clause.sequence = cursor.parenthesised()
         return
     clause.virtual = cursor.parenthesised()
     cursor.accept("VIRTUAL")
@@ -169,43 +206,23 @@ def _default(cursor: Cursor) -> str:
 
 def _inline_constraint(cursor: Cursor, clause: ColumnClause) -> bool:
     name = cursor.name() if cursor.accept("CONSTRAINT") else None
-    if cursor.accept("NOT", "NULL"):
-        clause.nullable = False
-    elif cursor.accept("NULL"):
-        clause.nullable = True
-    elif cursor.accept("PRIMARY", "KEY"):
-        clause.constraints.append(ConstraintClause("P", [clause.name], name))
+    if cursor.is_next("NOT", "NULL") or cursor.is_next("NULL"):
+        mandatory = cursor.accept("NOT")
+        cursor.expect("NULL")
+        constraint = ConstraintClause("C", [clause.name], name)
+        constraint_state(cursor, constraint)
+        clause.nullable = not (mandatory and constraint.enabled)
+        return True
+    if cursor.accept("PRIMARY", "KEY"):
+        made = ConstraintClause("P", [clause.name], name)
     elif cursor.accept("UNIQUE"):
-        clause.constraints.append(ConstraintClause("U", [clause.name], name))
+        made = ConstraintClause("U", [clause.name], name)
     elif cursor.accept("CHECK"):
-        clause.constraints.append(ConstraintClause("C", [clause.name], name, check=cursor.parenthesised()))
+        made = ConstraintClause("C", [clause.name], name, check=cursor.parenthesised())
     elif cursor.is_next("REFERENCES"):
-        clause.constraints.append(_reference(cursor, [clause.name], name))
+        made = _reference(cursor, [clause.name], name)
     else:
         return False
-    _constraint_state(cursor)
+    constraint_state(cursor, made)
+    clause.constraints.append(made)
     return True
-
-
-def table_options(cursor: Cursor) -> bool:
-    """Skip storage options, and return whether ROW ARCHIVAL is one. Raise ORA-03001 for others that change how rows behave."""
-    archival = False
-    while cursor.next.kind == "word":
-        if cursor.accept("ROW", "ARCHIVAL"):
-            archival = True
-            continue
-        cursor.accept("ROW", "STORE")
-        word = cursor.take().value
-        if word == "COMPRESS":
-            if not cursor.accept("BASIC") and not cursor.accept("ADVANCED"):
-                cursor.accept("FOR", "OLTP")
-            continue
-        if word not in _STORAGE_WORDS:
-            raise OraError(3001, f"unimplemented feature: {word} of a table")
-        if word in ("TABLESPACE", "PCTFREE", "INITRANS"):
-            cursor.take()
-        if word == "SEGMENT":
-            cursor.expect("CREATION")
-            cursor.take()
-    cursor.end()
-    return archival

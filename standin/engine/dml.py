@@ -20,12 +20,14 @@ from standin.engine.frame import EMPTY_SCOPE, Compiled, Fn, Frame, NotCompilable
 from standin.engine.layout import Row
 from standin.engine.names import dml_target
 from standin.engine.parse import identifier, parse_as_written
+from standin.engine.partitions import partition_of
 from standin.engine.privileges import require_on
-from standin.engine.rowids import rowid_text
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.target import Target, target_of
+from standin.engine.triggers import fire, number
 from standin.interface import OraError
+from standin.model import Partition
 
 
 @dataclass(slots=True)
@@ -47,7 +49,7 @@ class Returning:
     row_address: bool
 
     def of(self, store: TableStore, row: int, values: Row, frame: Frame) -> list[Any]:
-        frame.row_id = rowid_text(store.definition.data_object_id, row)
+        frame.row_id = store.rowid(row)
         return [v.run(values, frame) for v in self.values]
 
 
@@ -87,7 +89,7 @@ class _Result:
                 bucket.append(value)
 
     def touched(self) -> Touched:
-        rowid = rowid_text(self._store.definition.data_object_id, self._row) if self._count else None
+        rowid = self._store.rowid(self._row) if self._count else None
         return Touched(self._count, rowid, self._values)
 
 
@@ -185,14 +187,18 @@ class InsertPlan:
         checks = checks_of(store)
         result = _Result(store, self.returning, frame)
         database = session.database
+        numbering = fire(session, store, "INSERT")
         given = self.query(frame) if self.query else [[value((), frame) for value in row] for row in self.rows]
         for values in given:
             complete = self._complete(values, frame)
+            if numbering:
+                complete = number(session, store, complete, numbering, frame)
             require_not_null(store, complete, updating=False)
             if checks:
                 require_checks(store, checks, complete, frame)
             tx = database.transactions.of(session)
-            row = database.rows.insert(tx, store, complete)
+            part = partition_of(session, store, complete)
+            row = database.rows.insert(tx, store, complete, part)
             database.keys.require_unique(tx, store, row, complete, store.indexes)
             if store.has_references:
                 database.keys.require_parents(tx, store, complete, None)
@@ -211,7 +217,10 @@ class InsertPlan:
             if (
                 value is None
                 and default is not None
-                and self.store.definition.columns[position].identity == "BY DEFAULT ON NULL"
+                and (
+                    self.store.definition.columns[position].identity == "BY DEFAULT ON NULL"
+                    or self.store.definition.columns[position].default_on_null
+                )
             ):
                 value = default((), frame)
             if value is not None and value != "":
@@ -250,13 +259,14 @@ class UpdatePlan:
         store, database = self.target.store, session.database
         found = self.target.rows(session, frame)
         result = _Result(store, self.returning, frame)
+        fire(session, store, "UPDATE", frozenset(position for position, _ in self.settings))
         changed = frozenset(position for position, _ in self.settings)
         checks = checks_of(store)
         written: list[tuple[int, Row, Row]] = []
         coercers = store.layout.coercers
         for row, old in found:
             if self.row_address:
-                frame.row_id = rowid_text(store.definition.data_object_id, row)
+                frame.row_id = store.rowid(row)
             new = list(old)
             for position, value_of in self.settings:
                 value = value_of(old, frame)
@@ -268,7 +278,11 @@ class UpdatePlan:
             tx = database.transactions.of(session)
             stored = store.rows[row][-1].values
             assert stored is not None
-            database.rows.update(tx, store, row, stored, values, changed | _followers(store, old, values))
+            part = partition_of(session, store, values)
+            if part is not store.part_of.get(row):
+                row = _move(session, store, row, stored, values, part)
+            else:
+                database.rows.update(tx, store, row, stored, values, changed | _followers(store, old, values))
             written.append((row, old, values))
             result.add(row, values)
         self._require_keys(session, changed, written)
@@ -310,13 +324,44 @@ class DeletePlan:
         store, database = self.target.store, session.database
         found = self.target.rows(session, frame)
         result = _Result(store, self.returning, frame)
+        fire(session, store, "DELETE")
         for row, old in found:
             tx = database.transactions.of(session)
             stored = store.rows[row][-1].values
             assert stored is not None
             result.add(row, old)
             database.rows.delete(tx, store, row, stored)
-        if session.transaction is not None:
-            for _, old in found:
-                database.keys.require_no_children(session.transaction, store, old, None)
+        for _, old in found:
+            _follow_delete(session, store, old, frame)
         return result.touched()
+
+
+def _follow_delete(session: EngineSession, store: TableStore, old: Row, frame: Frame) -> None:
+    """Run ON DELETE of the foreign keys that refer to a deleted row; raise ORA-02292 for child rows of the others."""
+    database, tx = session.database, session.transaction
+    assert tx is not None
+    for child, constraint, rows in database.keys.children(tx, store, old):
+        cleared = frozenset(child.layout.position[name] for name in constraint.columns)
+        for row in rows:
+            versions = child.rows.get(row)
+            stored = versions[-1].values if versions else None
+            if stored is None:  # a cycle of foreign keys has deleted it
+                continue
+            values = child.padded(stored)
+            if constraint.on_delete == "CASCADE":
+                database.rows.delete(tx, child, row, stored)
+                _follow_delete(session, child, values, frame)
+                continue
+            new = with_virtual(child, tuple(None if i in cleared else v for i, v in enumerate(values)), frame)
+            require_not_null(child, new, updating=True)
+            database.rows.update(tx, child, row, stored, new, cleared | _followers(child, values, new))
+    database.keys.require_no_children(tx, store, old, None)
+
+
+def _move(session: EngineSession, store: TableStore, row: int, stored: Row, values: Row, part: Partition | None) -> int:
+    """Move a row to another partition: a DELETE and an INSERT with another ROWID. Raise ORA-14402 unless that is allowed."""
+    if not store.definition.row_movement:
+        raise OraError(14402, "updating partition key column would cause a partition change")
+    tx = session.database.transactions.of(session)
+    session.database.rows.delete(tx, store, row, stored)
+    return session.database.rows.insert(tx, store, values, part)

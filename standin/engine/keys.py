@@ -70,7 +70,9 @@ class Keys:
             key = index.key_of(old)
             if key is None or (new is not None and index.key_of(new) == key):
                 continue
-            own = next(i for i in child.indexes if i.name == constraint.name)
+            if constraint.on_delete != "NO ACTION" and new is None:
+                continue  # the DELETE changes the child rows itself
+            own = self.index_of(child, constraint.name)
             if self._exists(tx, child, own, key):
                 name = f"{child.definition.owner}.{constraint.name}"
                 raise OraError(2292, f"integrity constraint ({name}) violated - child record found")
@@ -78,8 +80,31 @@ class Keys:
     def _parent_of(self, store: TableStore, constraint: Constraint) -> tuple[TableStore, Index]:
         parent = self._tables.parent_of(store.definition, constraint)
         assert constraint.references is not None
-        key = constraint.references[1]
-        return parent, next(i for i in parent.indexes if i.name == key)
+        return parent, self.index_of(parent, constraint.references[1])
+
+    def index_of(self, store: TableStore, name: str) -> Index:
+        """Return the index by which the engine enforces a key, or finds the rows of a foreign key."""
+        return next(i for i in store.indexes if i.constraint == name)
+
+    def children(self, tx: Transaction, store: TableStore, old: Row) -> list[tuple[TableStore, Constraint, list[int]]]:
+        """Return the child rows that a DELETE of the row deletes too, or sets to NULL; wait until nobody else holds them."""
+        found = []
+        for child, constraint in self._tables.children_of(store):
+            key = self._parent_of(child, constraint)[1].key_of(old)
+            if constraint.on_delete == "NO ACTION" or key is None:
+                continue
+            index = self.index_of(child, constraint.name)
+            rows = []
+            for row in sorted(index.entries.get(key, ())):
+                while (owner := child.owner_of(row)) is not None and owner is not tx:
+                    self._locks.wait_for(tx.session, owner)
+                versions = child.rows.get(row)
+                values = versions[-1].values if versions else None
+                if values is not None and index.key_of(child.padded(values)) == key:
+                    rows.append(row)
+            if rows:
+                found.append((child, constraint, rows))
+        return found
 
     def _exists(self, tx: Transaction, store: TableStore, index: Index, key: Key) -> bool:
         """Return whether a committed or own row has the key; wait for open transactions that would change one."""

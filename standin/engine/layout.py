@@ -29,6 +29,7 @@ class RowLayout:
         self.guard_bits = {i: 1 << c.guard_bit for i, c in enumerate(columns) if c.guard_bit is not None}
         self.lobs = frozenset(i for i, c in enumerate(columns) if is_lob(c.type))
         keys = {name for k in table.constraints if k.kind == "P" and k.enabled for name in k.columns}
+        self.key = frozenset(self.position[name] for name in keys)
         self.not_null = tuple(i for i, c in enumerate(columns) if not c.nullable or c.name in keys)
         self.always_logged, self.logged_groups = self._supplemental(table, database_wide)
 

@@ -55,6 +55,10 @@ class DatabaseOptions:
     hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
     long_names: bool = False  # LogMiner knows names beyond 30 bytes; False: such rows are UNSUPPORTED
     extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED
+    shows_interval_ddl: bool = False  # LogMiner shows an INTERNAL DDL where Oracle creates a partition for a row
+    # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the
+    # leaf block, which many rows share
+    iot_row_ids: str = "none"
     background: bool = True  # the ticker thread: SCN heartbeat and switches by time
 
     def oldest_scn(self, current_scn: int) -> int:

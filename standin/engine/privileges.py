@@ -26,7 +26,12 @@ def require(user: User, *privileges: str) -> None:
 
 
 def sees_view(user: User, view: ViewSource) -> bool:
-    if view.privilege is None or holds(user, "SELECT ANY DICTIONARY") or "SELECT_CATALOG_ROLE" in user.privileges:
+    if (
+        view.name.startswith(f"{user.name}.")
+        or view.privilege is None
+        or holds(user, "SELECT ANY DICTIONARY")
+        or "SELECT_CATALOG_ROLE" in user.privileges
+    ):
         return True
     if "." in view.name and holds(user, "SELECT ANY TABLE"):  # of another owner than SYS
         return True

@@ -10,9 +10,10 @@ from standin.engine.storage import UNCOMMITTED, TableStore, Version
 from standin.engine.transaction import Transaction, Undo
 from standin.engine.transactions import Transactions
 from standin.interface import OraError
-from standin.model import DatabaseState
+from standin.model import DatabaseState, Partition
 from standin.redo_file import Op, RedoRecord
 
+_ROWS_OF_LEAF = 4  # of an index-organized table, that share a ROW_ID
 _INLINE_LOB = 3964  # bytes; a larger LOB is stored outside the row
 
 
@@ -23,8 +24,11 @@ class RowChanges:
         self._options, self._state, self._redo, self._transactions = options, state, redo, transactions
         self._change: Undo | None = None  # the change in progress
 
-    def insert(self, tx: Transaction, store: TableStore, values: Row) -> int:
+    def insert(self, tx: Transaction, store: TableStore, values: Row, part: Partition | None = None) -> int:
+        """Insert the row, into the partition `part` of a partitioned table."""
         row, version, is_new = self._new_row(tx, store, values)
+        if part is not None:
+            store.part_of[row] = part
         for index in store.indexes:
             index.add(values, row)
         self._record_undo(tx, Undo(store, row, Op.INSERT, None, version, is_new))
@@ -40,7 +44,7 @@ class RowChanges:
         return row
 
     def _new_row(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
-        row = store.take_freed(tx) if self._options.reuses_rowids else None
+        row = store.take_freed(tx) if self._options.reuses_rowids and not store.definition.partitioning else None
         if row is not None and row in store.rows:
             return row, *self._set_version(tx, store, row, values)
         if row is None:
@@ -121,7 +125,9 @@ class RowChanges:
                 if present is not None and i < len(present) and present[i] is not None:
                     self._write_lob(tx, store, row, layout.segment_ids[i], b"", rollback=True)
             self._take_back_insert(undo, present)
-            self._write(tx, store, row, Op.DELETE, rollback=True)
+            # A row without a physical ROWID is named by its key.
+            before = layout.encode(present, range(len(present))) if store.definition.iot and present is not None else None
+            self._write(tx, store, row, Op.DELETE, rollback=True, before=before)
             return
         assert undo.old is not None
         if undo.new_version:
@@ -162,7 +168,13 @@ class RowChanges:
             self._write_lob(tx, store, undo.row, layout.segment_ids[i], content, rollback=True)
         inline = tuple(sorted(undo.changed - layout.lobs))
         if inline:
-            self._write(tx, store, undo.row, Op.UPDATE, rollback=True, after=layout.encode(old, inline))
+            key = layout.encode(old, tuple(sorted(layout.key))) if store.definition.iot else None
+            self._write(tx, store, undo.row, Op.UPDATE, rollback=True, before=key, after=layout.encode(old, inline))
+
+    def _iot_row_id(self, store: TableStore, row: int) -> str:
+        if self._options.iot_row_ids == "block":
+            return rowid_text(store.ids_of(row)[1], row - row % _ROWS_OF_LEAF)
+        return "A" * 18 if self._options.iot_row_ids == "zero" else ""
 
     def _write(
         self,
@@ -181,9 +193,11 @@ class RowChanges:
         xid, thread, start_scn = (
             (tx.xid, tx.thread, tx.start_scn) if server is None else (server.xid, server.thread, server.start_scn)
         )
+        object_id, data_object_id = store.ids_of(row)
+        row_id = store.rowid(row) if table.iot is None else self._iot_row_id(store, row)
         record = RedoRecord(
-            0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, table.object_id, table.data_object_id,
-            table.object_version, rowid_text(table.data_object_id, row), before or {}, after or {}, "", "", "",
+            0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, object_id, data_object_id,
+            table.object_version, row_id, before or {}, after or {}, "", "", "",
             tx.user, start_scn, info=info, pxid=None if server is None else tx.xid,
             supplemental=bool(self._state.logged_in(tx.con_id)) and not (rollback and self._options.undo_unlogged),
         )  # fmt: skip

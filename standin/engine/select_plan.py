@@ -18,7 +18,6 @@ from standin.engine.datatypes import arrow_column
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable
 from standin.engine.policies import as_seen
 from standin.engine.relations import Relation, snapshot_scn, unarchived
-from standin.engine.rowids import rowid_text
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.target import Target
@@ -86,13 +85,13 @@ class SelectPlan:
         return ((None, row) for row in rows if where is None or where(row, frame))
 
     def _filtered(self, store: TableStore, seen: list[tuple[int, Any]], frame: Frame) -> Iterator[tuple[int | None, Any]]:
-        where, table = self.where, store.definition
+        where = self.where
         if where is None and not self.row_address:
             yield from seen
             return
         for row, values in seen:
             if self.row_address:
-                frame.row_id, frame.row_scn = rowid_text(table.data_object_id, row), store.last_scn(row)
+                frame.row_id, frame.row_scn = store.rowid(row), store.last_scn(row)
             if where is None or where(values, frame):
                 yield row, values
 
@@ -135,7 +134,7 @@ class SelectPlan:
     def _address(self, row: int | None, frame: Frame) -> None:
         if self.row_address and row is not None and self.relation.store is not None:
             store = self.relation.store
-            frame.row_id, frame.row_scn = rowid_text(store.definition.data_object_id, row), store.last_scn(row)
+            frame.row_id, frame.row_scn = store.rowid(row), store.last_scn(row)
 
     def _projected(self, found: Iterator[tuple[int | None, Any]], frame: Frame) -> Tuples:
         runs = [v.run for v in self.values]

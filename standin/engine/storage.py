@@ -7,7 +7,8 @@ from typing import Any
 
 from standin.engine.layout import Row, RowLayout
 from standin.engine.locks import RowOwner
-from standin.model import TableDef
+from standin.engine.rowids import rowid_text
+from standin.model import Partition, TableDef
 
 UNCOMMITTED = 2**63  # later than every SCN: only its own transaction sees it
 _MANY_VERSIONS = 16
@@ -23,10 +24,16 @@ class Version:
 
 
 class Index:
-    """An index: key values to the rows that have or had them. A lookup must check the row itself."""
+    """An index: key values to the rows that have or had them. A lookup must check the row itself.
 
-    def __init__(self, name: str, columns: tuple[str, ...], unique: bool, object_id: int = 0) -> None:
-        self.name, self.columns, self.unique, self.object_id = name, columns, unique, object_id
+    `kind` is INDEX_TYPE as in DBA_INDEXES; "" for an index of the engine's own, which no view shows.
+    """
+
+    def __init__(
+        self, name: str, columns: tuple[str, ...], unique: bool, object_id: int = 0, kind: str = "NORMAL", constraint: str = ""
+    ) -> None:
+        self.name, self.columns, self.unique, self.object_id, self.kind = name, columns, unique, object_id, kind
+        self.constraint = constraint  # the key that the index enforces
         self.positions: tuple[int, ...] = ()
         self.entries: dict[tuple[Any, ...], set[int]] = {}
 
@@ -59,6 +66,7 @@ class TableStore:
         self.definition = definition
         self.rows: dict[int, list[Version]] = {}
         self.next_row = 0
+        self.part_of: dict[int, Partition] = {}  # rows of a partitioned table
         self.freed: list[int] = []  # rows whose ROWIDs an insert may reuse
         self.indexes: list[Index] = []
         self.locks: dict[int, RowOwner] = {}  # SELECT .. FOR UPDATE
@@ -79,6 +87,21 @@ class TableStore:
         for index in self.indexes:
             index.positions = tuple(self.layout.position[name] for name in index.columns)
         self.pad = self.pad + (None,) * (len(self.layout.names) - len(self.pad))
+
+    def ids_of(self, row: int) -> tuple[int, int]:
+        """Return OBJECT_ID and DATA_OBJECT_ID of the segment that holds the row, as redo contains them."""
+        part = self.part_of.get(row)
+        if part is not None:
+            return part.object_id, part.data_object_id
+        iot = self.definition.iot
+        if iot is not None:
+            return iot.object_id, iot.object_id
+        return self.definition.object_id, self.definition.data_object_id
+
+    def rowid(self, row: int) -> str:
+        """Return the row's ROWID; of an index-organized table a logical one."""
+        text = rowid_text(self.ids_of(row)[1], row)
+        return text if self.definition.iot is None else f"*{text}"
 
     def reindex(self, index: Index) -> None:
         index.entries.clear()

@@ -10,7 +10,6 @@ from standin.engine.access import Candidates, access_path, table_scope
 from standin.engine.expressions import Compiler
 from standin.engine.frame import Fn, Frame, SubQuery
 from standin.engine.layout import Row
-from standin.engine.rowids import rowid_text
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.interface import OraError
@@ -53,7 +52,7 @@ class Target:
         found = []
         for row, values in seen:
             if self.row_address:
-                frame.row_id = rowid_text(store.definition.data_object_id, row)
+                frame.row_id = store.rowid(row)
                 frame.row_scn = store.last_scn(row)
             if where(values, frame):
                 found.append((row, values))

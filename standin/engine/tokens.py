@@ -122,9 +122,33 @@ class Cursor:
             depth += (token.value == "(") - (token.value == ")") if token.kind == "sign" else 0
         return self.text[start : token.start].strip()
 
+    def expressions(self) -> list[str]:
+        """Read the texts of `( a, b, ... )`."""
+        self.expect("(")
+        found: list[str] = []
+        start, depth = self.next.start, 0
+        while True:
+            token = self.take()
+            if token.kind == "end":
+                raise OraError(907, "missing right parenthesis", token.start)
+            if token.kind == "sign" and depth == 0 and token.value in (",", ")"):
+                found.append(self.text[start : token.start].strip())
+                start = token.end
+                if token.value == ")":
+                    return found
+            elif token.kind == "sign":
+                depth += (token.value == "(") - (token.value == ")")
+
     def end(self) -> None:
         if self.next.kind != "end" and not (self.accept(";") and self.next.kind == "end"):
             raise OraError(933, "SQL command not properly ended", self.next.start)
+
+    def drop_words(self, at: int, choices: tuple[tuple[str, ...], ...]) -> None:
+        """Forget words that may stand at an offset from here, in the order of `choices`, if CREATE is next."""
+        for words in choices:
+            here = self._tokens[self._at + at : self._at + at + len(words)]
+            if self.is_next("CREATE") and tuple(token.value for token in here) == words:
+                del self._tokens[self._at + at : self._at + at + len(words)]
 
     def skip_rest(self) -> None:
         self._at = len(self._tokens) - 1

@@ -31,6 +31,7 @@ class ResolvedTable:
     info: str | None
     omitted: frozenset[int] = frozenset()
     is_unsupported: bool = False
+    is_iot: bool = False  # its statements contain no ROWID
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class _KnownTable:
     columns: dict[int, tuple[str, SqlType]]
     omitted: frozenset[int]
     is_unsupported: bool
+    is_iot: bool
 
 
 def _known(table: TableDef, name: str, forms: CatalogForms) -> _KnownTable:
@@ -61,7 +63,7 @@ def _known(table: TableDef, name: str, forms: CatalogForms) -> _KnownTable:
         or any(c.kind == "period" or _is_32k(c.type) for c in table.columns)
     )  # fmt: skip
     omitted = own if forms.hidden_columns == "none" else frozenset[int]()
-    return _KnownTable(table.owner, name, table.object_version, named, omitted, unsupported)
+    return _KnownTable(table.owner, name, table.object_version, named, omitted, unsupported, table.iot is not None)
 
 
 def _is_32k(kind: SqlType) -> bool:
@@ -74,8 +76,11 @@ class OnlineCatalog:
 
     def __init__(self, state: DatabaseState, forms: CatalogForms | None = None) -> None:
         forms = forms or CatalogForms()
-        self._tables = {(t.con_id, t.object_id): _known(t, t.recycled_name, forms) for t in state.dropped.values()}
-        self._tables |= {(t.con_id, t.object_id): _known(t, t.name, forms) for t in state.tables.values()}
+        self._tables: dict[tuple[int, int], _KnownTable] = {}
+        named = [(t, t.recycled_name) for t in state.dropped.values()] + [(t, t.name) for t in state.tables.values()]
+        for table, name in named:
+            known = _known(table, name, forms)
+            self._tables |= {(table.con_id, object_id): known for object_id in table.object_ids}
 
     def resolve(self, con_id: int, object_id: int, object_version: int, supplemental: bool) -> ResolvedTable:
         """Resolve a change. Without supplemental log data its version is unknown: the present definition is assumed."""
@@ -83,12 +88,15 @@ class OnlineCatalog:
         if table is None:
             return unresolved(object_id)
         if not supplemental:
-            return ResolvedTable(table.owner, table.name, table.columns, 3, NO_SUPPLEMENTAL)
+            return ResolvedTable(table.owner, table.name, table.columns, 3, NO_SUPPLEMENTAL, is_iot=table.is_iot)
         if table.object_version != object_version:
-            return ResolvedTable(table.owner, table.name, {}, 2, VERSION_MISMATCH, is_unsupported=table.is_unsupported)
+            return ResolvedTable(
+                table.owner, table.name, {}, 2, VERSION_MISMATCH, is_unsupported=table.is_unsupported, is_iot=table.is_iot
+            )
         return ResolvedTable(
-            table.owner, table.name, table.columns, 0, None, omitted=table.omitted, is_unsupported=table.is_unsupported
-        )
+            table.owner, table.name, table.columns, 0, None, omitted=table.omitted, is_unsupported=table.is_unsupported,
+            is_iot=table.is_iot,
+        )  # fmt: skip
 
 
 class NoCatalog:

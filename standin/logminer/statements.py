@@ -64,6 +64,8 @@ class TableText:
         if op == Op.DELETE:
             if rollback:
                 # The undo of an INSERT names its row by ROWID alone, even with NO_ROWID_IN_STMT.
+                if self.table.is_iot:
+                    return f"delete from {self._target}{self._where(before, row_id)}{end}"
                 return f"delete from {self._target} where ROWID = '{row_id}'{end}"
             return f"delete from {self._target}{self._where(before, row_id)}{end}"
         if op == Op.UPDATE:
@@ -101,7 +103,7 @@ class TableText:
             for c, v in zip(shape.columns, items, strict=True)
             if not c.is_lob  # no supplemental log group contains LOBs
         ]
-        if self._layout.rowid and row_id:
+        if self._layout.rowid and row_id and not self.table.is_iot:
             parts.append(f"ROWID = '{row_id}'")
         return " where " + " and ".join(parts) if parts else ""
 

@@ -32,13 +32,55 @@ def data_type(kind: SqlType) -> str:
 
 def tables(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
-        yield ViewRow(
-            t.con_id, t.owner, t,
-            (
-                t.owner, t.name, "USERS", None, None, "VALID", "YES", None, None, "NO", "N", "N", "NO", "DISABLED", "NO", "NO",
-                yes_no(any(c.identity for c in t.columns)), "NO", "ENABLED" if t.logical_replication else "DISABLED",
-            ),
-        )  # fmt: skip
+        yield _table(t, t.name, None, "IOT" if t.iot else None)
+        if t.iot is not None and t.iot.overflow is not None:
+            yield _table(t, t.iot.overflow, t.name, "IOT_OVERFLOW")
+
+
+def _table(t: TableDef, name: str, iot_name: str | None, iot_type: str | None) -> ViewRow:
+    """Return a row of DBA_TABLES. A partitioned table has no logging and compression of its own."""
+    parted = t.partitioning is not None and iot_type != "IOT_OVERFLOW"
+    logging = None if parted else "YES" if t.logging and not t.temporary else "NO"
+    compression = None if parted else "ENABLED" if t.compress else "DISABLED"
+    return ViewRow(
+        t.con_id, t.owner, t,
+        (
+            t.owner, name, "USERS", t.cluster, iot_name, "VALID", logging, None, iot_type, yes_no(parted),
+            "Y" if t.temporary else "N", "N", "NO", "ENABLED" if t.row_movement else "DISABLED", "NO", "NO",
+            yes_no(any(c.identity for c in t.columns)), "NO", "ENABLED" if t.logical_replication else "DISABLED",
+            compression, None if parted else t.compress or None,
+        ),
+    )  # fmt: skip
+
+
+def partitions(database: Database) -> Iterator[ViewRow]:
+    for t in database.state.tables.values():
+        for position, p in enumerate(t.partitioning.partitions if t.partitioning else (), 1):
+            values = (
+                t.owner, t.name, p.name, yes_no(p.parts), len(p.parts), ", ".join(p.bound) or None, position, yes_no(t.logging),
+                "ENABLED" if t.compress else "DISABLED", t.compress or None, yes_no(p.interval),
+            )  # fmt: skip
+            yield ViewRow(t.con_id, t.owner, t, values)
+
+
+def subpartitions(database: Database) -> Iterator[ViewRow]:
+    for t in database.state.tables.values():
+        for p in t.partitioning.partitions if t.partitioning else ():
+            for position, part in enumerate(p.parts, 1):
+                values = (
+                    t.owner, t.name, p.name, part.name, ", ".join(part.bound) or None, position, yes_no(t.logging),
+                    "ENABLED" if t.compress else "DISABLED", t.compress or None, yes_no(p.interval),
+                )  # fmt: skip
+                yield ViewRow(t.con_id, t.owner, t, values)
+
+
+def partitioned_tables(database: Database) -> Iterator[ViewRow]:
+    for t in database.state.tables.values():
+        how = t.partitioning
+        if how is not None:
+            count = 1024 * 1024 - 1 if how.interval else len(how.partitions)
+            values = (t.owner, t.name, how.kind, how.sub.kind if how.sub else "NONE", count, how.interval, how.reference)
+            yield ViewRow(t.con_id, t.owner, t, values)
 
 
 def _column_values(table: TableDef, column: TableColumn, column_id: int | None, position: int) -> tuple[object, ...]:
@@ -52,7 +94,7 @@ def _column_values(table: TableDef, column: TableColumn, column_id: int | None, 
         ("NCHAR_CS" if national else "CHAR_CS") if is_text else None, kind.length if is_text else None,
         (kind.chars or kind.length) if is_text else 0, _char_used(kind) if is_text else None, yes_no(column.hidden),
         yes_no(column.virtual is not None), column.segment_id or None, position, f'"{column.name}"',
-        yes_no(column.kind == "user"), yes_no(column.identity == "BY DEFAULT ON NULL"), yes_no(column.identity is not None),
+        yes_no(column.kind == "user"), yes_no(column.default_on_null), yes_no(column.identity is not None),
     )  # fmt: skip
 
 
@@ -75,17 +117,30 @@ def user_columns(database: Database) -> Iterator[ViewRow]:
 
 def objects(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
-        yield _object(t, t.name, "TABLE", t.object_id, t.data_object_id)
+        has_segment = t.partitioning is None and t.iot is None and not t.temporary
+        yield _object(t, t.name, "TABLE", t.object_id, t.data_object_id if has_segment else None)
+        if t.iot is not None and t.iot.overflow is not None:
+            yield _object(t, t.iot.overflow, "TABLE", t.iot.overflow_id, t.iot.overflow_id)
+        for p in t.partitioning.partitions if t.partitioning else ():
+            yield _object(t, t.name, "TABLE PARTITION", p.object_id, None if p.parts else p.data_object_id, p.name)
+            for part in p.parts:
+                yield _object(t, t.name, "TABLE SUBPARTITION", part.object_id, part.data_object_id, part.name)
     for t, index in listed_indexes(database):
         yield _object(t, index.name, "INDEX", index.object_id, index.object_id)
+    for o in database.state.objects.values():
+        at = o.created.strftime("%Y-%m-%d:%H:%M:%S")
+        values = (o.owner, o.name, None, o.object_id, None, o.kind, o.created, o.created, at, "VALID", "N", "N", "N", "N")
+        yield ViewRow(o.con_id, o.owner, None, values)
 
 
-def _object(table: TableDef, name: str, kind: str, object_id: int, data_object_id: int) -> ViewRow:
+def _object(
+    table: TableDef, name: str, kind: str, object_id: int, data_object_id: int | None, part: str | None = None
+) -> ViewRow:
     """Return a row of DBA_OBJECTS. An index has the dates of its table."""
     changed = table.last_ddl.strftime("%Y-%m-%d:%H:%M:%S")
     values = (
-        table.owner, name, None, object_id, data_object_id, kind, table.created, table.last_ddl, changed, "VALID",
-        "N", "N", "N", "N",
+        table.owner, name, part, object_id, data_object_id, kind, table.created, table.last_ddl, changed, "VALID",
+        "Y" if table.temporary else "N", "N", "N", "N",
     )  # fmt: skip
     return ViewRow(table.con_id, table.owner, table, values)
 
@@ -107,8 +162,28 @@ def register() -> None:
         IOT_NAME VARCHAR2(128), STATUS VARCHAR2(8), LOGGING VARCHAR2(3), NUM_ROWS NUMBER, IOT_TYPE VARCHAR2(12),
         PARTITIONED VARCHAR2(3), TEMPORARY VARCHAR2(1), SECONDARY VARCHAR2(1), NESTED VARCHAR2(3), ROW_MOVEMENT VARCHAR2(8),
         DROPPED VARCHAR2(3), EXTERNAL VARCHAR2(3), HAS_IDENTITY VARCHAR2(3), CONTAINER_DATA VARCHAR2(3),
-        LOGICAL_REPLICATION VARCHAR2(8)""",
+        LOGICAL_REPLICATION VARCHAR2(8), COMPRESSION VARCHAR2(8), COMPRESS_FOR VARCHAR2(30)""",
         tables,
+    )
+    dictionary_views(
+        "PART_TABLES",
+        """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), PARTITIONING_TYPE VARCHAR2(9), SUBPARTITIONING_TYPE VARCHAR2(9),
+        PARTITION_COUNT NUMBER, INTERVAL VARCHAR2(1000), REF_PTN_CONSTRAINT_NAME VARCHAR2(128)""",
+        partitioned_tables,
+    )
+    dictionary_views(
+        "TAB_PARTITIONS",
+        """TABLE_OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), PARTITION_NAME VARCHAR2(128), COMPOSITE VARCHAR2(3),
+        SUBPARTITION_COUNT NUMBER, HIGH_VALUE LONG, PARTITION_POSITION NUMBER, LOGGING VARCHAR2(7), COMPRESSION VARCHAR2(8),
+        COMPRESS_FOR VARCHAR2(30), INTERVAL VARCHAR2(3)""",
+        partitions,
+    )
+    dictionary_views(
+        "TAB_SUBPARTITIONS",
+        """TABLE_OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), PARTITION_NAME VARCHAR2(128), SUBPARTITION_NAME VARCHAR2(128),
+        HIGH_VALUE LONG, SUBPARTITION_POSITION NUMBER, LOGGING VARCHAR2(3), COMPRESSION VARCHAR2(8),
+        COMPRESS_FOR VARCHAR2(30), INTERVAL VARCHAR2(3)""",
+        subpartitions,
     )
     dictionary_views("TAB_COLS", _COLUMN_COLUMNS, columns)
     dictionary_views("TAB_COLUMNS", _COLUMN_COLUMNS, user_columns)

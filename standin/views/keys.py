@@ -34,13 +34,13 @@ def constraints(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
         for c in _constraints(t):
             owner, name = (c.references or (None, None)) if c.kind == "R" else (None, None)
-            index = c.name if c.kind in _KEYS and c.enabled else None
+            index = c.index if c.kind in _KEYS and c.enabled else None
             yield ViewRow(
                 t.con_id, t.owner, t,
                 (
-                    t.owner, c.name, c.kind, t.name, c.check, owner, name, "NO ACTION" if c.kind == "R" else None,
-                    "ENABLED" if c.enabled else "DISABLED", "NOT DEFERRABLE", "IMMEDIATE",
-                    "VALIDATED" if c.enabled else "NOT VALIDATED", "USER NAME", None, t.last_ddl, t.owner if index else None,
+                    t.owner, c.name, c.kind, t.name, c.check, owner, name, c.on_delete if c.kind == "R" else None,
+                    "ENABLED" if c.enabled else "DISABLED", "DEFERRABLE" if c.deferrable else "NOT DEFERRABLE", "IMMEDIATE",
+                    "VALIDATED" if c.validated else "NOT VALIDATED", "USER NAME", None, t.last_ddl, t.owner if index else None,
                     index,
                 ),
             )  # fmt: skip
@@ -54,20 +54,19 @@ def constraint_columns(database: Database) -> Iterator[ViewRow]:
 
 
 def listed_indexes(database: Database) -> Iterator[tuple[TableDef, Index]]:
-    """Yield the indexes of keys and of CREATE INDEX. The engine's indexes for foreign keys do not exist in Oracle."""
+    """Yield the indexes of keys and of CREATE INDEX, without those that only the engine has."""
     for store in database.tables.stores.values():
-        table = store.definition
-        foreign = {c.name for c in table.constraints if c.kind == "R"}
         for index in store.indexes:
-            if index.name not in foreign:
-                yield table, index
+            if index.kind:
+                yield store.definition, index
 
 
 def indexes(database: Database) -> Iterator[ViewRow]:
     for t, index in listed_indexes(database):
         unique = "UNIQUE" if index.unique else "NONUNIQUE"
         values = (
-            t.owner, index.name, "NORMAL", t.owner, t.name, "TABLE", unique, "DISABLED", "USERS", "VALID", "NO", "N", "VISIBLE",
+            t.owner, index.name, index.kind, t.owner, t.name, "TABLE", unique, "DISABLED", "USERS", "VALID", "NO", "N",
+            "VISIBLE",
         )  # fmt: skip
         yield ViewRow(t.con_id, t.owner, t, values)
 

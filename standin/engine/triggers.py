@@ -1,0 +1,89 @@
+"""Triggers: the form that numbers a row from a sequence is executed; DML that would fire another one raises ORA-03001."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from standin.engine.frame import Frame
+from standin.engine.session import EngineSession
+from standin.engine.storage import TableStore
+from standin.interface import OraError
+
+_NEW = r":NEW\s*\.\s*\"?(?P<column>\w+)\"?"
+_SEQUENCE = r"(?:(?P<owner>\w+)\s*\.\s*)?\"?(?P<sequence>\w+)\"?\s*\.\s*NEXTVAL"
+_ASSIGNS = rf"{_NEW}\s*:=\s*{_SEQUENCE}\s*;"
+_SELECTS = rf"SELECT\s+{_SEQUENCE}\s+INTO\s+{_NEW}\s+FROM\s+(?:SYS\s*\.\s*)?DUAL\s*;"
+_BODIES = [
+    re.compile(rf"(?:DECLARE\s+)?BEGIN\s+{body}\s+END(?:\s+\w+)?\s*;?\s*", re.IGNORECASE)
+    for body in (
+        _ASSIGNS,
+        _SELECTS,
+        *(rf"IF\s+:NEW\s*\.\s*\"?\w+\"?\s+IS\s+NULL\s+THEN\s+{b}\s+END\s+IF\s*;" for b in (_ASSIGNS, _SELECTS)),
+    )
+]
+_EVENT = re.compile(r"\b(INSERT|UPDATE|DELETE)\b(?:\s+OF\s+([\w\s,\"]+?))?(?=\s+OR\b|\s+ON\b)", re.IGNORECASE)
+_WHEN = re.compile(r"\bWHEN\s*\(\s*NEW\s*\.\s*\"?\w+\"?\s+IS\s+NULL\s*\)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trigger:
+    """`events` are INSERT, UPDATE and DELETE, UPDATE with its columns; `numbers` the column and sequence it fills in."""
+
+    events: dict[str, frozenset[str]]
+    numbers: tuple[str, str | None, str] | None
+    only_null: bool
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> _Trigger:
+    body_at = re.search(r"\b(DECLARE|BEGIN|CALL)\b", text, re.IGNORECASE)
+    head, body = (text[: body_at.start()], text[body_at.start() :]) if body_at else (text, "")
+    events = {
+        event.upper(): frozenset(name.strip().strip('"').upper() for name in (columns or "").split(",") if name.strip())
+        for event, columns in _EVENT.findall(head)
+    }
+    of_row = re.search(r"\bBEFORE\b[\s\S]*\bFOR\s+EACH\s+ROW\b", head, re.IGNORECASE) is not None
+    found = next((m for pattern in _BODIES if (m := pattern.fullmatch(_without_comments(body).strip()))), None)
+    if found is None or not of_row or set(events) != {"INSERT"}:
+        return _Trigger(events, None, False)
+    owner = found["owner"]
+    only_null = _WHEN.search(head) is not None or re.search(r"\bIS\s+NULL\b", body, re.IGNORECASE) is not None
+    return _Trigger(events, (found["column"].upper(), owner and owner.upper(), found["sequence"].upper()), only_null)
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"--[^\n]*|/\*.*?\*/", " ", text, flags=re.DOTALL)
+
+
+def fire(session: EngineSession, store: TableStore, event: str, changed: frozenset[int] = frozenset()) -> list[_Trigger]:
+    """Return the triggers that number the rows of an INSERT. Raise ORA-03001 for an enabled one that is not modelled."""
+    table, found = store.definition, []
+    for one in session.database.state.objects.values():
+        if one.kind != "TRIGGER" or not one.enabled or (one.con_id, one.target) != (table.con_id, (table.owner, table.name)):
+            continue
+        trigger = _parsed(one.text)
+        columns = trigger.events.get(event)
+        if columns is None or (columns and not any(store.layout.names[at] in columns for at in changed)):
+            continue
+        if trigger.numbers is None:
+            raise OraError(3001, f"unimplemented feature: the trigger {one.owner}.{one.name} would fire")
+        found.append(trigger)
+    return found
+
+
+def number(
+    session: EngineSession, store: TableStore, values: tuple[Any, ...], triggers: list[_Trigger], frame: Frame
+) -> tuple[Any, ...]:
+    """Return the row with the numbers that the triggers give it."""
+    row = list(values)
+    for trigger in triggers:
+        assert trigger.numbers is not None
+        column, owner, sequence = trigger.numbers
+        at = store.layout.position[column]
+        if row[at] is None or not trigger.only_null:
+            value = session.sequence_value(owner or store.definition.owner, sequence, True)
+            row[at] = store.layout.coercers[at](value, frame.nls)
+    return tuple(row)
