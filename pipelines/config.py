@@ -20,7 +20,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import KeyPolicy, TableId, upper_name
+from pipelines.table import ColumnChoice, KeyPolicy, TableId, upper_name
 
 CONFIG_VARIABLE = "REDOLAKE_CONFIG"
 DEFAULT_FILE = "pipelines.yml"
@@ -48,6 +48,15 @@ def parse_key(value: object) -> object:
     raise ValueError("not a key: write primary, rowid, append, or the columns of a unique index as a list, e.g. [CODE, DAY]")
 
 
+def parse_patterns(value: object) -> object:
+    """Return patterns of column names, in upper case unless they are in double quotes."""
+    if not isinstance(value, list) or not all(isinstance(name, str) and name for name in value):
+        raise ValueError("write a list of column names, in which * and ? stand for any characters, e.g. [PHOTO, '*_BLOB']")
+    return tuple(name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else upper_name(name) for name in value)
+
+
+Patterns = Annotated[tuple[str, ...], BeforeValidator(parse_patterns)]
+UnsupportedColumns = Literal["refuse", "exclude"]
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
 ColumnRule = Literal["string"] | int
 Key = Annotated[Literal["primary", "rowid", "append"] | tuple[str, ...], BeforeValidator(parse_key)]
@@ -146,6 +155,11 @@ class Table(Settings):
     )
 
     on: OnDdl = OnDdl()
+    exclude: Patterns = Field(
+        (), description="columns to leave out, also those added later: names in which `*` and `?` stand for any characters"
+    )
+    include: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
+    unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
 
     @model_validator(mode="before")
     @classmethod
@@ -165,6 +179,17 @@ class Table(Settings):
             if isinstance(rule, int) and not 0 <= rule <= 38:
                 raise ValueError(f"{name}: a scale must be between 0 and 38")
         return value
+
+    @model_validator(mode="after")
+    def key_is_kept(self) -> Table:
+        """Refuse to leave out a declared key; preflight does for a primary key, which only the dictionary shows."""
+        choice = ColumnChoice(self.exclude)
+        gone = [name for name in self.key_policy.columns if choice.names(name)]
+        if gone:
+            raise ValueError(
+                f"{self.table}: `exclude` names {', '.join(gone)}, which is part of the `key`: rows need their key"
+            )
+        return self
 
     @cached_property
     def id(self) -> TableId:
@@ -209,6 +234,10 @@ class Pipeline(Settings):
         False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
     )
     on: OnDdl = OnDdl()
+    unsupported_columns: UnsupportedColumns = Field(
+        "refuse",
+        description="tables with a column of a type that is not supported: `refuse` them, or `exclude` the column",
+    )
     tables: list[Table] = Field(min_length=1)
 
     @model_validator(mode="before")
@@ -252,6 +281,11 @@ class Pipeline(Settings):
     def ddl_policies(self, table: TableId) -> DdlPolicies:
         """Return the table's own policies, completed by the pipeline's."""
         return DdlPolicies(**{**self.on.model_dump(), **self.table(table).on.model_dump(exclude_unset=True)})
+
+    def choice(self, table: TableId) -> ColumnChoice:
+        """Return which of the table's columns are left out."""
+        own = self.table(table)
+        return ColumnChoice(own.exclude, own.include, own.unsupported_columns or self.unsupported_columns)
 
     def target(self, table: TableId) -> str:
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from pipelines.scn import Scn
@@ -12,13 +13,16 @@ from pipelines.scn import Scn
 KeyKind = Literal["primary", "columns", "rowid", "append"]
 TypeRule = str | int | None  # how a column is stored, as the configuration says; None for the default
 Rules = Mapping[int, TypeRule]  # by column id
-IgnoredKind = Literal["guard", "unused", "archive", "system", "virtual"]
+LeftOut = Literal["excluded", "unsupported"]
+IgnoredKind = Literal["guard", "unused", "archive", "system", "virtual"] | LeftOut
+LEFT_OUT: tuple[LeftOut, ...] = ("excluded", "unsupported")
 IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
     "guard": re.compile(r"SYS_NC\d+\$"),
     "unused": re.compile(r"SYS_C\d+_.+\$"),
     "archive": re.compile("ORA_ARCHIVE_STATE"),
     "system": re.compile(r"M_ROW\$\$|ORABCTAB_\w+\$?"),
 }
+LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW"})
 ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
 
@@ -109,14 +113,18 @@ class IgnoredColumn:
     archive  ORA_ARCHIVE_STATE of ROW ARCHIVAL
     system   another hidden column of Oracle's own
     virtual  not stored: computed from others, and not in redo
+    excluded, unsupported  left out by pipelines.yml: by its name, or because its type is not supported
 
     `segment_id` is its SEGMENT_COLUMN_ID, 0 if virtual. `name` is empty where only the redo's DDL is known, not the
-    dictionary.
+    dictionary. `type` is the name of the type of a column that is left out. `part_of` names the column that a hidden one
+    stores.
     """
 
     segment_id: int
     kind: IgnoredKind
     name: str = ""
+    type: str = ""
+    part_of: str = ""
 
     def is_called(self, name: str) -> bool:
         """Return whether redo may call the column by that name."""
@@ -134,6 +142,30 @@ class KeyPolicy:
     def __str__(self) -> str:
         """Return the text for pipelines.yml."""
         return f"[{', '.join(map(_in_yaml, self.columns))}]" if self.kind == "columns" else self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoice:
+    """Which columns pipelines.yml leaves out: patterns with * and ? for names as the dictionary spells them.
+
+    With `include`, only these and the key are captured. `unsupported` says what happens to a column of a type that is not
+    supported.
+    """
+
+    exclude: tuple[str, ...] = ()
+    include: tuple[str, ...] = ()
+    unsupported: Literal["refuse", "exclude"] = "refuse"
+
+    def excludes(self, name: str) -> bool:
+        """Return whether a column outside the key is left out by its name."""
+        return self.names(name) or (bool(self.include) and not any(fnmatchcase(name, pattern) for pattern in self.include))
+
+    def names(self, name: str) -> bool:
+        """Return whether `exclude` names the column."""
+        return any(fnmatchcase(name, pattern) for pattern in self.exclude)
+
+
+ALL_COLUMNS = ColumnChoice()
 
 
 def _in_yaml(name: str) -> str:
@@ -177,6 +209,7 @@ class TableVersion:
     key_index: int | None = None
     ignored: tuple[IgnoredColumn, ...] = ()
     key_constraint: str | None = None  # the name of the primary key
+    choice: ColumnChoice = ALL_COLUMNS  # for columns that a later DDL adds
 
     def column(self, column_id: int) -> Column:
         """Return the column with this id."""
@@ -189,6 +222,18 @@ class TableVersion:
     def ignores(self, name: str) -> bool:
         """Return whether a name in redo is that of a column whose values are dropped."""
         return any(column.is_called(name) for column in self.ignored)
+
+    @property
+    def left_out(self) -> dict[str, LeftOut]:
+        """The columns that pipelines.yml leaves out, by name."""
+        return {c.name: kind for c in self.ignored if not c.part_of for kind in LEFT_OUT if c.kind == kind}
+
+    @property
+    def has_large_objects(self) -> bool:
+        """Return whether it has a column whose changes LogMiner may show as operations of their own: on large objects, XML
+        documents, extended strings."""
+        plain = {"VARCHAR2": 4000, "NVARCHAR2": 2000, "RAW": 2000}
+        return any(c.type.name in LARGE_TYPES or (c.type.length or 0) > plain.get(c.type.name, 4000) for c in self.columns)
 
     @property
     def next_segment_id(self) -> int:
@@ -223,6 +268,8 @@ class DictionaryColumn:
     has_default: bool = False
     user_generated: bool = True
     bytes: int | None = None
+    left_out: LeftOut | None = None
+    part_of: str = ""  # the column left out that this hidden one stores
 
     @property
     def stored(self) -> bool:
@@ -267,24 +314,57 @@ class DictionaryTable:
     @property
     def captured(self) -> tuple[DictionaryColumn, ...]:
         """The columns that are captured, in the order of the segment: the users' own stored ones, INVISIBLE ones too."""
-        found = (column for column in self.columns if column.stored and not column.system)
+        found = (column for column in self.columns if column.stored and not column.system and column.left_out is None)
         return tuple(sorted(found, key=lambda column: column.segment_id or 0))
 
     @property
     def unknown_storage(self) -> tuple[DictionaryColumn, ...]:
         """Stored columns of Oracle's own that are of no known kind, as those that store an XMLTYPE or object column."""
-        return tuple(c for c in self.columns if c.stored and c.system and c.ignored_kind is None)
+        return tuple(c for c in self.columns if c.stored and c.system and c.ignored_kind is None and c.left_out is None)
 
     @property
     def ignored(self) -> tuple[IgnoredColumn, ...]:
         """The columns that are not captured, except hidden virtual ones (of indexes and statistics)."""
-        stored = (
-            IgnoredColumn(c.segment_id or 0, c.ignored_kind, c.name)
-            for c in self.columns
-            if c.stored and c.system and c.ignored_kind is not None
-        )
-        virtual = (IgnoredColumn(0, "virtual", c.name) for c in self.columns if c.virtual and not c.system)
-        return (*sorted(stored, key=lambda c: c.segment_id), *virtual)
+        found = []
+        for c in self.columns:
+            segment_id = (c.segment_id or 0) if c.stored else 0
+            if c.left_out is not None:
+                found.append(IgnoredColumn(segment_id, c.left_out, c.name, c.type.name, c.part_of))
+            elif c.stored and c.system and c.ignored_kind is not None:
+                found.append(IgnoredColumn(segment_id, c.ignored_kind, c.name))
+            elif c.virtual and not c.system:
+                found.append(IgnoredColumn(0, "virtual", c.name))
+        return tuple(sorted(found, key=lambda c: (not c.segment_id, c.segment_id)))
+
+    def leaving_out(self, names: Mapping[str, LeftOut]) -> DictionaryTable:
+        """Return the table without these columns, and without the hidden ones that store them: Oracle gives both the same
+        COLUMN_ID."""
+        owners = {c.column_id: c.name for c in self.columns if c.name in names and c.column_id is not None}
+
+        def marked(column: DictionaryColumn) -> DictionaryColumn:
+            if column.name in names:
+                return replace(column, left_out=names[column.name])
+            owner = owners.get(column.column_id or 0) if column.system else None
+            return column if owner is None else replace(column, left_out=names[owner], part_of=owner)
+
+        return replace(self, columns=tuple(map(marked, self.columns))) if names else self
+
+    def chosen(self, choice: ColumnChoice, key: KeyPolicy, refused: Callable[[DictionaryColumn], bool]) -> DictionaryTable:
+        """Return the table without the columns that `choice` leaves out. `refused` tells which types are not supported.
+
+        A column of the key is never left out. One whose value a hidden column stores is of an object type or XMLTYPE.
+        """
+        kept = {*(self.key if key.kind == "primary" else key.columns)}
+        parents = {c.column_id for c in self.unknown_storage if c.column_id is not None}
+        names: dict[str, LeftOut] = {}
+        for c in self.columns:
+            if c.system or c.name in kept:
+                continue
+            if choice.excludes(c.name):
+                names[c.name] = "excluded"
+            elif choice.unsupported == "exclude" and (c.column_id in parents or (c.stored and refused(c))):
+                names[c.name] = "unsupported"
+        return self.leaving_out(names)
 
     @property
     def key_candidates(self) -> tuple[UniqueIndex, ...]:

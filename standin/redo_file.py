@@ -34,6 +34,9 @@ class Op(IntEnum):
     DDL = 5
     START = 6
     COMMIT = 7
+    LOB_LOCATOR = 9
+    LOB_WRITE = 10
+    LOB_TRIM = 11
     SELECT_FOR_UPDATE = 25
     ROLLBACK = 36
     UNSUPPORTED = 255

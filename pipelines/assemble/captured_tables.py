@@ -9,7 +9,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.redo import CONTROL
+from pipelines.redo import CONTROL, LARGE_OBJECT_CHANGES
 from pipelines.table import TableId
 
 
@@ -23,10 +23,13 @@ class CapturedTable:
     position: int  # the target contains all commits up to this SCN; -1 for none
     stop_scn: int
     ddl_scns: tuple[int, ...] = ()
+    no_large_objects: bool = False  # no version has a column that redo of a large object can concern
 
 
 def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], container: str | None) -> DataFrame:
     """Add `table_number`, NULL for control rows and objects that are not captured, and `unknown_object`.
+
+    `left_out` marks a change of a large object in a table all of whose large objects are left out.
 
     `unknown_object` marks a row that has the table's name and an OBJECT_ID that the table never had. The id decides: LogMiner
     takes names from the dictionary at mining time, so after a RENAME or a redefinition another object's redo can have them.
@@ -41,9 +44,12 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
         captured = captured & F.col("con_name").eqNullSafe(container)
     has_ids = named.isin([s.number for s in tables if s.object_ids])
     unknown_object = own.isNull() & has_ids & (object_id != 0)
+    number, codes = F.when(captured, F.coalesce(own, named)), F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)
+    without = [s.number for s in tables if s.no_large_objects]
     return rows.withColumns(
         {
-            "table_number": F.when(captured, F.coalesce(own, named)),
+            "table_number": number,
+            "left_out": F.coalesce(codes & number.isin(without), F.lit(False)) if without else F.lit(False),
             "unknown_object": F.coalesce(captured & unknown_object, F.lit(False)),
         }
     )

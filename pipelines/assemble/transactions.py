@@ -26,8 +26,8 @@ TRANSACTION = ("con_id", "xid")
 # With more commits and rollbacks than this, the join shuffles them instead of sending all of them to every worker.
 MOST_ENDS_TO_BROADCAST = 500_000
 
-APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD, DROPPED = (
-    "applied", "undone", "rolled_back", "carried_out", "before_position", "held", "dropped",
+APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD, DROPPED, LEFT_OUT = (
+    "applied", "undone", "rolled_back", "carried_out", "before_position", "held", "dropped", "left_out",
 )  # fmt: skip
 
 
@@ -96,6 +96,7 @@ def _problem() -> Expression:
     where = F.concat_ws(" ", F.lit(", transaction"), F.coalesce("xid", F.lit("none")), F.lit("SCN"), "scn", _info())
     code = F.col("operation_code")
     operation = F.concat(F.lit("operation "), code, F.lit(" "), F.coalesce("operation", F.lit("?")))
+    is_large_object = code.isin(*LARGE_OBJECT_CHANGES)
     is_change = F.concat_ws(" ", code, "operation").isin(*(f"{change} {change.name}" for change in CHANGES))
     unknown_object = F.concat(
         F.lit("a change under the table's name belongs to object "), "object_id", F.lit(", an OBJECT_ID the table never had")
@@ -103,8 +104,8 @@ def _problem() -> Expression:
     what = (
         F.when(F.col("unknown_object"), unknown_object)
         .when(code == Operation.UNSUPPORTED, F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"))
-        .when(code.isin(*LARGE_OBJECT_CHANGES), F.concat(F.lit("a change of a large object is not captured: "), operation))
-        .when(~is_change, F.concat(operation, F.lit(" is not understood")))
+        .when(is_large_object & ~F.col("left_out"), F.concat(F.lit("a change of a large object is not captured: "), operation))
+        .when(~is_change & ~F.col("left_out"), F.concat(operation, F.lit(" is not understood")))
         .when(has_unknown_sequence(F.col("xid")), F.lit(f"an undo row belongs to no known transaction{_WAIT}"))
         # A coordinator's commit does not decide such a row: its server may have been rolled back.
         .when((F.col("xid") == NO_XID) | _has_no_transaction(), F.lit(f"a change belongs to no transaction{_WAIT}"))
@@ -180,6 +181,7 @@ def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:
         .when(F.col("settled_scn") <= position, BEFORE_POSITION)
         .when(F.col("commit_scn") >= stop_scn, HELD)
         .when(F.col("undone"), UNDONE)
+        .when(F.col("left_out"), LEFT_OUT)
         .otherwise(APPLIED)
     )
     # A problem with settled_scn above the position stops the table, even where the commit is at or below the position.

@@ -90,7 +90,8 @@ def account_cells(account: Mapping[str, int] | None) -> tuple[int | None, ...]:
         return (None,) * len(ACCOUNT_COLUMNS)
     undone = account.get("undone", 0) + account.get("rolled_back", 0)
     rest = ("carried_out", "before_position", "held", "dropped")
-    return (account.get("applied", 0), undone, *(account.get(term, 0) for term in rest))
+    applied = account.get("applied", 0) + account.get("left_out", 0)
+    return (applied, undone, *(account.get(term, 0) for term in rest))
 
 
 def runway(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:

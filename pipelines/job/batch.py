@@ -69,6 +69,7 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
         position=position,
         stop_scn=stop_scn(task, spec.scns),
         ddl_scns=ddl_scns(task, spec.scns, position),
+        no_large_objects=not any(version.has_large_objects for version in task.versions),
     )
 
 

@@ -10,6 +10,7 @@ from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
+from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
 from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.window_manifest import DdlRow, WindowManifest
@@ -31,9 +32,10 @@ STEP_KINDS = {"add": "add_column", "drop": "drop_column", "rename": "rename_colu
 
 def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> None:
     """Record the dictionary's present description as each table's version; columns that stay keep their ids."""
-    for table, found in dictionary.items():
+    for table, found in chosen_columns(context.pipeline, dictionary).items():
         known = known_versions(context, table)
-        version = baseline(found, found.scn_before, known[-1] if known else None, context.pipeline.table(table).key_policy)
+        policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
+        version = baseline(found, found.scn_before, known[-1] if known else None, policy, choice)
         context.ledger.record_version(table, version.from_scn, to_body(version), "baseline")
 
 
@@ -90,11 +92,13 @@ def history(
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     resetlogs_id = windows[0].resetlogs_id
     described = partial(readings.first_after, table, resetlogs_id)
-    derived = derive(versions_before(known, start), rows, described, context.pipeline.ddl_policies(table))
+    policies, refused = context.pipeline.ddl_policies(table), refused_by(context.pipeline, table)
+    derived = derive(versions_before(known, start), rows, described, policies, refused)
     conflict = None if derived.hold else dictionary_conflict(readings, table, derived, resetlogs_id, start, end)
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
     conflict = doubtful_ddl(table, windows, ids) or conflict
+    conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
     return History(table, tuple(known), derived, conflict)
 

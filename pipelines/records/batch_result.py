@@ -39,10 +39,11 @@ class RowAccount:
     before_position: int = 0  # the table already is complete to their commit: snapshot or an earlier attempt
     held: int = 0
     dropped: int = 0  # of dropped transactions, committed or not
+    left_out: int = 0  # changes of large objects, in a table all of whose large objects are left out
 
     @property
     def difference(self) -> int:
-        ended = self.applied + self.undone + self.rolled_back + self.before_position
+        ended = self.applied + self.undone + self.rolled_back + self.before_position + self.left_out
         return self.landed + self.carried_in - (ended + self.carried_out + self.held + self.dropped)
 
 

@@ -17,9 +17,16 @@ from sqlglot.tokens import Token, TokenType
 from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
-from pipelines.table import DictionaryTable, TableId, upper_name
+from pipelines.table import DictionaryTable, OracleType, TableId, upper_name
 
 ReadingAfter = Callable[[int], DictionaryTable | None]
+Refused = Callable[[str, OracleType], bool]  # (column, type) -> whether the type is not supported
+
+
+def all_supported(_column: str, _type: OracleType) -> bool:
+    return False
+
+
 TEXTS = frozenset({TokenType.STRING, TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.NATIONAL_RAW_STRING})
 
 
@@ -53,12 +60,18 @@ def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
 
 
 class DdlStatement:
-    """A cursor over the words of one DDL row of `table`. `after` returns the first dictionary reading after an SCN."""
+    """A cursor over the words of one DDL row of `table`. `after` returns the first dictionary reading after an SCN; `refused`
+    tells whether a column's type is not supported."""
 
     def __init__(
-        self, row: DdlRow, table: TableId, after: ReadingAfter | None = None, policies: DdlPolicies = DEFAULT_POLICIES
+        self,
+        row: DdlRow,
+        table: TableId,
+        after: ReadingAfter | None = None,
+        policies: DdlPolicies = DEFAULT_POLICIES,
+        refused: Refused = all_supported,
     ) -> None:
-        self.row, self.table, self._after, self.policies = row, table, after, policies
+        self.row, self.table, self._after, self.policies, self.refused = row, table, after, policies, refused
         try:
             tokens = Oracle().tokenize(row.sql.rstrip("\0"))  # some releases end the text with a NUL byte
             self._words = [word for token in tokens for word in _words_of(token)]
@@ -165,6 +178,14 @@ class DdlStatement:
                 raise self.not_understood()
             depth += self.sees("(") - self.sees(")")
             self._at += 1
+
+    def skip_item(self) -> None:
+        """Go past the rest of one item of a list: up to the next comma or closing parenthesis, or the end."""
+        while not (self.done or self.sees(",") or self.sees(")")):
+            if self.sees("("):
+                self.skip_parentheses()
+            else:
+                self.skip()
 
     def qualified_name(self) -> tuple[str | None, str]:
         first = self.name()

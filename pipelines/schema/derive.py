@@ -9,7 +9,7 @@ from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import DdlStep, effect_of
-from pipelines.schema.ddl_statement import ReadingAfter
+from pipelines.schema.ddl_statement import ReadingAfter, Refused, all_supported
 from pipelines.scn import Scn
 from pipelines.table import TableVersion
 
@@ -36,12 +36,14 @@ def derive(
     rows: Sequence[DdlRow],
     reading_after: ReadingAfter | None = None,
     policies: DdlPolicies = DEFAULT_POLICIES,
+    refused: Refused = all_supported,
 ) -> Derived:
     """Follow the DDL `rows` of one table, starting from the last of its `versions`.
 
     Rows at or below that version's SCN are already in it. The same versions and rows therefore always give the same steps:
     a repeated batch starts again from the versions before its own range (`versions_before`). `reading_after` returns the first
-    dictionary reading after an SCN: it shows the hidden columns that a statement added, which its text does not.
+    dictionary reading after an SCN: it shows the hidden columns that a statement added, which its text does not. `refused`
+    tells which types are not supported, for a table that leaves out such columns.
     """
     known = versions[-1].from_scn
     chain, steps = list(versions), list[DdlStep]()
@@ -49,7 +51,7 @@ def derive(
         if row.scn <= known:
             continue
         try:
-            effect = effect_of(row, chain[-1], reading_after, policies)
+            effect = effect_of(row, chain[-1], reading_after, policies, refused)
         except SchemaConflict as error:
             return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error))
         steps += effect.steps

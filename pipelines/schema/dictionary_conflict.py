@@ -15,6 +15,7 @@ from pipelines.table import DictionaryTable, IgnoredColumn, TableVersion
 
 def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable) -> SchemaConflict | None:
     """Return the first difference as an error, or None. `derived` must be valid at the SCN of the dictionary reading."""
+    dictionary = dictionary.leaving_out(derived.left_out)
     try:
         require_known_storage(dictionary)
     except SchemaConflict as error:

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from pipelines.errors import SchemaConflict
 from pipelines.scn import Scn
 from pipelines.table import (
+    ALL_COLUMNS,
     PRIMARY,
     ROWID_COLUMN,
     Column,
+    ColumnChoice,
     DictionaryTable,
     KeyPolicy,
     OracleType,
@@ -19,9 +21,14 @@ from pipelines.table import (
 
 
 def baseline(
-    table: DictionaryTable, scn: Scn, previous: TableVersion | None = None, policy: KeyPolicy = PRIMARY
+    table: DictionaryTable,
+    scn: Scn,
+    previous: TableVersion | None = None,
+    policy: KeyPolicy = PRIMARY,
+    choice: ColumnChoice = ALL_COLUMNS,
 ) -> TableVersion:
-    """Return the version that the dictionary describes, valid from `scn`.
+    """Return the version that the dictionary describes, valid from `scn`. The table is without the columns that `choice`
+    leaves out.
 
     With `previous`, columns of the same name and type keep their ids, and new ones get ids that were never used. Raises
     SchemaConflict for a table that a version cannot describe.
@@ -48,6 +55,7 @@ def baseline(
         key_index=next((index.object_id for index in key_indexes(table, policy.columns)), None),
         ignored=table.ignored,
         key_constraint=table.key_constraint,
+        choice=choice,
     )
 
 
@@ -75,7 +83,8 @@ def require_known_storage(table: DictionaryTable) -> None:
     for column in table.unknown_storage:
         raise SchemaConflict(
             f"the segment contains hidden column {column.name} ({column.type}), which may store another column's value",
-            cure=f"remove {table.table} from `tables`; tables with object and XMLTYPE columns are not captured",
+            cure=f"leave the object or XMLTYPE column out (`exclude`, or `unsupported_columns: exclude`), or remove "
+            f"{table.table} from `tables`",
             table=table.table,
         )
 

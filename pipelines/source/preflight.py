@@ -14,12 +14,13 @@ from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, RedoFacts
 from pipelines.source.facts import CharacterSets, DatabaseFacts
 from pipelines.source.rds import RdsFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
-from pipelines.table import PRIMARY, DictionaryTable, KeyPolicy, OracleType, TableId
+from pipelines.table import ALL_COLUMNS, PRIMARY, ColumnChoice, DictionaryTable, KeyPolicy, OracleType, TableId
 
 Supported = Callable[[OracleType, str | int | None], str | None]  # (type, rule) -> why it is not captured, or None
 
 LONGEST_MINED_NAME_BYTES = 30
 LONGEST_PLAIN_BYTES = {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}  # beyond: MAX_STRING_SIZE = EXTENDED
+WHOLE_ROWS_UNSUPPORTED = frozenset({"BOOLEAN", "JSON", "VECTOR"})  # measured on 23ai
 NOLOGGING = "is NOLOGGING, and the database does not force logging: direct-path loads would leave no redo"
 CONTAINER_DATA = "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
 READABLE = frozenset({"READ WRITE", "READ ONLY", "READ ONLY WITH APPLY"})
@@ -65,11 +66,12 @@ class ProbeResult:
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredTable:
-    """A table of the configuration, with its column rules and its key."""
+    """A table of the configuration, with its column rules, its key, and the columns that it leaves out."""
 
     table: TableId
     rules: Mapping[str, str | int] = field(default_factory=dict)
     key: KeyPolicy = PRIMARY
+    choice: ColumnChoice = ALL_COLUMNS
 
 
 def preflight_findings(probed: ProbeResult, wanted: tuple[ConfiguredTable, ...], supported: Supported) -> tuple[Finding, ...]:
@@ -199,7 +201,11 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
         if probed.tables_of_owner or not probed.refused:
             yield _unknown(wanted.table, probed)
         return
+    table = table.chosen(
+        wanted.choice, wanted.key, lambda column: supported(column.type, wanted.rules.get(column.name)) is not None
+    )
     yield from kind_findings(table)
+    yield from choice_findings(table, wanted)
     yield from logminer_findings(table)
     if probed.database is not None and not table.logging and not probed.database.forces_logging:
         yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
@@ -239,25 +245,53 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
     """Report what makes LogMiner show all rows of the table as UNSUPPORTED, and hidden columns of an unknown kind."""
     name = str(table.table)
     remove = f"remove {name} from `tables`"
+    leave_out = "leave the column out (`exclude` of the table)"
     names = (table.table.owner, table.table.name, *(c.name for c in table.columns if not c.system))
     too_long = [n for n in names if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
         what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, for which LogMiner shows changes as UNSUPPORTED: "
         yield Finding(name, what + ", ".join(too_long), f"use shorter names, or {remove}")
     for column in table.columns:
-        if (column.bytes or 0) > LONGEST_PLAIN_BYTES.get(column.type.name, column.bytes or 0):
+        if column.left_out is None and (column.bytes or 0) > LONGEST_PLAIN_BYTES.get(column.type.name, column.bytes or 0):
             what = (
                 f"{column.type}: an extended string, which Oracle stores as a large object and LogMiner does not show as text"
             )
             yield Finding(
-                f"{name}.{column.name}", what, f"declare at most {LONGEST_PLAIN_BYTES[column.type.name]} bytes, or {remove}"
+                f"{name}.{column.name}", what, f"declare at most {LONGEST_PLAIN_BYTES[column.type.name]} bytes, or {leave_out}"
             )
         if column.virtual and column.system and not column.name.startswith("SYS_"):
             what = "is a valid-time period (PERIOD FOR), whose tables LogMiner does not support"
             yield Finding(f"{name}.{column.name}", what, remove)
     for column in table.unknown_storage:
         what = f"{column.type}: a hidden column of Oracle's own, which may store an object or XMLTYPE column"
-        yield Finding(f"{name}.{column.name}", what, remove)
+        yield Finding(f"{name}.{column.name}", what, f"{leave_out}, or {remove}")
+
+
+def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator[Finding]:
+    """Name the columns that the configuration leaves out, those of the key, and patterns without a column."""
+    name, choice = str(table.table), wanted.choice
+    key = [column for column in table.key if wanted.key.kind == "primary" and choice.names(column)]
+    if key:
+        what = f"`exclude` names {', '.join(key)}, which is part of the primary key: rows need their key"
+        yield Finding(name, what, "remove it from `exclude`, or declare another `key` for the table")
+    for pattern in (*choice.exclude, *choice.include):
+        if not any(ColumnChoice((pattern,)).names(column.name) for column in table.columns if not column.system):
+            what = f"no column has a name like {pattern}, which `exclude` or `include` contains"
+            yield Finding(name, what, "nothing, if a later column is meant; else correct the name", "warning")
+    for column in table.columns:
+        if column.left_out is None or column.system:
+            continue
+        kind = f"{column.type}: "
+        why = (
+            "left out, as pipelines.yml says"
+            if column.left_out == "excluded"
+            else "left out, because its type is not supported"
+        )
+        yield Finding(f"{name}.{column.name}", kind + why, severity="note")
+        if column.type.name in WHOLE_ROWS_UNSUPPORTED:
+            what = f"{kind}LogMiner may show each change of a row of such a table as UNSUPPORTED, also of its other columns"
+            cure = f"if the table is held for that reason, remove {name} from `tables`"
+            yield Finding(f"{name}.{column.name}", what, cure, "warning")
 
 
 def nologging_cure(table: DictionaryTable) -> str:
@@ -291,5 +325,8 @@ def column_findings(table: DictionaryTable, rules: Mapping[str, str | int], supp
     for column in table.captured:
         reason = supported(column.type, rules.get(column.name))
         if reason is not None:
-            cure = f"drop or move the column, or remove {table.table} from `tables`"
+            out = (
+                "" if column.name in table.key else "leave it out (`exclude` of the table, or `unsupported_columns: exclude`), "
+            )
+            cure = f"{out}drop or move the column, or remove {table.table} from `tables`"
             yield Finding(f"{table.table}.{column.name}", f"{column.type}: {reason}", cure)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import Report, ledger_url, open_context, open_pipeline_source, silent
-from pipelines.decode.datatypes import target_type
+from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, RedolakeError
 from pipelines.land import Landing
@@ -28,7 +28,7 @@ from pipelines.source import (
     rds_findings,
 )
 from pipelines.steps.same_container import pdb_change, recorded_container
-from pipelines.table import OracleType, TableId
+from pipelines.table import TableId
 from pipelines.window import Lost, plan_window
 
 
@@ -95,8 +95,11 @@ def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId
 
 
 def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> tuple[Finding, ...]:
-    wanted = tuple(ConfiguredTable(table, pipeline.table(table).columns, pipeline.table(table).key_policy) for table in tables)
-    found = preflight_findings(probed, wanted, why_not)
+    wanted = tuple(
+        ConfiguredTable(table, pipeline.table(table).columns, pipeline.table(table).key_policy, pipeline.choice(table))
+        for table in tables
+    )
+    found = preflight_findings(probed, wanted, why_refused)
     sets = probed.character_sets
     if probed.database is None or sets is None or sets.text in CODECS:
         return found
@@ -125,12 +128,3 @@ def position_findings(pipeline: Pipeline, probed: ProbeResult) -> list[Finding]:
     if not isinstance(found, Lost) or position is None:
         return []
     return [Finding(f"{pipeline.name} at SCN {position.scn}", found.error.what, found.error.cure)]
-
-
-def why_not(oracle_type: OracleType, rule: str | int | None) -> str | None:
-    """Return why a column of that type cannot be captured, or None."""
-    try:
-        target_type(oracle_type, rule)
-    except RedolakeError as error:
-        return error.what
-    return None

@@ -22,6 +22,7 @@ from pipelines.errors import ConfigurationError, Finding, RedolakeError, Snapsho
 from pipelines.land import layout
 from pipelines.ledger.states import TableState
 from pipelines.reconcile.batches import beyond, load_name
+from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.omitted_tables import batches_between, is_without
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
@@ -111,6 +112,7 @@ def begin_snapshot(
             ]
             if missing:
                 raise ConfigurationError(missing)
+            dictionary = chosen_columns(pipeline, dictionary)
             start_pipeline(context, oracle, handover, None if container is None else container.identity)
             read_same_container(context, oracle)
             held = hold_refused(context, refused)
@@ -339,7 +341,8 @@ def load_task(
         raise Terminal("the table was not read AS OF this SCN", cure="clear its read task", table=table, scn=scn)
     found = dictionary_of(context, table, scn)
     known = known_versions(context, table)
-    version = baseline(found, found.scn_before, known[-1] if known else None, context.pipeline.table(table).key_policy)
+    policy, choice = context.pipeline.table(table).key_policy, context.pipeline.choice(table)
+    version = baseline(found, found.scn_before, known[-1] if known else None, policy, choice)
     return SnapshotTask(
         table=table,
         target=context.pipeline.target(table),

@@ -54,6 +54,8 @@ class DatabaseOptions:
     keeps_guards: bool = True  # the guard column stays without a column that it guards; False: DROP COLUMN of the last drops it
     hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
     long_names: bool = False  # LogMiner knows names beyond 30 bytes; False: such rows are UNSUPPORTED
+    lob_rows_without_rowid: bool = False  # the INSERT into a table with a LOB has LogMiner's placeholder for its ROW_ID
+    lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text
     extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED
     shows_interval_ddl: bool = False  # LogMiner shows an INTERNAL DDL where Oracle creates a partition for a row
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the

@@ -15,6 +15,7 @@ from standin.redo_file import Op, RedoRecord
 
 _ROWS_OF_LEAF = 4  # of an index-organized table, that share a ROW_ID
 _INLINE_LOB = 3964  # bytes; a larger LOB is stored outside the row
+_PIECE = 8132  # bytes of a LOB in one redo record
 
 
 class RowChanges:
@@ -39,8 +40,10 @@ class RowChanges:
         after = layout.encode(values, range(len(values)))
         contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if values[i] is not None}
         self._write(tx, store, row, Op.INSERT, after={**after, **dict.fromkeys(contents, b"")})
+        logged = layout.encode(values, tuple(sorted(layout.always_logged)))
         for segment_id, content in contents.items():
-            self._write_lob(tx, store, row, segment_id, content)
+            if content:
+                self._write_lob(tx, store, row, segment_id, content, logged)
         return row
 
     def _new_row(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
@@ -55,13 +58,27 @@ class RowChanges:
         return row, version, True
 
     def _write_lob(
-        self, tx: Transaction, store: TableStore, row: int, segment_id: int, content: bytes | None, *, rollback: bool = False
+        self,
+        tx: Transaction,
+        store: TableStore,
+        row: int,
+        segment_id: int,
+        content: bytes | None,
+        logged: dict[int, bytes | None],
+        *,
+        replaces: bool = False,
     ) -> None:
-        """Log a LOB's content after its row: as an update of the column, or as UNSUPPORTED when it is not stored inline."""
+        """Log a LOB's content after its row: as an update of the column where it is stored in the row, else as a locator and
+        pieces. `replaces` adds the trim that ends a new value."""
         if content is None or len(content) <= _INLINE_LOB:
-            self._write(tx, store, row, Op.UPDATE, after={segment_id: content}, rollback=rollback)
-        else:
-            self._write(tx, store, row, Op.UNSUPPORTED, info="LOB beyond the row is not modelled", rollback=rollback)
+            self._write(tx, store, row, Op.UPDATE, before=logged, after={segment_id: content})
+            return
+        self._write(tx, store, row, Op.LOB_LOCATOR, before=logged, after={segment_id: b""})
+        for start in range(0, len(content), _PIECE):
+            piece, at = content[start : start + _PIECE], str(start + 1)
+            self._write(tx, store, row, Op.LOB_WRITE, before=logged, after={segment_id: piece}, sql=at)
+        if replaces:
+            self._write(tx, store, row, Op.LOB_TRIM, before=logged, after={segment_id: b""}, sql=str(len(content)))
 
     def update(self, tx: Transaction, store: TableStore, row: int, old: Row, new: Row, changed: frozenset[int]) -> None:
         """Update the row. `old` is the row as stored, `new` is complete; `changed` are the positions that SET names.
@@ -80,7 +97,8 @@ class RowChanges:
             self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(inline))))
         for i in sorted(changed & layout.lobs):
             content = layout.encode(new, (i,))[layout.segment_ids[i]]
-            self._write_lob(tx, store, row, layout.segment_ids[i], content)
+            logged = layout.encode(new, tuple(sorted(layout.always_logged)))
+            self._write_lob(tx, store, row, layout.segment_ids[i], content, logged, replaces=True)
 
     def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
         version, is_new = self._set_version(tx, store, row, None)
@@ -122,8 +140,9 @@ class RowChanges:
         present = undo.version.values
         if undo.op is Op.INSERT:
             for i in sorted(layout.lobs, reverse=True):
-                if present is not None and i < len(present) and present[i] is not None:
-                    self._write_lob(tx, store, row, layout.segment_ids[i], b"", rollback=True)
+                if present is not None and i < len(present) and layout.encode(present, (i,))[layout.segment_ids[i]]:
+                    content = layout.encode(present, (i,))[layout.segment_ids[i]]
+                    self._undo_lob(tx, store, row, layout.segment_ids[i], content, b"")
             self._take_back_insert(undo, present)
             # A row without a physical ROWID is named by its key.
             before = layout.encode(present, range(len(present))) if store.definition.iot and present is not None else None
@@ -139,7 +158,14 @@ class RowChanges:
             positions = tuple(i for i in range(len(undo.old)) if i not in layout.lobs)
             self._write(tx, store, row, Op.INSERT, rollback=True, after=layout.encode(undo.old, positions))
         else:
-            self._take_back_update(tx, undo, store.padded(undo.old))
+            self._take_back_update(tx, undo, store.padded(undo.old), present or ())
+
+    def _undo_lob(
+        self, tx: Transaction, store: TableStore, row: int, segment_id: int, present: bytes | None, old: bytes | None
+    ) -> None:
+        """Write the undo row of a LOB's update. The pieces of a value outside the row have none that LogMiner shows."""
+        if present is None or len(present) <= _INLINE_LOB:
+            self._write(tx, store, row, Op.UPDATE, after={segment_id: old}, rollback=True)
 
     def _take_back_insert(self, undo: Undo, present: Row | None) -> None:
         store, row = undo.store, undo.row
@@ -160,12 +186,13 @@ class RowChanges:
         if self._options.reuses_rowids:
             store.freed.append(row)
 
-    def _take_back_update(self, tx: Transaction, undo: Undo, old: Row) -> None:
+    def _take_back_update(self, tx: Transaction, undo: Undo, old: Row, new: Row) -> None:
         """Write an undo row for each redo row of the update, the last one first."""
         store, layout = undo.store, undo.store.layout
         for i in sorted(undo.changed & layout.lobs, reverse=True):
             content = layout.encode(old, (i,))[layout.segment_ids[i]]
-            self._write_lob(tx, store, undo.row, layout.segment_ids[i], content, rollback=True)
+            present = layout.encode(store.padded(new), (i,))[layout.segment_ids[i]]
+            self._undo_lob(tx, store, undo.row, layout.segment_ids[i], present, content)
         inline = tuple(sorted(undo.changed - layout.lobs))
         if inline:
             key = layout.encode(old, tuple(sorted(layout.key))) if store.definition.iot else None
@@ -187,6 +214,7 @@ class RowChanges:
         after: dict[int, bytes | None] | None = None,
         rollback: bool = False,
         info: str = "",
+        sql: str = "",
     ) -> None:
         table, change = store.definition, self._change
         server = change.server if change is not None else None
@@ -195,9 +223,11 @@ class RowChanges:
         )
         object_id, data_object_id = store.ids_of(row)
         row_id = store.rowid(row) if table.iot is None else self._iot_row_id(store, row)
+        if op is Op.INSERT and not rollback and store.layout.lobs and self._options.lob_rows_without_rowid:
+            row_id = ""
         record = RedoRecord(
             0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, object_id, data_object_id,
-            table.object_version, row_id, before or {}, after or {}, "", "", "",
+            table.object_version, row_id, before or {}, after or {}, sql, "", "",
             tx.user, start_scn, info=info, pxid=None if server is None else tx.xid,
             supplemental=bool(self._state.logged_in(tx.con_id)) and not (rollback and self._options.undo_unlogged),
         )  # fmt: skip

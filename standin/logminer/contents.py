@@ -20,6 +20,7 @@ from standin.logminer.logs import read_log
 from standin.logminer.merge import merged
 from standin.logminer.mining import MiningRange, MissingLogs, by_thread, missing_logs
 from standin.logminer.rows import MISSING_SCN, USER_DDL, RedoRows, Rendering
+from standin.logminer.statements import TableText
 from standin.model import ROOT
 from standin.redo_file import Op, RedoRecord, to_batch
 from standin.views.columns import columns_of
@@ -162,20 +163,29 @@ def _seg_name(rows: RedoRows) -> pa.Array:
 
 def _status(rows: RedoRows) -> pa.Array:
     values = [
-        1291 if op == MISSING_SCN else 2 if op == Op.UNSUPPORTED or beyond else table.table.status if table is not None else 0
+        1291 if op == MISSING_SCN else 2 if op in _STATUS_2 or beyond else table.table.status if table is not None else 0
         for op, table, beyond in zip(rows.ops, rows.tables, rows.beyond_definition, strict=True)
     ]
     return rows.mapped(pa.int64(), values)
 
 
 def _info(rows: RedoRows) -> pa.Array:
-    values = [
-        info or (MISMATCH if beyond else table.table.info if table is not None else USER_DDL if op == Op.DDL else None)
-        for op, table, info, beyond in zip(
-            rows.values("op"), rows.tables, rows.values("info"), rows.beyond_definition, strict=True
-        )
-    ]
-    return rows.mapped(pa.string(), values)
+    def info(op: int, table: TableText | None, recorded: str, beyond: bool) -> str | None:
+        if recorded:
+            return recorded
+        if op in (Op.LOB_WRITE, Op.LOB_TRIM):
+            return _NOT_EXECUTABLE
+        if beyond:
+            return MISMATCH
+        return table.table.info if table is not None else USER_DDL if op == Op.DDL else None
+
+    each = zip(rows.ops, rows.tables, rows.values("info"), rows.beyond_definition, strict=True)
+    return rows.mapped(pa.string(), [info(*one) for one in each])
+
+
+def _operation(op: int, rows: RedoRows) -> str:
+    is_internal = op == Op.LOB_LOCATOR and not rows.rendering.locators_have_text  # as measured on 23ai
+    return OPERATIONS[Op.INTERNAL if is_internal else op]
 
 
 def _rs_id(rows: RedoRows) -> pa.Array:
@@ -206,6 +216,8 @@ def _recorded(name: str, kind: pa.DataType | None = None) -> Callable[[RedoRows]
     return lambda rows: rows.column(name) if kind is None else rows.column(name).cast(kind)
 
 
+_STATUS_2 = frozenset({Op.UNSUPPORTED, Op.LOB_WRITE, Op.LOB_TRIM})
+_NOT_EXECUTABLE = "LOB sql_redo not re-executable"
 _TRANSACTION_OPS = frozenset({Op.START, Op.COMMIT, Op.ROLLBACK})
 _FROM_START = frozenset({"START_SCN", "USERNAME"})
 _INT = pa.int64()
@@ -221,7 +233,7 @@ _PRODUCERS: dict[str, Callable[[RedoRows], pa.Array]] = {
     "PXIDSLT": _recorded("pslt", _INT),
     "PXIDSQN": lambda rows: rows.take(_sqn(rows, "psqn")),
     "PXID": lambda rows: _packed_xid(rows, "pusn", "pslt", "psqn"),
-    "OPERATION": lambda rows: rows.mapped(pa.string(), [OPERATIONS[op] for op in rows.ops]),
+    "OPERATION": lambda rows: rows.mapped(pa.string(), [_operation(op, rows) for op in rows.ops]),
     "OPERATION_CODE": lambda rows: rows.mapped(_INT, rows.ops),
     "ROLLBACK": _recorded("rollback", _INT),
     "SEG_OWNER": lambda rows: rows.of_table(lambda t: t.table.owner, pa.string(), [o or None for o in rows.values("owner")]),

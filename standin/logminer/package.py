@@ -129,7 +129,13 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         StartOption.NO_ROWID_IN_STMT not in mined.options,
     )
     options = session.database.options
-    rendering = Rendering(catalog, layout, forgets_sequences=options.forgets_sequences, max_start_scns=options.max_start_scns)
+    rendering = Rendering(
+        catalog,
+        layout,
+        forgets_sequences=options.forgets_sequences,
+        max_start_scns=options.max_start_scns,
+        locators_have_text=options.lob_locators_have_text,
+    )
     container = contents.SessionContainer(
         session.container,
         None if _is_root(session) else session.container,

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from standin.logminer.dictionary import VERSION_MISMATCH, ResolvedTable
 from standin.logminer.pieces import cut
-from standin.logminer.statements import Layout, TableText
+from standin.logminer.statements import LOB_OPS, Layout, TableText
 from standin.redo_file import Op, unpack
 
 MISSING_SCN = 34
@@ -39,6 +39,7 @@ class Rendering:
     started: set[tuple[int, int, int, int]] = field(default_factory=set)
     forgets_sequences: bool = False
     max_start_scns: bool = False
+    locators_have_text: bool = False
 
     def table(self, con_id: int, object_id: int, object_version: int, supplemental: bool) -> TableText:
         key = (con_id, object_id, object_version, supplemental)
@@ -114,7 +115,10 @@ class RedoRows:
             elif beyond:
                 texts.append(VERSION_MISMATCH)
             elif table is not None:
-                texts.append(table.redo(op, unpack(before), unpack(after), row_id, rollback=rollback))
+                if op == Op.LOB_LOCATOR and not self.rendering.locators_have_text:
+                    texts.append(None)
+                    continue
+                texts.append(table.redo(op, unpack(before), unpack(after), row_id, rollback=rollback, position=sql))
             elif op == Op.DDL:
                 texts.append(sql.rstrip().removesuffix(";") + delimiter)
             else:
@@ -194,7 +198,7 @@ class RedoRows:
         return pc.and_not(undone, pa.array(self.start_was_read, pa.bool_()))
 
 
-_TABLE_OPS = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE, Op.SELECT_FOR_UPDATE, Op.UNSUPPORTED})
+_TABLE_OPS = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE, Op.SELECT_FOR_UPDATE, Op.UNSUPPORTED}) | LOB_OPS
 
 
 @dataclass(slots=True)

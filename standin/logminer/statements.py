@@ -14,6 +14,7 @@ from standin.redo_file import Op
 Values = dict[int, bytes | None]
 
 _LOBS = frozenset({"CLOB", "NCLOB", "BLOB"})
+LOB_OPS = frozenset({Op.LOB_LOCATOR, Op.LOB_WRITE, Op.LOB_TRIM})
 _DML = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE})
 
 
@@ -32,6 +33,7 @@ class _Column:
     is_null: str
     literal: Literal
     is_lob: bool
+    is_binary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class TableText:
             kind.name in WHOLE_ROW_UNSUPPORTED for _, kind in table.columns.values()
         )
 
-    def redo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str:
+    def redo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool, position: str = "") -> str:
         end = self._layout.delimiter
         if op == Op.INSERT:
             return self._insert(after) + end
@@ -72,7 +74,24 @@ class TableText:
             return f"update {self._target} set {self._set(after)}{self._where(before, row_id)}{end}"
         if op == Op.SELECT_FOR_UPDATE:
             return f"select * from {self._target}{self._where(before, row_id)} for update{end}"
+        if op in LOB_OPS:
+            return self._lob_change(op, before, after, position)
         raise ValueError(f"no statement for operation {op}")
+
+    def _lob_change(self, op: int, before: Values, after: Values, position: str) -> str:
+        """Return the PL/SQL block that changes one LOB of a row."""
+        (number,) = after
+        piece = after[number] or b""
+        column = self._column(number)
+        buffer, locator = ("buf_b", "loc_b") if column.is_binary else ("buf_c", "loc_c")
+        chosen = f'select "{self._names[number]}" into {locator} from {self._target}{self._where(before, "")} for update;'
+        length = len(piece) if column.is_binary else len(piece.decode("utf-8", "replace"))
+        done = {
+            Op.LOB_LOCATOR: "",
+            Op.LOB_WRITE: f" {buffer} := {column.literal(piece)}; dbms_lob.write({locator}, {length}, {position}, {buffer});",
+            Op.LOB_TRIM: f" dbms_lob.trim({locator}, {position});",
+        }[Op(op)]
+        return f"DECLARE loc_c CLOB; buf_c VARCHAR2(6156); loc_b BLOB; buf_b RAW(6156); BEGIN {chosen}{done} END;"
 
     def undo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str | None:
         """Return SQL_UNDO; None (NULL) for rows of a rollback and for operations other than DML."""
@@ -127,5 +146,6 @@ class TableText:
             else:
                 name, literal, is_lob = f"COL {number}", hexraw, False
             self._names[number] = name
-            self._columns[number] = _Column(f'"{name}" = ', f'"{name}" IS NULL', literal, is_lob)
+            is_binary = number in self.table.columns and self.table.columns[number][1].name == "BLOB"
+            self._columns[number] = _Column(f'"{name}" = ', f'"{name}" IS NULL', literal, is_lob, is_binary)
         return self._columns[number]

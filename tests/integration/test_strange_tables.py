@@ -284,3 +284,74 @@ def test_a_table_that_cannot_be_read_is_held_and_the_others_are_loaded(
         steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
 
     assert states(pipeline) == {"SHOP.BROKEN": "held", "SHOP.PLAIN": "live"}
+
+
+DOCUMENTS = (
+    "CREATE TABLE documents (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan_blob BLOB, size_ NUMBER(9))",
+    LOGGED.format("documents"),
+)
+BIG = "t" * 20_000  # stored outside the row
+
+
+def columns_landed(pipeline) -> set[str]:
+    files = list(Path(pipeline.landing).rglob("snapshots/**/*.parquet"))
+    return {name for file in files for name in pq.read_schema(file).names}
+
+
+def with_big_lobs(shop: Shop, *statements: str) -> None:
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement, {"big": BIG} if ":big" in statement else {})
+        connection.commit()
+
+
+@pytest.mark.parametrize("choice", [{"exclude": ["body", "*_blob"]}, {"unsupported_columns": "exclude"}], ids=str)
+def test_columns_left_out_never_land_and_their_changes_hold_no_table(shop: Shop, no_spark: str, choice) -> None:
+    shop.run_sql(*DOCUMENTS, "INSERT INTO documents VALUES (1, 'A', 'old', HEXTORAW('ff'), 1)")
+    pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", **choice}])
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    assert columns_landed(pipeline) == {"ID", "NAME", "SIZE_"}
+    with_big_lobs(
+        shop,
+        "UPDATE documents SET body = :big WHERE id = 1",
+        "UPDATE documents SET scan_blob = NULL, name = 'B' WHERE id = 1",
+        "INSERT INTO documents VALUES (2, 'C', :big, NULL, 2)",
+        "UPDATE documents SET body = 'short' WHERE id = 2",
+        "ALTER TABLE documents ADD (more_blob BLOB)",
+        "UPDATE documents SET more_blob = HEXTORAW('aa'), size_ = 3 WHERE id = 2",
+    )
+    caught_up(shop, pipeline, no_spark)
+
+    assert states(pipeline) == {"SHOP.DOCUMENTS": "live"}
+    assert differences(shop, pipeline) == {}
+    notes = {f.subject for f in steps.run_doctor(pipeline, shop.params) if "left out" in f.what}
+    assert notes == {"SHOP.DOCUMENTS.BODY", "SHOP.DOCUMENTS.SCAN_BLOB", "SHOP.DOCUMENTS.MORE_BLOB"}
+
+
+def test_a_change_of_exclude_holds_the_table_until_it_is_read_again(shop: Shop, no_spark: str) -> None:
+    shop.run_sql(*DOCUMENTS, "INSERT INTO documents VALUES (1, 'A', 'old', HEXTORAW('ff'), 1)")
+    out = ["BODY", "*_BLOB"]
+    for before, after, what in (
+        (out, [*out, "NAME"], "leaves out NAME, which the table was read with"),
+        ([*out, "NAME"], [*out, "OTHER*"], "captures NAME, which the table was read without"),
+    ):
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude": before}])
+        steps.take_snapshot(pipeline, ["SHOP.DOCUMENTS"], replace=True, source=shop.params, spark=no_spark)
+        shop.run_sql("UPDATE documents SET size_ = size_ + 1")
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude": after}])
+        caught_up(shop, pipeline, no_spark)
+        (table,) = steps.read_status(pipeline).tables
+        assert table.error is not None
+        assert what in table.error
+        steps.take_snapshot(pipeline, ["SHOP.DOCUMENTS"], replace=True, source=shop.params, spark=no_spark)
+        caught_up(shop, pipeline, no_spark)
+        assert states(pipeline) == {"SHOP.DOCUMENTS": "live"}
+        assert differences(shop, pipeline) == {}
+
+
+def test_a_key_column_cannot_be_left_out(shop: Shop) -> None:
+    shop.run_sql(*DOCUMENTS)
+    pipeline = shop.pipeline(tables=[{"table": "SHOP.DOCUMENTS", "exclude": ["I*", "body", "*_blob"]}])
+
+    with pytest.raises(ConfigurationError, match="`exclude` names ID, which is part of the primary key"):
+        steps.begin_snapshot(pipeline, shop.params)

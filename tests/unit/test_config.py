@@ -88,6 +88,14 @@ def test_the_key_text_of_a_finding_can_be_pasted_into_the_file(names: tuple[str,
 
 WRONG = {
     "no YAML": ("pipelines: [", "is not YAML"),
+    "a key column that is left out": (
+        GOOD.replace("target: mixed", "target: mixed, key: [CODE], exclude: [c*]"),
+        "`exclude` names CODE",
+    ),
+    "columns left out that are no list": (
+        GOOD.replace("target: mixed", "target: mixed, exclude: PHOTO"),
+        "list of column names",
+    ),
     "no mapping": ("- 1", "contains no settings"),
     "a table twice": (GOOD.replace('"Shop"."Mixed Case"', "SHOP.ORDERS"), "listed twice"),
     "a target twice": (GOOD.replace("target: mixed", "target: shop/orders"), "its own folder"),

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from pipelines.decode.datatypes import character, datetime, number, raw
 from pipelines.decode.datatypes.family import Cast, Family
-from pipelines.errors import SchemaConflict
+from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.table import OracleType, TypeRule
 
-__all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type"]
+__all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 
 FAMILIES: tuple[Family, ...] = (number.FAMILY, character.FAMILY, *datetime.FAMILIES, raw.FAMILY)
 
@@ -35,6 +35,15 @@ def target_type(oracle_type: OracleType, rule: TypeRule = None) -> pa.DataType:
     Raises SchemaConflict for a type without a target type, ConfigurationError for a rule that does not suit the type.
     """
     return family_of(oracle_type).target(oracle_type, rule)
+
+
+def why_refused(oracle_type: OracleType, rule: TypeRule = None) -> str | None:
+    """Return why a column of that type cannot be captured, or None."""
+    try:
+        target_type(oracle_type, rule)
+    except RedolakeError as error:
+        return error.what
+    return None
 
 
 def spark_ddl_type(oracle_type: OracleType, rule: TypeRule = None) -> str:

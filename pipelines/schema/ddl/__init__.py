@@ -21,7 +21,7 @@ from pipelines.schema.ddl import (
     unused,
 )
 from pipelines.schema.ddl.effect import DdlStep, Effect
-from pipelines.schema.ddl_statement import DdlStatement, ReadingAfter
+from pipelines.schema.ddl_statement import DdlStatement, ReadingAfter, Refused, all_supported
 from pipelines.table import TableVersion
 
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
@@ -37,10 +37,14 @@ FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
 
 
 def effect_of(
-    row: DdlRow, version: TableVersion, after: ReadingAfter | None = None, policies: DdlPolicies = DEFAULT_POLICIES
+    row: DdlRow,
+    version: TableVersion,
+    after: ReadingAfter | None = None,
+    policies: DdlPolicies = DEFAULT_POLICIES,
+    refused: Refused = all_supported,
 ) -> Effect:
     """Return the effect of a DDL row on a table. Raises SchemaConflict for an unsupported statement."""
-    statement = DdlStatement(row, version.table, after, policies)
+    statement = DdlStatement(row, version.table, after, policies, refused)
     for form in FORMS:
         effect = form(statement, version)
         if effect is not None:

@@ -1,12 +1,15 @@
 """ALTER TABLE .. ADD: columns, with constant defaults, virtual columns, and constraints that are no primary key.
 
-Identity columns (Oracle numbers the rows), keys, encryption and LOB storage clauses are not supported.
+Identity columns (Oracle numbers the rows), keys and encryption are not supported. Of a column that pipelines.yml leaves out,
+only the place in the segment matters.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from pipelines.errors import SchemaConflict
 from pipelines.schema.constant import read_default
 from pipelines.schema.ddl.constraint import starts_out_of_line, take_inline, take_out_of_line
 from pipelines.schema.ddl.effect import DdlStep, Effect
@@ -14,52 +17,61 @@ from pipelines.schema.ddl.segment import with_guard
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.schema.declared_type import read_type
 from pipelines.scn import Scn
-from pipelines.table import Column, IgnoredColumn, OracleType
+from pipelines.table import Column, ColumnChoice, IgnoredColumn, LeftOut, OracleType
 
+STORAGE = ("LOB", "VARRAY", "NESTED TABLE", "COLUMN", "XMLTYPE COLUMN", "XMLTYPE", "OPAQUE TYPE")  # before the column's name
 NOT_A_COLUMN = ("SUPPLEMENTAL", "PARTITION", "SUBPARTITION", "OVERFLOW", "PERIOD")
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """A column as the statement declares it. `type` is None for a virtual one."""
+    """A column as the statement declares it. `type` is None for a virtual one, and for one left out whose type is not known."""
 
     name: str
     type: OracleType | None
     nullable: bool = True
     default: str | None = None
+    left_out: LeftOut | None = None
 
 
 def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     """Take one ADD clause with its columns and constraints."""
     if not statement.take("ADD") or any(statement.sees(word) for word in NOT_A_COLUMN):
         return None
-    for column in _items(statement):
-        effect = _add(statement, effect, column)
+    added = _items(statement, effect.version.choice)
+    while any(column.left_out for column in added) and statement.take_any(*STORAGE):
+        statement.skip_parentheses() if statement.sees("(") else statement.skip()
+        statement.skip_item()
+    for column in added:
+        effect = _leave_out(statement, effect, column) if column.left_out else _add(statement, effect, column)
     return effect
 
 
-def _items(statement: DdlStatement) -> list[Added]:
+def _items(statement: DdlStatement, choice: ColumnChoice) -> list[Added]:
     if not statement.take("("):
         if starts_out_of_line(statement):
             take_out_of_line(statement)
             return []
         statement.take("COLUMN")
-        return [_column(statement)]
+        return [_column(statement, choice)]
     added = []
     while True:
         if starts_out_of_line(statement):
             take_out_of_line(statement)
         else:
-            added.append(_column(statement))
+            added.append(_column(statement, choice))
         if not statement.take(","):
             statement.need(")")
             return added
 
 
-def _column(statement: DdlStatement) -> Added:
+def _column(statement: DdlStatement, choice: ColumnChoice) -> Added:
     name = statement.name()
     if _is_virtual(statement):
         return _virtual(statement, name)
+    left_out = _left_out(statement, name, choice)
+    if left_out is not None:
+        return left_out
     type_ = read_type(statement)
     statement.take_any("VISIBLE", "INVISIBLE")
     if _is_virtual(statement):
@@ -78,6 +90,26 @@ def _column(statement: DdlStatement) -> Added:
         statement.skip_parentheses()
     _require_end(statement)
     return Added(name, type_, nullable, default)
+
+
+def _left_out(statement: DdlStatement, name: str, choice: ColumnChoice) -> Added | None:
+    """Take a column that is left out, and return it; None for any other."""
+    start, type_ = statement.position, None
+    with suppress(SchemaConflict):  # any type may be left out
+        type_ = read_type(statement)
+    if choice.excludes(name):
+        kind: LeftOut = "excluded"
+    elif choice.unsupported == "exclude" and (type_ is None or statement.refused(name, type_)):
+        kind = "unsupported"
+    else:
+        statement.back_to(start)
+        return None
+    words = []
+    while not (statement.done or statement.sees(",") or statement.sees(")") or statement.sees("ADD")):
+        words += [word for word in ("DEFAULT", "NOT NULL") if statement.sees(*word.split())]
+        statement.skip_parentheses() if statement.sees("(") else statement.skip()
+    # Oracle adds a guard for it as for any other column with a default.
+    return Added(name, type_, "NOT NULL" not in words, "" if "DEFAULT" in words else None, kind)
 
 
 def _is_virtual(statement: DdlStatement) -> bool:
@@ -113,3 +145,23 @@ def _add(statement: DdlStatement, effect: Effect, added: Added) -> Effect:
     column = Column(before.next_column_id, added.name, added.type, before.next_segment_id, added.nullable)
     after = replace(before, columns=(*before.columns, column), next_column_id=before.next_column_id + 1)
     return Effect(after, (*effect.steps, DdlStep(Scn(statement.row.scn), "add", column, added.default)))
+
+
+def _leave_out(statement: DdlStatement, effect: Effect, added: Added) -> Effect:
+    """Return the version with the columns of the segment that store a column which is left out."""
+    before, kind = effect.version, added.left_out
+    assert kind is not None
+    if before.named(added.name) is not None or added.name in before.left_out:
+        raise statement.refuse(f"DDL adds column {added.name}, which the version of SCN {before.from_scn} already has")
+    if added.type is not None:
+        before = with_guard(statement, before, added.name, optimized=added.nullable and added.default is not None)
+        column = IgnoredColumn(before.next_segment_id, kind, added.name, added.type.name)
+        return Effect(replace(before, ignored=(*before.ignored, column)), effect.steps)
+    # An object or XMLTYPE column is stored in hidden columns, which only the dictionary shows.
+    dictionary = statement.dictionary_after()
+    own = () if dictionary is None else dictionary.leaving_out({added.name: kind}).ignored
+    found = sorted((c for c in own if added.name in (c.name, c.part_of)), key=lambda c: c.segment_id)
+    numbers = [c.segment_id for c in found if c.segment_id]
+    if not numbers or numbers != list(range(before.next_segment_id, before.next_segment_id + len(numbers))):
+        raise statement.refuse(f"ADD of {added.name}: the dictionary does not show which columns of the segment store it")
+    return Effect(replace(before, ignored=(*before.ignored, *found)), effect.steps)

@@ -8,7 +8,7 @@ from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl.segment import without
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.scn import Scn
-from pipelines.table import Column, IgnoredColumn, TableVersion
+from pipelines.table import LEFT_OUT, Column, IgnoredColumn, TableVersion
 
 
 def take(statement: DdlStatement, effect: Effect) -> Effect | None:
@@ -21,10 +21,10 @@ def take(statement: DdlStatement, effect: Effect) -> Effect | None:
     while statement.take_any("CASCADE CONSTRAINTS", "INVALIDATE"):  # CHECKPOINT may stop partway, so it is not known
         pass
     version = effect.version
-    columns, virtual = dropped_columns(statement, version, names)
+    columns, not_captured = dropped_columns(statement, version, names)
     unused = [column for column in version.ignored if column.kind == "unused"]
     steps = tuple(DdlStep(Scn(statement.row.scn), "drop", column) for column in columns)
-    return Effect(without(version, columns, (*virtual, *unused)), (*effect.steps, *steps))
+    return Effect(without(version, columns, (*not_captured, *unused)), (*effect.steps, *steps))
 
 
 def named_columns(statement: DdlStatement) -> list[str] | None:
@@ -37,10 +37,12 @@ def named_columns(statement: DdlStatement) -> list[str] | None:
 def dropped_columns(
     statement: DdlStatement, version: TableVersion, names: Sequence[str]
 ) -> tuple[list[Column], list[IgnoredColumn]]:
-    """Return the named columns: captured ones and virtual ones. Raises SchemaConflict for unknown ones and those of the key."""
-    virtual = {column.name: column for column in version.ignored if column.kind == "virtual"}
-    columns = [_column(statement, version, name) for name in names if name not in virtual]
-    return columns, [virtual[name] for name in names if name in virtual]
+    """Return the named columns: captured ones, and virtual ones and those left out. Raises SchemaConflict for unknown ones and
+    those of the key."""
+    ignored = [c for c in version.ignored if c.kind in ("virtual", *LEFT_OUT)]
+    own = {c.name for c in ignored if not c.part_of}
+    columns = [_column(statement, version, name) for name in names if name not in own]
+    return columns, [c for c in ignored if (c.part_of or c.name) in names]
 
 
 def _column(statement: DdlStatement, version: TableVersion, name: str) -> Column:

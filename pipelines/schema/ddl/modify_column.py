@@ -57,6 +57,9 @@ def _take_column(statement: DdlStatement, effect: Effect) -> Effect:
         if any(c.kind == "virtual" and c.name == name for c in effect.version.ignored):
             _take_virtual(statement)
             return effect
+        if name in effect.version.left_out:
+            statement.skip_item()
+            return effect
         raise statement.refuse(f"DDL modifies column {name}, which the version of SCN {effect.version.from_scn} does not have")
     if not statement.done and not any(statement.sees(*phrase.split()) for phrase in UNTYPED):
         effect = _with_type(statement, effect, column, read_type(statement))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pipelines.schema.ddl.effect import DdlStep, Effect
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.scn import Scn
-from pipelines.table import TableVersion
+from pipelines.table import LEFT_OUT, TableVersion
 
 
 def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
@@ -21,8 +21,9 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     taken = {c.name for c in version.columns} | {c.name for c in version.ignored}
     if new in taken:
         raise statement.refuse(f"DDL renames {old} to {new}, which the version of SCN {version.from_scn} already has")
-    if any(c.kind == "virtual" and c.name == old for c in version.ignored):
-        ignored = tuple(replace(c, name=new) if c.name == old else c for c in version.ignored)
+    if any(c.kind in ("virtual", *LEFT_OUT) and c.name == old for c in version.ignored):
+        renamed = (replace(c, part_of=new) if c.part_of == old else c for c in version.ignored)
+        ignored = tuple(replace(c, name=new) if c.name == old else c for c in renamed)
         return Effect(replace(version, ignored=ignored))
     column = version.named(old)
     if column is None:

@@ -21,7 +21,7 @@ def with_guard(statement: DdlStatement, version: TableVersion, new: str, *, opti
         return version
     found = _guard_before(statement, version, new)
     if found is None:
-        types = {column.type.name for column in version.columns}
+        types = {column.type.name for column in version.columns} | {column.type for column in version.ignored}
         found = optimized and types.isdisjoint(LARGE_OBJECTS)
     if not found:
         return version

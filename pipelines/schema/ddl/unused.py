@@ -34,14 +34,15 @@ def _set_unused(statement: DdlStatement, version: TableVersion) -> Effect:
         pass
     if not statement.done:
         raise statement.not_understood()
-    columns, virtual = dropped_columns(statement, version, names)
+    columns, not_captured = dropped_columns(statement, version, names)
     gone = {column.id for column in columns}
     after = replace(
         version,
         columns=tuple(column for column in version.columns if column.id not in gone),
         ignored=(
-            *(column for column in version.ignored if column not in virtual),
+            *(column for column in version.ignored if column not in not_captured),
             *(IgnoredColumn(column.segment_id, "unused") for column in columns),
+            *(IgnoredColumn(column.segment_id, "unused") for column in not_captured if column.segment_id),
         ),
     )
     return Effect(after, tuple(DdlStep(Scn(statement.row.scn), "drop", column) for column in columns))

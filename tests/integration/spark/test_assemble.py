@@ -6,7 +6,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -546,6 +546,18 @@ PROBLEMS = {
         ([server_row(0, 20, 1, "0.0.0"), a_row(1, 21, 7, xid=COORDINATOR)], "belongs to no transaction"),
     ],
 }
+
+
+def test_changes_of_large_objects_that_are_left_out_are_counted_and_not_applied(spark, tmp_path: Path) -> None:
+    rows = [of_t(0, 20, 9, operation="INTERNAL"), of_t(1, 20, 10, status=2), of_t(2, 20, 3), of_t(3, 22, 10), a_row(4, 21, 7)]
+    window = land(tmp_path / "w", 10, 100, rows)
+
+    found = assemble_batch(spark, ScnRange(10, 100), [window], [], [replace(T, no_large_objects=True)], "FREEPDB1")
+
+    assert sorted(dispositions(found).values()) == ["applied", "applied", "left_out", "left_out"]
+    late = found.accounting.problems[0, 0]
+    assert "a change at SCN 22 comes after the end of its transaction" in late.what  # a problem of any row stays one
+    assert found.accounting.balance(0, found.input_counts).difference == 0
 
 
 @pytest.mark.parametrize("rows", PROBLEMS)

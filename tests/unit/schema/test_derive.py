@@ -14,7 +14,7 @@ from pipelines.schema.derive import derive
 from pipelines.schema.dictionary_conflict import conflict_with_dictionary
 from pipelines.schema.versions import baseline, valid_at, versions_before
 from pipelines.scn import Scn
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
+from pipelines.table import ColumnChoice, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion
 from tests.unit.schema.ddl_golden import ORDERS, row
 
 NUMBER = OracleType("NUMBER")
@@ -278,3 +278,38 @@ def test_a_version_keeps_its_key_through_additions():
     last = derive([replace(ORDERS, key=(3, 1))], [row("alter table orders add a number")]).versions[-1]
 
     assert [last.column(i).name for i in last.key] == ["AMOUNT", "ID"]
+
+
+LOB_STORAGE = "lob (photo) store as securefile (tablespace users)"
+ADDED_AND_LEFT_OUT = {
+    "a large object": f"alter table orders add (photo blob, kept number) {LOB_STORAGE}",
+    "with a default": "alter table orders add (photo clob default empty_clob() not null, kept number)",
+    "of a user's type": "alter table orders add photo mdsys.sdo_geometry add kept number",
+}
+
+
+@pytest.mark.parametrize("sql", ADDED_AND_LEFT_OUT.values(), ids=ADDED_AND_LEFT_OUT)
+@pytest.mark.parametrize("choice", [ColumnChoice(("PH*",)), ColumnChoice(unsupported="exclude")], ids=["by name", "by type"])
+def test_a_column_left_out_takes_its_place_in_the_segment_and_makes_no_step(sql, choice):
+    hidden = [DictionaryColumn(f"SYS_NC0000{n}$", NUMBER, n, 6, True, True, False, user_generated=False) for n in (5, 6)]
+    geometry = DictionaryColumn("PHOTO", OracleType("SDO_GEOMETRY"), None, 6, True, virtual=True)
+    later = DictionaryTable(ORDERS.table, 1, 1, (geometry, *hidden), (), frozenset(), Scn(300), Scn(300))
+    derived = derive(
+        [replace(ORDERS, choice=choice)],
+        [row(sql, 200), row("alter table orders drop column photo", 250)],
+        lambda scn: later,
+        lambda name, type_: type_.name in ("CLOB", "BLOB"),
+    )
+
+    assert derived.hold is None, derived.hold
+    assert [step.column.name for step in derived.steps] == ["KEPT"]
+    added, dropped = derived.versions[1:]
+    assert added.column(added.columns[-1].id).segment_id == (7 if "mdsys" in sql else 6)
+    assert set(added.left_out) == {"PHOTO"}
+    assert (dropped.left_out, dropped.columns[-1].segment_id) == ({}, 5)
+
+
+def test_a_column_of_an_unsupported_type_stops_a_table_that_leaves_none_out():
+    derived = derive([ORDERS], [row("alter table orders add photo mdsys.sdo_geometry")])
+
+    assert derived.hold is not None

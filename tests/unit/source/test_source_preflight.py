@@ -13,7 +13,16 @@ from pipelines.scn import Scn
 from pipelines.source.facts import CharacterSets, DatabaseFacts
 from pipelines.source.preflight import ConfiguredTable, OpenedLog, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.supplemental import LoggedColumns
-from pipelines.table import PRIMARY, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
+from pipelines.table import (
+    PRIMARY,
+    ColumnChoice,
+    DictionaryColumn,
+    DictionaryTable,
+    KeyPolicy,
+    OracleType,
+    TableId,
+    UniqueIndex,
+)
 
 ORDERS = TableId("SHOP", "ORDERS")
 DATABASE = DatabaseFacts(
@@ -284,3 +293,21 @@ def test_columns_that_are_not_captured_are_noted():
     notes = [str(note) for note in preflight_notes(probed)]
     assert "SHOP.ORDERS: virtual columns are not captured: TWICE" in notes
     assert "SHOP.ORDERS: hidden columns of Oracle's own are not captured: SYS_NC00003$" in notes
+
+
+def test_columns_that_may_be_left_out_are_notes_and_those_of_the_key_are_errors():
+    xml = DictionaryColumn("DOC", OracleType("XMLTYPE"), None, 3, True, virtual=True)
+    stored = DictionaryColumn("SYS_NC00003$", OracleType("BLOB"), 3, 3, True, hidden=True, user_generated=False)
+    probed = with_table(columns=(*TABLE.columns, CLOB, xml, stored))
+
+    def texts(choice):
+        found = findings(probed, ConfiguredTable(ORDERS, choice=choice))
+        return [(f.subject, f.severity) for f in found]
+
+    assert texts(ColumnChoice()) == [("SHOP.ORDERS.SYS_NC00003$", "error"), ("SHOP.ORDERS.NOTE", "error")]
+    left_out = [("SHOP.ORDERS.NOTE", "note"), ("SHOP.ORDERS.DOC", "note")]
+    assert texts(ColumnChoice(unsupported="exclude")) == left_out
+    assert texts(ColumnChoice(("NOTE", "D?C"))) == left_out
+    assert texts(ColumnChoice(include=("I*",))) == left_out
+    assert texts(ColumnChoice(("I*", "NOTE", "DOC")))[0] == ("SHOP.ORDERS", "error")
+    assert ("SHOP.ORDERS", "warning") in texts(ColumnChoice(("NOTE", "DOC", "NEVER")))

@@ -1,0 +1,56 @@
+"""The columns that pipelines.yml leaves out of a table: as the dictionary describes them, and as a later DDL adds them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipelines.config import Pipeline
+from pipelines.decode.datatypes import why_refused
+from pipelines.errors import SchemaConflict
+from pipelines.schema.ddl_statement import Refused
+from pipelines.table import DictionaryTable, OracleType, TableId, TableVersion, upper_name
+
+
+def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTable]) -> dict[TableId, DictionaryTable]:
+    """Return the tables without the columns that pipelines.yml leaves out."""
+    return {name: chosen(pipeline, table) for name, table in dictionary.items()}
+
+
+def chosen(pipeline: Pipeline, table: DictionaryTable) -> DictionaryTable:
+    refused = refused_by(pipeline, table.table)
+    configured = pipeline.table(table.table)
+    return table.chosen(pipeline.choice(table.table), configured.key_policy, lambda c: refused(c.name, c.type))
+
+
+def refused_by(pipeline: Pipeline, table: TableId) -> Refused:
+    """Return a function that tells whether a column's type is not supported under the table's rules."""
+    rules = {upper_name(name): rule for name, rule in pipeline.table(table).columns.items()}
+
+    def refused(column: str, type_: OracleType) -> bool:
+        return why_refused(type_, rules.get(upper_name(column))) is not None
+
+    return refused
+
+
+def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict | None:
+    """Return a conflict if pipelines.yml leaves out a column that the contents have, or captures one that they lack."""
+    choice = pipeline.choice(version.table)
+    kept = {version.column(i).name for i in version.key if i} if version.key_kind != "rowid" else set()
+    out = [c.name for c in version.columns if c.name not in kept and choice.excludes(c.name)]
+    missing = [name for name, kind in version.left_out.items() if kind == "excluded" and not choice.excludes(name)]
+    if not out and not missing:
+        return None
+    what = " and ".join(
+        text
+        for text in (
+            f"leaves out {', '.join(out)}, which the table was read with" if out else "",
+            f"captures {', '.join(missing)}, which the table was read without" if missing else "",
+        )
+        if text
+    )
+    return SchemaConflict(
+        f"pipelines.yml {what}",
+        cure=f"`redolake snapshot {version.table} --replace` reads it again with the present columns; or restore the old "
+        f"`exclude` and `include` and `redolake resume {version.table}`",
+        table=version.table,
+    )
