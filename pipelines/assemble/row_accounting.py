@@ -11,7 +11,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.assemble.input_counts import InputCounts
-from pipelines.assemble.transactions import APPLIED, BEFORE_POSITION, CARRIED_OUT, DROPPED, HELD, ROLLED_BACK, UNDONE
+from pipelines.assemble.transactions import (
+    APPLIED,
+    BEFORE_POSITION,
+    CARRIED_OUT,
+    DROPPED,
+    HELD,
+    LEFT_OUT,
+    ROLLED_BACK,
+    UNDONE,
+)
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batch_result import CARRIED_IN, RowAccount
 from pipelines.records.batch_spec import LandedWindow
@@ -62,6 +71,7 @@ class RowAccounting:
             before_position=self.count(table, BEFORE_POSITION),
             held=self.count(table, HELD),
             dropped=self.count(table, DROPPED),
+            left_out=self.count(table, LEFT_OUT),
         )
 
     def accounts(
