@@ -1,7 +1,7 @@
 """Run batches and snapshot loads in plain Python instead of Spark: the reference assembles and folds, a dict is the lake.
 
-For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a primary key and log all columns; DDL
-needs the real job.
+For tests of capture and recovery, to which Spark and Delta add nothing. Tables have a primary key and log all columns. A table
+with DDL is replayed change by change (tests/plain_ddl.py).
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.redo import CHANGES, TRANSACTION_ENDS, Operation
 from pipelines.table import TableVersion
+from tests import plain_ddl
 from tests.assemble_reference import DisposedRow, Row, assemble, deciding_xid, fold, row_key
 from tests.source_comparison import compare_keyed, plain, rows_of
 
@@ -37,10 +38,15 @@ NO_VERSIONS = 0  # the Delta version of all its tables
 
 @dataclass(slots=True)
 class PlainTable:
-    """Rows by key; positions by app id, as in a Delta log, where each incarnation has its own."""
+    """Rows by key; positions by app id, as in a Delta log, where each incarnation has its own.
+
+    `version` is that of the rows' columns, None for a table that never had a DDL; `defaults` those of added columns.
+    """
 
     positions: dict[str, int]
     rows: dict[Any, Any]
+    version: TableVersion | None = None
+    defaults: dict[int, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -91,10 +97,14 @@ def contains(use: XidUse, row: Row) -> bool:
 
 @dataclass(slots=True)
 class PlainLake:
-    """Tables by the path that Delta would have, and the rows of open transactions by carry-over file."""
+    """Tables by the path that Delta would have, and the rows of open transactions by carry-over file.
+
+    With `replays`, tables without a DDL are replayed change by change too.
+    """
 
     tables: dict[str, PlainTable] = field(default_factory=dict)
     carried: dict[str, dict[str, Rows]] = field(default_factory=dict)
+    replays: bool = False
 
     @contextmanager
     def in_place_of_spark(self) -> Iterator[None]:
@@ -147,7 +157,8 @@ class PlainLake:
     def apply_one(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str, drops: Drops
     ) -> TableResult:
-        assert not task.ddl, "DDL needs Spark"
+        if self.replays or task.ddl or len(task.versions) > 1:
+            return self.apply_with_ddl(spec, task, landed, carry_file)
         version, table = task.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
         carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
         rows = [row for start, part in landed for row in redo_of(part, start, spec, task)]
@@ -169,6 +180,32 @@ class PlainLake:
                 task.table, "held", task.hold.at_scn - 1, task.hold.error, balance=account, delta_version=NO_VERSIONS
             )
         return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
+
+    def apply_with_ddl(
+        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str
+    ) -> TableResult:
+        table = self.tables[task.target]
+        at = table.positions.get(task.app_id, -1)
+        before = table.version or task.versions[0]
+        rows = {key: dict(zip((c.id for c in before.columns), row, strict=True)) for key, row in table.rows.items()}
+        defaults = dict(table.defaults)
+        raw = [row for start, part in landed for row in raw_redo(part, start, task)]
+        carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
+        disposed = assemble([*carried, *raw], position=at, until=None if task.hold is None else task.hold.at_scn)
+        assert not [change for change in disposed if change.problem]
+        applied = [change for change in disposed if change.disposition == "applied"]
+        version = plain_ddl.apply_ranges(spec, task, at, rows, defaults, applied)
+        kept = {key: tuple(values[c.id] for c in version.columns) for key, values in rows.items()}
+        self.carried[carry_file][task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
+        changes = sum(row["operation_code"] in CHANGES for row in raw)
+        counts = Counter(change.disposition for change in disposed)
+        account = RowAccount(landed=changes, carried_in=len(carried), dropped=0, **counts)
+        assert account.difference == 0
+        position = max(at, (spec.end if task.hold is None else task.hold.at_scn) - 1)
+        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, kept, version, defaults)
+        error = None if task.hold is None else task.hold.error
+        state = "applied" if error is None else "held"
+        return TableResult(task.table, state, position, error, balance=account, position=position, delta_version=NO_VERSIONS)
 
     def compare(self, _: Any, tasks: Sequence[CompareTask]) -> tuple[Comparison, ...]:
         return tuple(
@@ -198,6 +235,15 @@ def redo_of(part: pa.Table, window_start: int, spec: BatchSpec, task: TableTask)
     for batch in part.filter(pa.array(own, pa.bool_())).combine_chunks().to_batches():
         ends += decode_changes(batch, version, types, charset=spec.character_set).to_pylist()
     yield from ({**row, "window_start": window_start} for row in ends)
+
+
+def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row]:
+    """Yield the table's changes as landed, and all ends of transactions."""
+    ids = {version.object_id for version in task.versions}
+    for row in part.to_pylist():
+        code = row["operation_code"]
+        if code in TRANSACTION_ENDS or (code in CHANGES and row["object_id"] in ids):
+            yield {**row, "window_start": window_start}
 
 
 def image(change: DisposedRow, version: TableVersion) -> tuple[Row, Any, Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +37,8 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
     owner, name = cursor.qualified()
     store = table_named(session, owner or session.schema, name)
     require_on(session.account, "ALTER", store.definition)
-    lock_exclusively(session, store)
+    if not (session.database.options.nonblocking_ddl and _does_not_block(cursor)):
+        lock_exclusively(session, store)
     if cursor.accept("RENAME", "TO"):
         rename_to(session, store, cursor)
         return
@@ -55,18 +57,31 @@ def alter_table(session: EngineSession, cursor: Cursor) -> None:
         store.structure_scn = scn
 
 
+def _does_not_block(cursor: Cursor) -> bool:
+    """Return whether the statement only adds columns or sets them unused, so that open transactions may go on."""
+    if cursor.is_next("ADD"):
+        return re.search(r"\b(MODIFY|DROP|CONSTRAINT|KEY|UNIQUE|CHECK)\b", cursor.text, re.IGNORECASE) is None
+    return cursor.is_next("SET", "UNUSED")
+
+
 def _move(session: EngineSession, store: TableStore, cursor: Cursor) -> None:
     """Move the rows into a new segment, where each has a new ROWID. The redo is of blocks, so LogMiner shows the DDL alone."""
-    while not cursor.is_next("ONLINE") and read_storage(cursor, Storage()):
-        pass
-    cursor.end()  # ONLINE moves row by row, which is not modelled
-    if any(i.kind for i in store.indexes) or store.definition.partitioning or store.definition.iot:
+    keeps_indexes = False
+    while cursor.next.kind != "end":
+        if cursor.accept("ONLINE") or cursor.accept("UPDATE", "INDEXES"):
+            keeps_indexes = True
+        elif not read_storage(cursor, Storage()):
+            cursor.end()
+    unusable = not keeps_indexes and any(i.kind for i in store.indexes)
+    if unusable or store.definition.partitioning or store.definition.iot:
         raise OraError(3001, "unimplemented feature: MOVE of a table whose indexes it would leave UNUSABLE")
     database, table, before = session.database, store.definition, copy.copy(store.definition)
     live = [versions[-1] for _, versions in sorted(store.rows.items()) if versions[-1].values is not None]
     store.rows = {row: [version] for row, version in enumerate(live)}
     store.next_row = len(live)
     store.freed.clear()
+    for index in store.indexes:
+        store.reindex(index)
     table.data_object_id, table.last_ddl = database.next_object_id(), database.ddl_time()
     database.tables.refresh(store)
     store.structure_scn = write_ddl(session, cursor.text, before)
@@ -116,7 +131,7 @@ def _change(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
         old = cursor.name()
         cursor.expect("TO")
         _rename_column(store, old, cursor.name())
-        return True
+        return not session.database.options.renames_keep_version
     raise OraError(3001, f"unimplemented feature: ALTER TABLE {cursor.next.value}")
 
 
@@ -296,7 +311,9 @@ def _convert(session: EngineSession, store: TableStore, at: int, clause: ColumnC
         for version in versions:
             values = version.values
             if values is not None and at < len(values) and values[at] is not None:
-                version.values = (*values[:at], _converted(coerce, values[at], session, clause.type.name), *values[at + 1 :])
+                # An older version of another type is never read again: flashback cannot cross the statement.
+                value = _converted(coerce, values[at], session, clause.type.name) if same else None
+                version.values = (*values[:at], value, *values[at + 1 :])
 
 
 def _converted(coerce: Callable[..., Any], value: Any, session: EngineSession, type_name: str) -> Any:

@@ -53,6 +53,8 @@ class DatabaseOptions:
     guards_added_columns: bool = True  # a nullable ADD .. DEFAULT adds a hidden guard column; False: as before 12c
     keeps_guards: bool = True  # the guard column stays without a column that it guards; False: DROP COLUMN of the last drops it
     hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
+    nonblocking_ddl: bool = False  # ADD of a column and SET UNUSED ONLINE do not wait for open transactions of the table
+    renames_keep_version: bool = False  # after RENAME COLUMN LogMiner shows older rows under the new name, not as COL n
     long_names: bool = False  # LogMiner knows names beyond 30 bytes; False: such rows are UNSUPPORTED
     lob_rows_without_rowid: bool = False  # the INSERT into a table with a LOB has LogMiner's placeholder for its ROW_ID
     lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text

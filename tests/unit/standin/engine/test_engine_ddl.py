@@ -68,7 +68,16 @@ def test_move_changes_every_rowid_and_writes_only_the_ddl_to_the_redo(database, 
     assert [a for _, a in before] == [a for _, a in after] == [1, 2]
     assert len({rowid for rowid, _ in (*before, *after)}) == 4
     assert [r.op for r in all_redo(database)[written:] if r.op not in (Op.START, Op.COMMIT)] == [Op.DDL]
-    assert error_code(shop, "ALTER TABLE heap MOVE ONLINE") == 933
+
+
+def test_move_online_keeps_the_indexes(shop):
+    run(shop, "CREATE TABLE heap (a NUMBER PRIMARY KEY)")
+    run(shop, "INSERT INTO heap VALUES (1)")
+    shop.commit()
+
+    assert error_code(shop, "ALTER TABLE heap MOVE") == 3001
+    run(shop, "ALTER TABLE heap MOVE ONLINE")
+    assert run(shop, "SELECT a FROM heap WHERE a = 1") == [(1,)]
 
 
 @pytest.mark.usefixtures("t")

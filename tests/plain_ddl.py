@@ -1,0 +1,111 @@
+"""Apply one table's committed changes with its DDL in plain Python: the reference for what Spark does range by range.
+
+A row is a mapping of column ids to values. Changes are replayed one by one, and each must find exactly what its redo says was
+there: the before image of an UPDATE or DELETE, and no row at the key of an INSERT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines.apply.commit_ranges import plan_commit_ranges
+from pipelines.decode.changes import decode_changes
+from pipelines.landed_schema import LANDED_SCHEMA
+from pipelines.records.batch_spec import BatchSpec, ColumnChange, TableTask
+from pipelines.redo import Operation
+from pipelines.table import TableVersion
+from tests.assemble_reference import DisposedRow, Row
+from tests.source_comparison import plain
+
+Values = dict[int, Any]
+Rows = dict[Any, Values]  # by key
+
+
+class Contradiction(AssertionError):
+    """The redo of a change says something else than the table contains."""
+
+
+def apply_ranges(
+    spec: BatchSpec, task: TableTask, position: int, rows: Rows, defaults: Values, applied: Sequence[DisposedRow]
+) -> TableVersion:
+    """Apply the changes of all ranges to `rows`, with the DDL between them. Return the last range's version."""
+    version = task.versions[0]
+    for commit_range in plan_commit_ranges(task, spec.scns, position):
+        version = commit_range.version
+        for step in commit_range.steps:
+            follow(step, rows, defaults)
+        mine = [c for c in applied if c.commit is not None and commit_range.start <= c.commit[0] < commit_range.end]
+        defaulted = {*task.defaulted, *(i for i, value in defaults.items() if value is not None)}
+        for change, of in zip(mine, decoded(spec, task, [c.row for c in mine]), strict=True):
+            replay(change.row, *of, version, rows, defaults, defaulted)
+    return version
+
+
+def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:
+    number = step.column.id
+    if step.kind == "truncate":
+        rows.clear()
+    elif step.kind == "add_column":
+        shown: Any = step.default
+        if shown is not None and step.column.type.name in ("DATE", "TIMESTAMP"):
+            shown = datetime.fromisoformat(shown)
+        defaults[number] = shown
+        for values in rows.values():
+            values[number] = shown
+    elif step.kind == "drop_column":
+        for values in rows.values():
+            del values[number]
+    else:
+        assert step.kind in ("rename_column", "change_type", "renumber"), step
+
+
+def decoded(spec: BatchSpec, task: TableTask, rows: Sequence[Row]) -> list[tuple[Row, TableVersion]]:
+    """Decode each row under the version of its SCN, in their order."""
+    found: list[tuple[Row, TableVersion]] = []
+    for version, part in groupby(rows, key=lambda row: version_of(task, row)):
+        mine = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in part]
+        batch = pa.RecordBatch.from_pylist(mine, schema=LANDED_SCHEMA)
+        found += [(row, version) for row in decode_changes(batch, version, task.rules, charset=spec.character_set).to_pylist()]
+    return found
+
+
+def version_of(task: TableTask, row: Row) -> TableVersion:
+    return next((v for v in reversed(task.versions) if v.from_scn <= row["scn"]), task.versions[0])
+
+
+def replay(
+    raw: Row, row: Row, own: TableVersion, now: TableVersion, rows: Rows, defaults: Values, defaulted: Iterable[int]
+) -> None:
+    """Apply one change, whose redo has the columns of the version `own`, to a table with those of `now`."""
+    if row["error"] is not None or row["unknown"]:
+        raise Contradiction(f"{row['error'] or row['unknown']}: {raw['sql_redo']} at {raw['scn']}, version {own.from_scn}")
+    ids = [column.id for column in now.columns]
+    there = [column.id for column in own.columns if column.id in ids]
+    before, after = ({i: plain(row[f"{side}{i}"], is_number=False) for i in there} for side in "on")
+    missing, assigned = set(row["missing"] or ()), set(row["assigned"] or ())
+    if raw["operation_code"] == Operation.INSERT:
+        key = key_of(after, now)
+        if key in rows:
+            raise Contradiction(f"a row with key {key} is there already: {raw['sql_redo']}")
+        rows[key] = {i: after[i] if i in after else defaults.get(i) for i in ids}
+        return
+    key = key_of(before, now)
+    old = rows.pop(key, None)
+    if old is None:
+        raise Contradiction(f"no row has key {key}: {raw['sql_redo']}")
+    for i in there:
+        is_told = i not in missing and not (i in defaulted and before[i] is None)
+        if is_told and before[i] != old[i]:
+            raise Contradiction(f"column {i} of {key} is {old[i]!r}, and the redo says {before[i]!r}: {raw['sql_redo']}")
+    if raw["operation_code"] == Operation.UPDATE:
+        new = {**old, **{i: after[i] for i in there if i in assigned}}
+        rows[key_of(new, now)] = new
+
+
+def key_of(values: Mapping[int, Any], version: TableVersion) -> Any:
+    return tuple(values[number] for number in version.key)

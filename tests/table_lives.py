@@ -1,0 +1,367 @@
+"""Generated lives of tables: DML in two sessions each, any DDL between, windows cut anywhere, redo mined at once or long after.
+
+Several tables live beside each other in one stand-in and one pipeline, so that a life costs little. After every round the
+committed rows are recorded; whatever batch is applied later must end with the rows of its last round.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import oracledb
+
+from pipelines import steps
+from pipelines.steps.run import apply, capture, spark_when_needed
+from standin.serve import standin
+from tests.fix_shop import Shop
+from tests.plain_lake import PlainLake
+from tests.source_comparison import plain
+
+BUSY = 54
+FIRST_DAY = datetime(2020, 1, 1)
+NAMES = [f"C{n}" for n in range(6)] + ["Mixed Case", "Größe"]
+
+
+@dataclass
+class Kind:
+    """A column's type: NUMBER with digits and scale, VARCHAR2 with a length, DATE or TIMESTAMP."""
+
+    name: str
+    size: int = 0
+    scale: int = 0
+
+    def __str__(self) -> str:
+        sizes = {"NUMBER": f"({self.size},{self.scale})", "VARCHAR2": f"({self.size})", "DATE": "", "TIMESTAMP": "(6)"}
+        return self.name + sizes[self.name]
+
+
+@dataclass
+class Field:
+    name: str
+    kind: Kind
+    nullable: bool = True
+
+    @property
+    def quoted(self) -> str:
+        return f'"{self.name}"'
+
+
+@dataclass
+class State:
+    """The committed rows at an SCN: by ID, the values by name."""
+
+    scn: int
+    rows: dict[int, dict[str, Any]]
+
+
+@dataclass
+class Life:
+    """One table, as its users know it. `told` are its statements, for the message of a failure."""
+
+    table: str
+    chance: random.Random
+    sessions: list[Any]
+    fields: list[Field] = field(default_factory=lambda: [Field("C0", Kind("VARCHAR2", 20)), Field("C1", Kind("NUMBER", 6, 0))])
+    next_id: int = 0
+    told: list[str] = field(default_factory=list)
+    states: list[State] = field(default_factory=list)
+    ddls: int = 0
+
+    def run(self, session: Any, sql: str, binds: list[Any] | None = None) -> bool:
+        """Run a statement; return False if a DDL finds the table in use."""
+        try:
+            with session.cursor() as cursor:
+                cursor.execute(sql, binds or [])
+        except oracledb.DatabaseError as error:
+            if error.args[0].code == BUSY:
+                return False
+            raise AssertionError("\n".join([*self.told, sql, str(binds)])) from error
+        self.told.append(f"{sql} {binds or ''}")
+        return True
+
+    def create(self) -> None:
+        columns = ", ".join(f"{f.quoted} {f.kind}" for f in self.fields)
+        self.run(self.sessions[0], f"CREATE TABLE {self.table} (id NUMBER(9) PRIMARY KEY, {columns})")
+        self.run(self.sessions[0], f"ALTER TABLE {self.table} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
+
+    # --- rows
+
+    def work(self) -> None:
+        """Run a few changes in one session, and perhaps end its transaction. Each session has keys of its own."""
+        number = self.chance.randrange(2)
+        session = self.sessions[number]
+        for _ in range(self.chance.randint(1, 4)):
+            self.change(session, number)
+        end = self.chance.random()
+        if end < 0.7:
+            session.commit() if end < 0.55 else session.rollback()
+            self.told.append(f"session {number} {'commit' if end < 0.55 else 'rollback'}")
+
+    def change(self, session: Any, number: int) -> None:
+        with session.cursor() as cursor:
+            cursor.execute(f"SELECT id FROM {self.table} WHERE MOD(id, 2) = {number}")
+            mine = [row[0] for row in cursor]
+        choice = self.chance.random()
+        if choice < 0.45 or not mine:
+            key, self.next_id = 2 * self.next_id + number, self.next_id + 1
+            chosen = [f for f in self.fields if not f.nullable or self.chance.random() < 0.7]
+            values = [self.value(f) for f in chosen]
+            names = ", ".join(["id", *(f.quoted for f in chosen)])
+            marks = ", ".join(f":{n + 1}" for n in range(len(chosen) + 1))
+            self.run(session, f"INSERT INTO {self.table} ({names}) VALUES ({marks})", [key, *values])
+        elif choice < 0.8 and self.fields:
+            chosen = self.chance.sample(self.fields, self.chance.randint(1, min(2, len(self.fields))))
+            sets = ", ".join(f"{f.quoted} = :{n + 1}" for n, f in enumerate(chosen))
+            values = [self.value(f) for f in chosen]
+            self.run(session, f"UPDATE {self.table} SET {sets} WHERE id = {self.chance.choice(mine)}", values)
+        else:
+            self.run(session, f"DELETE FROM {self.table} WHERE id = {self.chance.choice(mine)}")
+
+    def value(self, column: Field) -> Any:
+        if column.nullable and self.chance.random() < 0.2:
+            return None
+        kind = column.kind
+        if kind.name == "VARCHAR2":
+            return (
+                "".join(self.chance.choice("ab'ß \"\\") for _ in range(self.chance.randint(1, kind.size // 3))).strip() or "x"
+            )
+        if kind.name == "NUMBER":
+            digits = self.chance.randint(1, min(kind.size, 15))
+            return Decimal(self.chance.randrange(10**digits)).scaleb(-kind.scale)
+        return FIRST_DAY + timedelta(seconds=self.chance.randrange(10**8))
+
+    # --- DDL
+
+    def alter(self) -> None:
+        """Run one DDL in a session of its own; while other transactions keep the table, end them first."""
+        forms: list[Callable[[], Iterator[str]]] = [
+            self.add, self.add, self.add_several, self.drop, self.set_unused, self.drop_unused, self.rename, self.swap_names,
+            self.add_again, self.widen, self.widen, self.retype, self.default, self.truncate, self.move, self.mix,
+        ]  # fmt: skip
+        for sql in self.chance.choice(forms)():
+            if not self.run(self.sessions[2], sql):
+                self.end_transactions()
+                assert self.run(self.sessions[2], sql), sql
+            self.ddls += 1
+
+    def end_transactions(self) -> None:
+        for session in self.sessions[:2]:
+            session.commit()
+        self.told.append("both sessions commit")
+
+    def free_names(self) -> list[str]:
+        return [name for name in NAMES if name not in {f.name for f in self.fields}]
+
+    def new_field(self) -> tuple[Field, str]:
+        """Return a new column, with its declaration."""
+        kind = self.chance.choice([Kind("VARCHAR2", 12), Kind("NUMBER", 8, 2), Kind("NUMBER", 5, 0), Kind("DATE")])
+        column = Field(self.chance.choice(self.free_names()), kind)
+        default = {"VARCHAR2": "'it''s'", "NUMBER": "7", "DATE": "DATE '2021-02-03'"}[kind.name]
+        tail = self.chance.choice(["", "", f" DEFAULT {default}", f" DEFAULT {default} NOT NULL"])
+        column.nullable = not tail.endswith("NOT NULL")
+        return column, f"{column.quoted} {kind}{tail}"
+
+    def add(self) -> Iterator[str]:
+        if self.free_names():
+            column, text = self.new_field()
+            yield f"ALTER TABLE {self.table} ADD {text}"
+            self.fields.append(column)
+
+    def add_several(self) -> Iterator[str]:
+        texts = []
+        for _ in range(min(2, len(self.free_names()))):
+            column, text = self.new_field()
+            self.fields.append(column)
+            texts.append(text)
+        if texts:
+            yield f"ALTER TABLE {self.table} ADD ({', '.join(texts)})"
+
+    def drop(self) -> Iterator[str]:
+        if self.fields:
+            gone = self.chance.choice(self.fields)
+            yield f"ALTER TABLE {self.table} DROP COLUMN {gone.quoted}"
+            self.fields.remove(gone)
+
+    def set_unused(self) -> Iterator[str]:
+        if self.fields:
+            gone = self.chance.choice(self.fields)
+            yield f"ALTER TABLE {self.table} SET UNUSED ({gone.quoted}) ONLINE"
+            self.fields.remove(gone)
+
+    def drop_unused(self) -> Iterator[str]:
+        yield f"ALTER TABLE {self.table} DROP UNUSED COLUMNS"
+
+    def rename(self) -> Iterator[str]:
+        if self.fields and self.free_names():
+            column, new = self.chance.choice(self.fields), self.chance.choice(self.free_names())
+            yield f'ALTER TABLE {self.table} RENAME COLUMN {column.quoted} TO "{new}"'
+            column.name = new
+
+    def swap_names(self) -> Iterator[str]:
+        if len(self.fields) > 1:
+            one, other = self.chance.sample(self.fields, 2)
+            yield f'ALTER TABLE {self.table} RENAME COLUMN {one.quoted} TO "Between"'
+            yield f"ALTER TABLE {self.table} RENAME COLUMN {other.quoted} TO {one.quoted}"
+            yield f'ALTER TABLE {self.table} RENAME COLUMN "Between" TO {other.quoted}'
+            one.name, other.name = other.name, one.name
+
+    def add_again(self) -> Iterator[str]:
+        """Drop a column, and add one of another type under its name."""
+        if self.fields:
+            gone = self.chance.choice(self.fields)
+            yield f"ALTER TABLE {self.table} DROP ({gone.quoted})"
+            self.fields.remove(gone)
+            kind = Kind("VARCHAR2", 9) if gone.kind.name != "VARCHAR2" else Kind("NUMBER", 7, 1)
+            yield f"ALTER TABLE {self.table} ADD {gone.quoted} {kind}"
+            self.fields.append(Field(gone.name, kind))
+
+    def widen(self) -> Iterator[str]:
+        if self.fields:
+            column = self.chance.choice(self.fields)
+            column.kind = wider(column.kind)
+            yield f"ALTER TABLE {self.table} MODIFY ({column.quoted} {column.kind})"
+
+    def retype(self) -> Iterator[str]:
+        """Give an empty column another type."""
+        empty = next((f for f in self.fields if f.nullable and f.kind.name == "DATE"), None)
+        if empty is not None:
+            self.end_transactions()  # the UPDATE would wait for them
+            yield f"UPDATE {self.table} SET {empty.quoted} = NULL"
+            self.sessions[2].commit()
+            empty.kind = Kind("NUMBER", 4, 0)
+            yield f"ALTER TABLE {self.table} MODIFY {empty.quoted} {empty.kind}"
+
+    def default(self) -> Iterator[str]:
+        column = next((f for f in self.fields if f.kind.name == "VARCHAR2"), None)
+        if column is not None:
+            yield f"ALTER TABLE {self.table} MODIFY {column.quoted} DEFAULT UPPER('d')"
+
+    def truncate(self) -> Iterator[str]:
+        if self.chance.random() < 0.5:
+            yield f"TRUNCATE TABLE {self.table}"
+
+    def move(self) -> Iterator[str]:
+        yield f"ALTER TABLE {self.table} MOVE ONLINE"
+
+    def mix(self) -> Iterator[str]:
+        """Add, modify and drop in one statement."""
+        if len(self.fields) > 1 and self.free_names():
+            gone, changed = self.chance.sample(self.fields, 2)
+            column, text = self.new_field()
+            changed.kind = wider(changed.kind)
+            yield (f"ALTER TABLE {self.table} ADD ({text}) MODIFY ({changed.quoted} {changed.kind}) DROP ({gone.quoted})")
+            self.fields = [f for f in self.fields if f is not gone] + [column]
+
+    # --- what is there
+
+    def record(self, scn: int) -> None:
+        names = ["ID", *(f.name for f in self.fields)]
+        with self.sessions[2].cursor() as cursor:
+            cursor.execute(f"SELECT {', '.join(chr(34) + name + chr(34) for name in names)} FROM {self.table}")
+            rows = {row[0]: {name: known(value) for name, value in zip(names, row, strict=True)} for row in cursor}
+        self.states.append(State(scn, rows))
+        self.told.append(f"-- recorded at SCN {scn}")
+
+
+def wider(kind: Kind) -> Kind:
+    if kind.name == "NUMBER":
+        return Kind("NUMBER", min(kind.size + 3, 30), min(kind.scale + 1, 6))
+    return Kind("TIMESTAMP") if kind.name == "DATE" else Kind(kind.name, kind.size + 5)
+
+
+def known(value: Any) -> Any:
+    return plain(Decimal(str(value)), is_number=True) if isinstance(value, int | float | Decimal) else value
+
+
+@dataclass
+class Lives:
+    """Tables that live beside each other, and their copies. `checked` counts the states that were compared."""
+
+    shop: Shop
+    lives: list[Life]
+    chance: random.Random
+    lake: PlainLake
+    pipeline: Any
+    checked: int = 0
+
+    def play(self, rounds: int) -> None:
+        steps.take_snapshot(self.pipeline, source=self.shop.params, spark="no Spark")
+        for _ in range(rounds):
+            for _ in range(self.chance.randint(2, 5) * len(self.lives)):
+                life = self.chance.choice(self.lives)
+                life.alter() if self.chance.random() < 0.2 else life.work()
+            self.end_round()
+            if self.chance.random() < 0.4:
+                self.capture()
+            if self.chance.random() < 0.4:
+                self.apply()
+        for life in self.lives:
+            life.sessions[0].commit()
+            life.sessions[1].rollback()
+        self.end_round()
+        self.capture()
+        self.apply()
+
+    def end_round(self) -> None:
+        scn = self.shop.oracle.database.clock.scn
+        for life in self.lives:
+            life.record(scn)
+        self.shop.switch_logs()
+
+    def capture(self) -> None:
+        while capture(self.pipeline, self.shop.params).outcome == "window":
+            pass
+
+    def apply(self) -> None:
+        with spark_when_needed(self.pipeline, "no Spark") as session:
+            while apply(self.pipeline, session, lambda _: None):
+                self.check()
+
+    def check(self) -> None:
+        held = {t.table: t.error for t in steps.read_status(self.pipeline).tables if t.error}
+        for life in self.lives:
+            told = "\n".join(life.told[-60:])
+            assert f"SHOP.{life.table}" not in held, f"{held}\n{told}"
+            table = self.lake.tables[f"{self.pipeline.lake}/shop/{life.table.lower()}"]
+            position = max(table.positions.values())
+            state = next(s for s in reversed(life.states) if s.scn <= position)
+            assert table.version is not None
+            names = [column.name for column in table.version.columns]
+            ours = {int(row[names.index("ID")]): dict(zip(names, row, strict=True)) for row in table.rows.values()}
+            assert ours == state.rows, f"{life.table} at SCN {position} (recorded at {state.scn})\n{told}"
+            self.checked += 1
+
+
+@contextmanager
+def lives(folder: Path, seed: int, tables: int, **options: Any) -> Iterator[Lives]:
+    """Start a new stand-in with that many tables, and a pipeline over them that follows every DDL."""
+    chance = random.Random(seed)
+    with standin(background=False, archive_lag_target=0, ddl_age=60, nonblocking_ddl=True, **options) as oracle:
+        shop = Shop(oracle, folder)
+        found = [
+            Life(f"LIFE{n}", random.Random(chance.random()), [oracle.connect("SHOP") for _ in range(3)]) for n in range(tables)
+        ]
+        for life in found:
+            life.create()
+            life.work()
+            life.sessions[0].commit()
+            life.sessions[1].commit()
+        pipeline = shop.pipeline(
+            tables=[f"SHOP.{life.table}" for life in found],
+            on={"truncate": "follow", "narrow": "evolve"},
+            window={"max_bytes": 1, "slice_bytes": 1},
+            mining_tasks=1,
+        )
+        lake = PlainLake(replays=True)
+        with lake.in_place_of_spark():
+            yield Lives(shop, found, chance, lake, pipeline)
+        for life in found:
+            for session in life.sessions:
+                session.close()
