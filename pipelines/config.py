@@ -21,6 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.table import ColumnChoice, KeyPolicy, TableId, upper_name
+from pipelines.target_options import Readers, TargetOptions
 
 CONFIG_VARIABLE = "REDOLAKE_CONFIG"
 DEFAULT_FILE = "pipelines.yml"
@@ -153,6 +154,7 @@ class Table(Settings):
         description="for NUMBER without precision: the scale of DECIMAL(38, scale), or `string`; for DATE and TIMESTAMP: "
         "`string`, which keeps every value as text, also before year 1",
     )
+    readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
 
     on: OnDdl = OnDdl()
     exclude: Patterns = Field(
@@ -238,6 +240,12 @@ class Pipeline(Settings):
         "refuse",
         description="tables with a column of a type that is not supported: `refuse` them, or `exclude` the column",
     )
+    readers: Readers = Field(
+        "spark",
+        description="`spark`: a Delta feature is enabled when a table first needs it (deletion vectors for MERGE into a large "
+        "table, column mapping for a renamed or dropped column, type widening for a wider type); `widest`: none of these, so "
+        "that delta-rs, Polars and others open the table, and such a change writes the table again",
+    )
     tables: list[Table] = Field(min_length=1)
 
     @model_validator(mode="before")
@@ -289,6 +297,9 @@ class Pipeline(Settings):
 
     def target(self, table: TableId) -> str:
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"
+
+    def target_options(self, table: TableId) -> TargetOptions:
+        return TargetOptions(readers=self.table(table).readers or self.readers)
 
     @property
     def ledger_url(self) -> str:

@@ -18,6 +18,7 @@ from pipelines.apply.context import ApplyContext
 from pipelines.apply.decoded import Target, decode
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.evolve import evolve
+from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.merge import Merged, append, merge
 from pipelines.apply.delta.plain_types import write_plain_types
 from pipelines.apply.delta.schema import check_columns
@@ -101,6 +102,7 @@ def apply_ranges(context: ApplyContext, table: DeltaTable, task: TableTask, chan
                 table=task.table,
                 path=task.target,
             )
+        check_readers(table.log, task.options.readers, task.table)
         write_plain_types(table, {**context.metadata, "table": str(task.table)}, context.may_commit)
         progress.complete_to, progress.delta_version = max(context.scns.start - 1, position), table.version
     for commit_range in ranges:
@@ -132,7 +134,7 @@ def merge_range(
         net = net_change(events(decoded, version.key), version.key).localCheckpoint()
         check_all(task, count_net_changes(net), committed.count)
         context.may_commit()
-        merged = merge(table, net, version.key, tag)
+        merged = merge(table, net, version.key, tag, task.options.readers)
     table.refresh()
     crash.point("merge")
     if merged != Merged() and table.position != last_scn:

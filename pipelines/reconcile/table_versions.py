@@ -214,6 +214,7 @@ def table_task(
         hold=hold,
         defaulted=tuple(sorted({c.id for version in versions for c in version.columns if c.has_default})),
         at_least=at_least,
+        options=context.pipeline.target_options(past.table),
     )
 
 

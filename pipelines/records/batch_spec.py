@@ -9,6 +9,7 @@ from typing import Any, Literal
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, Rules, TableId, TableVersion
+from pipelines.target_options import DEFAULT, TargetOptions
 
 ChangeKind = Literal[
     "add_column", "drop_column", "rename_column", "change_type", "nullable", "comment", "comment_table", "truncate", "renumber"
@@ -62,6 +63,7 @@ class TableTask:
     defaulted: tuple[int, ...] = ()
     shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
+    options: TargetOptions = DEFAULT
 
 
 @dataclass(frozen=True, slots=True)

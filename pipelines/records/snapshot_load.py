@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pipelines.table import Rules, TableId, TableVersion
+from pipelines.target_options import DEFAULT, TargetOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class SnapshotTask:
     rules: Rules = field(default_factory=dict)
     rows: int | None = None  # as counted at the source; checked when given
     supersedes: tuple[str, ...] = ()
+    options: TargetOptions = DEFAULT
     scn: int = field(kw_only=True)
 
 

@@ -352,6 +352,7 @@ def load_task(
         rules=rules(context, table, (version,)),
         rows=there.row_count,
         supersedes=supersedes,
+        options=context.pipeline.target_options(table),
         scn=scn,
     )
 

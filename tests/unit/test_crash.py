@@ -117,8 +117,8 @@ NOT_KILLED_AT = {
 }
 POINT_IN = {  # writers whose callers pass the point
     "overwrite": ("load_snapshot", "create_shadow"),
-    "add_column": ("evolve",),
-    "drop_column": ("evolve",),
+    "run": ("follow_steps",),
+    "rewrite": ("follow_steps",),
     "merge": ("merge_range",),
     "append": ("merge_range",),
 }

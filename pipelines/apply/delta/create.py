@@ -1,4 +1,4 @@
-"""Create a Delta table for a table version: column mapping by name, deletion vectors, our column ids."""
+"""Create a Delta table for a table version, with our column ids and no feature that it does not need yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines import crash
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag
-from pipelines.apply.delta.schema import PROPERTIES, target_schema
+from pipelines.apply.delta.schema import target_schema
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import TableTask
@@ -19,7 +19,7 @@ from pipelines.table import Rules, TableVersion
 def overwrite(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
     """Commit schema, properties and contents at once, whether or not there is a table."""
     writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-    for key, value in {**PROPERTIES, **options}.items():
+    for key, value in options.items():
         writer = writer.option(key, value)
     writer.save(path)
 

@@ -1,12 +1,16 @@
-"""Follow DDL on the Delta table: ADD COLUMN (with a constant default for older rows) and DROP COLUMN.
+"""Follow DDL on the Delta table: columns added, dropped, renamed, of another type; NOT NULL relaxed; comments.
 
-ALTER carries no txn, so each change is derived from the present Delta schema and our column ids: a repeat continues where the
-last attempt stopped. The fill of a default commits under `<app id>/ddl`, which leaves the table's position unchanged.
+The last commit of a step contains the DDL's SCN and the step's number in its user metadata: a repeat continues after it.
+Where log retention has removed it, each step is derived from the present columns by our ids, and is empty if it was followed.
+The fill of a default commits under `<app id>/ddl`. No step moves the table's position.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from pyspark.sql import types as T
@@ -15,28 +19,65 @@ from pipelines import crash
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag, described, tagged
-from pipelines.apply.delta.quoting import quoted, table_at
-from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn, field_of
+from pipelines.apply.delta.features import Feature, enabling, feature_of_type, has_feature
+from pipelines.apply.delta.quoting import quoted, table_at, text_literal
+from pipelines.apply.delta.rewrite import rewrite, widens
+from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn, check_columns, field_of
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
 from pipelines.records.batch_spec import ColumnChange, TableTask
-from pipelines.table import TableVersion
+from pipelines.table import ROWID_COLUMN, TableVersion
 
-Follow = Callable[[ApplyContext, DeltaTable, TableTask, TableVersion, ColumnChange], None]
+log = logging.getLogger(__name__)
+
+Commit = Callable[[], object]
+PARKED = "_redolake_column_"  # the name of a column between two commits, if its place is taken or differs only in case
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """The table, its task, and the version that it has after the steps."""
+
+    context: ApplyContext
+    table: DeltaTable
+    task: TableTask
+    version: TableVersion
+
+    def alter(self, alteration: str) -> Commit:
+        return partial(self.run, f"ALTER TABLE {table_at(self.table.path)} {alteration}")
+
+    def run(self, statement: str) -> None:
+        self.context.spark.sql(statement).collect()
+
+    def enable(self, feature: Feature | None) -> list[Commit]:
+        if feature is None or self.table.log is None or has_feature(self.table.log, feature):
+            return []
+        return [self.alter(enabling(feature))]
+
+    def type_of(self, step: ColumnChange) -> str:
+        return self.context.translation.spark_type(step.column.type, self.task.rules.get(step.column.id))
+
+    @property
+    def widest(self) -> bool:
+        return self.task.options.readers == "widest"
 
 
 def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange) -> None:
     """Bring the Delta table to the range's version. Raise SchemaConflict for a kind of change that is not known."""
+    if not commit_range.steps:
+        return
     check_kinds(task, commit_range.steps)
+    evolution = Evolution(context, table, task, commit_range.version)
+    done = None if table.log is None else table.log.last_ddl(task.app_id)
     for scn, group in groupby(commit_range.steps, key=lambda step: step.scn):
         steps = tuple(group)
-        for step in steps:
-            with described(context.spark, {**context.metadata, "table": str(task.table), "ddl_scn": scn}):
-                FOLLOW[step.kind](context, table, task, commit_range.version, step)
-            table.refresh()
-            crash.point("evolve")
+        for number, run in runs(steps, evolution.widest):
+            if done is not None and (scn, number) <= done:
+                continue
+            follow_steps(evolution, run, number)
         fill_defaults(table, steps, Tag(table.filling_id, scn, context.metadata), context.translation)
+    check_columns(commit_range.version, task.rules, table.columns, context.translation)
 
 
 def check_kinds(task: TableTask, steps: Sequence[ColumnChange]) -> None:
@@ -50,44 +91,179 @@ def check_kinds(task: TableTask, steps: Sequence[ColumnChange]) -> None:
             )
 
 
-def add_column(context: ApplyContext, table: DeltaTable, task: TableTask, version: TableVersion, step: ColumnChange) -> None:
-    if step.column.id in table.columns:
+def runs(steps: Sequence[ColumnChange], widest: bool) -> Iterator[tuple[int, tuple[ColumnChange, ...]]]:
+    """Return the steps of one SCN, each with its number; those that rewrite the table are one run, of the last one's number."""
+    numbered = list(enumerate(steps))
+    if not widest:
+        yield from ((number, (step,)) for number, step in numbered)
         return
-    if step.column.name.lower() in {column.name.lower() for column in table.columns.values()}:
-        raise SchemaConflict(
-            f"the Delta table already has another column {step.column.name}",
-            cure=f"run `redolake snapshot {task.table} --replace` to rebuild the table",
-            table=task.table,
-            scn=step.scn,
-        )
-    type_ = context.translation.spark_type(step.column.type, task.rules.get(step.column.id))
+    for rewrites, group in groupby(numbered, key=lambda item: item[1].kind in REWRITES):
+        found = list(group)
+        if rewrites:
+            yield found[-1][0], tuple(step for _, step in found)
+        else:
+            yield from ((number, (step,)) for number, step in found)
+
+
+def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int) -> None:
+    """Commit the changes of a run. The last commit is marked with its number."""
+    context, table = evolution.context, evolution.table
+    kinds = ", ".join(f"{step.kind} {step.column.name}" for step in run)
+    about = {**context.metadata, "table": str(evolution.task.table), "app": table.app_id, "ddl_scn": run[0].scn, "ddl": kinds}
+    if evolution.widest and run[0].kind in REWRITES:
+        commits = rewritten(evolution, run)
+    else:
+        commits = FOLLOW[run[0].kind](evolution, run[0])
+    for place, commit in enumerate(commits, 1):
+        with described(context.spark, {**about, **({"ddl_step": number} if place == len(commits) else {})}):
+            commit()
+        crash.point("evolve")
+    table.refresh()
+
+
+def check_name(evolution: Evolution, name: str, scn: int, others: Sequence[str]) -> None:
+    """Raise SchemaConflict if another column has the name, or it is reserved."""
+    if name.lower() not in {other.lower() for other in (*others, COMMIT_SCN)}:
+        return
+    raise SchemaConflict(
+        f"the Delta table already has another column {name}, or the name is reserved",
+        cure=f"run `redolake snapshot {evolution.task.table} --replace` to rebuild the table",
+        table=evolution.task.table,
+        scn=scn,
+    )
+
+
+def add_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
+    table, column, version = evolution.table, step.column, evolution.version
+    if column.id in table.columns:
+        return place_of(evolution, column.id, column.name)
+    check_name(evolution, column.name, step.scn, [other.name for other in table.columns.values()])
+    type_ = evolution.type_of(step)
     # An append of no rows adds the column together with its metadata, which ALTER TABLE ADD COLUMN could not.
-    frame = context.spark.createDataFrame([], T.StructType([field_of(step.column, version, type_, step.default)]))
-    frame.write.format("delta").mode("append").option("mergeSchema", "true").save(table.path)
+    frame = evolution.context.spark.createDataFrame([], T.StructType([field_of(column, version, type_, step.default)]))
+    writer = frame.write.format("delta").mode("append").option("mergeSchema", "true")
+    append = partial(writer.save, table.path)
+    return [*evolution.enable(feature_of_type(type_)), append, *place_of(evolution, column.id, column.name)]
 
 
-def drop_column(context: ApplyContext, table: DeltaTable, task: TableTask, version: TableVersion, step: ColumnChange) -> None:
+def place_of(evolution: Evolution, column_id: int, name: str) -> list[Commit]:
+    """Put a new column after the other columns of the table; a column of ours stands behind all of them."""
+    fields = evolution.table.schema.fieldNames()
+    others = [c.name for c in evolution.table.columns.values() if c.id not in (column_id, ROWID_COLUMN)]
+    ours = [other for other in fields if other not in others and other != name]
+    if not others or not ours or (name in fields and fields.index(name) < fields.index(ours[0])):
+        return []
+    return [evolution.alter(f"ALTER COLUMN {quoted(name)} AFTER {quoted(others[-1])}")]
+
+
+def drop_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
+    column = evolution.table.columns.get(step.column.id)
+    if column is None:
+        return []
+    return [*evolution.enable("columnMapping"), evolution.alter(f"DROP COLUMN {quoted(column.name)}")]
+
+
+def rename_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
+    """Rename by column mapping, which changes no file. Another column that has the name gets it later, or is dropped."""
+    table, name = evolution.table, step.column.name
     column = table.columns.get(step.column.id)
-    if column is not None:
-        context.spark.sql(f"ALTER TABLE {table_at(table.path)} DROP COLUMN {quoted(column.name)}").collect()
+    if column is None or column.name == name:
+        return []
+    check_name(evolution, name, step.scn, [])
+    commits, old = evolution.enable("columnMapping"), column.name
+    for other in table.columns.values():
+        if other.name.lower() == name.lower():
+            parked = f"{PARKED}{other.id}"
+            commits.append(evolution.alter(f"RENAME COLUMN {quoted(other.name)} TO {quoted(parked)}"))
+            old = parked if other.id == column.id else old
+    return [*commits, evolution.alter(f"RENAME COLUMN {quoted(old)} TO {quoted(name)}")]
 
 
-def truncate(context: ApplyContext, table: DeltaTable, task: TableTask, version: TableVersion, step: ColumnChange) -> None:
-    """Delete all rows. The commit has a txn of its own, so that it counts as ours and a repeat does nothing."""
+def change_type(evolution: Evolution, step: ColumnChange) -> list[Commit]:
+    column, new = evolution.table.columns.get(step.column.id), evolution.type_of(step)
+    if column is None or column.type == new:
+        return []
+    if not widens(column.type, new):
+        return rewritten(evolution, [step])
+    return [*evolution.enable("typeWidening"), evolution.alter(f"ALTER COLUMN {quoted(column.name)} TYPE {new}")]
+
+
+def nullable(evolution: Evolution, step: ColumnChange) -> list[Commit]:
+    """Drop NOT NULL. Delta cannot set it on a column that exists."""
+    column = evolution.table.columns.get(step.column.id)
+    if column is None or not step.column.nullable or evolution.table.allows_null(column.name):
+        return []
+    return [evolution.alter(f"ALTER COLUMN {quoted(column.name)} DROP NOT NULL")]
+
+
+def comment(evolution: Evolution, step: ColumnChange) -> list[Commit]:
+    column = evolution.table.columns.get(step.column.id)
+    if column is None or evolution.table.comment_of(column.name) == step.comment:
+        return []
+    return [evolution.alter(f"ALTER COLUMN {quoted(column.name)} COMMENT {text_literal(step.comment)}")]
+
+
+def comment_table(evolution: Evolution, step: ColumnChange) -> list[Commit]:
+    return [partial(evolution.run, f"COMMENT ON TABLE {table_at(evolution.table.path)} IS {text_literal(step.comment)}")]
+
+
+def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:
+    """Delete all rows, with a txn of its own, by which a repeat does nothing."""
+    context, table = evolution.context, evolution.table
     if table.filled_to is not None and table.filled_to >= step.scn:
-        return
-    tag = Tag(table.filling_id, step.scn, {**context.metadata, "table": str(task.table), "ddl_scn": step.scn})
-    with tagged(context.spark, tag):
-        context.spark.sql(f"DELETE FROM {table_at(table.path)}").collect()
+        return []
+    tag = Tag(table.filling_id, step.scn, {**context.metadata, "table": str(evolution.task.table), "ddl_scn": step.scn})
+
+    def delete() -> None:
+        with tagged(context.spark, tag):
+            evolution.run(f"DELETE FROM {table_at(table.path)}")
+
+    return [delete]
 
 
-def renumber(context: ApplyContext, table: DeltaTable, task: TableTask, version: TableVersion, step: ColumnChange) -> None:
+def renumber(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     """Change nothing: the step only ends the commit range before it, in which a ROWID stands for one row."""
+    return []
 
 
-FOLLOW: Mapping[str, Follow] = {
+def rewritten(evolution: Evolution, run: Sequence[ColumnChange]) -> list[Commit]:
+    """Write the table again with the columns after the run, if they differ."""
+    table, task = evolution.table, evolution.task
+    after = dict(table.columns)
+    for step in run:
+        column = after.get(step.column.id)
+        if column is None:
+            continue
+        if step.kind == "drop_column":
+            del after[column.id]
+        elif step.kind == "rename_column":
+            after[column.id] = replace(column, name=step.column.name)
+        else:
+            after[column.id] = replace(column, type=evolution.type_of(step))
+    if after == table.columns:
+        return []
+    for step in run:
+        if step.column.id in after:
+            check_name(evolution, step.column.name, step.scn, [c.name for c in after.values() if c.id != step.column.id])
+    types = sorted({feature for column in after.values() if (feature := feature_of_type(column.type))})
+    size = None if table.log is None else table.log.table_bytes()
+    why = ", ".join(f"{step.kind} {step.column.name}" for step in run)
+    said = f"{task.table}: the table is written again ({size} bytes) for {why} at SCN {run[0].scn}"
+    evolution.context.report(said)
+    log.info("%s", said)
+    features = [commit for feature in types for commit in evolution.enable(feature)]
+    return [*features, partial(rewrite, table, after, task.table)]
+
+
+REWRITES = frozenset({"drop_column", "rename_column", "change_type"})
+FOLLOW: Mapping[str, Callable[[Evolution, ColumnChange], list[Commit]]] = {
     "add_column": add_column,
     "drop_column": drop_column,
+    "rename_column": rename_column,
+    "change_type": change_type,
+    "nullable": nullable,
+    "comment": comment,
+    "comment_table": comment_table,
     "truncate": truncate,
     "renumber": renumber,
 }

@@ -51,8 +51,31 @@ class DeltaLog:
 
     def schema(self) -> Any:
         """Return the table's schema as Delta writes it, which a Spark session shows differently."""
-        metadata = self._checksum().get("metadata") or self._last_metadata()
-        return json.loads(metadata["schemaString"])
+        return json.loads(self._last("metadata", "metaData")["schemaString"])
+
+    def properties(self) -> dict[str, str]:
+        """Return the table's properties, of Delta and others."""
+        found = self._last("metadata", "metaData").get("configuration") or {}
+        return dict(found)  # a checkpoint has a list of pairs
+
+    def partition_columns(self) -> list[str]:
+        return list(self._last("metadata", "metaData").get("partitionColumns") or ())
+
+    def features(self) -> frozenset[str]:
+        """Return the reader and writer features that the protocol names; older protocols name none."""
+        protocol = self._last("protocol", "protocol")
+        return frozenset([*(protocol.get("readerFeatures") or ()), *(protocol.get("writerFeatures") or ())])
+
+    def last_ddl(self, app_id: str) -> tuple[int, int] | None:
+        """Return SCN and step of the last DDL that was followed completely since the last position of an application id."""
+        for _, commit in reversed((*self.older, *self.commits)):
+            actions = self._actions(commit)
+            for ours in map(_our_metadata, actions):
+                if ours.get("app") == app_id and "ddl_step" in ours:
+                    return int(ours["ddl_scn"]), int(ours["ddl_step"])
+            if any(action.get("txn", {}).get("appId") == app_id for action in actions):
+                return None
+        return None
 
     def _checksum(self) -> dict[str, Any]:
         try:
@@ -60,13 +83,15 @@ class DeltaLog:
         except (FileNotFoundError, ValueError):
             return {}
 
-    def _last_metadata(self) -> dict[str, Any]:
-        """Return the metadata of this version from commits and checkpoint; the checksum of a version may be missing."""
+    def _last(self, in_checksum: str, kind: str) -> dict[str, Any]:
+        """Return the action of a kind that counts, from the checksum; without one, from the commits and the checkpoint."""
+        if found := self._checksum().get(in_checksum):
+            return dict(found)
         for _, commit in reversed(self.commits):
             for action in self._actions(commit):
-                if "metaData" in action:
-                    return dict(action["metaData"])
-        return next(found for part in self.checkpoint for found in self._checkpoint_actions(part, "metaData"))
+                if kind in action:
+                    return dict(action[kind])
+        return next(found for part in self.checkpoint for found in self._checkpoint_actions(part, kind))
 
     def foreign_write(self, own: str) -> tuple[int, str] | None:
         """Return version and operation of the first commit that changed rows after the last one of an application id that
@@ -74,7 +99,7 @@ class DeltaLog:
         found = None
         for version, commit in reversed((*self.older, *self.commits)):
             actions = self._actions(commit)
-            if any(action.get("txn", {}).get("appId", "").startswith(own) for action in actions):
+            if any(_app_of(action).startswith(own) for action in actions):
                 return found
             if any((action.get("add") or action.get("remove") or {}).get("dataChange") for action in actions):
                 operations = [action["commitInfo"].get("operation") for action in actions if "commitInfo" in action]
@@ -106,6 +131,17 @@ class DeltaLog:
 
     def _actions(self, file: str) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.filesystem.cat_file(file).splitlines() if line.strip()]
+
+
+def _our_metadata(action: dict[str, Any]) -> dict[str, Any]:
+    """Return the user metadata in a commit of ours, empty for any other action."""
+    text = str(action.get("commitInfo", {}).get("userMetadata"))
+    return dict(json.loads(text)["redolake"]) if text.startswith(OURS) else {}
+
+
+def _app_of(action: dict[str, Any]) -> str:
+    """Return the application id of a commit: in its txn, or in the metadata of a commit that follows DDL."""
+    return str(action.get("txn", {}).get("appId") or _our_metadata(action).get("app") or "")
 
 
 def read_log(path: str) -> DeltaLog | None:

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.apply.delta.commit import Tag, tagged
+from pipelines import crash
+from pipelines.apply.delta.commit import Tag, described, tagged
+from pipelines.apply.delta.features import enabling, has_feature
 from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net import REMOVE, UPSERT
+from pipelines.target_options import Readers
 
 VIEW = "redolake_net_change"
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
@@ -33,13 +36,23 @@ class Merged:
         return Merged(self.inserted + other.inserted, self.updated + other.updated, self.deleted + other.deleted)
 
 
-def merge(table: DeltaTable, net: DataFrame, key: Sequence[int], tag: Tag) -> Merged:
+def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
+    """Return whether MERGE marks replaced rows in deletion vectors, as opposed to writing the files again."""
+    size = None if table.log is None else table.log.table_bytes()
+    return readers == "spark" and (size is None or size > REWRITTEN_BYTES)
+
+
+def merge(table: DeltaTable, net: DataFrame, key: Sequence[int], tag: Tag, readers: Readers = "spark") -> Merged:
     columns, spark = tuple(table.columns.values()), table.spark
     net.select("op", "commit_scn", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns)).createOrReplaceTempView(VIEW)
-    size = None if table.log is None else table.log.table_bytes()
+    marks = marks_deleted(table, readers)
+    if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
+        with described(spark, tag.metadata):
+            spark.sql(f"ALTER TABLE {table_at(table.path)} {enabling('deletionVectors')}").collect()
+        crash.point("feature")
     try:
         with tagged(spark, tag):
-            spark.conf.set(DELETION_VECTORS, "true" if size is None or size > REWRITTEN_BYTES else "false")
+            spark.conf.set(DELETION_VECTORS, "true" if marks else "false")
             answer = spark.sql(merge_sql(table.path, VIEW, columns, key)).collect()
     finally:
         spark.catalog.dropTempView(VIEW)

@@ -10,3 +10,8 @@ def quoted(name: str) -> str:
 def table_at(path: str) -> str:
     """Return the SQL name of the Delta table at a path."""
     return f"delta.{quoted(path)}"
+
+
+def text_literal(text: str) -> str:
+    """Return a string literal; Spark would replace ${..} in a statement."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024") + "'"

@@ -23,13 +23,6 @@ COLUMN_ID = "redolake.column_id"
 KEY_PLACE = "redolake.key"  # 1 for the first column of the key
 DEFAULT = "redolake.default"  # the value in rows older than the column, in neutral text
 
-PROPERTIES = {
-    "delta.columnMapping.mode": "name",
-    "delta.enableDeletionVectors": "true",
-    # A later ADD COLUMN may bring a DATE or TIMESTAMP, and Delta would not enable the feature then by itself.
-    "delta.feature.timestampNtz": "supported",
-}
-
 _SIMPLE: dict[str, T.DataType] = {
     "string": T.StringType(),
     "binary": T.BinaryType(),

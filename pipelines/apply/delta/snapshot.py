@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pipelines import crash
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.create import overwrite
+from pipelines.apply.delta.features import beyond, check_readers
 from pipelines.apply.delta.schema import COMMIT_SCN, target_schema
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.source_rows import check_values, read_source
@@ -19,13 +20,18 @@ from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotSpec, Snapsh
 
 def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, translation: Translation) -> SnapshotLoaded:
     """Do nothing when the table is at this position already. Raise LandingConflict when it is beyond, unless the spec says
-    `replace`: then the table is removed first, because Delta would skip an older txn version, and evolve an older default."""
+    `replace`: then the table is removed first, because Delta would skip an older txn version, and evolve an older default.
+    Removed as well is one with features that its readers do not know: Delta would keep them."""
     table = DeltaTable(spark, task.target, task.app_id)
     if table.position == task.scn and not spec.replace:
         return SnapshotLoaded(task.table, "applied", False, delta_version=table.version)
     passed = max((scn for scn in (table.position, table.filled_to) if scn is not None), default=None)
     if passed is not None and passed >= task.scn:
         check_replace(spec, task, passed)
+        remove_table(task.target)
+    elif table.log is not None and beyond(table.log, task.options.readers):
+        if not spec.replace:
+            check_readers(table.log, task.options.readers, task.table)
         remove_table(task.target)
     target_schema(task.version, task.rules, translation)  # refuses names that Delta cannot distinguish
     source = read_source(spark, task.files, task.version, task.rules, translation)

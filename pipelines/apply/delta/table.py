@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from pipelines.apply.delta.log import DeltaLog, read_log
-from pipelines.apply.delta.schema import TargetColumn, read_columns
+from pipelines.apply.delta.schema import TargetColumn, columns_of
 
 
 class DeltaTable:
@@ -18,7 +20,7 @@ class DeltaTable:
         self.spark, self.path, self.app_id = spark, path, app_id
 
     def refresh(self) -> None:
-        for name in ("log", "position", "columns"):
+        for name in ("log", "position", "schema", "columns", "fields"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -33,7 +35,22 @@ class DeltaTable:
     @cached_property
     def columns(self) -> Mapping[int, TargetColumn]:
         """The table's columns by our column id."""
-        return read_columns(self.spark, self.path)
+        return columns_of(self.schema)
+
+    @cached_property
+    def schema(self) -> StructType:
+        return self.rows.schema
+
+    @cached_property
+    def fields(self) -> Mapping[str, Any]:
+        """The table's fields by name, as the log contains them."""
+        return {} if self.log is None else {field["name"]: field for field in self.log.schema()["fields"]}
+
+    def allows_null(self, column: str) -> bool:
+        return column not in self.fields or bool(self.fields[column]["nullable"])
+
+    def comment_of(self, column: str) -> str:
+        return str(self.fields.get(column, {}).get("metadata", {}).get("comment", ""))
 
     @property
     def version(self) -> int | None:

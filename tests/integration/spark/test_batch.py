@@ -424,7 +424,7 @@ def ddl_rows() -> list[dict[str, Any]]:
 
 def rows_of(spark: Any, mine: Any) -> set[tuple[Any, ...]]:
     read = spark.read.format("delta").load(mine.target)
-    assert read.columns == ["ID", "_commit_scn", "N", "D"]
+    assert read.columns == ["ID", "N", "D", "_commit_scn"]
     return {(int(row["ID"]), str(row["N"]), row["D"], row["_commit_scn"]) for row in read.collect()}
 
 

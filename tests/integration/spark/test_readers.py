@@ -1,0 +1,136 @@
+"""Which readers open the lake: delta-rs and Polars from their packages, after changes and DDL, under both profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, QueryBuilder
+from deltalake.exceptions import DeltaError, DeltaProtocolError
+
+from pipelines.apply.delta import merge
+from pipelines.job.batch import run_batch
+from pipelines.job.snapshot import run_snapshot
+from pipelines.records.batch_spec import ColumnChange, TableTask
+from pipelines.table import Column, OracleType, TableId
+from pipelines.target_options import TargetOptions
+from tests.integration.spark.landing import land
+from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
+from tests.integration.spark.test_batch import delete, insert, of_table, update
+
+pytestmark = pytest.mark.spark
+
+PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "reading-the-lake.md"
+D = Column(3, "D", OracleType("DATE"), 3)
+N = Column(4, "N", OracleType("NUMBER", precision=5, scale=1), 4)
+AFTER_DDL = (ID, replace(V, name="TEXT"), D)
+Rows = set[tuple[Any, ...]]
+
+
+def by_arrow(path: str) -> Rows:
+    return as_rows(DeltaTable(path).to_pyarrow_table())
+
+
+def by_sql(path: str) -> Rows:
+    return as_rows(pa.table(QueryBuilder().register("t", DeltaTable(path)).execute("SELECT * FROM t").read_all()))
+
+
+def by_polars(path: str) -> Rows:
+    return as_rows(polars.scan_delta(path).collect().to_arrow())
+
+
+READERS: dict[str, Callable[[str], Rows]] = {
+    "delta-rs, to Arrow or pandas": by_arrow,
+    "delta-rs, SQL": by_sql,
+    "Polars": by_polars,
+}
+
+
+def as_rows(table: pa.Table) -> Rows:
+    return {tuple((name, str(value)) for name, value in row.items()) for row in table.to_pylist()}
+
+
+def by_spark(spark: Any, path: str) -> Rows:
+    return as_rows(spark.read.format("delta").load(path).toArrow())
+
+
+def answer(reader: Callable[[str], Rows], path: str, expected: Rows) -> str:
+    try:
+        rows = reader(path)
+    except (DeltaProtocolError, DeltaError, polars.exceptions.PolarsError) as refused:
+        return f"no: {refused}"
+    assert rows == expected
+    return "yes"
+
+
+def described() -> list[list[str]]:
+    """Return the cells of the page's table: a line for each reader."""
+    lines = PAGE.read_text().partition("| Reader |")[2].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[: lines.index("")]]
+
+
+def captured(folder: Path, name: str, object_id: int, options: TargetOptions) -> TableTask:
+    table = TableId("SHOP", name)
+    versions = (
+        version(table, columns=(ID, V), object_id=object_id),
+        version(table, 120, (ID, V, D, N), object_id),
+        version(table, 140, AFTER_DDL, object_id),
+    )
+    steps = (
+        ColumnChange(120, "add_column", D),
+        ColumnChange(120, "add_column", N, "7.5"),
+        ColumnChange(140, "rename_column", AFTER_DDL[1]),
+        ColumnChange(140, "drop_column", N),
+    )
+    return task(folder, table, object_id, versions=versions, ddl=steps, options=options)
+
+
+def test_each_reader_returns_the_rows_of_spark_or_refuses_as_the_page_says(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge, "REWRITTEN_BYTES", 0)  # as in a large table
+    tasks = [captured(tmp_path, "T1", 101, TargetOptions("spark")), captured(tmp_path, "T2", 102, TargetOptions("widest"))]
+    rows = [{"ID": n, "V": f"v{n}"} for n in range(1, 9)]
+    for mine in tasks:
+        loaded = snapshot_spec(tmp_path, mine, 5, rows)
+        run_snapshot(spark, replace(loaded, tables=(replace(loaded.tables[0], options=mine.options),)))
+    answers = {"new": read(spark, tasks)}
+    changes = committed(0, 20, (1, insert(9, "new"), "R9"), (3, update(2, "v2", "changed"), "R2"), (2, delete(3, "v3"), "R3"))
+    run(spark, tmp_path, tasks, 10, changes)
+    answers["merged"] = read(spark, tasks)
+    date = "TO_DATE('2026-01-02 03:04:05', 'YYYY-MM-DD HH24:MI:SS')"
+    dated = f"""insert into "SHOP"."T"("ID","TEXT","D") values ('10','ten',{date});"""
+    run(spark, tmp_path, tasks, 100, committed(30, 150, (1, dated, "R10")))
+    answers["evolved"] = read(spark, tasks)
+
+    assert [len(by_spark(spark, mine.target)) for mine in tasks] == [9, 9]
+    of_widest = {f"{reader} {when}": found[1][reader] for when, found in answers.items() for reader in READERS}
+    assert {key: said for key, said in of_widest.items() if said != "yes"} == {}
+    found = [[reader, *(answers[when][0][reader][:3].strip(":") for when in answers), "yes"] for reader in READERS]
+    assert found == described()
+
+
+def run(spark: Any, folder: Path, tasks: list[TableTask], start: int, changes: list[dict[str, Any]]) -> None:
+    rows = [row for n, mine in enumerate(tasks) for row in of_table(shifted(changes, n), mine.table.name, 101 + n)]
+    window = land(folder / f"w{start}", start, 100 if start < 100 else 200, rows)
+    result = run_batch(spark, batch_spec(folder / str(start), [window], tasks))
+    assert [table.error for table in result.tables] == [None] * len(tasks)
+
+
+def shifted(rows: list[dict[str, Any]], n: int) -> list[dict[str, Any]]:
+    """Return the same changes in a transaction of their own."""
+    return [{**row, "ordinal": row["ordinal"] + 500 * n, "xid": f"{row['xid']}{n}"} for row in rows]
+
+
+def read(spark: Any, tasks: list[TableTask]) -> list[dict[str, str]]:
+    """Return, for each table, each reader's answer."""
+    found = []
+    for mine in tasks:
+        expected = by_spark(spark, mine.target)
+        found.append({name: answer(reader, mine.target, expected) for name, reader in READERS.items()})
+    return found
