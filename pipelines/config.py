@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -18,9 +18,11 @@ from typing import Annotated, Any, Literal, Self
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from pipelines.config_findings import findings_of_errors
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.table import ColumnChoice, KeyPolicy, TableId, upper_name
+from pipelines.table_pattern import TablePattern, is_pattern
 from pipelines.target_options import Readers, TargetOptions
 
 CONFIG_VARIABLE = "REDOLAKE_CONFIG"
@@ -139,11 +141,9 @@ def quoted_on(value: object) -> object:
     return {"on" if key is True else key: item for key, item in value.items()} if isinstance(value, dict) else value
 
 
-class Table(Settings):
-    """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
+class TableSettings(Settings):
+    """The settings of one captured table, or of all tables that a pattern matches."""
 
-    table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
-    target: str | None = Field(None, description="path below `lake`; default: owner/name in lower case")
     key: Key = Field(
         "primary",
         description="how rows are identified: `primary` (the primary key); NOT NULL columns of a unique index, e.g. "
@@ -163,6 +163,34 @@ class Table(Settings):
     include: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
     unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
 
+    @field_validator("columns")
+    @classmethod
+    def scale_fits(cls, value: dict[str, ColumnRule]) -> dict[str, ColumnRule]:
+        for name, rule in value.items():
+            if isinstance(rule, int) and not 0 <= rule <= 38:
+                raise ValueError(f"{name}: a scale must be between 0 and 38")
+        return value
+
+    @model_validator(mode="after")
+    def key_is_kept(self) -> Self:
+        """Refuse to leave out a declared key; preflight does for a primary key, which only the dictionary shows."""
+        choice = ColumnChoice(self.exclude)
+        gone = [name for name in self.key_policy.columns if choice.names(name)]
+        if gone:
+            raise ValueError(f"`exclude` names {', '.join(gone)}, which is part of the `key`: rows need their key")
+        return self
+
+    @property
+    def key_policy(self) -> KeyPolicy:
+        return KeyPolicy(self.key) if isinstance(self.key, str) else KeyPolicy("columns", self.key)
+
+
+class Table(TableSettings):
+    """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
+
+    table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
+    target: str | None = Field(None, description="path below `lake`; default: owner/name in lower case")
+
     @model_validator(mode="before")
     @classmethod
     def bare_name(cls, value: object) -> object:
@@ -174,36 +202,52 @@ class Table(Settings):
         TableId.parse(value)
         return value
 
-    @field_validator("columns")
-    @classmethod
-    def scale_fits(cls, value: dict[str, ColumnRule]) -> dict[str, ColumnRule]:
-        for name, rule in value.items():
-            if isinstance(rule, int) and not 0 <= rule <= 38:
-                raise ValueError(f"{name}: a scale must be between 0 and 38")
-        return value
-
-    @model_validator(mode="after")
-    def key_is_kept(self) -> Table:
-        """Refuse to leave out a declared key; preflight does for a primary key, which only the dictionary shows."""
-        choice = ColumnChoice(self.exclude)
-        gone = [name for name in self.key_policy.columns if choice.names(name)]
-        if gone:
-            raise ValueError(
-                f"{self.table}: `exclude` names {', '.join(gone)}, which is part of the `key`: rows need their key"
-            )
-        return self
-
     @cached_property
     def id(self) -> TableId:
         return TableId.parse(self.table)
 
     @property
-    def key_policy(self) -> KeyPolicy:
-        return KeyPolicy(self.key) if isinstance(self.key, str) else KeyPolicy("columns", self.key)
-
-    @property
     def path(self) -> str:
         return self.target or f"{self.id.owner}/{self.id.name}".lower()
+
+
+class Match(TableSettings):
+    """Tables by pattern. A bare `SHOP.*` in the list is the same as `match: SHOP.*`; `!SHOP.TMP_*` excludes what it matches."""
+
+    match: str = Field(description="OWNER.PATTERN with `*` for any characters and `?` for one; `!` in front excludes")
+
+    @model_validator(mode="before")
+    @classmethod
+    def bare_pattern(cls, value: object) -> object:
+        return {"match": value} if isinstance(value, str) else quoted_on(value)
+
+    @model_validator(mode="after")
+    def parses(self) -> Match:
+        if self.excludes and self.model_fields_set != {"match"}:
+            raise ValueError(f"{self.match} excludes tables, so it takes no other settings")
+        if self.pattern.owner.text in ("*", "?"):
+            raise ValueError(f"{self.match} names no owner: the tables of Oracle's own users would match too")
+        return self
+
+    @property
+    def excludes(self) -> bool:
+        return self.match.startswith("!")
+
+    @cached_property
+    def pattern(self) -> TablePattern:
+        return TablePattern.parse(self.match.removeprefix("!"))
+
+    def table(self, table: TableId) -> Table:
+        """Return a matched table with the pattern's settings."""
+        settings = {name: getattr(self, name) for name in self.model_fields_set - {"match"}}
+        return Table(table=str(table), **settings)
+
+
+def is_match(entry: object) -> bool:
+    """Return whether an entry of `tables` is a pattern or an exclusion."""
+    if isinstance(entry, dict):
+        return "match" in entry
+    return isinstance(entry, str) and (entry.startswith("!") or is_pattern(entry))
 
 
 def is_local(location: str) -> bool:
@@ -246,12 +290,35 @@ class Pipeline(Settings):
         "table, column mapping for a renamed or dropped column, type widening for a wider type); `widest`: none of these, so "
         "that delta-rs, Polars and others open the table, and such a change writes the table again",
     )
-    tables: list[Table] = Field(min_length=1)
+    new_tables: Literal["announce", "capture"] = Field(
+        "announce",
+        description="a table that a pattern matches and that was created later: report it in `status` and in the log, or "
+        "capture it too, from its own snapshot on",
+    )
+    tables: list[Table] = Field(default_factory=list)
+    matches: list[Match] = Field(default_factory=list)  # the patterns and exclusions of `tables`, in their order
 
     @model_validator(mode="before")
     @classmethod
     def bare_on(cls, value: object) -> object:
         return quoted_on(value)
+
+    @model_validator(mode="before")
+    @classmethod
+    def patterns_apart(cls, value: object) -> object:
+        if not isinstance(value, dict) or not isinstance(value.get("tables"), list):
+            return value
+        if "matches" in value:
+            raise ValueError("`matches` is no setting: write patterns into `tables`")
+        entries = value["tables"]
+        single, several = ([e for e in entries if is_match(e) is wanted] for wanted in (False, True))
+        return {**value, "tables": single, **({"matches": several} if several else {})}
+
+    @model_validator(mode="after")
+    def captures_some(self) -> Pipeline:
+        if not self.tables and all(match.excludes for match in self.matches):
+            raise ValueError("`tables` is empty: list at least one table or pattern")
+        return self
 
     @model_validator(mode="after")
     def tables_are_distinct(self) -> Pipeline:
@@ -284,7 +351,26 @@ class Pipeline(Settings):
         return copied
 
     def table(self, table: TableId) -> Table:
+        """Return the table's settings. A name in `tables` comes before all patterns; of these the first that matches counts.
+        Raises KeyError."""
+        if table not in self.by_id and (match := self.matching(table)) is not None:
+            return match.table(table)
         return self.by_id[table]
+
+    def matching(self, table: TableId) -> Match | None:
+        """Return the first pattern that matches; None for a table that an exclusion matches, wherever it stands."""
+        found = [match for match in self.matches if match.pattern.matches(table)]
+        return None if any(match.excludes for match in found) else next(iter(found), None)
+
+    @property
+    def patterns(self) -> list[Match]:
+        return [match for match in self.matches if not match.excludes]
+
+    def with_matched(self, tables: Iterable[TableId]) -> Self:
+        """Return the pipeline with these tables in `tables` as well, as far as a pattern matches them."""
+        found = {table: self.matching(table) for table in sorted(tables) if table not in self.by_id}
+        more = [match.table(table) for table, match in found.items() if match is not None]
+        return self.model_copy(update={"tables": [*self.tables, *more]})
 
     def ddl_policies(self, table: TableId) -> DdlPolicies:
         """Return the table's own policies, completed by the pipeline's."""
@@ -368,19 +454,20 @@ def parse_configuration(text: str, environment: Mapping[str, str], file: str = D
     try:
         configuration = Configuration.model_validate(raw)
     except ValidationError as error:
-        for item in error.errors():
-            where = ".".join(str(part) for part in item["loc"]) or file
-            findings.append(
-                Finding(
-                    where,
-                    item["msg"].removeprefix("Value error, "),
-                    f"correct {file}; docs/reference/configuration.md lists the settings",
-                )
-            )
+        findings += findings_of_errors(error.errors(), Configuration, raw, file, partial(in_file, raw))
         raise ConfigurationError(findings) from None
     if findings:
         raise ConfigurationError(findings)
     return configuration
+
+
+def in_file(raw: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the place in the file of an error's place: `tables` of the file holds the model's `tables` and `matches`."""
+    if len(loc) < 4 or loc[0] != "pipelines" or loc[2] not in ("tables", "matches"):
+        return loc
+    entries = raw["pipelines"][loc[1]]["tables"]
+    of_kind = [number for number, entry in enumerate(entries) if is_match(entry) is (loc[2] == "matches")]
+    return (*loc[:2], "tables", of_kind[int(loc[3])], *loc[4:])
 
 
 def config_file() -> Path:

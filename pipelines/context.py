@@ -18,6 +18,7 @@ from pipelines.ledger import Lease, Ledger, open_ledger
 from pipelines.ledger.connection import url_of_connection
 from pipelines.records.job_spec import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
+from pipelines.table import TableId
 
 Report = Callable[[str], None]
 LEASE_POLL_SECONDS = 1.0
@@ -95,9 +96,18 @@ def held_lease(context: PipelineContext, what: str, seconds: float) -> Iterator[
 def open_context(pipeline: Pipeline) -> Iterator[PipelineContext]:
     ledger = open_ledger(ledger_url(pipeline), pipeline.name, now)
     try:
-        yield PipelineContext(pipeline, ledger, Landing(pipeline.landing, pipeline.name))
+        landing = Landing(pipeline.landing, pipeline.name)
+        yield PipelineContext(with_recorded_tables(pipeline, landing), ledger, landing)
     finally:
         ledger.close()
+
+
+def with_recorded_tables(pipeline: Pipeline, landing: Landing) -> Pipeline:
+    """Return the pipeline with the tables that its patterns have matched, as the landing records them, in `tables`."""
+    if not pipeline.patterns:
+        return pipeline
+    _, recorded = landing.captured.newest()
+    return pipeline.with_matched(map(TableId.parse, () if recorded is None else recorded.tables))
 
 
 def ledger_url(pipeline: Pipeline) -> str:

@@ -91,7 +91,7 @@ def settings(model: type[BaseModel], prefix: str) -> Iterator[tuple[str, FieldIn
         nested = field.annotation
         if isinstance(nested, type) and issubclass(nested, BaseModel):
             yield from settings(nested, f"{prefix}{name}.")
-        elif name not in ("name", "tables"):
+        elif name not in ("name", "tables", "matches"):
             yield f"{prefix}{name}", field
 
 

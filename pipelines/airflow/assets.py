@@ -34,6 +34,7 @@ def publish_table_events(events: Any, pipeline: Pipeline, advanced: Collection[s
     Consumers use that SCN as a watermark. The SCN that a batch reached itself would be too low when the run of an older
     batch is cleared and runs again.
     """
-    for table in pipeline.tables:
-        if (name := str(table.id)) in advanced and name in complete_to:
-            events[tables_alias(pipeline)].add(table_asset(pipeline, table.id), extra={"complete_to": complete_to[name]})
+    for name in sorted(advanced):
+        if name in complete_to:
+            asset = table_asset(pipeline, TableId.parse(name))
+            events[tables_alias(pipeline)].add(asset, extra={"complete_to": complete_to[name]})

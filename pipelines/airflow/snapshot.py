@@ -24,9 +24,10 @@ log = logging.getLogger(__name__)
 
 
 def tables_param(pipeline: Pipeline, default: list[str], description: str, fewest: int = 0) -> Param:
-    """Return a form field that offers the captured tables."""
+    """Return a form field that offers the captured tables. Where patterns match them it takes any name."""
     names = [str(t.id) for t in pipeline.tables]
-    choice = {"type": "array", "items": {"type": "string", "enum": names}, "minItems": fewest, "uniqueItems": True}
+    items: dict[str, Any] = {"type": "string"} if pipeline.patterns else {"type": "string", "enum": names}
+    choice = {"type": "array", "items": items, "minItems": 0 if pipeline.patterns else fewest, "uniqueItems": True}
     return Param(default, **choice, examples=names, title="Tables", description=description)
 
 

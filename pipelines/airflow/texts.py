@@ -69,5 +69,7 @@ TASKS = {
 
 def dag_text(text: str, pipeline: Pipeline) -> str:
     rows = "".join(f"| `{t.id}` | `{pipeline.target(t.id)}` |\n" for t in pipeline.tables)
+    below = f"below `{pipeline.lake}`"
+    rows += "".join(f"| `{m.match}` | {'not captured' if m.excludes else below} |\n" for m in pipeline.matches)
     settings = {"name": pipeline.name, "wait_warns_after_minutes": pipeline.wait_warns_after_minutes}
     return f"{text.format(**settings)}\n| table | Delta |\n|---|---|\n{rows}"

@@ -52,6 +52,8 @@ class PlanWindow(BaseOperator, SkipMixin):
         with resolved_pipeline(self.pipeline) as resolved:
             found = steps.plan_next_window(resolved, source_of(self.pipeline))
         log.info("%s: %s", found.outcome, found.reason)
+        for table in found.announced:
+            log.warning("%s matches a pattern of `tables` and is not captured: `redolake status` says what to do", table)
         if found.outcome == "window":
             return [{"window": found.window, "slice_number": number} for number in found.slices]
         context["ti"].xcom_push("outcome", {"outcome": found.outcome, "reason": found.reason})

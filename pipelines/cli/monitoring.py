@@ -24,6 +24,7 @@ from pipelines.cli.output import (
     findings_text,
     grid,
     print_alert,
+    print_notice,
     show,
     show_declared_gaps,
     show_dropped,
@@ -63,6 +64,11 @@ def show_details(status: Status) -> None:
         console.print(f"{status.open_transactions} open transaction(s): redolake tx list {status.pipeline}")
     show_declared_gaps(status.declared_gaps)
     show_dropped(status.dropped)
+    for new in status.announced:
+        print_notice(f"{new.table} is new since SCN {new.seen_scn} and not captured\n  do this: {new.cure}")
+    for missing in status.gone:
+        cure = f"if it was dropped for good, exclude it with `!{missing.table}`"
+        print_notice(f"{missing.table} is missing in the dictionary since SCN {missing.missing_scn}\n  do this: {cure}")
     if status.lost is not None:
         lost = status.lost
         print_alert(f"LOST since {lost.since}: {lost.what}\n  do this: redolake recover {status.pipeline}")

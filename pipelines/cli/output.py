@@ -67,6 +67,11 @@ def print_alert(text: str) -> None:
     console.print(text, style="red", markup=False, highlight=False, soft_wrap=True)
 
 
+def print_notice(text: str) -> None:
+    """Print part of a result that somebody should know of."""
+    console.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
 def grid(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], unbroken: Sequence[str] = ()) -> Grid:
     """Return a table with numbers aligned right. Cells of `unbroken` columns are never wrapped, so that they can be copied."""
     out = Grid(title=title, title_justify="left", header_style="bold")

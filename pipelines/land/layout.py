@@ -9,6 +9,7 @@ gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
 dictionary/<resetlogs id>-<scn>.json           when each plan has read the data dictionary, and which content it had
 dictionary/contents/<hash>.json                each distinct content, named by its SHA-256
+captured/<number>.json                          the tables that patterns have matched; the highest number counts
 snapshots/<OWNER.NAME>/<scn>/                  snapshot.json, dictionary.json, part-<token>.parquet,
                                                begun-<chain epoch>.json: the epoch in which it was begun,
                                                since-<resetlogs id>-<scn>.json: start of the oldest transaction then open
@@ -28,7 +29,7 @@ from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
 HANDOVER = "handover.json"
-WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY = "windows", "chain", "gaps", "split", "dictionary"
+WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
 SINCE = "since-"
 
@@ -74,6 +75,10 @@ def split_file(gap: str, window: str) -> str:
 
 def dictionary_file(position: ChainPosition) -> str:
     return f"{DICTIONARY}/{position.name}.json"
+
+
+def captured_file(number: int) -> str:
+    return f"{CAPTURED}/{number:010d}.json"
 
 
 def dictionary_content(content: str) -> str:

@@ -8,7 +8,14 @@ from pipelines.source.connection import (
     is_connection_set,
 )
 from pipelines.source.dictionary import read_tables
-from pipelines.source.facts import read_character_sets, read_container, read_database, read_database_logging, read_redo_facts
+from pipelines.source.facts import (
+    read_character_sets,
+    read_container,
+    read_current_scn,
+    read_database,
+    read_database_logging,
+    read_redo_facts,
+)
 from pipelines.source.handover import Handover, first_window_start, read_handover, read_handover_and_tables
 from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
@@ -17,12 +24,14 @@ from pipelines.source.probe import probe
 from pipelines.source.rds import rds_findings
 from pipelines.source.snapshot import read_snapshot
 from pipelines.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
+from pipelines.source.table_list import ListedTable, list_tables
 
 __all__ = [
     "ConfiguredTable",
     "ConnectParams",
     "DatabaseLogging",
     "Handover",
+    "ListedTable",
     "ProbeResult",
     "RetryRule",
     "Source",
@@ -32,6 +41,7 @@ __all__ = [
     "first_window_start",
     "has_needed_logging",
     "is_connection_set",
+    "list_tables",
     "logging_cure",
     "open_source",
     "preflight_findings",
@@ -40,6 +50,7 @@ __all__ = [
     "rds_findings",
     "read_character_sets",
     "read_container",
+    "read_current_scn",
     "read_database",
     "read_database_logging",
     "read_handover",

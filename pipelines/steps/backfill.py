@@ -70,8 +70,8 @@ def prepare_backfill(
     """Return the plan, and write the job's spec unless it is a dry run. Raises ConfigurationError with all findings if the
     backfill cannot be completed."""
     scns = range_of(from_scn, to_scn)
-    chosen = choose(pipeline, tables)
     with open_context(pipeline) as context:
+        chosen = choose(context.pipeline, tables)
         reconcile_ledger(context)
         manifests = context.landing.windows.after()
         windows = covering(manifests, scns)

@@ -31,6 +31,7 @@ from pipelines.source import (
     read_redo_facts,
     read_tables,
 )
+from pipelines.steps.captured_tables import announced_tables, with_matched_tables
 from pipelines.steps.plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
@@ -44,13 +45,15 @@ Outcome = Literal["window", "nothing", "wait"]
 
 @dataclass(frozen=True, slots=True)
 class PlanOutcome:
-    """`window` and `slices` are set if the outcome is window, `awaited` if it is wait."""
+    """`window` and `slices` are set if the outcome is window, `awaited` if it is wait. `announced` are new tables that match a
+    pattern and are not captured."""
 
     outcome: Outcome
     reason: str
     window: str | None = None
     slices: tuple[int, ...] = ()
     awaited: AwaitedLog | None = None
+    announced: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
                 return PlanOutcome("nothing", found.reason)
             if isinstance(found, Wait):
                 return PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
+            context = with_matched_tables(context, oracle)
             return planned(context, oracle, found.window, facts.current_incarnation.resetlogs_id, container)
 
 
@@ -136,7 +140,8 @@ def planned(
     made = WindowPlan(window, ids, object_ids(context, dictionary), read_at, container)
     with held_lease(context, "capture", LEASE_SECONDS) as lease:
         entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
-    return PlanOutcome("window", redo_of(window), entry.name, tuple(s.number for s in window.slices))
+    numbers = tuple(s.number for s in window.slices)
+    return PlanOutcome("window", redo_of(window), entry.name, numbers, announced=announced_tables(context))
 
 
 def redo_of(window: Window) -> str:

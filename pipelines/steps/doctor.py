@@ -27,6 +27,7 @@ from pipelines.source import (
     probe,
     rds_findings,
 )
+from pipelines.steps.captured_tables import pattern_findings
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.table import TableId
 from pipelines.window import Lost, plan_window
@@ -70,15 +71,18 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
 def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> list[Finding]:
     """Return the findings of `validate` and of the source, errors first. A refused connection is a finding too."""
     findings = validate(pipeline)
+    of_patterns: list[Finding] = []
     try:
         with open_pipeline_source(pipeline, source) as oracle:
+            if pipeline.patterns:
+                pipeline, of_patterns = pattern_findings(pipeline, oracle)
             probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables], report)
     except ConfigurationError as error:
         return [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
     except RedolakeError as error:
         return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
     found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
-    of_source = [*found, *position_findings(pipeline, probed), *preflight_notes(probed)]
+    of_source = [*found, *of_patterns, *position_findings(pipeline, probed), *preflight_notes(probed)]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
     return sorted([*findings, *of_source], key=gravity)

@@ -46,4 +46,4 @@ def capturable_tables(pipeline: Pipeline) -> list[str]:
     """Return the configured tables without those that are held and never had contents: they cannot be captured yet."""
     with open_context(pipeline) as context:
         held = {entry.table for entry in context.ledger.tables("held") if entry.held_without_contents}
-    return [str(table.id) for table in pipeline.tables if table.id not in held]
+        return [str(table.id) for table in context.pipeline.tables if table.id not in held]

@@ -44,6 +44,7 @@ from pipelines.source import (
     read_redo_facts,
 )
 from pipelines.steps.apply import finding_of
+from pipelines.steps.captured_tables import with_matched_tables
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.refused_tables import hold_refused
@@ -95,11 +96,14 @@ def begin_snapshot(
     cannot be captured are held. Raises ConfigurationError if a named table has errors."""
     with open_context(pipeline) as context:
         reconcile_ledger(context)
+        if pipeline.patterns:
+            with open_pipeline_source(pipeline, source) as oracle:
+                context = with_matched_tables(context, oracle)
         chosen = choose(context, tables, replace)
         if not chosen:
             return BegunSnapshot(0, (), replace)
         with open_pipeline_source(pipeline, source) as oracle:
-            refused = check_source(pipeline, oracle, chosen)
+            refused = check_source(context.pipeline, oracle, chosen)
             if refused and (tables or (len(refused) == len(chosen) and context.ledger.position() is None)):
                 raise ConfigurationError([finding for findings in refused.values() for finding in findings])
             chosen = tuple(table for table in chosen if table not in refused)

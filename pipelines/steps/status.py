@@ -16,6 +16,7 @@ from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.split_transactions import SplitTransaction
 from pipelines.records.window_manifest import WindowManifest, single_quote_rows
+from pipelines.steps.captured_tables import JOIN
 
 LATEST_WINDOWS = 10
 
@@ -88,6 +89,23 @@ class DeclaredGapReport:
 
 
 @dataclass(frozen=True, slots=True)
+class AnnouncedTable:
+    """A table that a pattern matches and that came later. It is not captured."""
+
+    table: str
+    seen_scn: int
+    cure: str
+
+
+@dataclass(frozen=True, slots=True)
+class GoneTable:
+    """A captured table that the dictionary no longer shows since a listing at this SCN."""
+
+    table: str
+    missing_scn: int
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
     """`landed_to` is the SCN at which the next window starts; None before the first snapshot."""
 
@@ -99,6 +117,8 @@ class Status:
     declared_gaps: tuple[DeclaredGapReport, ...]
     dropped: tuple[DropReport, ...]
     open_transactions: int
+    announced: tuple[AnnouncedTable, ...] = ()
+    gone: tuple[GoneTable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +156,20 @@ def read_status(pipeline: Pipeline) -> Status:
             declared_gaps=open_gaps(context),
             dropped=read_open_drops(context),
             open_transactions=len(context.ledger.open_transactions()),
+            announced=announced(context),
+            gone=gone(context),
         )
+
+
+def announced(context: PipelineContext) -> tuple[AnnouncedTable, ...]:
+    _, recorded = context.landing.captured.newest() if context.pipeline.patterns else (0, None)
+    found = {} if recorded is None else recorded.announced
+    return tuple(AnnouncedTable(table, scn, JOIN.format(table=table)) for table, scn in found.items())
+
+
+def gone(context: PipelineContext) -> tuple[GoneTable, ...]:
+    _, recorded = context.landing.captured.newest() if context.pipeline.patterns else (0, None)
+    return () if recorded is None else tuple(GoneTable(table, scn) for table, scn in recorded.gone.items())
 
 
 def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:

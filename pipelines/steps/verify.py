@@ -94,9 +94,9 @@ def verify_tables(
 ) -> Verification:
     """Compare the tables one after the other, by default all, and report each result at once. A table that cannot be compared
     does not stop the others."""
-    ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in pipeline.tables]
     found: list[TableComparison | NotCompared] = []
     with open_context(pipeline) as context:
+        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
         with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)

@@ -58,6 +58,25 @@ SELECT table_name, log_group_type FROM all_log_groups WHERE owner = :owner AND t
 -- Suggests what a misspelt table name may mean.
 SELECT table_name FROM all_tables WHERE owner = :owner
 
+-- name: users
+-- Without Oracle's own, for patterns of owners.
+SELECT username FROM all_users WHERE oracle_maintained = 'N'
+
+-- name: tables_of_owners
+-- For patterns: all tables, with what tells plain ones from others. Object tables have a view of their own and are not here.
+SELECT owner, table_name, temporary, external, nested, secondary, dropped, iot_type
+  FROM all_tables
+ WHERE owner IN (:names)
+
+-- name: mviews
+SELECT owner, container_name AS table_name FROM all_mviews WHERE owner IN (:names)
+
+-- name: mview_logs
+SELECT log_owner AS owner, log_table AS table_name FROM all_mview_logs WHERE log_owner IN (:names)
+
+-- name: queue_tables
+SELECT owner, queue_table AS table_name FROM all_queue_tables WHERE owner IN (:names)
+
 -- name: table_policies
 -- VPD filters the rows that a SELECT returns, without an error; Label Security is built on it.
 SELECT object_name AS table_name, policy_name, pf_owner, function

@@ -195,6 +195,12 @@ def register() -> None:
         TEMPORARY VARCHAR2(1), GENERATED VARCHAR2(1), SECONDARY VARCHAR2(1), ORACLE_MAINTAINED VARCHAR2(1)""",
         objects,
     )
+    # No statement creates these yet. MVIEW_LOGS has LOG_OWNER in the place of OWNER.
+    mviews = "OWNER VARCHAR2(128), MVIEW_NAME VARCHAR2(128), CONTAINER_NAME VARCHAR2(128)"
+    dictionary_views("MVIEWS", mviews, lambda _: ())
+    logs = "LOG_OWNER VARCHAR2(128), MASTER VARCHAR2(128), LOG_TABLE VARCHAR2(128)"
+    dictionary_views("MVIEW_LOGS", logs, lambda _: ())
+    dictionary_views("QUEUE_TABLES", "OWNER VARCHAR2(128), QUEUE_TABLE VARCHAR2(128)", lambda _: ())
     dictionary_views(
         "RECYCLEBIN",
         """OWNER VARCHAR2(128), OBJECT_NAME VARCHAR2(128), ORIGINAL_NAME VARCHAR2(128), OPERATION VARCHAR2(9),

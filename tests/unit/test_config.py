@@ -56,7 +56,7 @@ pipelines:
         "pipelines.shop.lake",
         "pipelines.shop.schedule",
         "pipelines.shop.window.max_bytes",
-        "pipelines.shop.tables.0.table",
+        "pipelines.shop.tables[0]",
     } <= set(found)
 
 

@@ -1,0 +1,24 @@
+"""The tables that patterns have matched: each list is a file with the next number, and the newest counts."""
+
+from __future__ import annotations
+
+from pipelines import crash
+from pipelines.land import layout
+from pipelines.land.files import Files
+from pipelines.records.captured_tables import CapturedTables
+
+
+class Captured:
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def newest(self) -> tuple[int, CapturedTables | None]:
+        """Return the newest list with its number; 0 and None before the first."""
+        names = self._files.names(layout.CAPTURED)
+        number = int(names[-1].removesuffix(".json")) if names else 0
+        return number, self._files.read_record(CapturedTables, layout.captured_file(number)) if names else None
+
+    @crash.writer
+    def write_captured(self, number: int, made: CapturedTables) -> bool:
+        """Write the list after `number`. Return False if another process has written one there first."""
+        return self._files.create_record(layout.captured_file(number + 1), made)

@@ -1,0 +1,136 @@
+"""Resolve the patterns of `tables` against the dictionary: which tables are captured, announced, left out, or gone.
+
+The result is recorded in the landing, so that all other steps know the tables without Oracle.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, with_recorded_tables
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.land import Landing
+from pipelines.records.captured_tables import CapturedTables
+from pipelines.source import ListedTable, Source, list_tables, read_current_scn
+from pipelines.table import TableId
+
+log = logging.getLogger(__name__)
+
+
+def with_matched_tables(context: PipelineContext, oracle: Source) -> PipelineContext:
+    """Return the context with the tables that patterns match now, and record them where they have changed.
+
+    Raises ConfigurationError if a pattern matches nothing and the pipeline has no tables yet.
+    """
+    pipeline = context.pipeline
+    if not pipeline.patterns:
+        return context
+    scn, listed = read_list(pipeline, oracle)
+    while True:
+        number, before = context.landing.captured.newest()
+        made = resolved(pipeline, listed, scn, before)
+        if before is None and (empty := unmatched(pipeline, listed)):
+            raise ConfigurationError(empty)
+        if before is not None and replace(made, scn=before.scn) == before:
+            break
+        if context.landing.captured.write_captured(number, made):
+            report_changes(pipeline, before, made)
+            break
+    return replace(context, pipeline=pipeline.with_matched(map(TableId.parse, made.tables)))
+
+
+def announced_tables(context: PipelineContext) -> tuple[str, ...]:
+    """Return the tables that match a pattern, came later, and are not captured."""
+    if not context.pipeline.patterns:
+        return ()
+    _, recorded = context.landing.captured.newest()
+    return () if recorded is None else tuple(recorded.announced)
+
+
+def read_list(pipeline: Pipeline, oracle: Source) -> tuple[int, tuple[ListedTable, ...]]:
+    """Return the tables of the owners that patterns name, and an SCN before they were listed."""
+    oracle.use_container(pipeline.source.container)
+    scn = int(read_current_scn(oracle))
+    return scn, list_tables(oracle, [match.pattern for match in pipeline.patterns], pipeline.source.container)
+
+
+def resolved(pipeline: Pipeline, listed: Sequence[ListedTable], scn: int, before: CapturedTables | None) -> CapturedTables:
+    """Return the tables that patterns match. One that is there when its pattern is resolved first is captured; a later one
+    only with `new_tables: capture`."""
+    single = {table.id for table in pipeline.tables if before is None or str(table.id) not in before.tables}
+    matched = {one.table: one for one in listed if one.table not in single and pipeline.matching(one.table) is not None}
+    known = {TableId.parse(text) for text in (before.tables if before else ())}
+    old_patterns = set(before.patterns if before else ())
+    kept = {table for table in known if table not in single and pipeline.matching(table) is not None}
+    captured, announced = set(kept), dict[str, int]()
+    for table, one in matched.items():
+        match = pipeline.matching(table)
+        assert match is not None
+        if one.left_out is not None or table in kept:
+            continue
+        if pipeline.new_tables == "capture" or match.match not in old_patterns:
+            captured.add(table)
+        else:
+            announced[str(table)] = (before.announced if before else {}).get(str(table), scn)
+    there = {one.table for one in listed}
+    gone = {str(table): (before.gone if before else {}).get(str(table), scn) for table in sorted(kept - there)}
+    return CapturedTables(
+        scn=scn,
+        patterns=tuple(match.match for match in pipeline.patterns),
+        tables=tuple(map(str, sorted(captured))),
+        announced=dict(sorted(announced.items())),
+        left_out={str(t): one.left_out for t, one in sorted(matched.items()) if one.left_out is not None and t not in kept},
+        gone=gone,
+    )
+
+
+def unmatched(pipeline: Pipeline, listed: Iterable[ListedTable]) -> list[Finding]:
+    """Return a finding for each pattern that matches no table at all, and for each exclusion that excludes none."""
+    tables = [one.table for one in listed]
+    found = []
+    for match in pipeline.matches:
+        if not any(match.pattern.matches(table) for table in tables):
+            what = "excludes no table" if match.excludes else "matches no table that this user may see"
+            cure = "correct the pattern, or remove it from `tables`"
+            grants = "" if match.excludes else "; or GRANT SELECT, FLASHBACK on the tables to the user of the connection"
+            found.append(Finding(match.match, what, cure + grants, "warning" if match.excludes else "error"))
+    return [finding for finding in found if finding.severity == "error"] or found
+
+
+def pattern_findings(pipeline: Pipeline, oracle: Source) -> tuple[Pipeline, list[Finding]]:
+    """Return the pipeline with the tables that its patterns match now, and findings of the patterns. Records nothing."""
+    scn, listed = read_list(pipeline, oracle)
+    landing = Landing(pipeline.landing, pipeline.name)
+    _, before = landing.captured.newest()
+    pipeline = with_recorded_tables(pipeline, landing)
+    made = resolved(pipeline, listed, scn, before)
+    found = unmatched(pipeline, listed)
+    for table in made.announced:
+        found.append(Finding(table, "is new, matches a pattern, and is not captured", JOIN.format(table=table), "warning"))
+    for table in made.gone:
+        cure = f"exclude it with `!{table}`, or grant SELECT on it again"
+        what = "is no longer in the dictionary: it was dropped, or privileges are missing"
+        found.append(Finding(table, what, cure, "warning"))
+    for table, why in made.left_out.items():
+        found.append(Finding(table, f"matches a pattern and is left out: it {why}", severity="note"))
+    there = [table for table in made.tables if table not in made.gone]
+    gone = [TableId.parse(table) for table in made.gone]
+    kept = [table for table in pipeline.tables if table.id not in gone]
+    return pipeline.model_copy(update={"tables": kept}).with_matched(map(TableId.parse, there)), found
+
+
+def report_changes(pipeline: Pipeline, before: CapturedTables | None, made: CapturedTables) -> None:
+    """Log what is new: tables that joined, that are announced, and that are gone."""
+    old = before or CapturedTables(0, (), (), {}, {}, {})
+    joined = [table for table in made.tables if table not in old.tables]
+    log.info("%s: patterns match %s table(s), %s of them new", pipeline.name, len(made.tables), len(joined))
+    for table in (table for table in made.announced if table not in old.announced):
+        log.warning("%s is new and matches a pattern; it is not captured: %s", table, JOIN.format(table=table))
+    for table in (table for table in made.gone if table not in old.gone):
+        log.warning("%s is no longer in the dictionary: it was dropped, or privileges on it are missing", table)
+
+
+JOIN = "list {table} in `tables`, set `new_tables: capture`, or exclude it with `!{table}`"

@@ -1,0 +1,124 @@
+"""Patterns of tables against the stand-in: what they match, what joins later, and what is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pipelines import steps
+from pipelines.context import open_context
+from pipelines.errors import ConfigurationError
+from pipelines.steps.run import capture
+from tests.fix_shop import Shop
+
+LOGGED = "ALTER TABLE {} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
+
+
+def create(shop: Shop, *names: str) -> None:
+    for name in names:
+        shop.run_sql(f"CREATE TABLE {name} (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20))", LOGGED.format(name))
+
+
+def captured(pipeline) -> list[str]:
+    with open_context(pipeline) as context:
+        return [str(table.id) for table in context.pipeline.tables]
+
+
+def states(pipeline) -> dict[str, str]:
+    return {table.table: table.state for table in steps.read_status(pipeline).tables}
+
+
+def plan_and_land(shop: Shop, pipeline):
+    shop.run_sql("UPDATE a_parts SET place = 'x'", "INSERT INTO a_parts VALUES (1, 'y')", "DELETE FROM a_parts")
+    shop.switch_logs()
+    found = capture(pipeline, shop.params)
+    assert found.outcome == "window", found.reason
+    return found
+
+
+@pytest.fixture
+def parts(shop: Shop) -> Shop:
+    create(shop, "a_parts", "a_bins", "a_tmp_one", "b_other")
+    shop.run_sql("CREATE GLOBAL TEMPORARY TABLE a_scratch (id NUMBER(9) PRIMARY KEY)")
+    return shop
+
+
+def test_a_pattern_captures_what_it_matches_and_a_table_named_by_itself_keeps_its_own_settings(parts: Shop) -> None:
+    pipeline = parts.pipeline(
+        tables=[
+            {"match": "SHOP.A_*", "key": "rowid"},
+            "SHOP.*_BINS",
+            "!SHOP.*_TMP_*",
+            {"table": "SHOP.A_PARTS", "target": "parts"},
+        ]
+    )
+
+    begun = steps.begin_snapshot(pipeline, parts.params)
+
+    assert sorted(begun.tables) == sorted(captured(pipeline)) == ["SHOP.A_BINS", "SHOP.A_PARTS"]
+    with open_context(pipeline) as context:
+        settings = {str(table.id): (table.key, table.path) for table in context.pipeline.tables}
+    assert settings == {"SHOP.A_PARTS": ("primary", "parts"), "SHOP.A_BINS": ("rowid", "shop/a_bins")}
+    assert any("A_SCRATCH" in str(f) and "temporary" in str(f) for f in steps.run_doctor(pipeline, parts.params))
+
+
+def test_a_new_table_is_announced_and_joins_where_the_pipeline_says_so(parts: Shop) -> None:
+    pipeline = parts.pipeline(tables=["SHOP.A_*", "!SHOP.A_TMP_*"])
+    steps.begin_snapshot(pipeline, parts.params)
+    create(parts, "a_late")
+    parts.run_sql("INSERT INTO a_late VALUES (1, 'early')")
+
+    assert plan_and_land(parts, pipeline).announced == ("SHOP.A_LATE",)
+
+    (new,) = steps.read_status(pipeline).announced
+    assert (new.table, "SHOP.A_LATE" in states(pipeline)) == ("SHOP.A_LATE", False)
+    assert "new_tables: capture" in new.cure
+    joining = parts.pipeline(tables=["SHOP.A_*", "!SHOP.A_TMP_*"], new_tables="capture")
+    assert plan_and_land(parts, joining).announced == ()
+    assert states(joining)["SHOP.A_LATE"] == "new"
+    begun = steps.begin_snapshot(joining, parts.params, ["SHOP.A_LATE"])
+    assert steps.read_snapshot_table(joining, parts.params, begun.scn, "SHOP.A_LATE").rows == 1
+
+
+def test_a_dropped_table_is_told_and_its_spark_side_still_knows_it(parts: Shop) -> None:
+    pipeline = parts.pipeline(tables=["SHOP.A_*"])
+    steps.begin_snapshot(pipeline, parts.params)
+    plan_and_land(parts, pipeline)
+    parts.run_sql("DROP TABLE a_bins PURGE")
+
+    plan_and_land(parts, pipeline)
+
+    assert [found.table for found in steps.read_status(pipeline).gone] == ["SHOP.A_BINS"]
+    assert "SHOP.A_BINS" in captured(pipeline)
+    warned = [f for f in steps.run_doctor(pipeline, parts.params) if f.subject == "SHOP.A_BINS"]
+    assert [f.severity for f in warned] == ["warning"]
+
+
+def test_a_pattern_that_matches_nothing_is_an_error_before_anything_is_written(parts: Shop) -> None:
+    pipeline = parts.pipeline(tables=["SHOP.A_PARTS", "SHOP.ORDRES_*", "!SHOP.X"])
+
+    with pytest.raises(ConfigurationError, match=r"SHOP\.ORDRES_\*: matches no table"):
+        steps.begin_snapshot(pipeline, parts.params)
+
+    found = {f.subject: f.severity for f in steps.run_doctor(pipeline, parts.params)}
+    assert found["SHOP.ORDRES_*"] == "error"
+    assert not list((parts.folder / "landing").rglob("handover.json"))
+
+
+def test_the_tables_of_a_pattern_are_in_each_window_and_survive_the_loss_of_the_ledger(parts: Shop) -> None:
+    pipeline = parts.pipeline(tables=["SHOP.A_*", "!SHOP.A_TMP_*"])
+    steps.begin_snapshot(pipeline, parts.params)
+    plan_and_land(parts, pipeline)
+    for file in (parts.folder / "landing").glob("redolake-ledger.db*"):
+        file.unlink()
+
+    assert set(states(pipeline)) == {"SHOP.A_PARTS", "SHOP.A_BINS"}
+    (manifest,) = (parts.folder / "landing").rglob("windows/*/manifest.json")
+    assert json.loads(manifest.read_text())["tables"] == ["SHOP.A_BINS", "SHOP.A_PARTS"]
+
+
+def test_patterns_of_owners_leave_oracles_own_users_out(parts: Shop) -> None:
+    pipeline = parts.pipeline(tables=["S*.A_PARTS"])
+
+    assert steps.begin_snapshot(pipeline, parts.params).tables == ("SHOP.A_PARTS",)
