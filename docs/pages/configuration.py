@@ -33,7 +33,32 @@ pipelines:
 ```
 """
 TABLES = """
-`tables` is a list. An entry is `OWNER.NAME` or a mapping with these settings:
+`tables` is a list. An entry is `OWNER.NAME`, a pattern, an exclusion, or a mapping with these settings:
+"""
+PATTERNS = """
+## Patterns of tables
+
+```yaml
+tables:
+  - SHOP.ORDERS                          # one table
+  - "SHOP.*"                             # a pattern: * stands for any characters, ? for one
+  - "!SHOP.TMP_*"                        # an exclusion
+  - {match: "HR.*", key: rowid}          # a pattern with the settings of a table, except `target`
+```
+
+* A table that is named by itself is captured with its own settings, whatever patterns say.
+* An exclusion holds for all patterns, wherever it stands in the list.
+* If several patterns match a table, the first one in the list gives the settings.
+* A part in double quotes is a name: `SHOP."Tmp*"` is one table. The owner may have wildcards too, but not `*` alone.
+
+The first snapshot resolves the patterns against the dictionary, and each planned window does again. The result is recorded in the landing, so that `status`
+and Spark need no Oracle. A pattern that matches nothing is an error before the first snapshot.
+
+* A table of a new pattern joins. A table that was created later is reported by `status`, `doctor` and the log of `plan`; with `new_tables: capture` it
+  joins too. It gets its own snapshot, as a table does that you add to the list: its rows from before are not in landed redo.
+* A table that is dropped stays in the list, so that its DROP holds it. `status` names it; exclude it when you are done with it.
+* Not matched, and named by `doctor`: temporary and external tables, the recycle bin, tables of materialized views and their logs, queue tables, nested tables,
+  overflow segments, and tables of domain indexes.
 """
 REST = """
 Each `key` needs [supplemental logging](../how-to/supplemental-logging.md); all but `primary` need it for ALL columns. How to choose one:
@@ -73,11 +98,12 @@ logged.
 
 def page() -> str:
     table_head = "| Setting | Default | Meaning |\n|---|---|---|"
-    pipeline, table = "\n".join(rows(Pipeline)), "\n".join(rows(Table))
+    pipeline = "\n".join(rows(Pipeline))
+    table = "\n".join(sorted(rows(Table), key=lambda row: not row.startswith(("| `table`", "| `target`"))))
     rest = REST.replace("{options}", ", ".join(f"`{name}`" for name in sorted(driver_options())))
     return (
         f"{HEAD}\n## Settings of a pipeline\n\n{table_head}\n{pipeline}\n"
-        f"\n## Settings of a table\n{TABLES}\n{table_head}\n{table}\n{rest}"
+        f"\n## Settings of a table\n{TABLES}\n{table_head}\n{table}\n{PATTERNS}{rest}"
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
+from pipelines.records.captured_tables import CapturedTables
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
 from pipelines.records.dropped_transaction import DroppedTransaction
@@ -108,6 +109,7 @@ RECORDS: tuple[Any, ...] = (
     SplitTransactions((TransactionName(3, "1.2.3"),), (SplitTransaction(None, "4.5.6", 7),)),
     DictionaryReading(2, 300, "5f2d", {"SHOP.T": 310}),
     DictionaryContent((TABLE, LOGGED)),
+    CapturedTables(9, ("A.*",), ("A.B",), {"A.C": 8}, {"A.D": "is a queue table"}, {"A.E": 7}),
     TABLE,
     VERSION,
     FirstPosition(1, 2, 300, "AL32UTF8", CONTAINER),

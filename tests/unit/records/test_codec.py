@@ -36,7 +36,11 @@ def with_unknown_field(body: dict[str, Any], path: tuple[Any, ...]) -> dict[str,
 
 
 # The keys of a gap's `tables` are data; those of a batch's are not.
-DATA = {("declared gap", ("tables",)), ("dictionary reading", ("later",))}
+DATA = {
+    ("declared gap", ("tables",)),
+    ("dictionary reading", ("later",)),
+    *(("captured tables", (field,)) for field in ("announced", "left_out", "gone")),
+}
 PLACES = [(r, path) for r in RECORDS for path in objects(to_body(r)) if (noun_of(type(r)), path) not in DATA]
 
 

@@ -46,6 +46,7 @@ FORMATS = {
     "dropped transaction": (1, "c703c92435f8"),
     "split transactions": (1, "d22a8664b083"),
     "dictionary reading": (1, "ac02c8302cfd"),
+    "captured tables": (1, "7a013c7f64ac"),
     "dictionary content": (1, "be4a9e6668cf"),
     "dictionary table": (1, "90d579bdeabf"),
     "table version": (1, "d8c50b18c186"),
