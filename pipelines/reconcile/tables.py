@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+from pipelines import crash
 from pipelines.context import PipelineContext, owner
 from pipelines.land import captured_since, layout
 from pipelines.land.dictionary import Readings
@@ -31,14 +32,20 @@ def rebuild_tables(context: PipelineContext) -> None:
     known = {entry.table for entry in context.ledger.tables()}
     missing = [table.id for table in context.pipeline.tables if table.id not in known]
     if missing:
-        for table in missing:
-            since = captured_from(context, table)
-            if since is not None:
-                context.ledger.add_table(table, since)
+        found = {table: captured_from(context, table) for table in missing}
+        add_tables(context, {table: since for table, since in found.items() if since is not None})
     unknown = unknown_loads(context)
     void = superseded(context) if unknown else {}
     for name in unknown:
         restore_load(context, name, void)
+
+
+@crash.writer
+def add_tables(context: PipelineContext, captured_from_scn: Mapping[TableId, Scn]) -> None:
+    """Add tables to the ledger in one transaction."""
+    with context.ledger.at_once():
+        for table, scn in captured_from_scn.items():
+            context.ledger.add_table(table, scn)
 
 
 def captured_from(context: PipelineContext, table: TableId) -> Scn | None:

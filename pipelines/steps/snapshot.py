@@ -26,7 +26,7 @@ from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.omitted_tables import batches_between, is_without
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
-from pipelines.reconcile.tables import captured_from, record_load, restart_versions
+from pipelines.reconcile.tables import add_tables, captured_from, record_load, restart_versions
 from pipelines.records.codec import decode
 from pipelines.records.handover import FirstPosition
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
@@ -197,10 +197,8 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
     characters = read_character_sets(oracle, context.pipeline.source.container).text
     start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters, container)
     context.landing.files.write_record_once(layout.HANDOVER, start)
-    with context.ledger.at_once():
-        context.ledger.start_at(position)
-        for table in context.pipeline.tables:
-            context.ledger.add_table(table.id, position.scn)
+    context.ledger.start_at(position)
+    add_tables(context, {table.id: position.scn for table in context.pipeline.tables})
 
 
 def first_position(pipeline: Pipeline, facts: RedoFacts, handover: Handover) -> Position:
