@@ -67,15 +67,21 @@ def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:
 def decoded(spec: BatchSpec, task: TableTask, rows: Sequence[Row]) -> list[tuple[Row, TableVersion]]:
     """Decode each row under the version of its SCN, in their order."""
     found: list[tuple[Row, TableVersion]] = []
-    for version, part in groupby(rows, key=lambda row: version_of(task, row)):
+    for (version, names), part in groupby(rows, key=lambda row: (version_of(task, row), names_of(task, row))):
         mine = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in part]
         batch = pa.RecordBatch.from_pylist(mine, schema=LANDED_SCHEMA)
-        found += [(row, version) for row in decode_changes(batch, version, task.rules, charset=spec.character_set).to_pylist()]
+        read = decode_changes(batch, version, task.rules, names=names, charset=spec.character_set)
+        found += [(row, version) for row in read.to_pylist()]
     return found
 
 
 def version_of(task: TableTask, row: Row) -> TableVersion:
     return next((v for v in reversed(task.versions) if v.from_scn <= row["scn"]), task.versions[0])
+
+
+def names_of(task: TableTask, row: Row) -> Mapping[str, int] | None:
+    wanted = (row["window_start"], row["slice"], version_of(task, row).from_scn)
+    return next((m.names for m in task.mined_names if (m.window, m.slice, m.version) == wanted), None)
 
 
 def replay(

@@ -5,7 +5,7 @@ A change that is not understood gets a `finding`; the caller holds the table whe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -17,6 +17,7 @@ from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.findings import finding
 from pipelines.apply.shallow import united
 from pipelines.apply.translation import Translation
+from pipelines.records.batch_spec import MinedNames
 from pipelines.redo import CHANGE_ORDER, Operation
 from pipelines.table import ROWID_COLUMN, Rules, TableVersion
 
@@ -33,7 +34,12 @@ class Target:
 
 
 def decode(
-    changes: DataFrame, versions: Sequence[TableVersion], rules: Rules, target: Target, translation: Translation
+    changes: DataFrame,
+    versions: Sequence[TableVersion],
+    rules: Rules,
+    target: Target,
+    translation: Translation,
+    mined_names: Sequence[MinedNames] = (),
 ) -> DataFrame:
     """Return CHANGE_ORDER, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and
     u<id> for each column outside the key: whether the redo does not contain its value (see missing_columns)."""
@@ -54,9 +60,9 @@ def decode(
         return typed(_after(column, version, translation), column.id, version)
 
     parts = []
-    for version, mine in by_version(versions):
+    for version, names, mine in by_names(versions, mined_names):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *REDO)
-        decoded = with_rowid(translation.decode(rows, version, rules))
+        decoded = with_rowid(translation.decode(rows, version, rules, names))
         parts.append(
             decoded.select(
                 *CHANGE_ORDER,
@@ -97,6 +103,24 @@ def by_version(versions: Sequence[TableVersion]) -> list[tuple[TableVersion, Exp
             mine = mine & (F.col("scn") < distinct[number + 1].from_scn)
         found.append((version, mine))
     return found
+
+
+def by_names(
+    versions: Sequence[TableVersion], mined_names: Sequence[MinedNames]
+) -> Iterator[tuple[TableVersion, Mapping[str, int] | None, Expression]]:
+    """Yield each layout of columns with the names that its redo has, and the condition for these rows."""
+    for version, mine in by_version(versions):
+        alike = {
+            v.from_scn for v in versions if (v.columns, v.ignored, v.key) == (version.columns, version.ignored, version.key)
+        }
+        own, others = mine, [entry for entry in mined_names if entry.version in alike]
+        slice_of = F.struct(F.col("window_start").cast("bigint"), F.col("slice").cast("int"))
+        for names in [dict(distinct) for distinct in dict.fromkeys(tuple(sorted(entry.names.items())) for entry in others)]:
+            slices = sorted({(entry.window, entry.slice) for entry in others if entry.names == names})
+            is_among = slice_of.isin([F.struct(F.lit(w).cast("bigint"), F.lit(n).cast("int")) for w, n in slices])
+            yield version, names, mine & is_among
+            own = own & ~is_among
+        yield version, None, own
 
 
 def _after(column: TargetColumn, version: TableVersion, translation: Translation) -> Expression:

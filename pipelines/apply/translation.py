@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -11,7 +11,8 @@ from pipelines.table import OracleType, Rules, TableVersion, TypeRule
 
 # Redo rows of one version -> the same columns but sql_redo, and error, error_sql (string), unknown (names), missing and
 # assigned (column ids), and the values before and after as o<id> and n<id>.
-Decode = Callable[[DataFrame, TableVersion, Rules], DataFrame]
+# The last argument gives column ids by the names in the redo, where these are not the version's.
+Decode = Callable[[DataFrame, TableVersion, Rules, Mapping[str, int] | None], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 import pyarrow as pa
@@ -22,14 +22,20 @@ def translation(character_set: str, show_row_data: bool) -> Translation:
 
 
 def decode_frame(
-    frame: DataFrame, version: TableVersion, rules: Rules, *, character_set: str, show_row_data: bool
+    frame: DataFrame,
+    version: TableVersion,
+    rules: Rules,
+    names: Mapping[str, int] | None = None,
+    *,
+    character_set: str,
+    show_row_data: bool,
 ) -> DataFrame:
     types = {column.id: rules.get(column.id) for column in version.columns}
     arrow = changes_schema(to_arrow_schema(frame.schema), version, types)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield decode_changes(batch, version, types, charset=character_set, show_row_data=show_row_data)
+            yield decode_changes(batch, version, types, names=names, charset=character_set, show_row_data=show_row_data)
 
     return frame.mapInArrow(decode, from_arrow_schema(arrow, prefer_timestamp_ntz=True))
 

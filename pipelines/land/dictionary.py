@@ -96,6 +96,15 @@ class Readings:
         read = (self._dictionary.at(position).table(table) for position in self._within(resetlogs_id, scn + 1, None))
         return next((found for found in read if found is not None), None)
 
+    def last_before(self, table: TableId, resetlogs_id: int, scn: int) -> DictionaryTable | None:
+        """Return the last description of the table that was read at or before an SCN, in the incarnation or a later one."""
+        read = (self._dictionary.at(p).table(table) for p in reversed(self._positions) if within(p, resetlogs_id, scn))
+        return next((found for found in read if found is not None), None)
+
     def _within(self, resetlogs_id: int, start: int, end: int | None) -> list[ChainPosition]:
         first, last = ChainPosition(resetlogs_id, start), None if end is None else ChainPosition(resetlogs_id, end)
         return [p for p in self._positions if first <= p and (last is None or p < last)]
+
+
+def within(position: ChainPosition, resetlogs_id: int, last: int) -> bool:
+    return position.resetlogs_id >= resetlogs_id and position.scn <= last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,7 +11,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
-from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
+from pipelines.records.batch_spec import ColumnChange, HoldAt, MinedNames, TableTask
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.schema import (
@@ -193,8 +193,17 @@ def record_derived(context: PipelineContext, past: History, end: int) -> None:
             context.ledger.record_version(past.table, version.from_scn, to_body(version), "ddl")
 
 
+NamesOf = Callable[[Sequence[TableVersion]], tuple[MinedNames, ...]]
+
+
 def table_task(
-    context: PipelineContext, past: History, app: str, target: str, hold: HoldAt | None = None, at_least: int | None = None
+    context: PipelineContext,
+    past: History,
+    app: str,
+    target: str,
+    hold: HoldAt | None = None,
+    at_least: int | None = None,
+    names: NamesOf = lambda _: (),
 ) -> TableTask:
     """Return the table's part of a batch spec.
 
@@ -209,6 +218,7 @@ def table_task(
         target=target,
         app_id=app,
         versions=(first, *versions[1:]),
+        mined_names=names((first, *versions[1:])),
         rules=rules(context, past.table, versions),
         ddl=steps,
         hold=hold,

@@ -48,6 +48,19 @@ class HoldAt:
 
 
 @dataclass(frozen=True, slots=True)
+class MinedNames:
+    """Column ids by the names in the redo of one slice and table version, where these are not the version's own.
+
+    `window` is the start of the slice's window, `version` the first SCN of the version.
+    """
+
+    window: int
+    slice: int
+    version: int
+    names: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class TableTask:
     """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for."""
 
@@ -62,6 +75,7 @@ class TableTask:
     # Those whose ADD COLUMN was followed are known from the target.
     defaulted: tuple[int, ...] = ()
     shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
+    mined_names: tuple[MinedNames, ...] = ()
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from functools import partial
 
 from pipelines.context import PipelineContext
 from pipelines.errors import InvariantBroken, Terminal
@@ -17,6 +18,7 @@ from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, en
 from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
 from pipelines.reconcile.ledger import drops, last_batch
+from pipelines.reconcile.mined_names import mined_names
 from pipelines.reconcile.omitted_tables import omission
 from pipelines.reconcile.table_versions import all_known_versions, app_id, history, record_derived, table_task
 from pipelines.records.batch_result import BatchResult
@@ -95,7 +97,7 @@ def build_batch(
         end=end,
         token=token,
         windows=tuple(LandedWindow(m.name, m.start, m.end, context.landing.windows.files_of(m)) for m in windows),
-        tables=build_tasks(context, windows, before, entries, bool(gaps)),
+        tables=build_tasks(context, windows, before, entries, bool(gaps), carried.open_transactions if carried else ()),
         carry_out=location(layout.batch_carry(name, attempt_of(token))),
         manifest=location(layout.batch_manifest(name)),
         carry_in=carried.carry_files if carried else (),
@@ -115,6 +117,7 @@ def build_tasks(
     before: BatchResult | None,
     entries: Sequence[TableEntry],
     crosses_gap: bool,
+    carried: Sequence[OpenTransaction] = (),
 ) -> tuple[TableTask, ...]:
     """Return a task for each table that has a known version, held ones too."""
     start, end, resetlogs_id = windows[0].start, windows[-1].end, windows[0].resetlogs_id
@@ -139,7 +142,8 @@ def build_tasks(
             record_derived(context, past, end)
         app, target = app_id(context, entry.table, resetlogs_id), context.pipeline.target(entry.table)
         at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))
-        tasks.append(table_task(context, past, app, target, first_hold(table), at_least))
+        names = partial(mined_names, context, windows=windows, carried=carried, readings=readings)
+        tasks.append(table_task(context, past, app, target, first_hold(table), at_least, names))
     return tuple(tasks)
 
 
