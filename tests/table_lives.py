@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -20,6 +20,7 @@ import oracledb
 from pipelines import steps
 from pipelines.steps.run import apply, capture, spark_when_needed
 from standin.serve import standin
+from tests.delta_table import read_delta
 from tests.fix_shop import Shop
 from tests.plain_lake import PlainLake
 from tests.source_comparison import plain
@@ -282,17 +283,21 @@ def known(value: Any) -> Any:
 
 @dataclass
 class Lives:
-    """Tables that live beside each other, and their copies. `checked` counts the states that were compared."""
+    """Tables that live beside each other, and their copies: in a plain lake, or in Delta by `spark`.
+
+    `checked` counts the states that were compared.
+    """
 
     shop: Shop
     lives: list[Life]
     chance: random.Random
-    lake: PlainLake
+    lake: PlainLake | None
     pipeline: Any
+    spark: Any
     checked: int = 0
 
     def play(self, rounds: int) -> None:
-        steps.take_snapshot(self.pipeline, source=self.shop.params, spark="no Spark")
+        steps.take_snapshot(self.pipeline, source=self.shop.params, spark=self.spark)
         for _ in range(rounds):
             for _ in range(self.chance.randint(2, 5) * len(self.lives)):
                 life = self.chance.choice(self.lives)
@@ -320,27 +325,34 @@ class Lives:
             pass
 
     def apply(self) -> None:
-        with spark_when_needed(self.pipeline, "no Spark") as session:
+        with spark_when_needed(self.pipeline, self.spark) as session:
             while apply(self.pipeline, session, lambda _: None):
                 self.check()
 
     def check(self) -> None:
-        held = {t.table: t.error for t in steps.read_status(self.pipeline).tables if t.error}
+        found = {t.table: t for t in steps.read_status(self.pipeline).tables}
         for life in self.lives:
             told = "\n".join(life.told[-60:])
-            assert f"SHOP.{life.table}" not in held, f"{held}\n{told}"
-            table = self.lake.tables[f"{self.pipeline.lake}/shop/{life.table.lower()}"]
-            position = max(table.positions.values())
+            status = found[f"SHOP.{life.table}"]
+            assert not status.error, f"{status.error}\n{told}"
+            position = status.complete_to
             state = next(s for s in reversed(life.states) if s.scn <= position)
-            assert table.version is not None
-            names = [column.name for column in table.version.columns]
-            ours = {int(row[names.index("ID")]): dict(zip(names, row, strict=True)) for row in table.rows.values()}
+            ours = {int(row["ID"]): row for row in self.rows(f"{self.pipeline.lake}/shop/{life.table.lower()}")}
             assert ours == state.rows, f"{life.table} at SCN {position} (recorded at {state.scn})\n{told}"
             self.checked += 1
 
+    def rows(self, path: str) -> list[dict[str, Any]]:
+        if self.lake is None:
+            delta = read_delta(path).to_pylist()
+            return [{name: known(value) for name, value in row.items() if not name.startswith("_")} for row in delta]
+        table = self.lake.tables[path]
+        assert table.version is not None
+        names = [column.name for column in table.version.columns]
+        return [dict(zip(names, row, strict=True)) for row in table.rows.values()]
+
 
 @contextmanager
-def lives(folder: Path, seed: int, tables: int, **options: Any) -> Iterator[Lives]:
+def lives(folder: Path, seed: int, tables: int, spark: Any = None, **options: Any) -> Iterator[Lives]:
     """Start a new stand-in with that many tables, and a pipeline over them that follows every DDL."""
     chance = random.Random(seed)
     with standin(background=False, archive_lag_target=0, ddl_age=60, nonblocking_ddl=True, **options) as oracle:
@@ -359,9 +371,9 @@ def lives(folder: Path, seed: int, tables: int, **options: Any) -> Iterator[Live
             window={"max_bytes": 1, "slice_bytes": 1},
             mining_tasks=1,
         )
-        lake = PlainLake(replays=True)
-        with lake.in_place_of_spark():
-            yield Lives(shop, found, chance, lake, pipeline)
+        lake = PlainLake(replays=True) if spark is None else None
+        with nullcontext() if lake is None else lake.in_place_of_spark():
+            yield Lives(shop, found, chance, lake, pipeline, spark or "no Spark")
         for life in found:
             for session in life.sessions:
                 session.close()

@@ -21,6 +21,7 @@ from pipelines.table import TableId
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop
 from tests.source_comparison import compare_with_source
+from tests.table_lives import lives
 from tests.tenant import open_tenant
 
 pytestmark = pytest.mark.spark
@@ -317,3 +318,10 @@ def test_quoted_names_reach_delta(shop: Shop, spark: Any) -> None:
 
     assert differences(shop, pipeline) == {}
     assert [t.table for t in steps.read_status(pipeline).tables] == ['SHOP."Order Parts"']
+
+
+def test_a_generated_life_of_tables_in_delta(tmp_path: Path, spark: Any) -> None:
+    with lives(tmp_path, 20, 2, spark, renames_keep_version=True) as played:
+        played.play(3)
+
+    assert sum(life.ddls for life in played.lives) > 3
