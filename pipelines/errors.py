@@ -27,9 +27,8 @@ class RedolakeError(Exception):
 
     def __str__(self) -> str:
         where = ", ".join(f"{k} {v}" for k, v in self.where.items())
-        return (
-            f"{self.code}: {self.what}" + (f" ({where})" if where else "") + (f"\n  do this: {self.cure}" if self.cure else "")
-        )
+        name = "" if type(self) in (Transient, Terminal) else f"{self.code}: "  # the families' own names help nobody
+        return f"{name}{self.what}" + (f" ({where})" if where else "") + (f"\n  do this: {self.cure}" if self.cure else "")
 
     def as_dict(self) -> dict[str, object]:
         where = {k: v if isinstance(v, int | float | bool) else str(v) for k, v in self.where.items()}

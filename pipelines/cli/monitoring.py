@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pipelines.steps.runway import LogReport, ThreadRunwayReport
     from pipelines.steps.status import Status
 
-ACCOUNT_COLUMNS = ("applied", "undone", "still open", "before snapshot", "held", "dropped")
+ACCOUNT_TERMS = ("applied", "undone", "still open", "before snapshot", "held", "dropped")
 
 
 def status(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
@@ -85,19 +85,20 @@ def windows(
 
     with report_errors(output):
         result = steps.list_windows(select_pipeline(name, config), limit)
-        columns = ("start SCN", "end SCN", "logs", "rows", *ACCOUNT_COLUMNS, "row hash")
-        rows = [(w.start, w.end, w.logs, w.rows, *account_cells(w.account), w.hash[:8]) for w in result]
-        show(output, result, lambda: grid("Landed windows", columns, rows))
+        columns = ("start SCN", "end SCN", "logs", "rows", "of these", "row hash")
+        rows = [(w.start, w.end, w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result]
+        show(output, result, lambda: grid("Landed windows", columns, rows, ("start SCN", "end SCN", "row hash")))
 
 
-def account_cells(account: Mapping[str, int] | None) -> tuple[int | None, ...]:
-    """Return the terms that add up to the window's change rows; empty cells until the window is applied."""
+def account_text(account: Mapping[str, int] | None) -> str:
+    """Return the terms that add up to the window's change rows, such as `12 applied, 3 held`; empty until it is applied."""
     if account is None:
-        return (None,) * len(ACCOUNT_COLUMNS)
+        return ""
     undone = account.get("undone", 0) + account.get("rolled_back", 0)
     rest = ("carried_out", "before_position", "held", "dropped")
     applied = account.get("applied", 0) + account.get("left_out", 0)
-    return (applied, undone, *(account.get(term, 0) for term in rest))
+    terms = zip(ACCOUNT_TERMS, (applied, undone, *(account.get(term, 0) for term in rest)), strict=True)
+    return ", ".join(f"{count} {term}" for term, count in terms if count)
 
 
 def runway(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:

@@ -17,6 +17,7 @@ from pipelines.errors import Finding
 
 if TYPE_CHECKING:
     from pipelines.reconcile.dropped_transactions import DropReport
+    from pipelines.steps.doctor_report import DoctorReport
     from pipelines.steps.status import DeclaredGapReport, TableStatus
 
 SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
@@ -26,6 +27,8 @@ DROPPED_STATES = {
     "rolled back": "rolled back, so no table lacks its changes, at",
     "unknown": "its end may lie in redo that was never read, before",
 }
+
+LISTED_SUBJECTS = 8
 
 console = Console()
 stderr = Console(stderr=True)
@@ -90,6 +93,32 @@ def findings_text(findings: Sequence[Finding]) -> Text:
         text.append(f"{finding.severity:7} ", style=SEVERITY_STYLES.get(finding.severity, "dim"))
         text.append(f"{finding}\n")
     return text
+
+
+def doctor_text(found: DoctorReport, none_found: str) -> Text:
+    """Return doctor's findings by cause, the summary of each schema, and a closing line."""
+    text = Text()
+    for group in found.groups:
+        text.append(f"{group.severity:7} ", style=SEVERITY_STYLES.get(group.severity, "dim"))
+        if len(group.subjects) == 1:
+            text.append(f"{Finding(group.subjects[0], group.what, group.cure)}\n")
+            continue
+        text.append(f"{group.what}\n    in {listed(group.subjects)}\n")
+        if group.cure:
+            text.append(f"    do this: {group.cure}\n")
+    for schema in found.schemas:
+        text.append(f"{schema}\n", style="bold")
+    text.append(found.closing if found.findings else none_found)
+    if found.findings and found.ok:
+        text.append(f"\n{none_found.replace('No problems found', 'Nothing stops a run')}")
+    return text
+
+
+def listed(subjects: Sequence[str]) -> str:
+    """Return the first subjects and the number of the others."""
+    more = len(subjects) - LISTED_SUBJECTS
+    rest = f" and {more} more, which `--output json` lists" if more > 0 else ""
+    return ", ".join(subjects[:LISTED_SUBJECTS]) + rest
 
 
 def show_held(tables: Sequence[TableStatus]) -> None:

@@ -18,7 +18,7 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, findings_text, print_progress, show
+from pipelines.cli.output import Output, doctor_text, findings_text, print_progress, show
 from pipelines.config import DEFAULT_FILE, Pipeline, load_configuration
 from pipelines.errors import Finding
 from pipelines.setup_sql import RDS_HOURS, Flavour, KeyLogging
@@ -48,9 +48,10 @@ def doctor(name: NameArgument = None, config: ConfigOption = None, output: Outpu
 
     with report_errors(output):
         pipeline = select_pipeline(name, config)
-        report_findings(
-            output, steps.run_doctor(pipeline, report=print_progress), f"No problems found. Next: redolake run {pipeline.name}"
-        )
+        found = steps.examine(pipeline, report=print_progress)
+        show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run {pipeline.name}"))
+        if not found.ok:
+            raise typer.Exit(CONFIGURATION)
 
 
 def setup_sql(

@@ -23,7 +23,7 @@ from pipelines.cli.output import Output, grid, print_progress, show, show_droppe
 if TYPE_CHECKING:
     from pipelines.steps.transactions import DropCost, OpenTransactionReport
 
-COLUMNS = ("xid", "container", "thread", "start SCN", "started at", "age", "rows", "bytes", "user")
+COLUMNS = ("xid", "start SCN", "started at", "age", "rows", "user", "thread")
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -44,8 +44,8 @@ def list_transactions(name: NameArgument = None, config: ConfigOption = None, ou
 
 def transaction_cells(found: OpenTransactionReport) -> tuple[object, ...]:
     age = "" if found.age_seconds is None else str(timedelta(seconds=found.age_seconds))
-    ids = (found.xid, found.con_id, found.thread, found.start_scn)
-    return (*ids, found.first_at, age, found.rows, found.bytes, found.username)
+    thread = f"{found.thread}, container {found.con_id}"
+    return (found.xid, found.start_scn, found.first_at, age, found.rows, found.username, thread)
 
 
 @app.command(name="drop")

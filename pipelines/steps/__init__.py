@@ -6,7 +6,7 @@ Steps open the doors, call the decisions, write the ledger and say one line. The
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
-from pipelines.steps.doctor import run_doctor, validate
+from pipelines.steps.doctor import examine, run_doctor, validate
 from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
@@ -32,6 +32,7 @@ __all__ = [
     "capturable_tables",
     "declare_gap",
     "drop_transaction",
+    "examine",
     "external_spark_job",
     "inspect_redo_loss",
     "is_still_awaited",

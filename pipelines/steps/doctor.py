@@ -28,6 +28,7 @@ from pipelines.source import (
     rds_findings,
 )
 from pipelines.steps.captured_tables import pattern_findings
+from pipelines.steps.doctor_report import DoctorReport, doctor_report
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.table import TableId
 from pipelines.window import Lost, plan_window
@@ -70,6 +71,18 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
 
 def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> list[Finding]:
     """Return the findings of `validate` and of the source, errors first. A refused connection is a finding too."""
+    return list(examine(pipeline, source, report).findings)
+
+
+def examine(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> DoctorReport:
+    """Return the findings as `run_doctor` does, grouped, and a summary of each schema whose tables could be read."""
+    checked, findings = checked_tables(pipeline, source, report)
+    return doctor_report(checked, findings)
+
+
+def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Report) -> tuple[Pipeline, list[Finding]]:
+    """Return the pipeline with the tables that could be checked, and all findings."""
+    unread = pipeline.model_copy(update={"tables": []})
     findings = validate(pipeline)
     of_patterns: list[Finding] = []
     try:
@@ -78,14 +91,14 @@ def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: 
                 pipeline, of_patterns = pattern_findings(pipeline, oracle)
             probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables], report)
     except ConfigurationError as error:
-        return [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
+        return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
     except RedolakeError as error:
-        return [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
+        return unread, [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
     found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
     of_source = [*found, *of_patterns, *position_findings(pipeline, probed), *preflight_notes(probed)]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
-    return sorted([*findings, *of_source], key=gravity)
+    return pipeline if probed.tables else unread, sorted([*findings, *of_source], key=gravity)
 
 
 def gravity(finding: Finding) -> int:

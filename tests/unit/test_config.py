@@ -128,3 +128,36 @@ def test_the_default_ledger_is_refused_beside_a_landing_that_several_hosts_reach
 
     shared = text.replace("lake: /lake", "lake: /lake, ledger: {url: 'postgresql+psycopg://db/ledger'}")
     assert parse_configuration(shared, {}).pipelines["shop"].landing == landing
+
+
+def test_errors_are_in_plain_words_at_the_place_in_the_file():
+    text = """
+    pipelines:
+      shop:
+        source: {connection: x}
+        landing: /l
+        lake: /d
+        schedul: x
+        mining_tasks: many
+        new_tables: maybe
+        tables:
+          - SHOP.*
+          - "!SHOP.TMP_*"
+          - {table: SHOP.ORDERS, kee: primary, columns: {A: 3.5}}
+          - {match: "HR.*", key: 5}
+          - {match: "!HR.X", key: rowid}
+          - {match: "*.X"}
+    """
+
+    found = {where.removeprefix("pipelines.shop."): what for where, what in findings_of(text).items()}
+
+    assert {where: str(what).split("\n")[0].split(": ", 1)[-1] for where, what in found.items()} == {
+        "schedul": "is no setting",
+        "mining_tasks": "must be a whole number",
+        "new_tables": "must be 'announce' or 'capture'",
+        "tables[2].kee": "is no setting",
+        "tables[2].columns.A": "must be 'string' or a whole number",
+        "tables[3].key": found["tables[3].key"],
+        "tables[4]": "!HR.X excludes tables, so it takes no other settings",
+        "tables[5]": "*.X names no owner: the tables of Oracle's own users would match too",
+    }
