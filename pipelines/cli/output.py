@@ -103,7 +103,8 @@ def doctor_text(found: DoctorReport, none_found: str) -> Text:
         if len(group.subjects) == 1:
             text.append(f"{Finding(group.subjects[0], group.what, group.cure)}\n")
             continue
-        text.append(f"{group.what}\n    in {listed(group.subjects)}\n")
+        tables = f"in {group.tables} table(s)" if group.tables else "of"
+        text.append(f"{group.what}\n    {tables}: {listed(group.subjects)}\n")
         if group.cure:
             text.append(f"    do this: {group.cure}\n")
     for schema in found.schemas:

@@ -45,7 +45,7 @@ def made(of: Pipeline, *names: str, before: CapturedTables | None = None, scn: i
 )
 def test_a_pattern_matches_whole_names_and_quoted_parts_literally(pattern: str, name: str | None, matches: bool) -> None:
     if name is None:
-        with pytest.raises(ValueError, match="not OWNER.PATTERN"):
+        with pytest.raises(ValueError, match=r"not OWNER\.PATTERN"):
             TablePattern.parse(pattern)
         return
     assert TablePattern.parse(pattern).matches(TableId.parse(name)) is matches
