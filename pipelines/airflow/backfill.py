@@ -28,6 +28,12 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
         "from_scn": scn("From SCN", "Changes that committed at this SCN or later."),
         "to_scn": scn("To SCN", "Changes that committed before this SCN."),
         "tables": tables_param(pipeline, [str(t.id) for t in pipeline.tables], "Which tables to backfill.", fewest=1),
+        "schema": Param(
+            "historic",
+            enum=["historic", "current"],
+            title="Columns",
+            description="Those at the end of the range (historic), or those of today (current).",
+        ),
         "dry_run": Param(True, type="boolean", title="Dry run", description="Only show the plan."),
     }
 
@@ -40,7 +46,12 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
         chosen = get_current_context()["params"]
         with resolved_pipeline(pipeline) as resolved:
             prepared = steps.prepare_backfill(
-                resolved, chosen["from_scn"], chosen["to_scn"], list(chosen["tables"]), bool(chosen["dry_run"])
+                resolved,
+                chosen["from_scn"],
+                chosen["to_scn"],
+                list(chosen["tables"]),
+                bool(chosen["dry_run"]),
+                chosen["schema"],
             )
         log.info("%s", prepared.plan)
         if prepared.batch is None:

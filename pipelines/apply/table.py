@@ -113,6 +113,10 @@ def apply_ranges(context: ApplyContext, table: DeltaTable, task: TableTask, chan
             progress.merged += merge_range(context, table, task, commit_range, committed)
             progress.applied += committed.count
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
+    if task.reshape:
+        context.may_commit()
+        end = context.scns.end
+        evolve(context, table, task, CommitRange(len(ranges), end, end, task.versions[-1], task.reshape))
 
 
 def merge_range(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -20,6 +21,11 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, grid, print_progress, show
+
+
+class ShadowSchema(StrEnum):
+    historic = "historic"
+    current = "current"
 
 
 def snapshot(
@@ -77,6 +83,9 @@ def backfill(
     tables: TablesArgument = None,
     pipeline: PipelineOption = None,
     execute: Annotated[bool, typer.Option("--execute/--dry-run", help="Run the backfill, or only show its plan.")] = False,
+    schema: Annotated[
+        ShadowSchema, typer.Option("--schema", help="Columns of the shadows: as at the end of the range, or as today.")
+    ] = ShadowSchema.historic,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
@@ -85,7 +94,13 @@ def backfill(
 
     with report_errors(output):
         result = steps.run_backfill(
-            select_pipeline(pipeline, config), from_scn, to_scn, tables or None, execute=execute, report=print_progress
+            select_pipeline(pipeline, config),
+            from_scn,
+            to_scn,
+            tables or None,
+            execute=execute,
+            schema=schema.value,
+            report=print_progress,
         )
         prepared, recorded = result.prepared, result.recorded
         if recorded is None:

@@ -76,6 +76,7 @@ class TableTask:
     defaulted: tuple[int, ...] = ()
     shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
     mined_names: tuple[MinedNames, ...] = ()
+    reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT
 

@@ -9,16 +9,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, open_context, read_result, read_spec, silent
 from pipelines.errors import ConfigurationError, Finding, Terminal
 from pipelines.land import layout
+from pipelines.land.dictionary import Readings
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.ledger import chain_of_batches, reconcile_ledger
-from pipelines.reconcile.table_versions import known_versions
+from pipelines.reconcile.table_versions import history, known_versions, table_task
 from pipelines.records.batch_result import BatchResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.codec import decode
@@ -27,6 +28,9 @@ from pipelines.scn import Scn, ScnRange
 from pipelines.steps.next_batch import build_batch
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.table import TableId
+
+ShadowSchema = Literal["historic", "current"]
+ROWS_ONLY = ("truncate", "renumber")  # kinds of followed DDL that leave the columns as they are
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +69,19 @@ class BackfillOutcome:
 
 @crash.writer
 def prepare_backfill(
-    pipeline: Pipeline, from_scn: int, to_scn: int, tables: Sequence[str] | None = None, dry_run: bool = True
+    pipeline: Pipeline,
+    from_scn: int,
+    to_scn: int,
+    tables: Sequence[str] | None = None,
+    dry_run: bool = True,
+    schema: ShadowSchema = "historic",
 ) -> PreparedBackfill:
     """Return the plan, and write the job's spec unless it is a dry run. Raises ConfigurationError with all findings if the
-    backfill cannot be completed."""
+    backfill cannot be completed.
+
+    `historic`: a shadow has the columns that its table had at the range's end. `current`: those it has now, or had at the end
+    of what is landed; the DDL in between is followed on the shadow.
+    """
     scns = range_of(from_scn, to_scn)
     with open_context(pipeline) as context:
         chosen = choose(context.pipeline, tables)
@@ -79,14 +92,17 @@ def prepare_backfill(
         refuse([f for table, entry in entries.items() for f in objections(context, table, entry, scns, manifests)])
         spec = backfill_batch(context, [e for e in entries.values() if e is not None], scns, manifests)
         refuse([objection for task in spec.tables for objection in stopped_in(task, scns)])
+        if schema == "current":
+            spec = reshaped(context, spec, scns, unbroken(manifests))
         rows = sum(n for m in windows for what, n in m.counts.items() if any(what.startswith(f"{t} ") for t in chosen))
-        where = shadow_folder(pipeline, scns)
-        plan = f"{len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}"
+        where = shadow_folder(pipeline, scns, schema)
+        columns = ", with the columns of today" if schema == "current" else ""
+        plan = f"{len(windows)} landed window(s), {rows} change rows, {len(chosen)} table(s) into {where}{columns}"
         batch = None
         if not dry_run:
             name = f"{scns.start:020d}-{scns.end:020d}-{uuid.uuid4().hex}"
             path = layout.backfill_spec(name)
-            batch = context.landing.files.write_new_record(path, redirect_to_shadows(context, spec, name, scns))
+            batch = context.landing.files.write_new_record(path, redirect_to_shadows(context, spec, name, scns, schema))
         return PreparedBackfill(plan, batch, tuple(str(t) for t in chosen))
 
 
@@ -214,19 +230,46 @@ def last_batch_before(chain: Sequence[BatchResult], scns: ScnRange) -> BatchResu
     return next((batch for batch in reversed(chain) if batch.end <= scns.start), None)
 
 
-def shadow_folder(pipeline: Pipeline, scns: ScnRange) -> str:
-    return f"{pipeline.lake.rstrip('/')}/_shadow/{scns.start}-{scns.end}"
+def reshaped(context: PipelineContext, spec: BatchSpec, scns: ScnRange, manifests: Sequence[WindowManifest]) -> BatchSpec:
+    """Return the batch with the changes of columns that were followed after the range, as far as is landed without a break.
+
+    Raises ConfigurationError for a table that such a change would have held.
+    """
+    later = [window for window in manifests if window.end > scns.end]
+    if not later or later[0].start > scns.end:
+        return spec
+    readings, tasks, findings = Readings(context.landing.dictionary), [], list[Finding]()
+    for task in spec.tables:
+        past = history(context, known_versions(context, task.table), scns.end, later, later[-1].end, readings)
+        if past.hold is not None:
+            what = f"a DDL at SCN {past.hold.at_scn} after the range is not followed: {past.hold.error.get('what')}"
+            findings.append(Finding(str(task.table), what, "use `--schema historic`"))
+        now = table_task(context, past, task.app_id, task.target)
+        steps = tuple(step for step in now.ddl if step.scn >= scns.end and step.kind not in ROWS_ONLY)
+        tasks.append(replace(task, reshape=steps, rules={**now.rules, **task.rules}))
+    refuse(findings)
+    return replace(spec, tables=tuple(tasks))
 
 
-def redirect_to_shadows(context: PipelineContext, spec: BatchSpec, name: str, scns: ScnRange) -> BatchSpec:
+def shadow_name(scns: ScnRange, schema: ShadowSchema) -> str:
+    return f"{scns.start}-{scns.end}" + ("-current" if schema == "current" else "")
+
+
+def shadow_folder(pipeline: Pipeline, scns: ScnRange, schema: ShadowSchema) -> str:
+    return f"{pipeline.lake.rstrip('/')}/_shadow/{shadow_name(scns, schema)}"
+
+
+def redirect_to_shadows(
+    context: PipelineContext, spec: BatchSpec, name: str, scns: ScnRange, schema: ShadowSchema
+) -> BatchSpec:
     """Redirect the batch to shadow tables. It leaves out what commits at or above the range's end."""
     location = context.landing.files.location
-    base = shadow_folder(context.pipeline, scns)
+    base = shadow_folder(context.pipeline, scns, schema)
     tasks = tuple(
         replace(
             task,
             target=f"{base}/{context.pipeline.table(task.table).path}",
-            app_id=f"{task.app_id}/shadow/{scns.start}-{scns.end}",
+            app_id=f"{task.app_id}/shadow/{shadow_name(scns, schema)}",
             shadow_from=scns.start,
         )
         for task in spec.tables
@@ -271,11 +314,12 @@ def run_backfill(
     tables: Sequence[str] | None = None,
     *,
     execute: bool = False,
+    schema: ShadowSchema = "historic",
     spark: Any = None,
     report: Report = silent,
 ) -> BackfillOutcome:
     """Run the whole backfill in this process, or only its plan."""
-    prepared = prepare_backfill(pipeline, from_scn, to_scn, tables, dry_run=not execute)
+    prepared = prepare_backfill(pipeline, from_scn, to_scn, tables, dry_run=not execute, schema=schema)
     report(prepared.plan)
     if prepared.batch is None:
         return BackfillOutcome(prepared)

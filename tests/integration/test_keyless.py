@@ -63,6 +63,10 @@ def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, p
         "DELETE FROM events",
         "ROLLBACK TO SAVEPOINT before_error",
         *["INSERT INTO events VALUES (1, 'start')"] * 2,
+    )
+    with shop.oracle.connect("SYSTEM") as connection, connection.cursor() as cursor:
+        ((before_ddl,),) = cursor.execute("SELECT current_scn FROM v$database")
+    shop.run_sql(
         "ALTER TABLE readings ADD (unit VARCHAR2(5) DEFAULT 'kWh')",
         "ALTER TABLE events ADD (place VARCHAR2(5) DEFAULT 'here')",
         "INSERT INTO readings VALUES (9, 5, 'MWh')",
@@ -81,6 +85,16 @@ def test_tables_without_a_primary_key_equal_the_source(shop: Shop, spark: Any, p
     done = steps.run_backfill(pipeline, start, end, ["SHOP.READINGS", "SHOP.EVENTS"], execute=True, spark=spark)
     rows = {t.table: len(delta_rows(t.target)) for t in done.recorded.tables}
     assert rows == {"SHOP.READINGS": 3, "SHOP.EVENTS": 3}
+    historic, current = (
+        steps.run_backfill(pipeline, start, before_ddl + 1, ["SHOP.READINGS"], execute=True, schema=schema, spark=spark)
+        for schema in ("historic", "current")
+    )
+    then, now = (
+        sorted(delta_rows(done.recorded.tables[0].target), key=lambda row: row["_rowid"]) for done in (historic, current)
+    )
+    assert [row["UNIT"] for row in now] == ["kWh"] * 3
+    assert [{**row, "UNIT": None} for row in now] == [{**row, "UNIT": None} for row in then]
+    assert all("UNIT" not in row for row in then)
 
 
 def test_a_change_that_invalidates_the_key_holds_its_table_until_a_new_snapshot(shop: Shop, spark: Any, pipeline: Any) -> None:

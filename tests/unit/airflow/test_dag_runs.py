@@ -270,10 +270,12 @@ def test_a_backfill_runs_spark_only_without_dry_run(run, steps, dry_run, expecte
     steps.answers("prepare_backfill", PreparedBackfill("3 windows", None if dry_run else "/l/backfill.json", ("SHOP.ORDERS",)))
     steps.answers("record_backfill", RecordedBackfill(200, ()))
 
-    _, ran = run(backfill_dag, {"from_scn": 100, "to_scn": 200, "tables": ["SHOP.ORDERS"], "dry_run": dry_run})
+    _, ran = run(
+        backfill_dag, {"from_scn": 100, "to_scn": 200, "tables": ["SHOP.ORDERS"], "dry_run": dry_run, "schema": "historic"}
+    )
 
     assert ("success", expected) == (ran.state, names(steps))
-    assert (100, 200, ["SHOP.ORDERS"], dry_run) == steps.calls[0][1]
+    assert (100, 200, ["SHOP.ORDERS"], dry_run, "historic") == steps.calls[0][1]
 
 
 def test_no_secret_travels_between_tasks(run, steps):
