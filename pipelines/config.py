@@ -262,6 +262,7 @@ class Pipeline(Settings):
     lake: str = Field(description="folder or URL for the Delta tables")
     ledger: LedgerSettings = LedgerSettings()
     schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for manual runs")
+    verify_schedule: str | None = Field(None, description="cron or preset for `<name>_verify`, or null for manual runs")
     window: WindowLimits = WindowLimits()
     runway: RunwayLimits = RunwayLimits()
     spark: SparkSettings = SparkSettings()

@@ -226,6 +226,11 @@ class Slice:
         return end
 
 
+def logs_text(thread: int, first: int, last: int) -> str:
+    """Return the name that people see for contiguous logs of a redo thread."""
+    return f"redo thread {thread}, " + (f"log {first}" if first == last else f"logs {first}-{last}")
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """A sealed SCN range of one incarnation and the logs that hold its redo."""

@@ -21,6 +21,7 @@ from pipelines.airflow.waiting import PlanWindow
 from pipelines.config import Pipeline
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
+from pipelines.redo import logs_text
 
 if TYPE_CHECKING:
     from pipelines.steps import AlreadyLanded
@@ -31,23 +32,22 @@ log = logging.getLogger(__name__)
 def slice_label(mined: SliceRecord | AlreadyLanded) -> str:
     """Return the name of a mapped task in Airflow's lists: the logs it read."""
     if not isinstance(mined, SliceRecord):
-        return f"slice {mined.slice}"
+        return mined.logs or f"slice {mined.slice}, landed before"
     if not mined.logs:
         return f"slice {mined.number}"
     first, last = mined.logs[0].log, mined.logs[-1].log
-    numbers = f"log {first.sequence}" if first.sequence == last.sequence else f"logs {first.sequence}-{last.sequence}"
-    return f"redo thread {first.thread}, {numbers}"
+    return logs_text(first.thread, first.sequence, last.sequence)
 
 
 def mined_to_xcom(mined: SliceRecord | AlreadyLanded) -> dict[str, Any]:
-    return to_body(mined) if isinstance(mined, SliceRecord) else {"landed": True, "slice": mined.slice}
+    return to_body(mined) if isinstance(mined, SliceRecord) else {"landed": True, "slice": mined.slice, "logs": mined.logs}
 
 
 def mined_from_xcom(body: Mapping[str, Any]) -> SliceRecord | AlreadyLanded:
     from pipelines import steps
 
     if body.get("landed"):
-        return steps.AlreadyLanded(body["slice"])
+        return steps.AlreadyLanded(body["slice"], body.get("logs", ""))
     return from_body(SliceRecord, body, f"the record of slice {body.get('number')}")
 
 
@@ -56,6 +56,7 @@ def capture_dag(pipeline: Pipeline) -> DAG:
 
     @task(
         doc_md=TASKS["mine"],
+        multiple_outputs=False,  # else each key of the result is an XCom of its own
         max_active_tis_per_dagrun=pipeline.mining_tasks,
         map_index_template="{{ slice_label }}",
     )
@@ -67,10 +68,13 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             mined = steps.mine_window_slice(resolved, source_of(pipeline), window, slice_number)
         context["slice_label"] = label = slice_label(mined)  # type: ignore[typeddict-unknown-key]
-        log.info("%s: %s rows", label, sum(t.row_count for t in mined.logs) if isinstance(mined, SliceRecord) else 0)
+        if isinstance(mined, SliceRecord):
+            log.info("%s: %s rows", label, sum(t.row_count for t in mined.logs))
+        else:
+            log.info("%s: the window has landed already, nothing is mined again", label)
         return mined_to_xcom(mined)
 
-    @task(doc_md=TASKS["land"], outlets=[landing])
+    @task(doc_md=TASKS["land"], multiple_outputs=False, outlets=[landing])
     def land(planned: list[dict[str, Any]], mined: list[dict[str, Any]]) -> dict[str, Any]:
         from pipelines import steps
 

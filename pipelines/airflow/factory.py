@@ -1,4 +1,4 @@
-"""Build five DAGs for each pipeline of pipelines.yml. A wrong file is one import error that lists all findings."""
+"""Build seven DAGs for each pipeline of pipelines.yml. A wrong file is one import error that lists all findings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from pipelines.airflow.apply import apply_dag
 from pipelines.airflow.backfill import backfill_dag
 from pipelines.airflow.capture import capture_dag
 from pipelines.airflow.recover import recover_dag
+from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
+from pipelines.airflow.verify import verify_dag
 from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, load_configuration
 
-BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, recover_dag)
+BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, verify_dag, resume_dag, recover_dag)
 
 
 def configuration_file(dag_file: Path) -> Path:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from pipelines.errors import RedolakeError, Terminal
+
+log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -16,6 +19,14 @@ def airflow_failures() -> Iterator[None]:
     try:
         yield
     except Terminal as error:
-        raise AirflowFailException(str(error)) from error
+        raise failure(error, AirflowFailException) from None
     except RedolakeError as error:
-        raise AirflowException(str(error)) from error
+        raise failure(error, AirflowException) from None
+
+
+def failure(error: RedolakeError, kind: type[Exception]) -> Exception:
+    """Return Airflow's exception with the error's text, so that a log ends with what, where and what to do, once.
+
+    The frames that led to it are in the log at level DEBUG only."""
+    log.debug("the error in full", exc_info=error)
+    return kind(str(error))

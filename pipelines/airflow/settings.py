@@ -8,10 +8,14 @@ from typing import Any
 from pipelines.airflow.schedule import START
 from pipelines.config import Pipeline
 
+STARTED_BY_HAND = frozenset({"snapshot", "backfill", "verify", "resume", "recover"})
+
 
 def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:
     return {
         "dag_id": f"{pipeline.name}_{part}",
+        # A form starts these: a paused DAG would queue the run for ever.
+        "is_paused_upon_creation": False if part in STARTED_BY_HAND else None,
         "start_date": START,
         "catchup": False,
         "max_active_runs": 1,

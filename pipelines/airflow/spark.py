@@ -57,7 +57,9 @@ class SubmitBatch(SparkSubmitOperator):
 def raise_failure(failure: JobFailure | None, error: Exception) -> None:
     """Raise with the job's own error text if it left one; spark-submit knows only the exit code."""
     terminal = failure.terminal if failure else f"Error code is: {TERMINAL_EXIT}." in str(error)
-    raise (AirflowFailException if terminal else AirflowException)(failure.text if failure else str(error)) from error
+    raise (AirflowFailException if terminal else AirflowException)(failure.text if failure else str(error)) from (
+        None if failure else error
+    )
 
 
 def connect_url(conn_id: str) -> str:

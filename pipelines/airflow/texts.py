@@ -48,6 +48,19 @@ They cannot be undone, so write the pipeline's name in *Confirm*. Let `{name}_ap
 A declared gap stays visible in `redolake status` and `redolake verify` until the tables are read again.
 """
 
+VERIFY = """Compares tables of **{name}** with the source, cell by cell: Oracle `AS OF` the SCN each is complete to, Delta at
+its version of that SCN. Apply continues meanwhile.
+
+It reads each table from Oracle once. The results stay in the ledger, with SCN and Delta version, and are shown on the page
+*Redolake*. Set `verify_schedule` in pipelines.yml to run it by time.
+"""
+
+RESUME = """Lets held tables of **{name}** continue from their own positions, once the cause is removed.
+
+A table whose cause is still there is held again, and nothing is lost. If the cause stays in the redo, as an unsupported DDL
+does, read the table again instead: `{name}_snapshot` with *Replace*.
+"""
+
 TASKS = {
     "plan": "Chooses the next sealed SCN window. *Nothing new* ends the run. If an archived log is due, it waits deferred, "
     "without a worker; an overdue log fails the run, and the next run waits again. Lost redo fails it at once.",
@@ -60,6 +73,8 @@ TASKS = {
     "record": "Updates the ledger from the Delta logs and the batch's manifest, and publishes an event for each table that "
     "advanced.",
     "check": "Fails if a table was held, with what happened, where, and what to do.",
+    "verify": "Compares the tables one after the other and fails unless all are equal.",
+    "resume": "Releases the chosen tables; the next batch catches each up from its own position.",
     "begin": "Chooses the SCN at which all tables are read.",
     "read": "Reads one table AS OF that SCN into Parquet.",
     "recover": "Shows what is lost, or carries out the chosen option; ends the run unless tables are to be read again.",

@@ -6,6 +6,7 @@ import logging
 import time
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 
 import fsspec
 from pyspark.sql import SparkSession
@@ -50,11 +51,13 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     )
     balances = check_accounts(spec, batch, captured)
     rows = sum(balance.landed + balance.carried_in for balance in balances)
-    log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), time.monotonic() - started)
+    assemble_seconds = round(time.monotonic() - started, 3)
+    log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), assemble_seconds)
     report(f"{rows} change rows assembled")
     carry_files, open_transactions = carry_over(spark, spec, batch)
     results = tuple(apply_one(context, table, spec, batch, number, balances[number]) for number, table in enumerate(tables))
     result = batch_result(spec, batch, results, carry_files, open_transactions)
+    result = replace(result, assemble_seconds=assemble_seconds)
     crash.point("before manifest")
     may_commit()
     return publish_batch(spec, result)
@@ -119,8 +122,9 @@ def apply_one(
 
     started = time.monotonic()
     result = apply_table(context, table, task, changes_of, balance)
+    result = replace(result, seconds=round(time.monotonic() - started, 3))
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
-    log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, counts, time.monotonic() - started)
+    log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, counts, result.seconds)
     context.report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")
     return result
 

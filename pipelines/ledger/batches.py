@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, and_, delete, insert, select, update
@@ -12,9 +12,11 @@ from pipelines.errors import InvariantBroken
 from pipelines.ledger import tables as t
 from pipelines.ledger.base import LedgerBase, changed, insert_new
 from pipelines.ledger.entries import BatchEntry, Json, Lease
+from pipelines.ledger.facts import Changes, add_changes
 from pipelines.ledger.states import BATCH, BatchState, check_moves
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import Scn, ScnRange
+from pipelines.table import TableId
 
 B = t.batches.c
 X = t.open_transactions.c
@@ -37,7 +39,7 @@ class Batches(LedgerBase):
         }
         with self._write(lease) as connection:
             insert_new(connection, t.batches, row)
-            entry = _entry(connection.execute(select(t.batches).where(_named(self._pipeline, name))).one())
+            entry = batch_entry(connection.execute(select(t.batches).where(_named(self._pipeline, name))).one())
         if entry.scns != scns:
             raise InvariantBroken(
                 f"the batch {name} has the range {entry.scns}, not {scns}",
@@ -55,23 +57,37 @@ class Batches(LedgerBase):
         *,
         lease: Lease | None = None,
         result: Json | None = None,
+        changes: Mapping[TableId, Changes] | None = None,
     ) -> bool:
-        """Return False when the batch is in none of `from_states`."""
+        """Return False when the batch is in none of `from_states`. Else add the rows that it changed in each table."""
         states = check_moves(BATCH, from_states, to_state)
         values = {"state": to_state, "changed_at": self._now(), "result": None if result is None else dict(result)}
         with self._write(lease) as connection:
             found = and_(_named(self._pipeline, name), B.state.in_(states))
-            return changed(connection, update(t.batches).where(found).values(values))
+            moved = changed(connection, update(t.batches).where(found).values(values))
+            if moved and changes:
+                add_changes(connection, self._pipeline, changes, self._now())
+            return moved
 
-    def record_applied(self, name: str, scns: ScnRange, spec_path: str, result: Json) -> bool:
-        """Record what a batch's manifest proves. Return whether the ledger did not have it yet."""
+    def record_applied(
+        self,
+        name: str,
+        scns: ScnRange,
+        spec_path: str,
+        result: Json,
+        changes: Mapping[TableId, Changes] | None = None,
+    ) -> bool:
+        """Record what a batch's manifest proves. Return whether the ledger did not have it yet.
+
+        A ledger that did not know the batch at all was rebuilt: it does not know when the rows were changed."""
+        is_known = self.batch(name) is not None
         self.prepare_batch(name, scns, spec_path)
-        return self.move_batch(name, ("prepared",), "applied", result=result)
+        return self.move_batch(name, ("prepared",), "applied", result=result, changes=changes if is_known else None)
 
     def batch(self, name: str) -> BatchEntry | None:
         with self._read() as connection:
             row = connection.execute(select(t.batches).where(_named(self._pipeline, name))).first()
-        return None if row is None else _entry(row)
+        return None if row is None else batch_entry(row)
 
     def batches(self, state: BatchState | None = None, limit: int | None = None) -> list[BatchEntry]:
         """Return the batches, newest first."""
@@ -81,7 +97,7 @@ class Batches(LedgerBase):
         if state is not None:
             query = query.where(B.state == state)
         with self._read() as connection:
-            return [_entry(row) for row in connection.execute(query)]
+            return [batch_entry(row) for row in connection.execute(query)]
 
     def applied_names(self) -> set[str]:
         with self._read() as connection:
@@ -126,6 +142,6 @@ def _named(pipeline: str, name: str) -> ColumnElement[bool]:
     return and_(B.pipeline == pipeline, B.name == name)
 
 
-def _entry(row: Row[Any]) -> BatchEntry:
+def batch_entry(row: Row[Any]) -> BatchEntry:
     scns = ScnRange(Scn(row.start_scn), Scn(row.end_scn))
     return BatchEntry(row.name, scns, row.state, row.spec_path, row.result, row.created_at, row.changed_at)

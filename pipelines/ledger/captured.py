@@ -29,14 +29,14 @@ class CapturedTables(LedgerBase):
     def table(self, table: TableId) -> TableEntry | None:
         with self._read() as connection:
             row = connection.execute(select(t.tables).where(_is(self._pipeline, table))).first()
-        return None if row is None else _entry(row)
+        return None if row is None else table_entry(row)
 
     def tables(self, state: TableState | None = None) -> list[TableEntry]:
         query = select(t.tables).where(T.pipeline == self._pipeline).order_by(T.owner, T.table_name)
         if state is not None:
             query = query.where(T.state == state)
         with self._read() as connection:
-            return [_entry(row) for row in connection.execute(query)]
+            return [table_entry(row) for row in connection.execute(query)]
 
     @crash.writer
     def move_table(
@@ -102,7 +102,7 @@ def _is(pipeline: str, table: TableId) -> ColumnElement[bool]:
     return and_(*(T[column] == value for column, value in key_of(pipeline, table).items()))
 
 
-def _entry(row: Row[Any]) -> TableEntry:
+def table_entry(row: Row[Any]) -> TableEntry:
     return TableEntry(
         table=TableId(row.owner, row.table_name),
         state=row.state,

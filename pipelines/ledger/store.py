@@ -21,6 +21,7 @@ from pipelines.ledger.base import WRITING, database_errors
 from pipelines.ledger.batches import Batches
 from pipelines.ledger.captured import CapturedTables
 from pipelines.ledger.decisions import Decisions
+from pipelines.ledger.facts import Facts
 from pipelines.ledger.leases import Leases
 from pipelines.ledger.losses import Losses
 from pipelines.ledger.positions import Positions
@@ -35,7 +36,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases, Decisions, Losses):
+class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases, Decisions, Losses, Facts):
     """Serves plans and status. Manifests beside the data prove what has landed and what is applied: see `record_landed`."""
 
     def close(self) -> None:
@@ -44,13 +45,13 @@ class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases,
 
 def open_ledger(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) -> Ledger:
     """Open a pipeline's ledger. Raises ConfigurationError for an unusable URL, LedgerUnavailable, and FormatTooNew."""
-    engine = _engine(_checked(url))
+    engine = engine_of(checked_url(url))
     with database_errors(engine):
         _prepare(engine)
     return Ledger(engine, pipeline, now)
 
 
-def _checked(text_: str) -> URL:
+def checked_url(text_: str) -> URL:
     try:
         url = make_url(text_)
     except ArgumentError as error:
@@ -68,7 +69,7 @@ def _unusable(what: str) -> ConfigurationError:
     return ConfigurationError([Finding("ledger.url", what, "write sqlite:////path/file.db or postgresql://user@host/database")])
 
 
-def _engine(url: URL) -> Engine:
+def engine_of(url: URL) -> Engine:
     """Return an engine without a pool: Airflow forks its tasks, and they are short."""
     arguments: dict[str, Any] = {"connect_timeout": 10}
     if url.get_backend_name() == "sqlite":

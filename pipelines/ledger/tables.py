@@ -10,6 +10,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Dialect,
+    Float,
     Index,
     Integer,
     MetaData,
@@ -83,7 +84,18 @@ windows = Table(
     Column("token", BigInteger, nullable=False),
     Column("planned_at", UtcDateTime, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
+    # For people: nothing decides by these. They are empty where the ledger was rebuilt.
+    Column("ends_at", UtcDateTime),  # the time of the end SCN: when the log that ends there was switched
+    Column("landed_at", UtcDateTime),
+    Column("applied_at", UtcDateTime),
+    Column("batch", String(100)),
+    Column("row_count", BigInteger),
+    Column("log_count", Integer),
+    Column("redo_bytes", BigInteger),
+    Column("mine_seconds", Float),  # of all sessions together
+    Column("account", Body),
 )
+Index("redolake_windows_state", windows.c.pipeline, windows.c.state)
 # Only one window that is not abandoned may begin at a position of the chain.
 Index(
     "redolake_windows_place",
@@ -138,6 +150,8 @@ batches = Table(
     Column("changed_at", UtcDateTime, nullable=False),
 )
 
+Index("redolake_batches_latest", batches.c.pipeline, batches.c.changed_at)
+
 open_transactions = Table(
     "redolake_open_transactions",
     metadata,
@@ -151,6 +165,28 @@ open_transactions = Table(
     Column("row_count", BigInteger, nullable=False),
     Column("bytes", BigInteger, nullable=False),
     Column("username", String(128)),
+)
+
+facts = Table(
+    "redolake_facts",
+    metadata,
+    _pipeline(),
+    Column("kind", String(40), primary_key=True),
+    Column("name", String(300), primary_key=True),
+    Column("body", Body, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+)
+
+# The rows that batches changed, by the hour in which they were recorded.
+table_rows = Table(
+    "redolake_table_rows",
+    metadata,
+    _pipeline(),
+    *_table(),
+    Column("hour", UtcDateTime, primary_key=True),
+    Column("inserted", BigInteger, nullable=False),
+    Column("updated", BigInteger, nullable=False),
+    Column("deleted", BigInteger, nullable=False),
 )
 
 losses = Table(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, insert, literal, select, update
 
 from pipelines import crash
 from pipelines.errors import LandingConflict
@@ -21,9 +22,12 @@ W = t.windows.c
 
 class Windows(LedgerBase):
     @crash.writer
-    def plan_window(self, name: str, resetlogs_id: int, scns: ScnRange, plan: Json, lease: Lease) -> WindowEntry:
-        """Plan a window. Return it, or the window that has landed at the same start. It replaces plans of the same start
-        that never landed. Raises LeaseHeld when another writer has taken the lease over."""
+    def plan_window(
+        self, name: str, resetlogs_id: int, scns: ScnRange, plan: Json, lease: Lease, ends_at: datetime | None = None
+    ) -> WindowEntry:
+        """Plan a window, whose end SCN the source wrote at `ends_at`. Return it, or the window that has landed at the same
+        start. It replaces plans of the same start that never landed. Raises LeaseHeld when another writer has taken the lease
+        over."""
         now = self._now()
         with self._write(lease) as connection:
             at_start = _starting_at(self._pipeline, resetlogs_id, scns.start)
@@ -32,7 +36,7 @@ class Windows(LedgerBase):
                 return _entry(taken)
             connection.execute(update(t.windows).where(at_start).values(state="abandoned", changed_at=now))
             entry = WindowEntry(name, resetlogs_id, scns, "planned", dict(plan), lease.token, now, now)
-            _put(connection, self._pipeline, entry)
+            _put(connection, self._pipeline, entry, ends_at=ends_at)
             return entry
 
     @crash.writer
@@ -50,6 +54,17 @@ class Windows(LedgerBase):
         with self._write(lease) as connection:
             values = {"state": to_state, "changed_at": self._now()}
             return changed(connection, update(t.windows).where(found).values(values))
+
+    @crash.writer
+    def record_window_applied(self, name: str, batch: str, account: Json | None) -> bool:
+        """Record that a batch has applied a landed window, and how it accounted for the window's rows."""
+        found = and_(_named(self._pipeline, name), W.state == "landed")
+        # Where the ledger was rebuilt, it knows no time at which the window landed, and none at which it was applied.
+        applied_at = case((W.landed_at.is_(None), None), else_=literal(self._now(), t.UtcDateTime))
+        values = {"state": "applied", "changed_at": self._now(), "batch": batch, "applied_at": applied_at}
+        with self._write() as connection:
+            rows = {"account": None if account is None else dict(account)}
+            return changed(connection, update(t.windows).where(found).values({**values, **rows}))
 
     @crash.writer
     def record_landed(self, manifest: WindowManifest) -> bool:
@@ -72,7 +87,7 @@ class Windows(LedgerBase):
             plan, token = ({}, 0) if before is None else (before.plan, before.token)
             planned_at = now if before is None else before.planned_at
             entry = WindowEntry(manifest.name, manifest.resetlogs_id, manifest.scns, "landed", plan, token, planned_at, now)
-            _put(connection, self._pipeline, entry)
+            _put(connection, self._pipeline, entry, landed_at=None if before is None else now, **counts_of(manifest))
             return True
 
     def window(self, name: str) -> WindowEntry | None:
@@ -108,7 +123,18 @@ def _starting_at(pipeline: str, resetlogs_id: int, start: int) -> ColumnElement[
     return and_(W.pipeline == pipeline, W.resetlogs_id == resetlogs_id, W.start_scn == start, W.state != "abandoned")
 
 
-def _put(connection: Connection, pipeline: str, entry: WindowEntry) -> None:
+def counts_of(manifest: WindowManifest) -> dict[str, Any]:
+    """Return what mining the window has cost and brought, as its manifest says."""
+    slices = list(manifest.circumstance.get("slices", {}).values())
+    return {
+        "row_count": manifest.change_rows,
+        "log_count": len(manifest.logs),
+        "redo_bytes": sum(facts.get("redo_bytes", 0) for facts in slices),
+        "mine_seconds": sum(facts.get("seconds", 0.0) for facts in slices),
+    }
+
+
+def _put(connection: Connection, pipeline: str, entry: WindowEntry, **more: Any) -> None:
     """Insert a window, or update the abandoned one of the same name."""
     values = {
         "resetlogs_id": entry.resetlogs_id,
@@ -119,6 +145,7 @@ def _put(connection: Connection, pipeline: str, entry: WindowEntry) -> None:
         "token": entry.token,
         "planned_at": entry.planned_at,
         "changed_at": entry.changed_at,
+        **more,
     }
     if not changed(connection, update(t.windows).where(_named(pipeline, entry.name)).values(values)):
         connection.execute(insert(t.windows).values(pipeline=pipeline, name=entry.name, **values))

@@ -11,6 +11,7 @@ from pipelines.context import PipelineContext
 from pipelines.errors import RedoLost
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
+from pipelines.ledger.facts import Changes
 from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain, superseded
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
@@ -171,7 +172,8 @@ def record_result(context: PipelineContext, result: BatchResult, name: str, void
             context.ledger.hold(done.table, dict(done.error or {}))
     if catch_up_of(result) is None:
         for window in result.windows:
-            context.ledger.move_window(window, ("landed",), "applied")
+            account = result.accounts.get(window)
+            context.ledger.record_window_applied(window, name, None if account is None else account_to_json(account))
         context.ledger.replace_open_transactions(name, result.open_transactions)
     scns = ScnRange(Scn(result.start), Scn(result.end))
     summary = {
@@ -179,8 +181,11 @@ def record_result(context: PipelineContext, result: BatchResult, name: str, void
         "balances": {str(t.table): account_to_json(t.balance) for t in result.tables},
         "accounts": {window: account_to_json(account) for window, account in result.accounts.items()},
         "dropped": [asdict(met) for met in result.dropped],
+        "seconds": {"assemble": result.assemble_seconds, "tables": {str(t.table): t.seconds for t in result.tables}},
+        "read_to": result.read_to,
     }
-    context.ledger.record_applied(name, scns, context.landing.files.location(layout.batch_folder(name)), summary)
+    changes = {t.table: Changes(t.inserted, t.updated, t.deleted) for t in result.tables}
+    context.ledger.record_applied(name, scns, context.landing.files.location(layout.batch_folder(name)), summary, changes)
 
 
 def account_to_json(account: RowAccount) -> dict[str, int]:

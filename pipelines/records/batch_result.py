@@ -63,6 +63,7 @@ class TableResult:
     delta_version: int | None = None
     balance: RowAccount = RowAccount()
     position: int | None = None
+    seconds: float = 0.0  # that its merge took
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class BatchResult:
     foreign_rows: int = 0  # change rows of objects that are not captured
     dropped: tuple[DroppedRows, ...] = ()
     accounts: Mapping[str, RowAccount] = field(default_factory=dict)  # by window name, and CARRIED_IN
+    assemble_seconds: float = 0.0
     read_to: str | None = None  # the time of the newest redo row, by the database host's clock
 
     @property

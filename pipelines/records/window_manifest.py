@@ -75,6 +75,11 @@ class WindowManifest:
         return ChainPosition(self.resetlogs_id, self.end)
 
     @property
+    def change_rows(self) -> int:
+        """The number of change rows; counts of other rows have a name that starts with `* `."""
+        return sum(count for name, count in self.counts.items() if not name.startswith("* "))
+
+    @property
     def name(self) -> str:
         return f"{self.resetlogs_id:010d}-{self.start:020d}-{self.end:020d}"
 

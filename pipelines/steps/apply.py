@@ -110,8 +110,10 @@ def finding_of(table: TableId, error: Mapping[str, Any] | None) -> Finding:
     return Finding(str(table), what, str(known.get("cure", "")))
 
 
-def resume_tables(pipeline: Pipeline, tables: Sequence[str]) -> tuple[str, ...]:
-    """Release held tables; the next apply catches each up from its own position. Raises Terminal for a table not held."""
+def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "") -> tuple[str, ...]:
+    """Release held tables, as `by` decided; the next apply catches each up from its own position.
+
+    Raises Terminal for a table not held."""
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         resumed = []
@@ -120,7 +122,7 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str]) -> tuple[str, ...]:
             check_contents(context, table)
             if not context.ledger.release(table):
                 raise Terminal("the table is not held", cure="`redolake status` shows which are", table=table)
-            context.ledger.record_decision("resume", {"table": str(table)}, owner())
+            context.ledger.record_decision("resume", {"table": str(table)}, by or owner())
             resumed.append(str(table))
         return tuple(resumed)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
 from pipelines import crash
@@ -19,7 +21,7 @@ from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import ContainerIdentity, LogFile, Window
+from pipelines.redo import ContainerIdentity, LogFile, Window, logs_text
 from pipelines.source import (
     ConnectParams,
     DatabaseLogging,
@@ -32,12 +34,14 @@ from pipelines.source import (
     read_tables,
 )
 from pipelines.steps.captured_tables import announced_tables, with_matched_tables
+from pipelines.steps.facts import host_clock_ahead, record_choices, record_plan, record_redo, recorded_failure, utc_end_time
 from pipelines.steps.plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
 from pipelines.window import Lost, NothingNew, Wait, missing_logs
+from pipelines.window.recovery_options import choices, gap_end, rman_commands
 
 LEASE_SECONDS = 60.0
 Outcome = Literal["window", "nothing", "wait"]
@@ -58,9 +62,11 @@ class PlanOutcome:
 
 @dataclass(frozen=True, slots=True)
 class AlreadyLanded:
-    """Replaces the record of a slice that need not be mined: its window has landed, or the chain has passed it."""
+    """Replaces the record of a slice that need not be mined: its window has landed, or the chain has passed it. `logs` names
+    the slice's logs, where the plan is known."""
 
     slice: int
+    logs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +106,8 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
         if position is None:
             reason = f"no table has contents yet: run {pipeline.name}_snapshot, or `redolake snapshot`"
             return PlanOutcome("nothing", reason)
-        with open_pipeline_source(pipeline, source) as oracle:
+        with recorded_failure(context), open_pipeline_source(pipeline, source) as oracle:
+            ahead = host_clock_ahead(oracle)
             pause = min(PAUSE_SECONDS, pipeline.wait_looks_every_seconds)
             facts, found = read_and_plan(oracle, position, pipeline.window, pause)
             try:
@@ -108,24 +115,38 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             except PdbChanged as error:
                 record_pdb_change(context, error, position, facts)
                 raise
+            record_redo(context, position, facts, ahead, is_all=False)
             if isinstance(found, Lost):
-                record_redo_loss(context, found.error, "plan", position, missing_logs(position, facts))
+                missing = missing_logs(position, facts)
+                record_redo_loss(context, found.error, "plan", position, missing)
+                record_plan(context, "lost", found.error.what)
+                options = choices(pipeline.name, position, facts, missing, gap_end(position, facts))
+                record_choices(context, position, options, rman_commands(missing, facts))
                 raise found.error
             clear_redo_loss(context, "plan")
             if isinstance(found, NothingNew):
-                return PlanOutcome("nothing", found.reason)
-            if isinstance(found, Wait):
-                return PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
-            context = with_matched_tables(context, oracle)
-            return planned(context, oracle, found.window, facts.current_incarnation.resetlogs_id, container)
+                outcome = PlanOutcome("nothing", found.reason)
+            elif isinstance(found, Wait):
+                outcome = PlanOutcome("wait", found.reason, awaited=awaited_by(position, found))
+            else:
+                context = with_matched_tables(context, oracle)
+                resetlogs_id, ends_at = facts.current_incarnation.resetlogs_id, utc_end_time(found.window, facts, ahead)
+                outcome = planned(context, oracle, found.window, resetlogs_id, container, ends_at)
+            record_plan(context, outcome.outcome, outcome.reason, outcome.awaited)
+            return outcome
 
 
 @crash.writer
 def planned(
-    context: PipelineContext, oracle: Source, window: Window, resetlogs_id: int, container: ContainerIdentity | None
+    context: PipelineContext,
+    oracle: Source,
+    window: Window,
+    resetlogs_id: int,
+    container: ContainerIdentity | None,
+    ends_at: datetime | None = None,
 ) -> PlanOutcome:
     """Record the plan in the ledger. LogMiner uses the dictionary of mining time, so it is read now, under the current
-    incarnation, which may be later than the window's."""
+    incarnation, which may be later than the window's. `ends_at` is when the window's end was written."""
     ids = tuple(table.id for table in context.pipeline.tables)
     dictionary = read_tables(oracle, ids, context.pipeline.source.container)
     read_at = min(table.scn_before for table in dictionary.values()) if dictionary else window.scns.end
@@ -139,7 +160,7 @@ def planned(
     context.landing.dictionary.write_dictionary(resetlogs_id, read_at, dictionary.values())
     made = WindowPlan(window, ids, object_ids(context, dictionary), read_at, container)
     with held_lease(context, "capture", LEASE_SECONDS) as lease:
-        entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease)
+        entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease, ends_at)
     numbers = tuple(s.number for s in window.slices)
     return PlanOutcome("window", redo_of(window), entry.name, numbers, announced=announced_tables(context))
 
@@ -210,6 +231,14 @@ def plan_of(context: PipelineContext, window: str) -> WindowPlan:
     return from_body(WindowPlan, entry.plan, f"the plan of window {window}")
 
 
+def planned_logs(context: PipelineContext, window: str, slice_number: int) -> str:
+    """Return the name of a slice's logs; empty where a rebuilt ledger does not have the plan."""
+    entry = context.ledger.window(window)
+    slices = plan_of(context, window).window.slices if entry is not None and entry.plan else ()
+    found = next((s for s in slices if s.number == slice_number), None)
+    return "" if found is None else logs_text(found.thread, found.logs[0].sequence, found.logs[-1].sequence)
+
+
 def is_overtaken(context: PipelineContext, window: Window) -> bool:
     """Return whether the chain has passed the window's start: the redo of a cleared old run has already been read."""
     end = context.landing.chain_end()
@@ -222,10 +251,10 @@ def mine_window_slice(
     """Mine one slice into this attempt's own files, which the record names. A landed window is not mined again."""
     with open_context(pipeline) as context:
         if context.landing.windows.manifest(window) is not None:
-            return AlreadyLanded(slice_number)
+            return AlreadyLanded(slice_number, planned_logs(context, window, slice_number))
         made = plan_of(context, window)
         if is_overtaken(context, made.window):
-            return AlreadyLanded(slice_number)
+            return AlreadyLanded(slice_number, planned_logs(context, window, slice_number))
         try:
             return mined(context, source, made, slice_number)
         except (RedoLost, RedoNotUnderstood, MiningIncomplete) as error:  # an operator may choose to continue without it
@@ -247,7 +276,7 @@ def mined(context: PipelineContext, source: ConnectParams | None, made: WindowPl
 
 def mined_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
     """Mine once, in a new session; a failed attempt leaves no file."""
-    settings = context.pipeline.source
+    settings, started = context.pipeline.source, time.monotonic()
     with open_pipeline_source(context.pipeline, source) as oracle:
         mining = mine_slice(
             oracle,
@@ -270,7 +299,8 @@ def mined_once(context: PipelineContext, source: ConnectParams | None, made: Win
         error = pdb_change(context, made.container, read_container(oracle, settings.container))
         if error is not None:  # LogMiner has used the dictionary of another PDB
             raise error
-    return replace(record, circumstance={**record.circumstance, **mining.facts.as_json()})
+    cost = {"seconds": round(time.monotonic() - started, 3), "redo_bytes": sum(log.bytes for log in reading.own.logs)}
+    return replace(record, circumstance={**record.circumstance, **mining.facts.as_json(), **cost})
 
 
 def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRecord | AlreadyLanded]) -> LandedWindowReport:
@@ -288,9 +318,8 @@ def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRec
             manifest = context.landing.windows.publish(made.window, made.tables, records, None if end is None else int(end.scn))
         reconcile_ledger(context)
         clear_redo_loss(context, "mine")
-        rows = sum(count for what, count in manifest.counts.items() if not what.startswith("* "))
         path = context.landing.files.location(layout.window_manifest(manifest.name))
-        return LandedWindowReport(manifest.name, manifest.start, manifest.end, rows, path)
+        return LandedWindowReport(manifest.name, manifest.start, manifest.end, manifest.change_rows, path)
 
 
 @crash.writer

@@ -21,6 +21,7 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
 from pipelines.scn import BEFORE_ALL, Scn
 from pipelines.source import ConnectParams, Source, read_character_sets, read_container, read_handover, read_redo_facts
+from pipelines.steps.facts import record_choices
 from pipelines.steps.leases import apply_lease
 from pipelines.steps.redo_loss import (
     ErrorReport,
@@ -79,8 +80,10 @@ class RecoveryReport:
 
 def inspect_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:
     """Report which redo is lost, and the choices. Changes nothing, except that the ledger records the loss."""
-    with inspected(pipeline, source) as (_, _, found):
-        return recovery_report(pipeline, found)
+    with inspected(pipeline, source) as (context, _, found):
+        report = recovery_report(pipeline, found)
+        record_choices(context, report.position, report.choices, report.rman)
+        return report
 
 
 def recheck_redo_loss(pipeline: Pipeline, source: ConnectParams | None = None) -> RecoveryReport:

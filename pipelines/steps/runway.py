@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from pipelines.config import Pipeline
-from pipelines.context import open_context, open_pipeline_source
+from pipelines.context import now, open_context, open_pipeline_source
 from pipelines.errors import Finding
 from pipelines.reconcile.ledger import proven_position
+from pipelines.records.codec import to_body
+from pipelines.records.facts import RunwayFact
 from pipelines.redo import LogFile
 from pipelines.source import ConnectParams, read_redo_facts
 from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
+from pipelines.steps.facts import record_redo
 from pipelines.steps.redo_loss import ErrorReport
 from pipelines.window.runway import BlockingThread, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units
@@ -100,12 +103,33 @@ def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> R
     with open_context(pipeline) as context:
         position = proven_position(context)  # a parallel step may be about to correct the ledger's position
     with open_pipeline_source(pipeline, source) as oracle:
+        measured_at = now().replace(tzinfo=None)
         retention = read_retention(oracle)
         if position is None:
             needed, facts = read_snapshot_position(oracle)
         else:
             needed, facts = position, read_redo_facts(oracle)
-    return runway_report(pipeline, measure(needed, facts, retention.now), retention, position is not None)
+    report = runway_report(pipeline, measure(needed, facts, retention.now), retention, position is not None)
+    ahead = timedelta(seconds=round((retention.now - measured_at).total_seconds()))
+    with open_context(pipeline) as context:
+        context.ledger.record_fact("runway", to_body(runway_fact(report)))
+        if position is not None:
+            record_redo(context, position, facts, ahead, is_all=True)
+    return report
+
+
+def runway_fact(report: RunwayReport) -> RunwayFact:
+    return RunwayFact(
+        state=report.state,
+        summary=report.summary,
+        hours_left=report.hours_left,
+        is_floor=report.at_least,
+        unread_bytes=report.unread_bytes,
+        bytes_per_hour=report.bytes_per_hour,
+        archive_lag_target_seconds=report.archive_lag_target_seconds,
+        warn_below_hours=report.warn_below_hours,
+        warnings=tuple(str(finding) for finding in report.findings if finding.severity != "note"),
+    )
 
 
 def runway_report(pipeline: Pipeline, runway: Runway, retention: RetentionFacts, has_position: bool) -> RunwayReport:

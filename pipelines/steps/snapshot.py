@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ from pipelines.reconcile.omitted_tables import batches_between, is_without
 from pipelines.reconcile.table_versions import app_id, incarnation_of, known_versions, rules
 from pipelines.reconcile.tables import add_tables, captured_from, record_load, restart_versions
 from pipelines.records.codec import decode
+from pipelines.records.facts import SnapshotFact
 from pipelines.records.handover import FirstPosition
 from pipelines.records.snapshot_load import SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.redo import ContainerIdentity, Position, RedoFacts
@@ -46,6 +48,7 @@ from pipelines.source import (
 from pipelines.steps.apply import finding_of
 from pipelines.steps.captured_tables import with_matched_tables
 from pipelines.steps.doctor import source_findings
+from pipelines.steps.facts import record_snapshot
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.refused_tables import hold_refused
 from pipelines.steps.same_container import read_same_container
@@ -128,6 +131,7 @@ def begin_snapshot(
             check_unread(context, table, scn, epoch)
         with ThreadPoolExecutor(FILES_AT_ONCE) as pool:  # each file is synced, which is mostly waiting
             list(pool.map(lambda found: context.landing.snapshots.begin(found, scn, epoch, since), dictionary.values()))
+        record_snapshot(context, chosen, SnapshotFact("chosen", scn))
         return BegunSnapshot(scn, tuple(str(table) for table in chosen), replace, held)
 
 
@@ -281,12 +285,15 @@ def read_table_as_of(pipeline: Pipeline, source: ConnectParams | None, scn: int,
     with open_context(pipeline) as context:
         there = context.landing.snapshots.manifest(wanted, scn)
         if there is None:
-            found = dictionary_of(context, wanted, scn)
+            found, started = dictionary_of(context, wanted, scn), time.monotonic()
+            record_snapshot(context, [wanted], SnapshotFact("reading", scn))
             with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
                 by_rowid, token = pipeline.table(wanted).key == "rowid", uuid.uuid4().hex
                 write = partial(context.landing.snapshots.write_rows, wanted, scn, token=token)
                 file = read_rows(context, source, oracle, found, Scn(scn), by_rowid, write)
             there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
+            seconds = round(time.monotonic() - started, 3)
+            record_snapshot(context, [wanted], SnapshotFact("read", scn, there.row_count, seconds))
         return TableSnapshot(str(wanted), scn, there.row_count)
 
 
@@ -379,6 +386,7 @@ def record_snapshot_load(pipeline: Pipeline, batch: str) -> LoadedSnapshot:
             incarnation = incarnation_of(task.app_id)
             context.ledger.record_complete_to(loaded.table, Scn(task.scn), incarnation, loaded.delta_version)
             context.ledger.move_table(loaded.table, ("snapshotting",), "live", snapshot_scn=Scn(task.scn))
+            record_snapshot(context, [loaded.table], SnapshotFact("loaded", task.scn, loaded.rows))
         record_load(context, layout.name_of(spec.manifest))
         context.ledger.release_lease(lease)
         if failed:

@@ -15,7 +15,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.split_transactions import SplitTransaction
-from pipelines.records.window_manifest import WindowManifest, single_quote_rows
+from pipelines.records.window_manifest import single_quote_rows
 from pipelines.steps.captured_tables import JOIN
 
 LATEST_WINDOWS = 10
@@ -177,7 +177,7 @@ def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:
     found = []
     for entry in reversed(context.ledger.windows(limit=LATEST_WINDOWS)):
         manifest = context.landing.windows.manifest(entry.name)
-        logs, rows = (None, None) if manifest is None else (len(manifest.logs), change_rows(manifest))
+        logs, rows = (None, None) if manifest is None else (len(manifest.logs), manifest.change_rows)
         quotes = 0 if manifest is None else single_quote_rows(manifest)
         found.append(WindowStatus(entry.name, entry.state, logs, rows, quotes))
     return tuple(found)
@@ -202,11 +202,6 @@ def loss_status(loss: Loss | None) -> LossStatus | None:
     return LossStatus(**loss.error, step=loss.step, since=loss.since.isoformat(timespec="seconds"), missing=len(loss.missing))
 
 
-def change_rows(manifest: WindowManifest) -> int:
-    """Return the number of change rows; counts of other rows have a name that starts with `* `."""
-    return sum(count for name, count in manifest.counts.items() if not name.startswith("* "))
-
-
 def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
     with open_context(pipeline) as context:
@@ -219,7 +214,7 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
                 end=manifest.end,
                 logs=len(manifest.logs),
                 threads=len({log.thread for log in manifest.logs}),
-                rows=change_rows(manifest),
+                rows=manifest.change_rows,
                 hash=manifest.row_hash,
                 account=accounts.get(manifest.name),
                 single_quote_rows=single_quote_rows(manifest),

@@ -18,6 +18,8 @@ from pipelines.ledger import TableEntry
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import known_versions, rules
+from pipelines.records.codec import to_body
+from pipelines.records.facts import ProofFact
 from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
@@ -104,6 +106,7 @@ def verify_tables(
             session = opened.session()
             for table in ids:
                 found.append(compare_or_explain(context, source, session, table, report))
+                context.ledger.record_proof(table, to_body(proof_of(found[-1])))
                 report(str(found[-1]))
         names = {str(table) for table in ids}
         return Verification(
@@ -113,6 +116,19 @@ def verify_tables(
             dropped=tuple(drop for drop in read_open_drops(context) if names & set(drop.lacking)),
             not_compared=tuple(one for one in found if isinstance(one, NotCompared)),
         )
+
+
+def proof_of(found: TableComparison | NotCompared) -> ProofFact:
+    if isinstance(found, NotCompared):
+        return ProofFact(None, None, None, error=f"{found.error['code']}: {found.error['what']}")
+    return ProofFact(
+        scn=found.applied_scn,
+        delta_version=found.delta_version,
+        rows=found.source_rows,
+        missing_rows=found.missing_rows,
+        extra_rows=found.extra_rows,
+        differing_cells=found.differing_cells,
+    )
 
 
 def compare_or_explain(

@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.airflow
 DAG_FILE = Path(__file__).parents[3] / "dags" / "redolake.py"
 HEAVY = ("pyspark", "oracledb", "pyarrow", "duckdb", "pandas", "numpy", "sqlglot")
-BUILDS = ("capture", "apply", "snapshot", "backfill", "recover")
+BUILDS = ("capture", "apply", "snapshot", "backfill", "verify", "resume", "recover")
 
 
 def bag(monkeypatch, folder, text):
@@ -49,7 +49,7 @@ def test_parsing_the_dag_file_loads_no_heavy_module(settings, tmp_path):
     assert [sorted(f"shop_{part}" for part in BUILDS), []] == json.loads(answer.stdout.splitlines()[-1])
 
 
-def test_every_pipeline_becomes_five_dags_that_airflow_imports_without_errors(settings, monkeypatch, tmp_path, airflow_db):
+def test_every_pipeline_becomes_seven_dags_that_airflow_imports_without_errors(settings, monkeypatch, tmp_path, airflow_db):
     settings("submit")
 
     found = bag(monkeypatch, tmp_path, (tmp_path / "pipelines.yml").read_text())
@@ -116,7 +116,7 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
                 task.retry_exponential_backoff,
                 task.retry_delay.total_seconds(),
                 task.max_retry_delay.total_seconds(),
-            ) == (0 if task.task_id == "runway" else 2, 2.0, 1.0, 60.0)
+            ) == (0 if task.task_id in ("runway", "verify", "resume") else 2, 2.0, 1.0, 60.0)
 
 
 def test_apply_is_started_by_the_landing_and_by_time(dags):
@@ -150,7 +150,7 @@ def test_the_backfill_form_takes_whole_scns_and_known_tables_and_defaults_to_a_d
             dags["shop_backfill"].params.get_param(name).resolve(wrong)
 
 
-def test_each_form_can_be_submitted_as_it_opens_but_for_the_scns_of_a_backfill(dags):
+def test_each_form_can_be_submitted_as_it_opens_but_for_what_only_a_person_knows(dags):
     """Airflow's form counts an empty text as missing, and disables Trigger, unless the field's type allows null."""
     missing = []
     for dag in dags.values():
@@ -160,4 +160,4 @@ def test_each_form_can_be_submitted_as_it_opens_but_for_the_scns_of_a_backfill(d
             if value in (None, "") and "null" not in field.schema["type"]:
                 missing.append((dag.dag_id, name))
 
-    assert missing == [("shop_backfill", "from_scn"), ("shop_backfill", "to_scn")]
+    assert missing == [("shop_backfill", "from_scn"), ("shop_backfill", "to_scn"), ("shop_resume", "tables")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
@@ -38,6 +39,7 @@ FACTS = RedoFacts(
 def capture_pipeline(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Pipeline:
     body: dict[str, Any] = {"name": "shop", "source": {"connection": "x"}, "landing": str(folder), "lake": "/lake"}
     monkeypatch.setattr(capture_steps, "open_pipeline_source", lambda *_: nullcontext())
+    monkeypatch.setattr(capture_steps, "host_clock_ahead", lambda _: timedelta(0))
     for module in ("capture", "plan"):
         monkeypatch.setattr(f"pipelines.steps.{module}.read_redo_facts", lambda *_: FACTS)
     monkeypatch.setattr(capture_steps, "read_tables", lambda *_: {})
@@ -120,7 +122,7 @@ def test_a_cleared_old_run_whose_place_is_taken_ends_as_done(tmp_path: Path, mon
     mined = capture_steps.mine_window_slice(pipeline, None, window.name, 0)
     landed = capture_steps.land_window(pipeline, window.name, [mined])
 
-    assert (mined, landed.overtaken) == (capture_steps.AlreadyLanded(0), True)
+    assert (mined, landed.overtaken) == (capture_steps.AlreadyLanded(0, "redo thread 1, log 5"), True)
     with open_context(pipeline) as context:
         assert [(w.start, w.end) for w in context.landing.windows.after()] == [(100, 150)]
 

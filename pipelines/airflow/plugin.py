@@ -1,0 +1,42 @@
+"""Airflow's plugin: the page in the navigation, and as a tab on DAGs and runs.
+
+Every process of Airflow imports it, so the page itself is imported only where it is served.
+"""
+
+# mypy: disallow-subclassing-any=False
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from airflow.configuration import conf
+from airflow.plugins_manager import AirflowPlugin
+
+PREFIX = "/redolake"
+
+
+class Apps:
+    """The list of FastAPI applications, made when Airflow asks for it."""
+
+    def __get__(self, _: object, __: object) -> list[dict[str, Any]]:
+        from pipelines.airflow.page import page_app
+
+        return [{"app": page_app(), "url_prefix": PREFIX, "name": "Redolake"}]
+
+
+def view(destination: str, path: str, route: str) -> dict[str, str]:
+    """Return a view that shows a path of the page. Behind a proxy, Airflow's own URLs have a prefix, and so has the path."""
+    base = urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")
+    icons = {"icon": f"{base}{PREFIX}/static/icon.svg", "icon_dark_mode": f"{base}{PREFIX}/static/icon-dark.svg"}
+    return {"name": "Redolake", "href": f"{base}{PREFIX}{path}", "destination": destination, "url_route": route, **icons}
+
+
+class RedolakePlugin(AirflowPlugin):
+    name = "redolake"
+    fastapi_apps = Apps()
+    external_views = [  # noqa: RUF012
+        {**view("nav", "/", "redolake"), "nav_top_level": True},
+        view("dag", "/dags/{DAG_ID}", "redolake-dag"),
+        view("dag_run", "/dags/{DAG_ID}", "redolake-run"),
+    ]

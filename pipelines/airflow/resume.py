@@ -1,0 +1,37 @@
+"""`<name>_resume`: let held tables continue from their own positions. Started by hand, with a form."""
+
+# mypy: disallow-untyped-decorators=False
+
+from __future__ import annotations
+
+import logging
+
+from airflow.sdk import DAG, get_current_context, task
+
+from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.settings import dag_settings
+from pipelines.airflow.snapshot import tables_param
+from pipelines.airflow.texts import RESUME, TASKS, dag_text
+from pipelines.config import Pipeline
+
+log = logging.getLogger(__name__)
+
+
+def resume_dag(pipeline: Pipeline) -> DAG:
+    @task(doc_md=TASKS["resume"], retries=0)
+    def resume() -> list[str]:
+        """Return the tables that are held no more."""
+        from pipelines import steps
+
+        context = get_current_context()
+        by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
+        with resolved_pipeline(pipeline) as resolved:
+            resumed = steps.resume_tables(resolved, list(context["params"]["tables"]), by=by)
+        log.info("resumed: %s; the next batch catches them up", ", ".join(resumed))
+        return list(resumed)
+
+    tables = [str(t.id) for t in pipeline.tables]
+    params = {"tables": tables_param(pipeline, tables[:1] if len(tables) == 1 else [], "Held tables.", fewest=1)}
+    with DAG(**dag_settings(pipeline, "resume"), schedule=None, params=params, doc_md=dag_text(RESUME, pipeline)) as dag:
+        resume()
+    return dag

@@ -1,0 +1,54 @@
+"""`<name>_verify`: compare tables with the source, cell by cell. Started by hand with a form, or by `verify_schedule`."""
+
+# mypy: disallow-untyped-decorators=False
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from airflow.sdk import DAG, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.settings import dag_settings
+from pipelines.airflow.snapshot import tables_param
+from pipelines.airflow.spark import connect_url
+from pipelines.airflow.texts import TASKS, VERIFY, dag_text
+from pipelines.config import Pipeline
+
+log = logging.getLogger(__name__)
+
+
+def verify_dag(pipeline: Pipeline) -> DAG:
+    @task(doc_md=TASKS["verify"], retries=0)
+    def verify() -> dict[str, Any]:
+        """Return how many tables are equal, and the others by name. Fails unless all are equal."""
+        from pipelines import steps
+
+        chosen = list(get_current_context()["params"]["tables"]) or None
+        spark = connect_session(pipeline) if pipeline.spark.mode == "connect" else None
+        try:
+            with resolved_pipeline(pipeline) as resolved:
+                found = steps.verify_tables(resolved, chosen, source_of(pipeline), spark, log.info)
+        finally:
+            if spark is not None:
+                spark.stop()
+        wrong = [*(one for one in found.tables if not one.equal), *found.not_compared]
+        equal = len(found.tables) + len(found.not_compared) - len(wrong)
+        log.info("%s of %s tables are equal to the source", equal, equal + len(wrong))
+        if wrong:
+            raise AirflowFailException("\n".join(map(str, wrong)))
+        return {"equal": equal}
+
+    params = {"tables": tables_param(pipeline, [], "None chosen: all tables.")}
+    settings = dag_settings(pipeline, "verify")
+    with DAG(**settings, schedule=pipeline.verify_schedule, params=params, doc_md=dag_text(VERIFY, pipeline)) as dag:
+        verify()
+    return dag
+
+
+def connect_session(pipeline: Pipeline) -> Any:
+    from pipelines.apply.session import open_session
+
+    return open_session("connect", connect_url(pipeline.spark.connection), pipeline.spark.conf)

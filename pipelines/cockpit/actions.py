@@ -1,0 +1,128 @@
+"""What a button starts: a DAG, the values that are given, and the fields that a person fills in. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.cockpit.values import Overview, Recovery, TableLine, WindowLine
+from pipelines.records.facts import ChoiceFact
+
+PARTS = {
+    "capture": "Capture",
+    "apply": "Apply",
+    "snapshot": "Snapshot",
+    "backfill": "Backfill",
+    "verify": "Verify",
+    "recover": "Recover",
+    "resume": "Resume",
+}
+# The choice of `<name>_recover`, by the name of the way to continue.
+FORM_CHOICES = {
+    "restore": "restored",
+    "connection": "restored",
+    "snapshot": "snapshot",
+    "gap": "gap",
+    "position": "position",
+}
+MOST_OPTIONS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """`value` also says what kind of field it is: a list for several of the options, a bool for a check box."""
+
+    name: str
+    label: str
+    value: Any = None
+    help: str = ""
+    kind: str = "text"
+    options: Sequence[str] | None = None
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    label: str
+    dag: str
+    conf: Mapping[str, Any] = field(default_factory=dict)
+    fields: tuple[Field, ...] = ()
+    costs: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceCard:
+    name: str
+    what: str
+    costs: str
+    command: str
+    action: Action
+
+
+def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
+    name, options = overview.pipeline, list(tables)[:MOST_OPTIONS]
+    all_or_some = Field("tables", "Tables", [], "None chosen: all tables.", options=options)
+    unread = Field("tables", "Tables", [], "None chosen: all tables that have no contents yet.", options=options)
+    replace = Field("replace", "Read tables again that have contents", False)
+    return [
+        Action("Verify now", f"{name}_verify", fields=(all_or_some,), costs=COMPARES),
+        Action("Backfill", f"{name}_backfill", fields=backfill_fields(None, None, options)),
+        Action("Snapshot", f"{name}_snapshot", fields=(unread, replace)),
+    ]
+
+
+def backfill_fields(start: int | None, end: int | None, options: Sequence[str]) -> tuple[Field, ...]:
+    return (
+        Field("from_scn", "From SCN", start, "Changes that committed at this SCN or later.", "number", required=True),
+        Field("to_scn", "To SCN", end, "Changes that committed before this SCN.", "number", required=True),
+        Field("tables", "Tables", list(options), options=options),
+        Field("dry_run", "Only show the plan", True),
+    )
+
+
+def window_actions(pipeline: str, window: WindowLine, tables: Sequence[str]) -> list[Action]:
+    if window.landed_at is None and window.state == "planned":
+        return []
+    fields = backfill_fields(window.start_scn, window.end_scn, list(tables)[:MOST_OPTIONS])
+    costs = "Fills shadow tables beside the live ones, from the landing; Oracle is not read."
+    return [Action("Backfill this range", f"{pipeline}_backfill", fields=fields, costs=costs)]
+
+
+def table_actions(pipeline: str, table: TableLine) -> list[Action]:
+    chosen = {"tables": [table.name]}
+    if table.state == "held":
+        found = [] if table.complete_to is None else [Action("Resume", f"{pipeline}_resume", chosen, costs=RESUME)]
+        return [*found, Action("Read again", f"{pipeline}_snapshot", {**chosen, "replace": True}, costs=READ_AGAIN)]
+    if table.state == "live":
+        return [Action("Verify", f"{pipeline}_verify", chosen, costs=COMPARES)]
+    return []
+
+
+COMPARES = "Reads each table from Oracle once and compares it, cell by cell."
+RESUME = "The table continues from its own position. If the cause is still there, it is held again and nothing is lost."
+READ_AGAIN = "Reads the table from Oracle AS OF a new SCN and replaces its contents in one Delta commit."
+
+
+def recovery_choices(pipeline: str, recovery: Recovery | None) -> list[ChoiceCard]:
+    """Return the choices as the last plan or look has listed them; without a list, only the look."""
+    if recovery is None:
+        return []
+    if not recovery.choices:
+        look = Action("Look", f"{pipeline}_recover", {"choice": "look"})
+        return [ChoiceCard("look", "list the choices and what each costs", "nothing", f"redolake recover {pipeline}", look)]
+    return [card_of(pipeline, choice) for choice in recovery.choices if choice.name in FORM_CHOICES]
+
+
+def card_of(pipeline: str, choice: ChoiceFact) -> ChoiceCard:
+    chosen = FORM_CHOICES[choice.name]
+    fields: tuple[Field, ...] = ()
+    if chosen == "position":
+        fields = (Field("scn", "SCN", None, "The position from which capture goes on.", "number", required=True),)
+    if chosen in ("gap", "position"):
+        fields = (*fields, Field("reason", "Reason", "", "Stored with the decision.", required=True))
+    if chosen != "restored":
+        fields = (*fields, Field("confirm", "Confirm", "", f"This cannot be undone: write {pipeline} here.", required=True))
+    label = {"restored": "Check again", "snapshot": "Snapshot all", "gap": "Declare the gap"}.get(chosen, "Set the position")
+    action = Action(label, f"{pipeline}_recover", {"choice": chosen}, fields, f"Costs: {choice.costs}.")
+    return ChoiceCard(choice.name, choice.what, choice.costs, choice.command, action)

@@ -1,0 +1,138 @@
+"""Say in one word and one sentence how a pipeline is. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from pipelines.cockpit.texts import clock, count, duration, plural
+from pipelines.cockpit.values import TONES, Health, Latency, State, TableLine
+from pipelines.ledger.reading import FactRow, Reading, WindowRow
+from pipelines.records.codec import from_body
+from pipelines.records.facts import FailureFact, PlanFact, RunwayFact
+
+LATE_TIMES, LATE_FLOOR_SECONDS = 3.0, 300.0
+SILENT_SECONDS = 900.0
+
+
+def health_of(
+    pipeline: str, reading: Reading | None, tables: Sequence[TableLine], latency: Latency, *, paused: bool = False
+) -> Health:
+    """`paused`: Airflow's capture DAG is paused; the ledger does not know that."""
+    if reading is None or reading.position is None:
+        return plain(
+            "not started", "No table has contents yet.", cure=f"Start {pipeline}_snapshot, or run `redolake snapshot`."
+        )
+    now = reading.read_at
+    newest = next((row for row in reading.windows if row.state == "applied" and row.ends_at is not None), None)
+    lag = None if newest is None or newest.ends_at is None else (now - newest.ends_at).total_seconds()
+    known_at = max((fact.at for kind in ("source", "plan") if (fact := one(reading, kind)) is not None), default=None)
+    state, sentence, cure = verdict(pipeline, reading, latency, newest, lag, known_at, paused)
+    return Health(
+        state=state,
+        tone="notice" if state == "on time" and any(t.state == "held" for t in tables) else TONES[state],
+        sentence=sentence,
+        more=tuple(more_facts(reading, tables, now)),
+        cure=cure,
+        right_up_to=None if newest is None else newest.ends_at,
+        scn=None if newest is None else newest.end_scn,
+        lag_seconds=lag,
+        known_at=known_at,
+    )
+
+
+def plain(state: State, sentence: str, cure: str = "") -> Health:
+    return Health(state, TONES[state], sentence, cure=cure)
+
+
+def one(reading: Reading, kind: str, name: str = "") -> FactRow | None:
+    return reading.facts.get(kind, {}).get(name)
+
+
+def verdict(
+    pipeline: str,
+    reading: Reading,
+    latency: Latency,
+    newest: WindowRow | None,
+    lag: float | None,
+    known_at: datetime | None,
+    paused: bool,
+) -> tuple[State, str, str]:
+    """Return the state, the sentence and the cure. What needs a person comes first."""
+    now = reading.read_at
+    up_to = up_to_text(newest, lag, now)
+    if reading.loss is not None:
+        since = clock(reading.loss.since, now)
+        return "stopped", f"Stopped since {since}: {reading.loss.error['what']}. {up_to}", "Choose how to continue, below."
+    if (failed := one(reading, "source failure")) is not None:
+        failure = from_body(FailureFact, failed.body, "the last failure in the ledger")
+        since = duration((now - datetime.fromisoformat(failure.since)).total_seconds())
+        return "source away", f"Oracle has not answered for {since}: {failure.what}. {up_to}", failure.cure
+    if paused:
+        return "paused", f"Paused in Airflow. {up_to}", f"Unpause {pipeline}_capture."
+    plan = one(reading, "plan")
+    found = None if plan is None else from_body(PlanFact, plan.body, "the last plan in the ledger")
+    if found is not None and found.outcome == "wait":
+        since = duration((now - datetime.fromisoformat(found.since)).total_seconds())
+        what = f"Waiting for log {found.sequence} of redo thread {found.thread} for {since}"
+        return "waiting for a log", f"{what}: it is switched and not archived yet. {up_to}", ""
+    if (late := why_late(reading, latency, lag, known_at)) is not None:
+        return "late", f"{up_to} Late: {late}.", ""
+    return "on time", up_to, ""
+
+
+def up_to_text(newest: WindowRow | None, lag: float | None, now: datetime) -> str:
+    if newest is None:
+        return "No window is applied yet."
+    return f"Right up to {clock(newest.ends_at, now)} (SCN {count(newest.end_scn)}), {duration(lag)} behind."
+
+
+def late_after(reading: Reading, latency: Latency) -> float:
+    """Return the lag from which on a pipeline is late: three times the usual one, and twice ARCHIVE_LAG_TARGET."""
+    runway = one(reading, "runway")
+    target = 0
+    if runway is not None:
+        target = from_body(RunwayFact, runway.body, "the runway in the ledger").archive_lag_target_seconds or 0
+    return max(LATE_TIMES * (latency.usual_total or 0), 2.0 * target, LATE_FLOOR_SECONDS)
+
+
+def why_late(reading: Reading, latency: Latency, lag: float | None, known_at: datetime | None) -> str | None:
+    now, limit = reading.read_at, late_after(reading, latency)
+    if known_at is not None and now - known_at > timedelta(seconds=max(SILENT_SECONDS, limit)):
+        return f"no run has asked Oracle for {duration((now - known_at).total_seconds())}"
+    waiting = reading.window_counts.get("landed", 0)
+    if lag is None:
+        first = min((row.landed_at for row in reading.windows if row.state == "landed" and row.landed_at), default=None)
+        if first is not None and (now - first).total_seconds() > limit:
+            return f"{plural(waiting, 'landed window')} not applied since {clock(first, now)}"
+        return None
+    if lag <= limit:
+        return None
+    if waiting:
+        return f"{plural(waiting, 'landed window waits', 'landed windows wait')} to be applied"
+    if reading.window_counts.get("planned"):
+        return "a window is being mined"
+    return "no redo thread has switched its log since" if is_nothing_new(reading) else "see the latency by term"
+
+
+def is_nothing_new(reading: Reading) -> bool:
+    plan = one(reading, "plan")
+    return plan is not None and plan.body.get("outcome") == "nothing"
+
+
+def more_facts(reading: Reading, tables: Sequence[TableLine], now: datetime) -> list[str]:
+    held = sum(table.state == "held" for table in tables)
+    found = [f"{plural(held, 'table')} held"] if held else []
+    if (runway := one(reading, "runway")) is not None:
+        fact = from_body(RunwayFact, runway.body, "the runway in the ledger")
+        if fact.hours_left is not None:
+            least = "at least " if fact.is_floor else ""
+            low = "" if fact.state == "enough" else f" (below {fact.warn_below_hours:g} h)"
+            found.append(f"runway {least}{duration(fact.hours_left * 3600)}{low}")
+    proofs = [table.proofs[0] for table in tables if table.proofs and table.state != "held"]
+    if proofs:
+        wrong = sum(not proof.result.is_equal for proof in proofs)
+        oldest = min(proof.at for proof in proofs)
+        of = f"{len(proofs) - wrong} of {plural(len(tables), 'table')}"
+        found.append(f"{of} proved equal since {clock(oldest, now)}" if not wrong else f"{wrong} DIFFER from the source")
+    return found

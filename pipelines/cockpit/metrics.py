@@ -1,0 +1,91 @@
+"""Metrics of a pipeline in the text format of Prometheus, from the ledger alone. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import get_args
+
+from pipelines.cockpit.values import Overview, State
+
+Sample = tuple[str, dict[str, str], float | None]
+
+HELP = {
+    "redolake_health": "1 for the pipeline's present state, 0 for the others",
+    "redolake_lag_seconds": "age of the newest change that is complete in Delta",
+    "redolake_applied_scn": "end SCN of the last applied window",
+    "redolake_source_contact_age_seconds": "since a step last got an answer from Oracle",
+    "redolake_runway_hours": "time until redo that is needed may be deleted",
+    "redolake_unread_redo_bytes": "archived redo that is not read yet",
+    "redolake_redo_bytes_per_hour": "redo that the database wrote per hour of the last day",
+    "redolake_waiting_windows": "landed windows that are not applied yet",
+    "redolake_latency_seconds": "time from a change to Delta by term, of the last window",
+    "redolake_mined_bytes_per_second": "redo that a LogMiner session reads per second",
+    "redolake_mined_rows_per_second": "change rows that a LogMiner session lands per second",
+    "redolake_batch_seconds": "duration of the last batch and of its parts",
+    "redolake_batch_running_seconds": "duration of the batch that is under way, 0 for none",
+    "redolake_open_transactions": "transactions that were open at the end of the last batch",
+    "redolake_open_transaction_rows": "change rows carried over for them",
+    "redolake_oldest_transaction_seconds": "age of the oldest of them",
+    "redolake_tables": "tables by state",
+    "redolake_rows_changed": "rows changed in the last 24 hours, by kind",
+    "redolake_missing_logs": "archived logs that are needed and lost",
+    "redolake_tables_differing": "tables whose last comparison found a difference",
+}
+
+
+def samples(found: Overview) -> Iterator[Sample]:
+    """Return the samples of one pipeline. Facts that are not known have no sample."""
+    own, health = {"pipeline": found.pipeline}, found.health
+    for state in get_args(State):
+        yield "redolake_health", {**own, "state": state}, float(state == health.state)
+    known = None if health.known_at is None else (found.at - health.known_at).total_seconds()
+    runway = found.runway or {}
+    yield "redolake_lag_seconds", own, health.lag_seconds
+    yield "redolake_applied_scn", own, health.scn
+    yield "redolake_source_contact_age_seconds", own, known
+    yield "redolake_runway_hours", own, runway.get("hours_left")
+    yield "redolake_unread_redo_bytes", own, runway.get("unread_bytes")
+    yield "redolake_redo_bytes_per_hour", own, runway.get("bytes_per_hour")
+    yield "redolake_waiting_windows", own, found.waiting_windows
+    for term in found.latency.terms:
+        yield "redolake_latency_seconds", {**own, "term": term.name}, term.seconds
+    yield "redolake_mined_bytes_per_second", own, found.latency.mined_bytes_per_second
+    yield "redolake_mined_rows_per_second", own, found.latency.rows_per_second
+    for part, seconds in found.last_batch_seconds.items():
+        yield "redolake_batch_seconds", {**own, "part": part}, seconds
+    yield "redolake_batch_running_seconds", own, 0 if found.batch is None else found.batch.seconds
+    yield "redolake_open_transactions", own, found.transaction_count
+    yield "redolake_open_transaction_rows", own, found.transaction_rows
+    ages = [one.age_seconds for one in found.transactions if one.age_seconds is not None]
+    yield "redolake_oldest_transaction_seconds", own, max(ages, default=0)
+    for state, number in found.table_counts.items():
+        yield "redolake_tables", {**own, "state": state}, number
+    for kind in ("inserted", "updated", "deleted"):
+        rows = sum(getattr(table, kind) for table in found.tables)
+        yield "redolake_rows_changed", {**own, "kind": kind}, rows
+    yield "redolake_missing_logs", own, 0 if found.recovery is None else len(found.recovery.missing)
+    differing = sum(bool(t.proofs) and not t.proofs[0].result.is_equal and not t.proofs[0].result.error for t in found.tables)
+    yield "redolake_tables_differing", own, differing
+
+
+def prometheus_text(overviews: Sequence[Overview]) -> str:
+    """Return all samples, each metric with its help and type once."""
+    every = [sample for found in overviews for sample in samples(found)]
+    lines: list[str] = []
+    for name, text in HELP.items():
+        own = [sample for sample in every if sample[0] == name and sample[2] is not None]
+        if own:
+            lines += [f"# HELP {name} {text}", f"# TYPE {name} gauge", *map(line, own)]
+    return "".join(f"{one}\n" for one in lines)
+
+
+def line(sample: Sample) -> str:
+    name, labels, value = sample
+    assert value is not None
+    return f"{name}{{{','.join(pairs(labels.items()))}}} {value:.15g}"
+
+
+def pairs(labels: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for name, value in labels:
+        escaped = value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+        yield f'{name}="{escaped}"'

@@ -1,0 +1,346 @@
+"""Compose what an operator sees of a pipeline from one reading of its ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+from pipelines.cockpit.health import health_of, one
+from pipelines.cockpit.latency import latency_of
+from pipelines.cockpit.redo_chart import redo_chart
+from pipelines.cockpit.texts import count, duration
+from pipelines.cockpit.values import (
+    AccountPart,
+    Batch,
+    DecisionLine,
+    Overview,
+    Proof,
+    Recovery,
+    RedoChart,
+    TableLine,
+    TransactionLine,
+    WindowLine,
+)
+from pipelines.config import Pipeline
+from pipelines.ledger.entries import Decision, Json, TableEntry
+from pipelines.ledger.reading import Reading, WindowRow, read_ledger
+from pipelines.records.codec import from_body
+from pipelines.records.declared_gap import DeclaredGap
+from pipelines.records.facts import ChoicesFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
+
+PARTS = {
+    "applied": "applied",
+    "undone": "undone",
+    "rolled_back": "rolled back",
+    "carried_out": "still open",
+    "before_position": "before the snapshot",
+    "held": "held",
+    "dropped": "dropped",
+}
+WINDOWS, TABLES = 30, 100
+
+
+def read_overview(
+    pipeline: Pipeline,
+    url: str,
+    now: datetime,
+    *,
+    paused: bool = False,
+    windows: int = WINDOWS,
+    before: str | None = None,
+    tables: int = TABLES,
+    search: str = "",
+) -> Overview:
+    """Read the ledger at `url` and return what it knows. Nothing is corrected or written, and no other system is asked.
+
+    `before` is the `next_windows` of an overview: older windows are listed. `search` is a part of tables' names."""
+    place = None
+    if before is not None:
+        resetlogs_id, _, start = before.partition("-")
+        place = (int(resetlogs_id), int(start))
+    reading = read_ledger(url, pipeline.name, now, windows=windows, before=place)
+    return overview_of(pipeline, reading, now, paused=paused, tables=tables, search=search, is_latest=place is None)
+
+
+def overview_of(
+    pipeline: Pipeline,
+    reading: Reading | None,
+    now: datetime,
+    *,
+    paused: bool = False,
+    tables: int = TABLES,
+    search: str = "",
+    is_latest: bool = True,
+) -> Overview:
+    """`is_latest`: the windows of the reading are the newest ones, so that they show the latency."""
+    if reading is None:
+        return Overview(pipeline.name, now, health_of(pipeline.name, None, (), latency_of((), {})), pipeline.schedule)
+    lines = table_lines(pipeline, reading)
+    latency = latency_of(reading.windows if is_latest else (), reading.batch_starts)
+    chosen = [line for line in lines if search.upper() in line.name.upper()]
+    windows = tuple(window_line(pipeline, row, older) for row, older in with_older(reading.windows))
+    last = reading.windows[-1] if reading.older_windows else None
+    return Overview(
+        pipeline=pipeline.name,
+        at=now,
+        health=health_of(pipeline.name, reading, lines, latency, paused=paused),
+        schedule=pipeline.schedule,
+        redo=chart_of(reading),
+        latency=latency,
+        windows=windows,
+        next_windows=None if last is None else f"{last.resetlogs_id}-{last.start_scn}",
+        waiting_windows=reading.window_counts.get("landed", 0),
+        tables=tuple(chosen[:tables]),
+        table_counts=dict(Counter(line.state for line in lines)),
+        found_tables=len(chosen),
+        batch=batch_of(reading),
+        transactions=tuple(transaction_lines(reading)),
+        transaction_count=reading.open_count,
+        transaction_rows=reading.open_rows,
+        decisions=tuple(decision_lines(reading)),
+        recovery=recovery_of(reading),
+        runway=runway_of(reading),
+        last_batch_seconds=batch_seconds(reading),
+    )
+
+
+def with_older(windows: Sequence[WindowRow]) -> list[tuple[WindowRow, WindowRow | None]]:
+    older: list[WindowRow | None] = [*windows, None]
+    return list(zip(windows, older[1:], strict=True))
+
+
+def ahead_of(reading: Reading) -> timedelta:
+    fact = one(reading, "source")
+    if fact is None:
+        return timedelta(0)
+    return timedelta(seconds=from_body(SourceFact, fact.body, "the last contact in the ledger").ahead_seconds)
+
+
+# --- windows
+
+
+def window_line(pipeline: Pipeline, row: WindowRow, older: WindowRow | None) -> WindowLine:
+    """`age_seconds` is that of the oldest change of the window when it was in Delta."""
+    begins = None if older is None else older.ends_at
+    age = None if row.applied_at is None or begins is None else (row.applied_at - begins).total_seconds()
+    parts, difference = account_parts(row.account)
+    folder = f"{pipeline.landing.rstrip('/')}/{pipeline.name}/windows/{row.name}"
+    return WindowLine(
+        name=row.name,
+        state=row.state,
+        resetlogs_id=row.resetlogs_id,
+        start_scn=row.start_scn,
+        end_scn=row.end_scn,
+        rows=row.row_count,
+        logs=row.log_count,
+        redo_bytes=row.redo_bytes,
+        planned_at=row.planned_at,
+        ends_at=row.ends_at,
+        landed_at=row.landed_at,
+        applied_at=row.applied_at,
+        age_seconds=age,
+        mine_seconds=row.mine_seconds,
+        batch=row.batch,
+        manifest=f"{folder}/manifest.json",
+        parts=parts,
+        difference=difference,
+    )
+
+
+def account_parts(account: Mapping[str, int] | None) -> tuple[tuple[AccountPart, ...], int]:
+    """Return the terms of the row account with their shares, and by how much they miss the rows that came in."""
+    if account is None:
+        return (), 0
+    rows = account.get("landed", 0) + account.get("carried_in", 0)
+    parts = tuple(AccountPart(PARTS[term], account[term], account[term] / (rows or 1)) for term in PARTS if account.get(term))
+    return parts, rows - sum(part.rows for part in parts)
+
+
+# --- tables
+
+
+def table_lines(pipeline: Pipeline, reading: Reading) -> list[TableLine]:
+    """Return all tables: held ones first, then those that others have passed, then by name."""
+    furthest = max((entry.position for entry in reading.tables if entry.state == "live"), default=None)
+    lake = pipeline.lake.rstrip("/")
+    targets = {table.id: f"{lake}/{table.path}" for table in pipeline.tables}
+    lines = [
+        table_line(
+            entry,
+            reading,
+            targets.get(entry.table) or f"{lake}/{entry.table.owner}/{entry.table.name}".lower(),  # of a pattern
+            furthest is not None and entry.position < furthest,
+        )
+        for entry in reading.tables
+    ]
+    rank = {"held": 0, "snapshotting": 1, "new": 2}
+    return sorted(lines, key=lambda line: (rank.get(line.state, 4), not line.behind, line.name))
+
+
+def table_line(entry: TableEntry, reading: Reading, target: str, is_behind: bool) -> TableLine:
+    changes, error = reading.changes.get(entry.table), entry.error or {}
+    where = error.get("where") or {}
+    return TableLine(
+        name=str(entry.table),
+        target=target,
+        state=entry.state,
+        complete_to=entry.complete_to_scn,
+        delta_version=entry.delta_version,
+        behind=is_behind and entry.state == "live",
+        inserted=changes.inserted if changes else 0,
+        updated=changes.updated if changes else 0,
+        deleted=changes.deleted if changes else 0,
+        changed_at=reading.changed_at.get(entry.table),
+        proofs=proofs_of(reading, str(entry.table)),
+        snapshot=snapshot_text(reading, entry),
+        code=error.get("code"),
+        error=error.get("what"),
+        where=", ".join(f"{name} {value}" for name, value in where.items() if name != "table"),
+        cure=error.get("cure") or "",
+        held_at=entry.held_at,
+    )
+
+
+def proofs_of(reading: Reading, table: str) -> tuple[Proof, ...]:
+    """Return the comparisons of a table, newest first."""
+    fact = one(reading, "proofs", table)
+    if fact is None:
+        return ()
+    return tuple(
+        Proof(
+            datetime.fromisoformat(body["at"]),
+            from_body(ProofFact, {name: value for name, value in body.items() if name != "at"}, f"a proof of {table}"),
+        )
+        for body in fact.body["proofs"]
+    )
+
+
+def snapshot_text(reading: Reading, entry: TableEntry) -> str:
+    """Say how far a snapshot in progress is; nothing once the table is live."""
+    fact = one(reading, "snapshot", str(entry.table))
+    if fact is None:
+        return ""
+    found = from_body(SnapshotFact, fact.body, f"the snapshot of {entry.table}")
+    if found.state == "loaded" or (entry.state == "live" and entry.snapshot_scn == found.scn):
+        return ""
+    for_seconds = duration((reading.read_at - fact.at).total_seconds())
+    if found.state == "read":
+        return f"{count(found.rows)} rows read in {duration(found.seconds)}, loading for {for_seconds}"
+    return f"being read AS OF SCN {count(found.scn)} for {for_seconds}" if found.state == "reading" else "waits to be read"
+
+
+# --- redo, transactions, batch
+
+
+def missing_logs(reading: Reading) -> set[tuple[int, int]]:
+    return set() if reading.loss is None else {(log["thread"], log["sequence"]) for log in reading.loss.missing}
+
+
+def chart_of(reading: Reading) -> RedoChart | None:
+    fact = one(reading, "redo")
+    if fact is None:
+        return None
+    edge = next((row.ends_at for row in reading.windows if row.state in ("landed", "applied") and row.ends_at), None)
+    found = from_body(RedoFact, fact.body, "the redo in the ledger")
+    return redo_chart(found, fact.at, edge, reading.read_at, missing_logs(reading))
+
+
+def transaction_lines(reading: Reading) -> list[TransactionLine]:
+    ahead = ahead_of(reading)
+    return [
+        TransactionLine(
+            xid=found.xid,
+            con_id=found.con_id,
+            thread=found.thread,
+            start_scn=found.start_scn,
+            rows=found.rows,
+            bytes=found.bytes,
+            username=found.username,
+            age_seconds=age_of(found.first_at, reading.read_at, ahead),
+        )
+        for found in reading.open_transactions
+    ]
+
+
+def age_of(first_at: str | None, now: datetime, ahead: timedelta) -> float | None:
+    """Return the age of a time of the database host's clock."""
+    if first_at is None:
+        return None
+    return max(0.0, (now - (datetime.fromisoformat(first_at) - ahead).replace(tzinfo=UTC)).total_seconds())
+
+
+def batch_of(reading: Reading) -> Batch | None:
+    found = reading.batch_under_way
+    if found is None:
+        return None
+    seconds = (reading.read_at - found.created_at).total_seconds()
+    is_held = reading.lease_owner is not None and reading.lease_until is not None and reading.lease_until > reading.read_at
+    return Batch(found.name, found.created_at, seconds, is_held)
+
+
+def batch_seconds(reading: Reading) -> dict[str, float]:
+    """Return what the last batch spent on assembling, on merging, and altogether."""
+    last = reading.last_batch
+    if last is None or not (seconds := (last.result or {}).get("seconds")):
+        return {}
+    merge = sum(seconds["tables"].values())
+    return {
+        "assemble": seconds["assemble"],
+        "merge": merge,
+        "batch": (last.changed_at - last.created_at).total_seconds(),
+    }
+
+
+def runway_of(reading: Reading) -> Mapping[str, object] | None:
+    fact = one(reading, "runway")
+    if fact is None:
+        return None
+    found = from_body(RunwayFact, fact.body, "the runway in the ledger")
+    return {**asdict(found), "at": fact.at}
+
+
+# --- what people decided
+
+
+def decision_lines(reading: Reading) -> list[DecisionLine]:
+    """Return the declared gaps and the other decisions, newest first."""
+    gaps = [gap_line(from_body(DeclaredGap, body, name), reading) for name, body in reading.gaps.items()]
+    return sorted([*gaps, *map(decision_line, reading.decisions)], key=lambda line: line.at, reverse=True)
+
+
+def gap_line(gap: DeclaredGap, reading: Reading) -> DecisionLine:
+    lacking = [str(entry.table) for entry in reading.tables if gap.concerns(entry.table, entry.snapshot_scn)]
+    what = f"SCN {count(int(gap.start.scn))} to {count(int(gap.end.scn))} was never read"
+    if gap.dropped:
+        what += f"; {len(gap.dropped)} open transactions with {count(gap.dropped_rows)} rows were dropped"
+    if lacking:
+        more = f" and {len(lacking) - 5} more" if len(lacking) > 5 else ""
+        what += f"; missing from {', '.join(lacking[:5])}{more} until they are snapshotted again"
+    return DecisionLine("declared gap", what, gap.reason, gap.by, gap.at, bool(lacking))
+
+
+def decision_line(found: Decision) -> DecisionLine:
+    body: Json = found.body
+    names = [f"{name} {body[name]}" for name in ("table", "xid", "start_scn", "tables") if body.get(name)]
+    return DecisionLine(found.kind, ", ".join(names), str(body.get("reason", "")), found.who, found.at.isoformat())
+
+
+def recovery_of(reading: Reading) -> Recovery | None:
+    loss = reading.loss
+    if loss is None:
+        return None
+    fact = one(reading, "choices")
+    listed = None if fact is None else from_body(ChoicesFact, fact.body, "the choices in the ledger")
+    if listed is not None and listed.scn != loss.position.get("scn"):
+        listed = None
+    missing = tuple(f"redo thread {log['thread']}, log {log['sequence']}: {log['why']}" for log in loss.missing)
+    return Recovery(
+        what=loss.error["what"],
+        cure=loss.error["cure"],
+        since=loss.since,
+        missing=missing,
+        choices=() if listed is None else listed.choices,
+        rman=() if listed is None else listed.rman,
+    )

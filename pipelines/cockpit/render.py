@@ -1,0 +1,117 @@
+"""Render the cockpit's pages. Everything that is shown is escaped; the page loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from pipelines.cockpit import actions, texts
+from pipelines.cockpit.values import Overview, Proof, WindowLine
+
+FOLDER = Path(__file__).with_name("page")
+STATIC = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml", "icon-dark.svg": "image/svg+xml"}
+# The page's own script and style, and calls of Airflow's API: nothing inline, nothing from another host.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
+    "frame-ancestors 'self'; base-uri 'none'"
+)
+
+
+def static_file(name: str) -> tuple[bytes, str] | None:
+    """Return a file of the page and its type; None for any other name."""
+    kind = STATIC.get(name)
+    return None if kind is None else ((FOLDER / name).read_bytes(), kind)
+
+
+@cache
+def version() -> str:
+    """Return a token that changes with the files, so that browsers keep none of an older version."""
+    return hashlib.sha256(b"".join((FOLDER / name).read_bytes() for name in sorted(STATIC))).hexdigest()[:10]
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    made.filters |= {
+        "duration": texts.duration,
+        "size": texts.size,
+        "count": texts.count,
+        "clock": texts.clock,
+        "proof": proof_text,
+        "account": account_text,
+        "prose": prose,
+    }
+    made.policies["json.dumps_kwargs"] = {"default": _plain, "sort_keys": True}
+    return made
+
+
+def _plain(value: Any) -> Any:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def prose(text: str) -> Markup:
+    """Return the text with what is between backquotes as code."""
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(Markup("<code>{}</code>").format(part) if n % 2 else part for n, part in enumerate(parts))
+
+
+def proof_text(proof: Proof) -> str:
+    found, at = proof.result, proof.at.strftime("%Y-%m-%d %H:%M")
+    if found.error is not None:
+        return f"{at}: not compared, {found.error}"
+    where = f"SCN {texts.count(found.scn)}, Delta version {found.delta_version}"
+    if found.is_equal:
+        return f"{at}: {texts.count(found.rows)} rows are equal, {where}"
+    counts = f"{found.missing_rows} rows missing, {found.extra_rows} extra, {found.differing_cells} cells differ"
+    return f"{at}: DIFFERS, {counts}, {where}"
+
+
+def account_text(window: WindowLine) -> str:
+    """Return the row account as a sum: `120 = 100 applied + 20 still open`."""
+    if window.rows is None:
+        return "not landed yet"
+    if not window.parts:
+        return f"{texts.count(window.rows)} change rows" + ("" if window.state == "applied" else ", not applied yet")
+    total = sum(part.rows for part in window.parts) + window.difference
+    parts = " + ".join(f"{texts.count(part.rows)} {part.name}" for part in window.parts)
+    return f"{texts.count(total)} = {parts}" + (f" + {window.difference} MISSING" if window.difference else "")
+
+
+class Pages:
+    """`root` is the path of the page's application, `airflow` that of the Airflow around it; neither ends with a slash."""
+
+    def __init__(self, root: str, airflow: str, names: Sequence[str], now: datetime) -> None:
+        self._shared = {"root": root, "airflow": airflow, "names": names, "now": now, "version": version(), "current": None}
+
+    def index(self, overviews: Sequence[Overview], failed: Mapping[str, str]) -> str:
+        return self._render("index.html", overviews=overviews, failed=failed)
+
+    def notice(self, title: str, text: str) -> str:
+        return self._render("notice.html", title=title, text=text)
+
+    def pipeline(self, found: Overview, tables: Sequence[str], *, search: str = "", before: str | None = None) -> str:
+        """`tables` are the names of the captured tables, which forms offer."""
+        span = found.redo.ticks if found.redo is not None else ()
+        return self._render(
+            "pipeline.html",
+            o=found,
+            current=found.pipeline,
+            actions=actions.pipeline_actions(found, tables),
+            choices=actions.recovery_choices(found.pipeline, found.recovery),
+            table_actions=lambda table: actions.table_actions(found.pipeline, table),
+            window_actions=lambda window: actions.window_actions(found.pipeline, window, tables),
+            dags=list(actions.PARTS.items()),
+            tick_seconds=len(span) > 1 and (span[1][1] - span[0][1]).total_seconds() < 60,
+            search=search,
+            before=before,
+        )
+
+    def _render(self, template: str, **values: Any) -> str:
+        return environment().get_template(template).render({**self._shared, **values})

@@ -1,0 +1,226 @@
+"""What the cockpit shows, as values. Times are aware, in UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from pipelines.records.facts import ChoiceFact, LogKind, ProofFact
+
+State = Literal["on time", "waiting for a log", "late", "stopped", "source away", "paused", "not started"]
+Tone = Literal["good", "notice", "bad", "quiet"]
+
+TONES: Mapping[State, Tone] = {
+    "on time": "good",
+    "waiting for a log": "notice",
+    "late": "notice",
+    "stopped": "bad",
+    "source away": "bad",
+    "paused": "quiet",
+    "not started": "quiet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """`sentence` is what a person reads first; `more` are the facts beside it, and `cure` what to do. `known_at` is the age of
+    the whole: when a step last wrote what it found at the source."""
+
+    state: State
+    tone: Tone
+    sentence: str
+    more: tuple[str, ...] = ()
+    cure: str = ""
+    right_up_to: datetime | None = None
+    scn: int | None = None
+    lag_seconds: float | None = None
+    known_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogBar:
+    """One log, or the whole of the kept logs before those that are listed. `begins` and `ends` are shares of the width."""
+
+    kind: LogKind
+    begins: float
+    ends: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadBar:
+    thread: int
+    instance: str | None
+    logs: tuple[LogBar, ...]
+    unread: int
+    unread_bytes: int
+    kept_from: datetime | None
+    missing: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RedoChart:
+    """`edge` is the share at which the landed windows end; `ticks` are shares with their times."""
+
+    threads: tuple[ThreadBar, ...]
+    edge: float | None
+    edge_at: datetime | None
+    ticks: tuple[tuple[float, datetime], ...]
+    read_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One part of the time from a change in Oracle to its row in Delta: of the last window, and the median of those before."""
+
+    name: str
+    what: str
+    seconds: float | None
+    usual: float | None
+    has_grown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """`total` and `usual_total` are sums over the terms that are known."""
+
+    terms: tuple[Term, ...] = ()
+    total: float | None = None
+    usual_total: float | None = None
+    windows: int = 0
+    rows_per_second: float | None = None
+    mined_bytes_per_second: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AccountPart:
+    name: str
+    rows: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class WindowLine:
+    """`parts` add up to the rows, unless `difference` says otherwise; they are empty until the window is applied."""
+
+    name: str
+    state: str
+    resetlogs_id: int
+    start_scn: int
+    end_scn: int
+    rows: int | None
+    logs: int | None
+    redo_bytes: int | None
+    planned_at: datetime
+    ends_at: datetime | None
+    landed_at: datetime | None
+    applied_at: datetime | None
+    age_seconds: float | None
+    mine_seconds: float | None
+    batch: str | None
+    manifest: str
+    parts: tuple[AccountPart, ...] = ()
+    difference: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    at: datetime
+    result: ProofFact
+
+
+@dataclass(frozen=True, slots=True)
+class TableLine:
+    """`inserted`, `updated` and `deleted` are rows of the last 24 hours; `behind` is true where others are further."""
+
+    name: str
+    target: str
+    state: str
+    complete_to: int | None
+    delta_version: int | None
+    behind: bool
+    inserted: int
+    updated: int
+    deleted: int
+    changed_at: datetime | None
+    proofs: tuple[Proof, ...]
+    snapshot: str
+    code: str | None = None
+    error: str | None = None
+    where: str = ""
+    cure: str = ""
+    held_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionLine:
+    xid: str
+    con_id: int
+    thread: int
+    start_scn: int
+    rows: int
+    bytes: int
+    username: str | None
+    age_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionLine:
+    """A person's decision: a declared gap, a dropped transaction, a resumed table. `is_open`: some table still lacks rows."""
+
+    kind: str
+    what: str
+    reason: str
+    who: str
+    at: str
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Lost redo, and what each way to continue costs. `choices` are empty until a look has listed them."""
+
+    what: str
+    cure: str
+    since: datetime
+    missing: tuple[str, ...]
+    choices: tuple[ChoiceFact, ...]
+    rman: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch under way: `is_held`, if some process keeps the lease alive."""
+
+    name: str
+    began_at: datetime
+    seconds: float
+    is_held: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A pipeline at one moment. `table_counts` counts all tables by state, `tables` may be a part of them."""
+
+    pipeline: str
+    at: datetime
+    health: Health
+    schedule: str | None
+    redo: RedoChart | None = None
+    latency: Latency = Latency()
+    windows: tuple[WindowLine, ...] = ()
+    next_windows: str | None = None  # the place after which older windows are listed
+    waiting_windows: int = 0
+    tables: tuple[TableLine, ...] = ()
+    table_counts: Mapping[str, int] = field(default_factory=dict)
+    found_tables: int = 0
+    batch: Batch | None = None
+    transactions: tuple[TransactionLine, ...] = ()
+    transaction_count: int = 0
+    transaction_rows: int = 0
+    decisions: tuple[DecisionLine, ...] = ()
+    recovery: Recovery | None = None
+    runway: Mapping[str, Any] | None = None
+    last_batch_seconds: Mapping[str, float] = field(default_factory=dict)

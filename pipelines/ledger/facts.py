@@ -1,0 +1,96 @@
+"""What people are shown and nothing decides by: the latest fact of each kind and name, and rows changed by the hour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from sqlalchemy import Connection, delete, select, update
+
+from pipelines.ledger import tables as t
+from pipelines.ledger.base import LedgerBase, changed, database_errors, insert_new
+from pipelines.ledger.captured import key_of
+from pipelines.ledger.entries import Json
+from pipelines.table import TableId
+
+FactKind = Literal["source", "source failure", "plan", "redo", "runway", "choices", "proofs", "snapshot"]
+
+F, R = t.facts.c, t.table_rows.c
+PROOFS_KEPT = 12
+HOURS_KEPT = 24 * 8
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The rows of one table that a batch has inserted, updated and deleted."""
+
+    inserted: int
+    updated: int
+    deleted: int
+
+    def __bool__(self) -> bool:
+        return bool(self.inserted or self.updated or self.deleted)
+
+
+class Facts(LedgerBase):
+    """Writes of facts pass no point of `crash`: a kill there changes nothing that a step decides by."""
+
+    @contextmanager
+    def _note(self) -> Iterator[Connection]:
+        with database_errors(self._engine), self._joined(self._writing) as connection:
+            yield connection
+
+    def record_fact(self, kind: FactKind, body: Json, name: str = "") -> None:
+        """Record the latest fact of that kind and name, in place of the one before."""
+        self.record_facts({(kind, name): body})
+
+    def record_facts(self, facts: Mapping[tuple[FactKind, str], Json], forget: Sequence[FactKind] = ()) -> None:
+        """Record facts by kind and name in one transaction, and remove those of the kinds in `forget`."""
+        with self._note() as connection:
+            for (kind, name), body in facts.items():
+                _put(connection, self._pipeline, kind, name, body, self._now())
+            if forget:
+                connection.execute(delete(t.facts).where(F.pipeline == self._pipeline, F.kind.in_(forget)))
+
+    def fact(self, kind: FactKind, name: str = "") -> Json | None:
+        with self._read() as connection:
+            return _body(connection, self._pipeline, kind, name)
+
+    def record_proof(self, table: TableId, proof: Json) -> None:
+        """Record the result of a comparison, with those before it."""
+        now = self._now()
+        with self._note() as connection:
+            before = (_body(connection, self._pipeline, "proofs", str(table)) or {}).get("proofs", [])
+            proofs = [{**proof, "at": now.isoformat()}, *before][:PROOFS_KEPT]
+            _put(connection, self._pipeline, "proofs", str(table), {"proofs": proofs}, now)
+
+
+def add_changes(connection: Connection, pipeline: str, changes: Mapping[TableId, Changes], now: datetime) -> None:
+    """Add a batch's rows to those of this hour, and remove hours that nobody looks at any more."""
+    hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    for table, rows in changes.items():
+        if not rows:
+            continue
+        key = {**key_of(pipeline, table), "hour": hour}
+        counts = {"inserted": rows.inserted, "updated": rows.updated, "deleted": rows.deleted}
+        if not insert_new(connection, t.table_rows, {**key, **counts}):
+            here = [R[name] == value for name, value in key.items()]
+            connection.execute(update(t.table_rows).where(*here).values({n: R[n] + c for n, c in counts.items()}))
+    connection.execute(delete(t.table_rows).where(R.pipeline == pipeline, R.hour < hour - timedelta(hours=HOURS_KEPT)))
+
+
+def _put(connection: Connection, pipeline: str, kind: str, name: str, body: Json, now: datetime) -> None:
+    row = {"pipeline": pipeline, "kind": kind, "name": name, "body": dict(body), "at": now}
+    here = (F.pipeline == pipeline, F.kind == kind, F.name == name)
+    if not changed(connection, update(t.facts).where(*here).values(body=dict(body), at=now)):
+        insert_new(connection, t.facts, row)
+
+
+def _body(connection: Connection, pipeline: str, kind: str, name: str) -> Json | None:
+    found: Sequence[Json] = (
+        connection.execute(select(F.body).where(F.pipeline == pipeline, F.kind == kind, F.name == name)).scalars().all()
+    )
+    return found[0] if found else None

@@ -1,0 +1,229 @@
+"""Read what people are shown, from the ledger alone: it is never created, corrected or written, and Oracle is not asked.
+
+Each query has a limit or an index, so that a page needs milliseconds with 100,000 windows and 1,000 tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, event, func, inspect, select, text
+
+from pipelines.errors import FormatTooNew
+from pipelines.ledger import tables as t
+from pipelines.ledger.base import database_errors
+from pipelines.ledger.batches import batch_entry
+from pipelines.ledger.captured import table_entry
+from pipelines.ledger.entries import BatchEntry, Decision, Json, Loss, TableEntry
+from pipelines.ledger.facts import Changes
+from pipelines.ledger.store import checked_url, engine_of
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.redo import Position
+from pipelines.scn import Scn
+from pipelines.table import TableId
+
+W = t.windows.c
+TRANSACTIONS_SHOWN = 50
+DECISIONS_SHOWN = 50
+LATEST_BATCHES = 2  # the one under way, and the last one
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRow:
+    """A window without its plan. Times and counts are None where the ledger does not know them."""
+
+    name: str
+    resetlogs_id: int
+    start_scn: int
+    end_scn: int
+    state: str
+    planned_at: datetime
+    ends_at: datetime | None
+    landed_at: datetime | None
+    applied_at: datetime | None
+    batch: str | None
+    row_count: int | None
+    log_count: int | None
+    redo_bytes: int | None
+    mine_seconds: float | None
+    account: Mapping[str, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    body: Json
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One consistent reading of a pipeline. `windows` are the newest, newest first; `open_count` and `open_rows` are of all
+    open transactions, of which the oldest are listed. `changes` are those of the last 24 hours."""
+
+    read_at: datetime
+    position: Position | None
+    windows: tuple[WindowRow, ...]
+    older_windows: bool
+    window_counts: Mapping[str, int]
+    tables: tuple[TableEntry, ...]
+    changes: Mapping[TableId, Changes]
+    changed_at: Mapping[TableId, datetime]
+    last_batch: BatchEntry | None
+    batch_under_way: BatchEntry | None
+    batch_starts: Mapping[str, datetime]  # of the batches of the windows listed
+    lease_owner: str | None
+    lease_until: datetime | None
+    open_transactions: tuple[OpenTransaction, ...]
+    open_count: int
+    open_rows: int
+    loss: Loss | None
+    gaps: Mapping[str, Json]
+    decisions: tuple[Decision, ...]
+    facts: Mapping[str, Mapping[str, FactRow]]  # by kind, then name
+
+
+def read_ledger(
+    url: str, pipeline: str, now: datetime, *, windows: int = 50, before: tuple[int, int] | None = None
+) -> Reading | None:
+    """Return what the ledger knows of the pipeline; None where there is no ledger yet. `before` is the incarnation and start
+    SCN of a window: only older ones are listed. Raises LedgerUnavailable and FormatTooNew."""
+    checked = checked_url(url)
+    if checked.get_backend_name() == "sqlite" and not Path(checked.database or "").exists():
+        return None
+    engine = engine_of(checked)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
+    try:
+        with _snapshot(engine) as connection:
+            if not inspect(connection).has_table(t.format_version.name):
+                return None
+            _check_format(connection, engine)
+            return _reading(connection, pipeline, now, windows, before)
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def _snapshot(engine: Engine) -> Iterator[Connection]:
+    """Open one read-only transaction that sees one state of the ledger."""
+    if engine.dialect.name == "postgresql":
+        engine = engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+    with database_errors(engine), engine.begin() as connection:
+        yield connection
+
+
+def _check_format(connection: Connection, engine: Engine) -> None:
+    found = connection.execute(select(t.format_version.c.version)).scalar_one_or_none()
+    if found is not None and found > t.FORMAT:
+        raise FormatTooNew(
+            f"the ledger is in format {found}, this Redolake knows {t.FORMAT}",
+            cure="use a newer Redolake",
+            ledger=engine.url.render_as_string(hide_password=True),
+        )
+
+
+def _reading(connection: Connection, pipeline: str, now: datetime, windows: int, before: tuple[int, int] | None) -> Reading:
+    def rows(table: Any) -> Any:
+        return select(table).where(table.c.pipeline == pipeline)
+
+    place = connection.execute(rows(t.pipelines)).first()
+    found = _windows(connection, pipeline, windows + 1, before)
+    changes, changed_at = _changes(connection, pipeline, now)
+    latest = rows(t.batches).order_by(t.batches.c.changed_at.desc()).limit(LATEST_BATCHES)
+    batches = [batch_entry(row) for row in connection.execute(latest)]
+    lease = connection.execute(select(t.leases).where(t.leases.c.name == f"apply/{pipeline}")).first()
+    opened = t.open_transactions.c
+    count, open_rows = connection.execute(
+        select(func.count(), func.coalesce(func.sum(opened.row_count), 0)).where(opened.pipeline == pipeline)
+    ).one()
+    loss = connection.execute(rows(t.losses)).first()
+    return Reading(
+        read_at=now,
+        position=None if place is None else Position(place.dbid, place.resetlogs_id, Scn(place.scn)),
+        windows=tuple(found[:windows]),
+        older_windows=len(found) > windows,
+        window_counts=_window_counts(connection, pipeline),
+        tables=tuple(
+            table_entry(row) for row in connection.execute(rows(t.tables).order_by(t.tables.c.owner, t.tables.c.table_name))
+        ),
+        changes=changes,
+        changed_at=changed_at,
+        last_batch=next((batch for batch in batches if batch.state == "applied"), None),
+        batch_under_way=next((batch for batch in batches[:1] if batch.state == "prepared"), None),
+        batch_starts=_batch_starts(connection, pipeline, {row.batch for row in found if row.batch}),
+        lease_owner=None if lease is None else lease.owner,
+        lease_until=None if lease is None else lease.expires_at,
+        open_transactions=_open_transactions(connection, pipeline),
+        open_count=int(count),
+        open_rows=int(open_rows),
+        loss=None if loss is None else Loss(**loss.body, since=loss.since),
+        gaps={row.name: row.body for row in connection.execute(rows(t.gaps).order_by(t.gaps.c.name))},
+        decisions=tuple(
+            Decision(row.number, row.kind, row.body, row.who, row.at)
+            for row in connection.execute(rows(t.decisions).order_by(t.decisions.c.number.desc()).limit(DECISIONS_SHOWN))
+        ),
+        facts=_facts(connection, pipeline),
+    )
+
+
+def _windows(connection: Connection, pipeline: str, limit: int, before: tuple[int, int] | None) -> list[WindowRow]:
+    """Return the newest windows that are not abandoned. The partial index on their place serves this, if the condition is the
+    index's own: SQLite compares no parameter with it."""
+    columns = [W[name] for name in WindowRow.__dataclass_fields__]
+    query = select(*columns).where(W.pipeline == pipeline, text("state <> 'abandoned'"))
+    if before is not None:
+        older = (W.resetlogs_id == before[0]) & (W.start_scn < before[1])
+        query = query.where(older | (W.resetlogs_id < before[0]))
+    query = query.order_by(W.resetlogs_id.desc(), W.start_scn.desc()).limit(limit)
+    return [WindowRow(*row) for row in connection.execute(query)]
+
+
+def _window_counts(connection: Connection, pipeline: str) -> dict[str, int]:
+    """Count the windows that are not applied yet; the index on the state serves each count."""
+    query = select(W.state, func.count()).where(W.pipeline == pipeline, W.state.in_(("planned", "landed")))
+    return {row[0]: row[1] for row in connection.execute(query.group_by(W.state))}
+
+
+def _batch_starts(connection: Connection, pipeline: str, names: Collection[str]) -> dict[str, datetime]:
+    b = t.batches.c
+    query = select(b.name, b.created_at).where(b.pipeline == pipeline, b.name.in_(names))
+    return {name: created_at for name, created_at in connection.execute(query)}
+
+
+def _changes(connection: Connection, pipeline: str, now: datetime) -> tuple[dict[TableId, Changes], dict[TableId, datetime]]:
+    r = t.table_rows.c
+    hour = now.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    sums = [func.sum(column) for column in (r.inserted, r.updated, r.deleted)]
+    query = select(r.owner, r.table_name, *sums, func.max(r.hour)).where(
+        r.pipeline == pipeline, r.hour > hour - timedelta(hours=24)
+    )
+    counts, times = {}, {}
+    rows: Any = connection.execute(query.group_by(r.owner, r.table_name))
+    for owner, name, inserted, updated, deleted, latest in rows:
+        table = TableId(owner, name)
+        counts[table], times[table] = Changes(int(inserted), int(updated), int(deleted)), latest
+    return counts, times
+
+
+def _open_transactions(connection: Connection, pipeline: str) -> tuple[OpenTransaction, ...]:
+    x = t.open_transactions.c
+    query = select(t.open_transactions).where(x.pipeline == pipeline).order_by(x.start_scn, x.con_id, x.xid)
+    return tuple(_open_transaction(row) for row in connection.execute(query.limit(TRANSACTIONS_SHOWN)))
+
+
+def _open_transaction(r: Row[Any]) -> OpenTransaction:
+    return OpenTransaction(r.con_id, r.xid, r.thread, r.start_scn, r.first_at, r.row_count, r.bytes, r.username)
+
+
+def _facts(connection: Connection, pipeline: str) -> dict[str, dict[str, FactRow]]:
+    f = t.facts.c
+    found: dict[str, dict[str, FactRow]] = {}
+    rows: Any = connection.execute(select(f.kind, f.name, f.body, f.at).where(f.pipeline == pipeline))
+    for kind, name, body, at in rows:
+        found.setdefault(kind, {})[name] = FactRow(body, at)
+    return found

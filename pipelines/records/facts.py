@@ -1,0 +1,131 @@
+"""What steps leave in the ledger for people: the source's redo, the last plan, the runway, proofs, snapshots in progress.
+
+Times are ISO texts in UTC by this host's clock. Nothing decides by these records; each replaces the one before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+LogKind = Literal["read", "unread", "online", "due", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFact:
+    """The last contact. `ahead_seconds` is the database host's clock minus ours, its time zone included."""
+
+    ahead_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class FailureFact:
+    """The error of the last attempt to reach the source, and when the first of such attempts failed."""
+
+    code: str
+    what: str
+    cure: str
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFact:
+    """The answer of the last plan; `since` is when it was given first. `thread` and `sequence` are those of an awaited log."""
+
+    outcome: str
+    reason: str
+    since: str
+    thread: int | None = None
+    sequence: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LogFact:
+    """A log of one redo thread. `kind`: read (and still kept), archived and unread, online, switched and due, missing."""
+
+    sequence: int
+    first_scn: int
+    next_scn: int | None
+    begins_at: str | None
+    bytes: int
+    kind: LogKind
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadFact:
+    """`logs` are the newest, oldest first; `older_logs` more are kept, the oldest of them from `older_from` on."""
+
+    thread: int
+    instance: str | None
+    logs: tuple[LogFact, ...]
+    older_logs: int = 0
+    older_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RedoFact:
+    """The redo of each thread, and the SCN up to which it is landed."""
+
+    resetlogs_id: int
+    landed_to: int
+    current_scn: int
+    threads: tuple[ThreadFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunwayFact:
+    """The last measure. `is_floor`: no log was ever deleted, so that there may be more hours."""
+
+    state: str
+    summary: str
+    hours_left: float | None
+    is_floor: bool
+    unread_bytes: int
+    bytes_per_hour: int | None
+    archive_lag_target_seconds: int | None
+    warn_below_hours: float
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceFact:
+    name: str
+    what: str
+    costs: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChoicesFact:
+    """The ways to continue after lost redo, for the loss at `scn`, and the commands that restore the logs."""
+
+    scn: int
+    choices: tuple[ChoiceFact, ...]
+    rman: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFact:
+    """A comparison of a table with the source. `error` is set where it could not be compared."""
+
+    scn: int | None
+    delta_version: int | None
+    rows: int | None
+    missing_rows: int = 0
+    extra_rows: int = 0
+    differing_cells: int = 0
+    error: str | None = None
+
+    @property
+    def is_equal(self) -> bool:
+        return self.error is None and not (self.missing_rows or self.extra_rows or self.differing_cells)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFact:
+    """A table's snapshot. `seconds` are those of reading it."""
+
+    state: Literal["chosen", "reading", "read", "loaded"]
+    scn: int
+    rows: int | None = None
+    seconds: float | None = None

@@ -1,0 +1,176 @@
+"""A ledger as a pipeline leaves it after some hours, for tests of what people see. Times count back from `now`."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from pipelines.config import Pipeline
+from pipelines.ledger import Ledger, open_ledger
+from pipelines.ledger.facts import Changes
+from pipelines.records.codec import to_body
+from pipelines.records.facts import (
+    ChoiceFact,
+    ChoicesFact,
+    FailureFact,
+    LogFact,
+    PlanFact,
+    ProofFact,
+    RedoFact,
+    RunwayFact,
+    SourceFact,
+    ThreadFact,
+)
+from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.window_manifest import LogIdentity, WindowManifest
+from pipelines.redo import Position
+from pipelines.scn import Scn, ScnRange
+from pipelines.table import TableId
+
+INCARNATION, FIRST_SCN, SCNS = 1_100_000_000, 2_000_000, 1_000
+TABLES = ("SHOP.CUSTOMERS", "SHOP.ORDERS", "SHOP.ORDER_LINES", "SHOP.PAYMENTS", "SHOP.STOCK")
+HELD = {
+    "code": "UnsupportedDdl",
+    "what": "ALTER TABLE SHOP.STOCK MOVE is not supported",
+    "where": {"table": "SHOP.STOCK", "scn": 2010324},
+    "cure": "`redolake snapshot SHOP.STOCK --replace` reads the table again",
+}
+
+
+class CockpitLedger:
+    """Writes through the ledger's own interface; `at` moves its clock."""
+
+    def __init__(self, folder: Path, now: datetime, tables: tuple[str, ...] = TABLES, minutes: float = 5) -> None:
+        self.now, self.clock, self.every = now, now, timedelta(minutes=minutes)
+        self.url = f"sqlite:///{folder}/ledger.db"
+        body: dict[str, Any] = {
+            "name": "shop",
+            "source": {"connection": "shop_oracle"},
+            "landing": str(folder / "landing"),
+            "lake": str(folder / "lake"),
+            "ledger": {"url": self.url},
+            "tables": list(tables),
+        }
+        self.pipeline = Pipeline.model_validate(body)
+        self.tables = [table.id for table in self.pipeline.tables]
+        self.ledger: Ledger = open_ledger(self.url, "shop", lambda: self.clock)
+
+    def start(self) -> None:
+        """Record a first snapshot of all tables."""
+        self.clock = self.now - timedelta(days=1)
+        with self.ledger.at_once():
+            self.ledger.start_at(Position(7, INCARNATION, Scn(FIRST_SCN)))
+            for table in self.tables:
+                self.ledger.add_table(table, Scn(FIRST_SCN))
+                self.ledger.move_table(table, ("new",), "snapshotting", snapshot_scn=Scn(FIRST_SCN))
+                self.ledger.record_complete_to(table, Scn(FIRST_SCN), INCARNATION, 0)
+                self.ledger.move_table(table, ("snapshotting",), "live", snapshot_scn=Scn(FIRST_SCN))
+
+    def window(self, number: int, ends_at: datetime, *, applied: bool = True, **terms: int) -> None:
+        """Record a window that was planned 20 s after its end and landed 12 s later; the batch took 9 s, 3 s after that."""
+        start = FIRST_SCN + number * SCNS
+        scns = ScnRange(Scn(start), Scn(start + SCNS))
+        name = f"{INCARNATION:010d}-{start:020d}-{start + SCNS:020d}"
+        self.clock = ends_at + timedelta(seconds=20)
+        with self.ledger.at_once():
+            lease = self.ledger.lease("capture/shop", "airflow:shop_capture", 60)
+            self.ledger.plan_window(name, INCARNATION, scns, {}, lease, ends_at)
+        self.clock += timedelta(seconds=12)
+        rows = terms.get("landed", 1200 + number % 7 * 90)
+        account = {"landed": rows, "applied": rows - 40, "rolled_back": 25, "carried_out": 15, **terms}
+        logs = tuple(LogIdentity(t, number, INCARNATION, start, start + SCNS) for t in (1, 2))
+        slices = {"0": {"redo_bytes": 31_000_000, "seconds": 5.2}, "1": {"redo_bytes": 18_000_000, "seconds": 3.1}}
+        manifest = WindowManifest(
+            7, INCARNATION, start, start + SCNS, logs, ("SHOP.ORDERS",), {"SHOP.ORDERS insert": rows}, "hash", (), (),
+            circumstance={"slices": slices},
+        )  # fmt: skip
+        self.ledger.record_landed(manifest)
+        if applied:
+            self.apply(name, number, account)
+
+    def apply(self, window: str, number: int, account: dict[str, int]) -> None:
+        self.clock += timedelta(seconds=3)
+        batch, end = f"batch-{number:09d}", FIRST_SCN + (number + 1) * SCNS
+        scns = ScnRange(Scn(end - SCNS), Scn(end))
+        self.ledger.prepare_batch(batch, scns, "spec")
+        self.clock += timedelta(seconds=9)
+        seconds = {"assemble": 3.1, "tables": {str(table): 0.9 for table in self.tables[:5]}}
+        changes = {table: Changes(210 + 7 * n, 90 * n, 4) for n, table in enumerate(self.tables[:4])}
+        self.ledger.record_window_applied(window, batch, account)
+        self.ledger.record_applied(batch, scns, "folder", {"seconds": seconds}, changes)
+        for version, table in enumerate(self.tables[:5]):
+            self.ledger.record_complete_to(table, Scn(end - 1), INCARNATION, number + version)
+
+    def run(self, windows: int = 14, lag_seconds: float = 41) -> None:
+        """Record windows up to some seconds before `now`, and what the last runs have found."""
+        self.start()
+        last = self.now - timedelta(seconds=lag_seconds)
+        for number in range(windows):
+            self.window(number, last - (windows - 1 - number) * self.every)
+        self.clock = self.now
+        for number, table in enumerate(self.tables[:4]):
+            for back in range(6 - number, -1, -1):
+                self.clock = self.now - timedelta(hours=back, minutes=4)
+                self.ledger.record_proof(table, to_body(ProofFact(FIRST_SCN + 900, 4, 1200 + number)))
+        self.clock = self.now - timedelta(seconds=6)
+        self.contact(windows, last)
+        self.clock = self.now
+
+    def contact(self, windows: int, edge: datetime) -> None:
+        landed_to = FIRST_SCN + windows * SCNS
+        threads = (self.thread(1, edge), self.thread(2, edge))
+        runway = RunwayFact("enough", "shop: at least 10 hours of redo are kept", 10.4, True, 0, 90_000_000, 300, 12.0)
+        facts = {
+            ("source", ""): to_body(SourceFact(7200.0)),
+            ("plan", ""): to_body(PlanFact("nothing", "no redo thread has a new archived log", self.now.isoformat())),
+            ("redo", ""): to_body(RedoFact(INCARNATION, landed_to, landed_to + 700, threads)),
+            ("runway", ""): to_body(runway),
+        }
+        self.ledger.record_facts(facts, forget=["source failure"])
+
+    def thread(self, number: int, edge: datetime) -> ThreadFact:
+        logs = []
+        for n in range(8):
+            begins, first_scn = edge - (7 - n) * self.every, FIRST_SCN + n * SCNS
+            is_last = n == 7
+            end, kind = (None, "online") if is_last else (first_scn + SCNS, "read")
+            logs.append(LogFact(100 + n, first_scn, end, begins.isoformat(), 31_000_000, kind))
+        return ThreadFact(number, f"FREE{number}", tuple(logs), 12, (edge - timedelta(hours=9)).isoformat())
+
+    # --- what goes wrong
+
+    def lose_redo(self) -> None:
+        """Record a lost log, with the choices that the plan has listed."""
+        error = {"code": "RedoLost", "what": "log 105 of redo thread 1 was deleted", "where": {}, "cure": "restore it"}
+        position = {"dbid": 7, "resetlogs_id": INCARNATION, "scn": FIRST_SCN + 5 * SCNS}
+        missing = [{"thread": 1, "sequence": 105, "resetlogs_id": INCARNATION, "why": "deleted from destination 1"}]
+        self.ledger.record_loss(error, step="plan", position=position, missing=missing)
+        choices = (
+            ChoiceFact("restore", "restore 1 archived log(s), then recheck", "nothing", "redolake recover shop --restored"),
+            ChoiceFact("snapshot", "snapshot all tables again; capture goes on from now",
+                       "the history between the position and the new snapshot; a table is held until its snapshot",
+                       "redolake recover shop --snapshot"),
+            ChoiceFact("gap", "declare the gap, SCN 2005000 to 2006000: the tables go on without its changes",
+                       "every change committed in the gap. It stays visible until the tables are snapshotted again",
+                       "redolake recover shop --declare-gap --reason TEXT"),
+        )  # fmt: skip
+        rman = ("RESTORE ARCHIVELOG SEQUENCE 105 THREAD 1;",)
+        self.ledger.record_fact("choices", to_body(ChoicesFact(FIRST_SCN + 5 * SCNS, choices, rman)))
+
+    def hold_stock(self) -> None:
+        self.ledger.hold(TableId("SHOP", "STOCK"), HELD)
+
+    def lose_the_source(self) -> None:
+        since = (self.now - timedelta(minutes=7)).isoformat()
+        what = "the listener does not answer (ORA-12541)"
+        self.ledger.record_fact("source failure", to_body(FailureFact("SourceUnavailable", what, "start the listener", since)))
+
+    def open_transactions(self, number: int = 3) -> None:
+        opened = (
+            OpenTransaction(3, f"{n + 4}.{n + 17}.{n + 2210}", 1 + n % 2, FIRST_SCN + 12_000 + n,
+                            (self.now + timedelta(hours=2) - timedelta(minutes=90 // (n + 1))).replace(tzinfo=None).isoformat(),
+                            120 * (n + 1), 40_000, "BATCH_USER" if n == 0 else "SHOP")
+            for n in range(number)
+        )  # fmt: skip
+        self.ledger.replace_open_transactions("batch", opened)

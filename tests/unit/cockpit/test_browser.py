@@ -1,0 +1,163 @@
+"""The page in headless Chromium: it fits, says nothing on the console, and a button starts the DAG with what was filled in.
+
+The pages are rendered from a ledger. A small server shows them, and answers as Airflow's API does when a DAG is started.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.cockpit import read_overview
+from pipelines.cockpit.render import POLICY, Pages, static_file
+from tests.cockpit_ledger import CockpitLedger
+from tests.fix_browser import browser
+
+__all__ = ["browser"]
+
+NOW = datetime(2026, 5, 1, 14, 2, 41, tzinfo=UTC)
+
+
+@dataclass
+class Site:
+    url: str = ""
+    pages: dict[str, str] = field(default_factory=dict)
+    started: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    refusal: str | None = None
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    made = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            static = static_file(path.rpartition("/")[2]) if path.startswith("/redolake/static/") else None
+            body, kind = static or (made.pages.get(path, "<h1>Airflow</h1>").encode(), "text/html")
+            self.answer(200, body, kind)
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            made.started.append((self.path, body))
+            answer = {"detail": made.refusal} if made.refusal else {"dag_run_id": "manual__1"}
+            self.answer(400 if made.refusal else 200, json.dumps(answer).encode(), "application/json")
+
+        def answer(self, status: int, body: bytes, kind: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            if self.path.startswith("/redolake/"):
+                self.send_header("Content-Security-Policy", POLICY)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    made.url = f"http://127.0.0.1:{server.server_port}"
+    yield made
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, site: Site) -> Iterator[CockpitLedger]:
+    made = CockpitLedger(tmp_path, NOW)
+    made.run()
+    made.hold_stock()
+    made.lose_redo()
+    made.open_transactions()
+    found = read_overview(made.pipeline, made.url, NOW)
+    pages = Pages("/redolake", "", ["shop"], NOW)
+    site.pages["/redolake/pipelines/shop"] = pages.pipeline(found, [str(table) for table in made.tables])
+    site.pages["/redolake/"] = pages.index([found], {})
+    yield made
+    made.ledger.close()
+
+
+@pytest.fixture
+def page(browser: Any, site: Site, shop: CockpitLedger) -> Iterator[Any]:
+    """Open the page of `shop`. Whatever the console says fails the test."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened, said = context.new_page(), []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(str(error)))
+    opened.goto(f"{site.url}/redolake/pipelines/shop")
+    yield opened
+    context.close()
+    assert [text for text in said if "400" not in text] == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+def test_it_fits_a_desktop_and_a_phone_in_light_and_dark(page: Any, width: int, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 844})
+
+    ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert ground == ("rgb(15, 17, 20)" if scheme == "dark" else "rgb(246, 247, 249)")
+
+
+def test_a_window_opens_by_keyboard_and_shows_a_sum_that_adds_up(page: Any) -> None:
+    row = page.locator("button.row").first
+    row.focus()
+    page.keyboard.press("Enter")
+
+    details = page.locator("tr.note:not([hidden]) dl").first
+    assert row.get_attribute("aria-expanded") == "true"
+    assert "1,740 = 1,700 applied + 25 rolled back + 15 still open" in details.inner_text()
+
+
+def test_a_button_starts_the_dag_with_what_was_filled_in(page: Any, site: Site) -> None:
+    page.click("button:has-text('Declare the gap')")
+    page.click("dialog button.primary")
+    assert site.started == [], "the reason is required"
+
+    page.fill("dialog [name=reason]", "the tape is gone")
+    page.fill("dialog [name=confirm]", "shop")
+    page.click("dialog button.primary")
+    page.wait_for_url("**/dags/shop_recover/runs/manual__1")
+
+    conf = {"choice": "gap", "reason": "the tape is gone", "confirm": "shop"}
+    assert site.started == [("/api/v2/dags/shop_recover/dagRuns", {"logical_date": None, "conf": conf})]
+
+
+def test_what_airflow_refuses_is_said_in_the_form(page: Any, site: Site) -> None:
+    site.refusal = "from_scn: None is not of type 'integer'"
+    page.click("button:has-text('Verify now')")
+    page.select_option("dialog [name=tables]", ["SHOP.ORDERS", "SHOP.STOCK"])
+    page.click("dialog button.primary")
+
+    answer = page.locator("dialog .answer")
+    answer.wait_for(state="visible")
+    assert answer.inner_text() == site.refusal
+    assert site.started[0][1]["conf"] == {"tables": ["SHOP.ORDERS", "SHOP.STOCK"]}
+
+
+def test_inside_airflow_a_link_moves_the_page_around_it(browser: Any, site: Site, shop: CockpitLedger) -> None:
+    sandbox = "allow-scripts allow-same-origin allow-forms allow-downloads"
+    site.pages["/plugin/redolake"] = f'<html class="dark"><iframe sandbox="{sandbox}" src="/redolake/pipelines/shop"></iframe>'
+    context = browser.new_context()
+    outer = context.new_page()
+    outer.goto(f"{site.url}/plugin/redolake")
+    inner = outer.frames[1]
+
+    inner.wait_for_selector("main")
+    inner.evaluate("document.querySelector('a[data-out]').click()")
+
+    assert outer.url.endswith("/dags/shop_capture")
+    assert inner.evaluate("document.documentElement.dataset.theme") == "dark"
+    context.close()

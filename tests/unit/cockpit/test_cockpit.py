@@ -1,0 +1,206 @@
+"""What an operator sees, from the ledger alone: the sentence, lag, latency, accounts, tables and choices."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from pipelines.cockpit import Overview, read_overview
+from pipelines.cockpit.render import Pages
+from pipelines.records.codec import to_body
+from pipelines.records.facts import PlanFact, ProofFact, SnapshotFact
+from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
+
+NOW = datetime(2026, 5, 1, 14, 2, 41, tzinfo=UTC)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[CockpitLedger]:
+    made = CockpitLedger(tmp_path, NOW)
+    yield made
+    made.ledger.close()
+
+
+def seen(shop: CockpitLedger, **how: object) -> Overview:
+    return read_overview(shop.pipeline, shop.url, NOW, **how)  # type: ignore[arg-type]
+
+
+def page(shop: CockpitLedger, found: Overview) -> str:
+    return Pages("/redolake", "", ["shop"], NOW).pipeline(found, [str(table) for table in shop.tables])
+
+
+def test_a_pipeline_on_time_says_how_far_it_is_and_how_much_it_lags(shop: CockpitLedger) -> None:
+    shop.run(lag_seconds=41)
+
+    health = seen(shop).health
+
+    assert (health.state, health.tone, health.lag_seconds) == ("on time", "good", 41)
+    assert health.sentence == "Right up to 14:02:00 (SCN 2,014,000), 41 s behind."
+    assert health.more == ("runway at least 10 h", "4 of 5 tables proved equal since 13:58:41")
+    assert health.known_at == NOW - timedelta(seconds=6)
+
+
+def wait_for_a_log(shop: CockpitLedger) -> None:
+    since = (NOW - timedelta(minutes=4)).isoformat()
+    shop.ledger.record_fact("plan", to_body(PlanFact("wait", "not archived yet", since, 2, 108)))
+
+
+def stop_runs(shop: CockpitLedger) -> None:
+    shop.clock = NOW - timedelta(hours=3)
+    shop.contact(14, NOW)
+
+
+def leave_unapplied(shop: CockpitLedger) -> None:
+    for number in (14, 15):
+        shop.window(number, NOW - timedelta(minutes=45 - number), applied=False)
+
+
+CASES: dict[str, tuple[Callable[[CockpitLedger], None], float, str, str]] = {
+    "lost redo": (CockpitLedger.lose_redo, 41, "stopped", "Stopped since 14:02:41: log 105 of redo thread 1 was deleted."),
+    "no answer": (CockpitLedger.lose_the_source, 41, "source away", "Oracle has not answered for 7 min: the listener"),
+    "a log that is due": (wait_for_a_log, 41, "waiting for a log", "Waiting for log 108 of redo thread 2 for 4 min"),
+    "no run for hours": (stop_runs, 41, "late", "Late: no run has asked Oracle for 3 h."),
+    "apply stands still": (leave_unapplied, 3600, "late", "Late: 2 landed windows wait to be applied."),
+}
+
+
+@pytest.mark.parametrize(("what", "lag", "state", "says"), CASES.values(), ids=CASES)
+def test_the_sentence_names_what_keeps_the_pipeline(
+    shop: CockpitLedger, what: Callable[[CockpitLedger], None], lag: float, state: str, says: str
+) -> None:
+    shop.run(lag_seconds=lag)
+    what(shop)
+
+    health = seen(shop).health
+
+    assert (health.state, says in health.sentence) == (state, True), health.sentence
+
+
+def test_a_paused_pipeline_and_one_that_never_began_are_not_called_late(shop: CockpitLedger) -> None:
+    before = seen(shop).health
+    shop.run()
+
+    assert (before.state, seen(shop, paused=True).health.state) == ("not started", "paused")
+
+
+def test_a_ledger_is_not_made_by_looking_for_it(tmp_path: Path, shop: CockpitLedger) -> None:
+    missing = tmp_path / "nowhere" / "ledger.db"
+
+    found = read_overview(shop.pipeline, f"sqlite:///{missing}", NOW)
+
+    assert (found.health.state, missing.exists(), missing.parent.exists()) == ("not started", False, False)
+
+
+def test_reading_changes_no_byte_of_the_ledger(tmp_path: Path, shop: CockpitLedger) -> None:
+    shop.run()
+    shop.ledger.close()
+
+    def contents() -> str:
+        return hashlib.sha256(b"".join((tmp_path / f).read_bytes() for f in ("ledger.db",))).hexdigest()
+
+    before = contents()
+    page(shop, seen(shop, search="ORDERS"))
+
+    assert contents() == before
+
+
+def test_the_term_that_grew_is_named(shop: CockpitLedger) -> None:
+    shop.run(13)
+    shop.window(13, NOW - timedelta(minutes=6), applied=False)
+    name = f"{INCARNATION:010d}-{FIRST_SCN + 13 * SCNS:020d}-{FIRST_SCN + 14 * SCNS:020d}"
+    shop.clock += timedelta(minutes=4)
+    shop.apply(name, 13, {"landed": 10, "applied": 10})
+
+    terms = {term.name: term for term in seen(shop).latency.terms}
+
+    assert [name for name, term in terms.items() if term.has_grown] == ["wait"]
+    assert (terms["mine"].seconds, terms["wait"].seconds, terms["wait"].usual) == (12, 243, 3)
+
+
+def test_the_parts_of_a_windows_account_add_up_and_a_difference_is_shown(shop: CockpitLedger) -> None:
+    shop.run(2)
+    shop.window(2, NOW - timedelta(minutes=1), landed=100, rolled_back=25, carried_out=12)
+
+    found = seen(shop)
+    wrong, right = found.windows[0], found.windows[1]
+
+    assert [(part.name, part.rows) for part in right.parts] == [("applied", 1250), ("rolled back", 25), ("still open", 15)]
+    assert (right.difference, wrong.difference) == (0, 3)
+    assert "3 rows are missing" in page(shop, found)
+
+
+def test_older_windows_are_reached_page_by_page(shop: CockpitLedger) -> None:
+    shop.run(7)
+
+    newest = seen(shop, windows=3)
+    older = seen(shop, windows=3, before=newest.next_windows)
+    oldest = seen(shop, windows=3, before=older.next_windows)
+
+    ends = [[(w.end_scn - FIRST_SCN) // SCNS for w in part.windows] for part in (newest, older, oldest)]
+    assert ends == [[7, 6, 5], [4, 3, 2], [1]]
+    assert oldest.next_windows is None
+
+
+def test_held_tables_come_first_with_their_cure_and_the_buttons_for_it(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.hold_stock()
+
+    found = seen(shop)
+    text = page(shop, found)
+
+    assert (found.tables[0].name, found.tables[0].state, found.health.tone) == ("SHOP.STOCK", "held", "notice")
+    assert "<code>redolake snapshot SHOP.STOCK --replace</code> reads the table again" in text
+    assert '"dag": "shop_resume"' in text.replace("&#34;", '"')
+    assert '"conf": {"replace": true, "tables": ["SHOP.STOCK"]}' in text.replace("&#34;", '"')
+
+
+def test_rows_of_the_last_day_are_counted_by_kind_and_once(shop: CockpitLedger) -> None:
+    shop.run(4)
+    counted = next(table for table in seen(shop).tables if table.name == "SHOP.ORDERS")
+
+    assert (counted.inserted, counted.updated, counted.deleted) == (4 * 217, 4 * 90, 4 * 4)
+
+
+def test_a_failed_proof_outweighs_the_others(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.ledger.record_proof(shop.tables[1], to_body(ProofFact(FIRST_SCN, 5, 1000, missing_rows=2)))
+
+    found = seen(shop)
+
+    assert "1 DIFFER from the source" in found.health.more
+    assert "DIFFERS, 2 rows missing" in page(shop, found)
+
+
+def test_a_snapshot_in_progress_says_how_far_it_is(shop: CockpitLedger) -> None:
+    shop.start()
+    shop.clock = NOW - timedelta(seconds=50)
+    shop.ledger.move_table(shop.tables[0], ("live",), "snapshotting", snapshot_scn=FIRST_SCN + 9)  # type: ignore[arg-type]
+    shop.ledger.record_fact("snapshot", to_body(SnapshotFact("read", FIRST_SCN + 9, 1234567, 20.0)), "SHOP.CUSTOMERS")
+
+    assert seen(shop).tables[0].snapshot == "1,234,567 rows read in 20 s, loading for 50 s"
+
+
+def test_choices_after_lost_redo_have_their_costs_and_ask_for_what_the_form_needs(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.lose_redo()
+
+    text = page(shop, seen(shop)).replace("&#34;", '"')
+
+    assert "RESTORE ARCHIVELOG SEQUENCE 105 THREAD 1;" in text
+    assert '"conf": {"choice": "gap"}' in text
+    assert "This cannot be undone: write shop here." in text
+    assert "missing 105" in text
+
+
+def test_text_from_the_database_is_escaped(shop: CockpitLedger) -> None:
+    shop.run()
+    shop.ledger.hold(shop.tables[0], {"code": "X", "what": "<script>alert(1)</script>", "where": {}, "cure": "`<b>`"})
+
+    text = page(shop, seen(shop))
+
+    assert "<script>alert" not in text
+    assert "<code>&lt;b&gt;</code>" in text

@@ -1,0 +1,84 @@
+"""The same facts for a monitor and for a terminal."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from pipelines.cli import app
+from pipelines.cockpit.metrics import HELP
+from tests.cockpit_ledger import CockpitLedger
+
+SAMPLE = re.compile(r'([a-z_]+)\{([a-z_]+="[^"\n]*"(?:,[a-z_]+="[^"\n]*")*)\} (-?[0-9.e+-]+)')
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[CockpitLedger]:
+    made = CockpitLedger(tmp_path, datetime.now(UTC))
+    body = made.pipeline.model_dump(mode="json", exclude={"name", "matches"})
+    (tmp_path / "pipelines.yml").write_text(yaml.safe_dump({"pipelines": {"shop": body}}))
+    yield made
+    made.ledger.close()
+
+
+def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
+    found = CliRunner().invoke(app, [*arguments, "--config", str(tmp_path / "pipelines.yml")], env={"COLUMNS": "200"})
+    return found.exit_code, found.output
+
+
+def test_metrics_are_in_the_format_of_prometheus_and_each_is_described(shop: CockpitLedger, tmp_path: Path) -> None:
+    shop.run()
+    shop.hold_stock()
+    shop.lose_redo()
+
+    code, output = run(tmp_path, "metrics")
+
+    samples = [line for line in output.splitlines() if not line.startswith("#")]
+    found = {(match[1], match[2]): float(match[3]) for line in samples if (match := SAMPLE.fullmatch(line))}
+    assert (code, len(found)) == (0, len(samples))
+    assert {name for name, _ in found} <= set(HELP)
+    assert found["redolake_tables", 'pipeline="shop",state="held"'] == 1
+    assert found["redolake_health", 'pipeline="shop",state="stopped"'] == 1
+    assert found["redolake_missing_logs", 'pipeline="shop"'] == 1
+    assert 41 <= found["redolake_lag_seconds", 'pipeline="shop"'] < 100
+    assert found["redolake_latency_seconds", 'pipeline="shop",term="mine"'] == 12
+
+
+def test_a_pipeline_that_never_began_has_metrics_too(shop: CockpitLedger, tmp_path: Path) -> None:
+    code, output = run(tmp_path, "metrics")
+
+    assert code == 0
+    assert 'redolake_health{pipeline="shop",state="not started"} 1' in output
+    assert "redolake_lag_seconds{" not in output
+
+
+def test_explain_lag_says_the_sentence_first_and_then_each_term(shop: CockpitLedger, tmp_path: Path) -> None:
+    shop.run()
+
+    code, output = run(tmp_path, "explain-lag")
+    _, body = run(tmp_path, "explain-lag", "--output", "json")
+
+    assert code == 0
+    assert output.startswith("shop: on time. Right up to ")
+    assert re.search(r"mine +│ 12 s +│ 12 s", output)
+    assert [term["name"] for term in json.loads(body)["latency"]["terms"]] == ["log open", "archive", "mine", "wait", "apply"]
+
+
+def test_tables_lists_held_ones_first_with_the_cure(shop: CockpitLedger, tmp_path: Path) -> None:
+    shop.run()
+    shop.hold_stock()
+
+    code, output = run(tmp_path, "tables")
+    _, body = run(tmp_path, "tables", "--search", "order", "--output", "json")
+
+    assert code == 0
+    assert output.index("SHOP.STOCK") < output.index("SHOP.CUSTOMERS")
+    assert "do this: `redolake snapshot SHOP.STOCK --replace`" in output
+    assert [table["name"] for table in json.loads(body)] == ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
