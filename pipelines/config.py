@@ -60,8 +60,20 @@ def parse_patterns(value: object) -> object:
 
 Patterns = Annotated[tuple[str, ...], BeforeValidator(parse_patterns)]
 UnsupportedColumns = Literal["refuse", "exclude"]
+
+
+def parse_rule(value: object) -> object:
+    """Return a column's rule; whether it suits the column's type is seen once the dictionary is read."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and (value in COLUMN_RULES or re.fullmatch(r"decimal\(\d{1,2}, ?\d{1,2}\)", value)):
+        return value
+    raise ValueError(f"not a rule: write {', '.join(COLUMN_RULES)}, decimal(p,s), or the scale of a NUMBER")
+
+
 Bytes = Annotated[int, BeforeValidator(parse_bytes), Field(gt=0)]
-ColumnRule = Literal["string"] | int
+COLUMN_RULES = ("string", "integer", "double", "truncate", "microseconds", "months")
+ColumnRule = Annotated[str | int, BeforeValidator(parse_rule)]
 Key = Annotated[Literal["primary", "rowid", "append"] | tuple[str, ...], BeforeValidator(parse_key)]
 
 
@@ -151,8 +163,9 @@ class TableSettings(Settings):
     )
     columns: dict[str, ColumnRule] = Field(
         default_factory=dict,
-        description="for NUMBER without precision: the scale of DECIMAL(38, scale), or `string`; for DATE and TIMESTAMP: "
-        "`string`, which keeps every value as text, also before year 1",
+        description="how columns are stored where the default does not suit: `string` keeps every value as text; "
+        "NUMBER: `integer`, `decimal(p,s)`, and without precision the scale of DECIMAL(38, scale); FLOAT: `double`, "
+        "`decimal(p,s)`; TIMESTAMP(7) to (9): `truncate`; intervals: `microseconds`, `months`",
     )
     readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
 

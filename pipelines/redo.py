@@ -9,6 +9,15 @@ from enum import IntEnum
 from pipelines.scn import ChainPosition, Scn, ScnRange
 
 
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How a PDB's internal bytes store text and local times: NLS_CHARACTERSET, NLS_NCHAR_CHARACTERSET, DBTIMEZONE."""
+
+    text: str = "AL32UTF8"
+    national: str = "AL16UTF16"
+    time_zone: str = "+00:00"
+
+
 class Operation(IntEnum):
     """V$LOGMNR_CONTENTS.OPERATION_CODE, as listed in the Oracle Database Reference; names are those of the column OPERATION.
 

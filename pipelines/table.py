@@ -82,8 +82,10 @@ class OracleType:
     def __str__(self) -> str:
         if self.name == "NUMBER" and self.precision is not None:
             return f"NUMBER({self.precision},{self.scale or 0})"
-        if self.name == "TIMESTAMP":
-            return f"TIMESTAMP({6 if self.scale is None else self.scale})"
+        if self.name.startswith("TIMESTAMP"):
+            return self.name.replace("TIMESTAMP", f"TIMESTAMP({6 if self.scale is None else self.scale})")
+        if self.name == "FLOAT" and self.precision is not None:
+            return f"FLOAT({self.precision})"
         return self.name if self.length is None else f"{self.name}({self.length})"
 
 

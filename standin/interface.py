@@ -69,7 +69,10 @@ class Called:
 
 
 class Session(Protocol):
-    """One client session. Bind and result values are None, str, int, Decimal, float, bool, bytes, datetime, timedelta."""
+    """One client session.
+
+    Bind and result values are None, str, int, Decimal, float, bool, bytes, datetime, timedelta, YearMonth.
+    """
 
     number: int  # SID
     serial: int

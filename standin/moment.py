@@ -16,8 +16,9 @@ FIRST_YEAR, LAST_YEAR, GREGORIAN_SINCE = -4712, 9999, 1582
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class Moment:
-    """A DATE or TIMESTAMP by its fields; the year is negative before Christ, the offset is in minutes. Its order with datetime
-    is that of the fields."""
+    """A DATE or TIMESTAMP by its fields, for those that Python's datetime lacks: other years, nanoseconds.
+
+    The year is negative before Christ, the offset is in minutes. Its order with datetime is that of the fields."""
 
     year: int
     month: int
@@ -54,17 +55,55 @@ class Moment:
         return hash(_ordered(self))
 
 
+def with_nanosecond(at: Moment | datetime, nanosecond: int) -> datetime | Moment:
+    return moment_of_fields(at.year, at.month, at.day, at.hour, at.minute, at.second, nanosecond)
+
+
+def shifted(moment: Moment, minutes: int) -> Moment:
+    """Return the moment plus `minutes`, computed by day numbers, so that BC years work too."""
+    total = moment.hour * 60 + moment.minute + minutes
+    days, rest = divmod(total, 1440)
+    year, month, day = moment.year, moment.month, moment.day + days
+    if day < 1:
+        month -= 1
+        if month < 1:
+            year, month = year - 1, 12
+        day += _month_days(year, month)
+    elif day > _month_days(year, month):
+        day -= _month_days(year, month)
+        month += 1
+        if month > 12:
+            year, month = year + 1, 1
+    return Moment(year, month, day, rest // 60, rest % 60, moment.second, moment.nanosecond, minutes)
+
+
+def _month_days(year: int, month: int) -> int:
+    if month == 2:
+        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0 or year < 1582) else 28
+    return 30 if month in (4, 6, 9, 11) else 31
+
+
 NO_DATE = Moment(*(0 for _ in fields(Moment)))  # TO_CHAR shows it for bytes that are no date
 
 
 def _ordered(at: Moment | datetime) -> tuple[int, ...]:
-    return at.year, at.month, at.day, at.hour, at.minute, at.second, at.microsecond
+    return at.year, at.month, at.day, at.hour, at.minute, at.second, nanosecond_of(at)
+
+
+def nanosecond_of(at: Moment | datetime) -> int:
+    return at.nanosecond if isinstance(at, Moment) else at.microsecond * 1000
+
+
+def fields_of(at: Moment | datetime) -> Moment:
+    return at if isinstance(at, Moment) else Moment(at.year, at.month, at.day, at.hour, at.minute, at.second, nanosecond_of(at))
 
 
 def moment_of_fields(
     year: int, month: int, day: int, hour: int, minute: int, second: int, nanosecond: int = 0
 ) -> datetime | Moment:
     """Return a datetime, or a Moment where Python has no such point of time."""
+    if nanosecond % 1000:
+        return Moment(year, month, day, hour, minute, second, nanosecond)
     try:
         return datetime(year, month, day, hour, minute, second, nanosecond // 1000)
     except ValueError:

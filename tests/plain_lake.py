@@ -233,7 +233,7 @@ def redo_of(part: pa.Table, window_start: int, spec: BatchSpec, task: TableTask)
     ends = [row for row in rows if row["operation_code"] in TRANSACTION_ENDS]
     own = [row["object_id"] == version.object_id and row["operation_code"] in CHANGES for row in rows]
     for batch in part.filter(pa.array(own, pa.bool_())).combine_chunks().to_batches():
-        ends += decode_changes(batch, version, types, charset=spec.character_set).to_pylist()
+        ends += decode_changes(batch, version, types, encoding=spec.encoding).to_pylist()
     yield from ({**row, "window_start": window_start} for row in ends)
 
 

@@ -32,7 +32,8 @@ against a real Oracle.
 NOT_FOLLOWED = """
 Not followed: {names}.
 
-A value that does not fit its Delta type stops the table; it is never rounded or cut.
+A value that does not fit its Delta type stops the table; it is never rounded, and cut only by the rule `truncate`. Values and all rules:
+[values by type](type-values.md).
 
 ## Tables
 
@@ -86,6 +87,7 @@ TYPES = (
     OracleType("TIMESTAMP", scale=9),
     OracleType("RAW", length=16),
     OracleType("FLOAT", precision=126),
+    OracleType("FLOAT", precision=49),
     OracleType("BINARY_FLOAT"),
     OracleType("BINARY_DOUBLE"),
     OracleType("NVARCHAR2", length=100),
@@ -102,12 +104,24 @@ TYPES = (
     OracleType("BOOLEAN"),
     OracleType("VECTOR"),
     OracleType("ROWID"),
+    OracleType("UROWID"),
 )
 NOTES = {
-    "NUMBER": "or another scale per column, or `string`",
+    "NUMBER": "or another scale, `integer`, `decimal(p,s)` or `string` per column",
     "CHAR(10)": "with its trailing blanks",
     "DATE": "with its time of day; year 1 to 9999, or `string` per column for all of Oracle's range",
-    "TIMESTAMP(6)": "year 1 to 9999, or `string` per column, which TIMESTAMP(7) to (9) need",
+    "TIMESTAMP(6)": "year 1 to 9999, or `string` per column for all of Oracle's range",
+    "TIMESTAMP(9)": "stops at a fraction below the microsecond, unless the column is declared `truncate` or `string`",
+    "FLOAT(126)": "a decimal number inside Oracle; `double` or `decimal(p,s)` per column, with every value checked",
+    "FLOAT(49)": "and less: its 15 digits survive a double",
+    "BINARY_DOUBLE": "with NaN and the infinities",
+    "TIMESTAMP(6) WITH TIME ZONE": "the instant; `string` per column keeps the offset. A region's name is lost",
+    "TIMESTAMP(6) WITH LOCAL TIME ZONE": "the instant",
+    "INTERVAL DAY TO SECOND": "ISO 8601, `P5DT4H3M2.5S`; `microseconds` per column for a `bigint`",
+    "INTERVAL YEAR TO MONTH": "ISO 8601, `P1Y2M`; `months` per column for a `bigint`",
+    "NCHAR(10)": "with its trailing blanks",
+    "BOOLEAN": "by snapshot only: LogMiner shows no change of a table that has one, so doctor refuses it",
+    "ROWID": "an address that an application stored",
 }
 # Each row's outcome is computed from its statements, which must agree.
 MATRIX = {
@@ -117,7 +131,7 @@ MATRIX = {
     ),
     "ADD column of a type that is not followed": (
         "ALTER TABLE orders ADD note CLOB",
-        "ALTER TABLE orders ADD note NVARCHAR2(9)",
+        "ALTER TABLE orders ADD note XMLTYPE",
     ),
     "ADD column with a computed DEFAULT (SYSDATE, a sequence, an expression)": (
         "ALTER TABLE orders ADD placed DATE DEFAULT SYSDATE",
@@ -220,7 +234,7 @@ def short_page() -> str:
             note = NOTES.get(str(oracle_type), "")
             followed.append(f"| {oracle_type} | `{spark_ddl_type(oracle_type)}` | {note} |")
         except RedolakeError:
-            others.append(str(oracle_type) if oracle_type.name == "TIMESTAMP" else oracle_type.name)
+            others.append(oracle_type.name)
     matrix = [f"| {title} | {agreed(title, statements)} |" for title, statements in MATRIX.items()]
     return (
         SHORT

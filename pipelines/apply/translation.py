@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 
 from pipelines.table import OracleType, Rules, TableVersion, TypeRule
@@ -17,8 +18,10 @@ Decode = Callable[[DataFrame, TableVersion, Rules, Mapping[str, int] | None], Da
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """`spark_type` returns DDL text, e.g. decimal(10,2); `literal` turns (neutral text or None, that type) into Spark SQL."""
+    """`spark_type` returns DDL text, e.g. decimal(10,2); `literal` turns (neutral text or None, that type) into Spark SQL;
+    `cast_text` turns text, as redo would show the value, into a struct of `value` and `refused`, a reason or null."""
 
     decode: Decode
     spark_type: Callable[[OracleType, TypeRule], str]
     literal: Callable[[str | None, str], str]
+    cast_text: Callable[[Expression, OracleType, TypeRule], Expression]

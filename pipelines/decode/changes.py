@@ -14,14 +14,15 @@ import pyarrow.compute as pc
 
 from pipelines.decode.datatypes import target_type
 from pipelines.decode.forms import Verb
-from pipelines.decode.images import Image, image_of
+from pipelines.decode.images import Image, Reading, image_of
 from pipelines.decode.redo_sql import Bools
 from pipelines.decode.resolve import ResolvedRedo, resolve
+from pipelines.redo import Encoding
 from pipelines.table import TableVersion, TypeRule
 
 Types = Mapping[int, pa.DataType | TypeRule]  # by column id; other columns have the default type
 
-DEFAULT_CHARSET = "AL32UTF8"
+DEFAULT_ENCODING = Encoding()
 
 
 def target_types(version: TableVersion, types: Types) -> dict[int, pa.DataType]:
@@ -30,6 +31,11 @@ def target_types(version: TableVersion, types: Types) -> dict[int, pa.DataType]:
     return {
         column.id: rule if isinstance(rule, pa.DataType) else target_type(column.type, rule) for column, rule in rules.items()
     }
+
+
+def _rule(types: Types, column_id: int) -> TypeRule:
+    rule = types.get(column_id)
+    return None if isinstance(rule, pa.DataType) else rule
 
 
 def changes_schema(redo: pa.Schema, version: TableVersion, types: Types) -> pa.Schema:
@@ -55,7 +61,7 @@ def decode_changes(
     types: Types,
     *,
     names: Mapping[str, int] | None = None,
-    charset: str = DEFAULT_CHARSET,
+    encoding: Encoding = DEFAULT_ENCODING,
     show_row_data: bool = False,
 ) -> pa.RecordBatch:
     """Return all columns of `batch` except sql_redo, and these:
@@ -71,13 +77,13 @@ def decode_changes(
 
     `batch` must contain sql_redo, status, info, operation_code and rollback. Undo rows (rollback = 1) have at most a ROWID:
     their text must parse, but no values are read from it. `names` maps names to column ids where the dictionary at mining
-    time has other names than the version. `charset` is NLS_CHARACTERSET; only rows that LogMiner could not resolve need it.
+    time has other names than the version. `encoding` is that of the PDB; only rows that LogMiner could not resolve need it.
     """
     redo, targets = resolve(batch, version, names), target_types(version, types)
     slices = redo.slices(len(version.columns))
     errors = dict(redo.errors)
     images = [
-        image_of(redo, column, targets[column.id], bounds, charset, errors)
+        image_of(redo, Reading(column, targets[column.id], _rule(types, column.id), encoding), bounds, errors)
         for column, bounds in zip(version.columns, slices, strict=True)
     ]
     _refuse_missing_values(redo, version, images, errors)

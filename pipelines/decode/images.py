@@ -12,7 +12,8 @@ from pipelines.decode.datatypes import Cast, Family, family_of, raw
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
-from pipelines.table import Column
+from pipelines.redo import Encoding
+from pipelines.table import Column, TypeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,25 @@ class Image:
         return absent
 
 
-def image_of(
-    redo: ResolvedRedo, column: Column, target: pa.DataType, bounds: tuple[int, int, int], charset: str, errors: dict[int, str]
-) -> Image:
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a column's values are read: `rule` is that of the configuration, `target` what follows from it."""
+
+    column: Column
+    target: pa.DataType
+    rule: TypeRule
+    encoding: Encoding
+
+
+def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int], errors: dict[int, str]) -> Image:
     """Cast the column's assignments, and add the refused values to `errors`.
 
     `bounds` delimit the assignments in `redo`: literals, then internal bytes.
     """
     start, internal, end = bounds
-    literals = _cast(redo, column, target, start, internal, None, errors)
+    literals = _cast(redo, reading, start, internal, errors, is_internal=False)
     if internal < end:
-        values = pa.concat_arrays([literals, _cast(redo, column, target, internal, end, charset, errors)])
+        values = pa.concat_arrays([literals, _cast(redo, reading, internal, end, errors, is_internal=True)])
     else:
         values = literals
     row, clauses = redo.assignments.row[start:end], redo.assignments.clause[start:end]
@@ -60,34 +69,33 @@ def image_of(
         own = np.flatnonzero(clauses == clause).astype(np.int32)
         index[row[own]] = own
         for twice in own[index[row[own]] != own].tolist():
-            errors.setdefault(int(row[twice]), f"column {column.name} occurs twice in {clause.name}")
+            errors.setdefault(int(row[twice]), f"column {reading.column.name} occurs twice in {clause.name}")
         indexes.append(index)
     return Image(values, *indexes)
 
 
-def _cast(
-    redo: ResolvedRedo, column: Column, target: pa.DataType, start: int, end: int, charset: str | None, errors: dict[int, str]
-) -> pa.Array:
-    """Cast the values of the assignments [start, end). With a character set, they are internal bytes."""
+def _cast(redo: ResolvedRedo, reading: Reading, start: int, end: int, errors: dict[int, str], *, is_internal: bool) -> pa.Array:
+    """Cast the values of the assignments [start, end): literals, or internal bytes."""
+    column = reading.column
     family = family_of(column.type)
     row, form, value = (getattr(redo.assignments, f)[start:end] for f in ("row", "form", "value"))
     allowed = np.zeros(len(Form), np.bool_)
-    allowed[[Form.NULL, *(family.forms if charset is None else (Form.HEX,))]] = True
+    allowed[[Form.NULL, *((Form.HEX,) if is_internal else family.forms)]] = True
     for i in np.flatnonzero(~allowed[form]).tolist():
         errors.setdefault(int(row[i]), f"column {column.name}: {column.type} written as {Form(form[i]).name}")
     absent = (value < 0) | ~allowed[form]
     texts = redo.values.take(pa.array(value, mask=absent if absent.any() else None))
     if pc.any(pc.equal(pc.binary_length(texts), 0)).as_py():
         texts = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(None, pa.string()), texts)  # Oracle's '' is NULL
-    cast = family.cast(texts, target) if charset is None else _cast_internal(family, texts, target, charset)
+    cast = _cast_internal(family, texts, reading) if is_internal else family.cast(texts, reading.target, reading.rule)
     for i, reason in cast.refused.items():
         errors.setdefault(int(row[i]), f"column {column.name}: the value {reason}")
     return cast.values
 
 
-def _cast_internal(family: Family, digits: pa.StringArray, target: pa.DataType, charset: str) -> Cast:
+def _cast_internal(family: Family, digits: pa.StringArray, reading: Reading) -> Cast:
     octets = raw.cast(digits, pa.binary())
-    cast = family.internal(octets.values, target, charset)
+    cast = family.internal(octets.values, reading.target, reading.encoding, reading.rule)
     return Cast(cast.values, {**cast.refused, **octets.refused})
 
 

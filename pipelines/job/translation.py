@@ -6,19 +6,22 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 import pyarrow as pa
+from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
+from pyspark.sql.functions import arrow_udf
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from pipelines.apply.translation import Translation
 from pipelines.decode.changes import changes_schema, decode_changes
-from pipelines.decode.datatypes import spark_ddl_type
+from pipelines.decode.datatypes import family_of, spark_ddl_type, target_type
+from pipelines.redo import Encoding
 from pipelines.schema.constant import spark_literal
-from pipelines.table import Rules, TableVersion
+from pipelines.table import OracleType, Rules, TableVersion, TypeRule
 
 
-def translation(character_set: str, show_row_data: bool) -> Translation:
-    decode = partial(decode_frame, character_set=character_set, show_row_data=show_row_data)
-    return Translation(decode=decode, spark_type=spark_ddl_type, literal=spark_literal)
+def translation(encoding: Encoding, show_row_data: bool) -> Translation:
+    decode = partial(decode_frame, encoding=encoding, show_row_data=show_row_data)
+    return Translation(decode=decode, spark_type=spark_ddl_type, literal=spark_literal, cast_text=cast_text)
 
 
 def decode_frame(
@@ -27,7 +30,7 @@ def decode_frame(
     rules: Rules,
     names: Mapping[str, int] | None = None,
     *,
-    character_set: str,
+    encoding: Encoding,
     show_row_data: bool,
 ) -> DataFrame:
     types = {column.id: rules.get(column.id) for column in version.columns}
@@ -35,9 +38,21 @@ def decode_frame(
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield decode_changes(batch, version, types, names=names, charset=character_set, show_row_data=show_row_data)
+            yield decode_changes(batch, version, types, names=names, encoding=encoding, show_row_data=show_row_data)
 
     return frame.mapInArrow(decode, from_arrow_schema(arrow, prefer_timestamp_ntz=True))
 
 
-TRANSLATION = translation("AL32UTF8", show_row_data=False)  # for snapshot loads and comparisons, which decode no redo
+def cast_text(texts: Expression, oracle_type: OracleType, rule: TypeRule) -> Expression:
+    """Return a struct of `value` and `refused`, the reason why there is no value: the cast of redo's literals."""
+    target = target_type(oracle_type, rule)
+
+    def cast(batch: pa.Array) -> pa.Array:
+        given = family_of(oracle_type).cast(batch.cast(pa.string()), target, rule)
+        reasons = pa.array([given.refused.get(i) for i in range(len(batch))], pa.string())
+        return pa.StructArray.from_arrays([given.values, reasons], ["value", "refused"])
+
+    return arrow_udf(cast, f"struct<value: {spark_ddl_type(oracle_type, rule)}, refused: string>")(texts)
+
+
+TRANSLATION = translation(Encoding(), show_row_data=False)  # for snapshot loads and comparisons, which decode no redo

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pipelines.records.open_transaction import OpenTransaction
+from pipelines.redo import Encoding
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, Rules, TableId, TableVersion
 from pipelines.target_options import DEFAULT, TargetOptions
@@ -122,7 +123,7 @@ class BatchSpec:
     doubtful_scn: int | None = None  # the SCN before a RESETLOGS, which may have undone its redo: a commit there stops a table
     spark: Mapping[str, str] = field(default_factory=dict)
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
-    character_set: str = "AL32UTF8"  # of the PDB: LogMiner shows some text in internal form, in this character set
+    encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
 
     @property

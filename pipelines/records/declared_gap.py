@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.redo import ContainerIdentity, Position
+from pipelines.redo import ContainerIdentity, Encoding, Position
 
 GapKind = Literal["position", "snapshot", "gap"]
 
@@ -20,7 +20,7 @@ GapKind = Literal["position", "snapshot", "gap"]
 class DeclaredGap:
     """`tables` maps each captured table to the SCN of the snapshot its contents came from; a newer snapshot makes it complete.
     `dropped` are the transactions open at `start`: their rows were carried, and their commits may lie in the gap.
-    `container` is the PDB that the chain continues with, `character_set` its NLS_CHARACTERSET."""
+    `container` is the PDB that the chain continues with, `encoding` its character sets and time zone."""
 
     kind: GapKind
     start: Position
@@ -32,7 +32,7 @@ class DeclaredGap:
     tables: Mapping[str, int | None]
     dropped: tuple[OpenTransaction, ...] = ()
     container: ContainerIdentity | None = None
-    character_set: str | None = None
+    encoding: Encoding | None = None
 
     @property
     def name(self) -> str:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.redo import ContainerIdentity, Position
+from pipelines.redo import ContainerIdentity, Encoding, Position
 from pipelines.scn import ChainPosition, Scn
 
 
 @dataclass(frozen=True, slots=True)
 class FirstPosition:
-    """`character_set` is NLS_CHARACTERSET of the PDB; `container` is the PDB, None where there are no containers."""
+    """`encoding` is that of the PDB; `container` is the PDB, None where there are no containers."""
 
     dbid: int
     resetlogs_id: int
     scn: int
-    character_set: str
+    encoding: Encoding
     container: ContainerIdentity | None = None
 
     @property

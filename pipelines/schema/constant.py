@@ -136,7 +136,7 @@ def _moment(literal: Constant, type_: OracleType) -> str | None:
     except ValueError:
         return None
     fraction = fraction.rstrip("0")
-    most = 0 if type_.name == "DATE" else (6 if type_.scale is None else type_.scale)
+    most = 0 if type_.name == "DATE" else (6 if type_.scale is None else min(6, type_.scale))
     if len(fraction) > most:
-        return None  # Oracle rounds it
+        return None  # Oracle rounds it, or Spark would cut it
     return f"{text}.{fraction}" if fraction else text

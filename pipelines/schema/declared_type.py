@@ -14,8 +14,17 @@ VARYING = {
     "CHARACTER VARYING": "VARCHAR2",
     "CHAR VARYING": "VARCHAR2",
     "NVARCHAR2": "NVARCHAR2",
+    "NATIONAL CHARACTER VARYING": "NVARCHAR2",
+    "NATIONAL CHAR VARYING": "NVARCHAR2",
+    "NCHAR VARYING": "NVARCHAR2",
 }
-FIXED = {"CHARACTER": "CHAR", "CHAR": "CHAR", "NCHAR": "NCHAR"}
+FIXED = {
+    "CHARACTER": "CHAR",
+    "CHAR": "CHAR",
+    "NATIONAL CHARACTER": "NCHAR",
+    "NATIONAL CHAR": "NCHAR",
+    "NCHAR": "NCHAR",
+}
 FLOATS = {"DOUBLE PRECISION": 126, "REAL": 63}
 PLAIN = ("DATE", "CLOB", "NCLOB", "BLOB", "BINARY_FLOAT", "BINARY_DOUBLE", "BOOLEAN", "JSON", "ROWID")
 
@@ -112,5 +121,8 @@ def _interval(statement: DdlStatement) -> OracleType | None:
 
 
 def _plain(statement: DdlStatement) -> OracleType | None:
+    if statement.take("UROWID"):
+        _in_parentheses(statement)
+        return OracleType("UROWID")
     word = statement.take_any(*PLAIN)
     return None if word is None else OracleType(word)

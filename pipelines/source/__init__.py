@@ -9,14 +9,15 @@ from pipelines.source.connection import (
 )
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
-    read_character_sets,
     read_container,
     read_current_scn,
     read_database,
     read_database_logging,
+    read_encoding,
     read_redo_facts,
 )
 from pipelines.source.handover import Handover, first_window_start, read_handover, read_handover_and_tables
+from pipelines.source.number_range import number_findings
 from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
 from pipelines.source.preflight import ConfiguredTable, ProbeResult, preflight_findings, preflight_notes
@@ -43,16 +44,17 @@ __all__ = [
     "is_connection_set",
     "list_tables",
     "logging_cure",
+    "number_findings",
     "open_source",
     "preflight_findings",
     "preflight_notes",
     "probe",
     "rds_findings",
-    "read_character_sets",
     "read_container",
     "read_current_scn",
     "read_database",
     "read_database_logging",
+    "read_encoding",
     "read_handover",
     "read_handover_and_tables",
     "read_redo_facts",

@@ -15,6 +15,7 @@ from pipelines.errors import SourceRefused
 from pipelines.redo import (
     ContainerFacts,
     ContainerIdentity,
+    Encoding,
     Incarnation,
     LogCopy,
     LogFile,
@@ -232,19 +233,12 @@ def read_database(source: Source) -> DatabaseFacts:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CharacterSets:
-    """NLS_CHARACTERSET and NLS_NCHAR_CHARACTERSET of one container."""
-
-    text: str
-    national: str
-
-
-def read_character_sets(source: Source, container: str | None) -> CharacterSets:
-    """Read the sets of the PDB, in which LogMiner shows text in internal form."""
+def read_encoding(source: Source, container: str | None) -> Encoding:
+    """Read how the PDB encodes what LogMiner shows as internal bytes."""
     source.use_container(container)
     sets = {row.parameter: row.value for row in source.query("character_sets")}
-    return CharacterSets(sets.get("NLS_CHARACTERSET", ""), sets.get("NLS_NCHAR_CHARACTERSET", ""))
+    zone = source.query("database_time_zone")[0].time_zone
+    return Encoding(sets.get("NLS_CHARACTERSET", ""), sets.get("NLS_NCHAR_CHARACTERSET", ""), str(zone))
 
 
 def read_container(source: Source, container: str | None) -> ContainerFacts | None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from pipelines.errors import Finding
-from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, RedoFacts
-from pipelines.source.facts import CharacterSets, DatabaseFacts
+from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, Encoding, RedoFacts
+from pipelines.source.facts import DatabaseFacts
 from pipelines.source.rds import RdsFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
 from pipelines.table import ALL_COLUMNS, PRIMARY, ColumnChoice, DictionaryTable, KeyPolicy, OracleType, TableId
@@ -51,10 +51,9 @@ class ProbeResult:
     tables_of_owner: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # visible tables by owner
     redo: RedoFacts | None = None
     newest_logs: tuple[OpenedLog, ...] = ()  # of each redo thread, one per destination
-    time_zone: str | None = None
     container_logging: frozenset[LoggedColumns] | None = frozenset()  # supplemental logging set on the container
     container_facts: ContainerFacts | None = None
-    character_sets: CharacterSets | None = None  # of the container
+    encoding: Encoding | None = None  # of the container
     policies: tuple[Finding, ...] = ()  # of tables, which change what this user reads
     rds: RdsFacts | None = None
 
@@ -137,8 +136,8 @@ def preflight_notes(probed: ProbeResult) -> Iterator[Finding]:
     yield from (note for table in probed.tables.values() for note in column_notes(table))
     if database is None or redo is None:
         return
-    name, zone = f"database {database.name}", probed.time_zone or "unknown"
-    known = probed.character_sets
+    name, known = f"database {database.name}", probed.encoding
+    zone = "unknown" if known is None else known.time_zone
     sets = "unknown character sets" if known is None else f"character sets {known.text} and {known.national}"
     yield Finding(name, f"release {database.version}, {sets}, time zone {zone}", severity="note")
     current = next((i for i in redo.incarnations if i.status == "CURRENT"), None)
@@ -259,6 +258,11 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
             yield Finding(
                 f"{name}.{column.name}", what, f"declare at most {LONGEST_PLAIN_BYTES[column.type.name]} bytes, or {leave_out}"
             )
+        if column.left_out is None and column.stored and column.type.name in WHOLE_ROWS_UNSUPPORTED:
+            what = (
+                f"{column.type}: LogMiner shows each change of a row of such a table as UNSUPPORTED, also of its other columns"
+            )
+            yield Finding(f"{name}.{column.name}", what, remove)
         if column.virtual and column.system and not column.name.startswith("SYS_"):
             what = "is a valid-time period (PERIOD FOR), whose tables LogMiner does not support"
             yield Finding(f"{name}.{column.name}", what, remove)

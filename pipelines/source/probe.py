@@ -14,11 +14,11 @@ from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
     ALL_LOGS,
     read_active_transactions,
-    read_character_sets,
     read_container,
     read_container_logging,
     read_current_scn,
     read_database,
+    read_encoding,
     read_redo_facts,
 )
 from pipelines.source.handover import require_local_undo
@@ -70,7 +70,6 @@ def probe(
     attempt.refused += missing_logminer_privileges(source)
     database = None if attempt.refused else attempt("database", partial(read_database, source))
     redo = None if attempt.refused else attempt("redo", partial(read_redo_facts, source))
-    zones = None if attempt.refused else attempt("time zone", partial(source.query, "database_time_zone"))
     if redo is not None:
         attempt("open transactions", partial(read_active_transactions, source))
     if source.pdb_only and not attempt.refused:
@@ -87,7 +86,6 @@ def probe(
         visible_containers={row.name: row.open_mode for row in containers or ()},
         visible_tables=int(visible[0].found) if visible else None,
         redo=redo,
-        time_zone=zones[0].time_zone if zones else None,
     )
     if database is not None and (container in open_names if is_cdb else container is None):
         result = probe_tables(attempt, source, result, tuple(tables), report)
@@ -117,12 +115,12 @@ def probe_tables(
         elif table.owner not in of_owner:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
-    sets = attempt("character sets", partial(read_character_sets, source, result.container))
+    encoding = attempt("character sets", partial(read_encoding, source, result.container))
     policies = attempt("policies", partial(policy_findings, source, tuple(found), result.container)) or ()
     source.use_container(None)
     return replace(
         result,
-        character_sets=sets,
+        encoding=encoding,
         policies=policies,
         tables=found,
         tables_of_owner=of_owner,

@@ -1,8 +1,8 @@
 """Read a table AS OF one SCN: its SELECT, built from the dictionary, and its rows as Arrow batches.
 
-Types that Arrow cannot hold exactly are fetched as text: NUMBER without precision, which the driver would fetch as a double,
-and fractional seconds beyond six digits. DATE and TIMESTAMP are fetched as text where pipelines.yml says so, and where the
-driver cannot convert a value.
+Types that Arrow cannot hold exactly are fetched as text, as redo SQL shows them: NUMBER without precision and FLOAT, which the
+driver would fetch as doubles, fractional seconds beyond six digits, time zones, intervals and ROWIDs. DATE and TIMESTAMP are
+fetched as text where pipelines.yml says so, and where the driver cannot convert a value.
 """
 
 from __future__ import annotations
@@ -17,6 +17,18 @@ from pipelines.table import ROWID_NAME, DictionaryColumn, DictionaryTable, Oracl
 
 DATES = frozenset({"DATE", "TIMESTAMP"})
 NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"
+ZONED_TEXT = "TO_CHAR({0}, 'SYYYY-MM-DD HH24:MI:SS.FF9 TZH:TZM', 'NLS_CALENDAR=GREGORIAN')"
+# A local time zone is shown in that of the session, whatever it is.
+UTC_TEXT = "TO_CHAR({0} AT TIME ZONE '+00:00', 'SYYYY-MM-DD HH24:MI:SS.FF9', 'NLS_CALENDAR=GREGORIAN')"
+AS_TEXT = {
+    "FLOAT": NUMBER_TEXT,
+    "TIMESTAMP WITH TIME ZONE": ZONED_TEXT,
+    "TIMESTAMP WITH LOCAL TIME ZONE": UTC_TEXT,
+    "INTERVAL DAY TO SECOND": "TO_CHAR({0})",
+    "INTERVAL YEAR TO MONTH": "TO_CHAR({0})",
+    "ROWID": "ROWIDTOCHAR({0})",
+    "UROWID": "CAST({0} AS VARCHAR2(4000))",
+}
 DATE_TEXT = "TO_CHAR({{0}}, 'SYYYY-MM-DD HH24:MI:SS{fraction}', 'NLS_CALENDAR=GREGORIAN')"
 ARROW_DIGITS, ARROW_FRACTION = 38, 6
 
@@ -36,11 +48,9 @@ def _as_text(kind: OracleType) -> str | None:
     if kind.name == "NUMBER":
         fits = kind.precision is not None and 0 <= (kind.scale or 0) <= ARROW_DIGITS
         return None if fits else NUMBER_TEXT
-    if kind.name == "FLOAT":
-        return NUMBER_TEXT
     if kind.name == "TIMESTAMP" and (kind.scale or 0) > ARROW_FRACTION:
         return date_text(kind)
-    return None
+    return AS_TEXT.get(kind.name)
 
 
 def date_text(kind: OracleType) -> str:

@@ -22,6 +22,7 @@ from pipelines.source import (
     Source,
     connect_params,
     is_connection_set,
+    number_findings,
     preflight_findings,
     preflight_notes,
     probe,
@@ -90,12 +91,14 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
             if pipeline.patterns:
                 pipeline, of_patterns = pattern_findings(pipeline, oracle)
             probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables], report)
+            rules = {table.id: table.columns for table in pipeline.tables}
+            numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
     except ConfigurationError as error:
         return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
     except RedolakeError as error:
         return unread, [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
     found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
-    of_source = [*found, *of_patterns, *position_findings(pipeline, probed), *preflight_notes(probed)]
+    of_source = [*found, *numbers, *of_patterns, *position_findings(pipeline, probed), *preflight_notes(probed)]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
     return pipeline if probed.tables else unread, sorted([*findings, *of_source], key=gravity)
@@ -117,7 +120,7 @@ def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableI
         for table in tables
     )
     found = preflight_findings(probed, wanted, why_refused)
-    sets = probed.character_sets
+    sets = probed.encoding
     if probed.database is None or sets is None or sets.text in CODECS:
         return found
     what = f"character set {sets.text} has no decoder: a table is held if redo from before a DDL of it is mined after that DDL"

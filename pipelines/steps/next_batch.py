@@ -27,6 +27,7 @@ from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
+from pipelines.redo import Encoding
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
 
@@ -105,7 +106,7 @@ def build_batch(
         dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
         container=context.pipeline.source.container,
         doubtful_scn=windows[-1].doubtful_scn,  # only the last window of an incarnation ends at a RESETLOGS
-        character_set=character_set(context),
+        encoding=encoding(context),
         show_row_data=context.pipeline.show_row_data,
         spark=dict(context.pipeline.spark.conf),
     )
@@ -164,13 +165,13 @@ def positions_after(context: PipelineContext, before: BatchResult) -> dict[Table
     return found
 
 
-def character_set(context: PipelineContext) -> str:
-    """Return the PDB's character set, as recorded when the pipeline began or at the last declared gap."""
+def encoding(context: PipelineContext) -> Encoding:
+    """Return the PDB's encoding, as recorded when the pipeline began or at the last declared gap."""
     for gap in context.landing.gaps.all()[-1:]:
-        if gap.character_set is not None:
-            return gap.character_set
+        if gap.encoding is not None:
+            return gap.encoding
     start = context.landing.files.read_record(FirstPosition, layout.HANDOVER)
-    return "AL32UTF8" if start is None else start.character_set
+    return Encoding() if start is None else start.encoding
 
 
 def gaps_after(context: PipelineContext, before: BatchResult | None) -> list[DeclaredGap]:

@@ -20,7 +20,7 @@ from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.redo import ContainerFacts, ContainerIdentity, Position, RedoFacts
 from pipelines.scn import BEFORE_ALL, Scn
-from pipelines.source import ConnectParams, Source, read_character_sets, read_container, read_handover, read_redo_facts
+from pipelines.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
 from pipelines.steps.facts import record_choices
 from pipelines.steps.leases import apply_lease
 from pipelines.steps.redo_loss import (
@@ -138,7 +138,7 @@ def declare_gap(
                     tables=snapshot_scns(context),
                     dropped=open_transactions(context, found.position),
                     container=found.container,
-                    character_set=read_character_sets(oracle, pipeline.source.container).text,
+                    encoding=read_encoding(oracle, pipeline.source.container),
                 )
             )
             reconcile_ledger(context)

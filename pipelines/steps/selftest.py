@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pipelines.config import LedgerSettings, Pipeline, Table
 from pipelines.context import Report, open_pipeline_source, silent
 from pipelines.errors import LogOverdue, RedolakeError, Terminal
-from pipelines.source import ConnectParams, Source, read_character_sets, read_database
+from pipelines.source import ConnectParams, Source, read_database, read_encoding
 from pipelines.source.facts import read_current_scn
 from pipelines.source.quoting import quoted
 from pipelines.source.scratch import Refused, Rows, ScratchSchema, Step
@@ -102,7 +102,7 @@ class Trial:
     def run(self, cases: Sequence[Case], dba: ConnectParams | None, wait_minutes: float) -> SelftestReport:
         with open_pipeline_source(self.given, self.source) as oracle:
             database = read_database(oracle)
-            sets = read_character_sets(oracle, self.given.source.container)
+            sets = read_encoding(oracle, self.given.source.container)
             created = [case for case in cases if self.attempt(case, case.create)]
             for case in created:
                 self.schema.let_read(case.table, quoted(oracle.user.strip('"')))

@@ -40,8 +40,8 @@ from pipelines.source import (
     Handover,
     Source,
     first_window_start,
-    read_character_sets,
     read_container,
+    read_encoding,
     read_handover_and_tables,
     read_redo_facts,
 )
@@ -198,8 +198,8 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
     if context.ledger.position() is not None:
         return
     position = first_position(context.pipeline, read_redo_facts(oracle), handover)
-    characters = read_character_sets(oracle, context.pipeline.source.container).text
-    start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), characters, container)
+    encoding = read_encoding(oracle, context.pipeline.source.container)
+    start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), encoding, container)
     context.landing.files.write_record_once(layout.HANDOVER, start)
     context.ledger.start_at(position)
     add_tables(context, {table.id: position.scn for table in context.pipeline.tables})

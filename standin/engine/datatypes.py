@@ -11,10 +11,11 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from standin.engine.values import encode_timestamp, number_text
+from standin.engine.values import encode_timestamp, encode_zoned, number_text
 from standin.interface import ColumnInfo, OraError
 from standin.model import SqlType, TableColumn
 from standin.moment import Moment
+from standin.zones import Zoned
 
 MAX_TEXT = 4000
 MAX_EXTENDED = 32767  # MAX_STRING_SIZE = EXTENDED
@@ -30,8 +31,23 @@ _FIXED = {
     "SMALLINT": SqlType("NUMBER", 22, 0, None, 0),
     "DOUBLE PRECISION": SqlType("FLOAT", 22, 0, 126),
     "REAL": SqlType("FLOAT", 22, 0, 63),
+    "ROWID": SqlType("ROWID", 10),
+    "BOOLEAN": SqlType("BOOLEAN", 1),
 }
-_SYNONYMS = {"VARCHAR": "VARCHAR2", "CHARACTER": "CHAR", "NUMERIC": "NUMBER", "DECIMAL": "NUMBER", "DEC": "NUMBER"}
+_SYNONYMS = {
+    "VARCHAR": "VARCHAR2",
+    "CHARACTER": "CHAR",
+    "CHARACTER VARYING": "VARCHAR2",
+    "CHAR VARYING": "VARCHAR2",
+    "NATIONAL CHARACTER": "NCHAR",
+    "NATIONAL CHAR": "NCHAR",
+    "NATIONAL CHARACTER VARYING": "NVARCHAR2",
+    "NATIONAL CHAR VARYING": "NVARCHAR2",
+    "NCHAR VARYING": "NVARCHAR2",
+    "NUMERIC": "NUMBER",
+    "DECIMAL": "NUMBER",
+    "DEC": "NUMBER",
+}
 
 _SQLGLOT_NAMES = {
     "DECIMAL": "NUMBER",
@@ -42,7 +58,10 @@ _SQLGLOT_NAMES = {
     "BINARY": "RAW",
     "TEXT": "CLOB",
     "BIGINT": "INTEGER",
-    "TIMESTAMPTZ": "TIMESTAMP",
+    "TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE",
+    "TIMESTAMPLTZ": "TIMESTAMP WITH LOCAL TIME ZONE",
+    "NCHAR": "NCHAR",
+    "FLOAT": "FLOAT",
 }
 
 
@@ -62,6 +81,15 @@ def sql_type(name: str, sizes: Sequence[str], unit: str = "", longest: int = MAX
         return SqlType("FLOAT", 22, 0, first or 126)
     if name == "TIMESTAMP":
         return SqlType("TIMESTAMP", 7 if first == 0 else 11, 0, None, 6 if first is None else first)
+    if name.startswith("TIMESTAMP WITH"):
+        return SqlType(name, 11 if "LOCAL" in name else 13, 0, None, 6 if first is None else first)
+    if name == "INTERVAL YEAR TO MONTH":
+        return SqlType(name, 5, 0, 2 if first is None else first, 0)
+    if name == "INTERVAL DAY TO SECOND":
+        second = int(sizes[1]) if len(sizes) > 1 and sizes[1] != "*" else 6
+        return SqlType(name, 11, 0, 2 if first is None else first, second)
+    if name == "UROWID":
+        return SqlType(name, first or 4000)
     if name == "RAW":
         return SqlType("RAW", first or 1)
     if name in ("NVARCHAR2", "NCHAR"):
@@ -104,10 +132,24 @@ def column_type(kind: SqlType, *, extended: bool) -> SqlType:
 
 def type_of_cast(node: exp.DataType) -> SqlType:
     """Return the type of a CAST in a sqlglot tree."""
+    if isinstance(node.this, exp.Interval):
+        span = node.this.args["unit"]
+        name = f"INTERVAL {_unit(span.this)} TO {_unit(span.expression)}"
+        return sql_type(name, [_digits(span.this), _digits(span.expression)])
     name = str(node.this.value if hasattr(node.this, "value") else node.this).upper()
+    if name == "USERDEFINED":
+        name = str(node.args.get("kind")).upper()
     params = [p for p in node.expressions if isinstance(p, exp.DataTypeParam)]
     unit = next((str(p.args["expression"]).upper() for p in params if p.args.get("expression")), "")
     return sql_type(_SQLGLOT_NAMES.get(name, name), [str(p.this) for p in params], unit)
+
+
+def _unit(node: exp.Expression) -> str:
+    return str(node.this).upper()
+
+
+def _digits(node: exp.Expression) -> str:
+    return str(node.expressions[0].this) if node.expressions else "*"
 
 
 def info_of_type(name: str, type_: SqlType, nullable: bool = True) -> ColumnInfo:
@@ -117,8 +159,11 @@ def info_of_type(name: str, type_: SqlType, nullable: bool = True) -> ColumnInfo
         return ColumnInfo(name, "NUMBER", 22, 0, 38 if type_.precision is None else type_.precision, type_.scale or 0, nullable)
     if type_.name == "FLOAT":
         return ColumnInfo(name, "NUMBER", 22, 0, type_.precision or 126, -127, nullable)
-    if type_.name == "TIMESTAMP":
-        return ColumnInfo(name, "TIMESTAMP", 11, 0, 0, 6 if type_.scale is None else type_.scale, nullable)
+    if type_.name.startswith("TIMESTAMP"):
+        size = 13 if type_.name == "TIMESTAMP WITH TIME ZONE" else 11
+        return ColumnInfo(name, type_.name, size, 0, 0, 6 if type_.scale is None else type_.scale, nullable)
+    if type_.name.startswith("INTERVAL"):
+        return ColumnInfo(name, type_.name, type_.length, 0, type_.precision or 0, type_.scale or 0, nullable)
     return ColumnInfo(name, type_.name, max(1, type_.length), type_.chars, 0, 0, nullable)
 
 
@@ -166,7 +211,9 @@ def arrow_type(info: ColumnInfo) -> pa.DataType:
         return pa.binary()
     if info.type in ("BINARY_DOUBLE", "BINARY_FLOAT"):
         return pa.float64()
-    return pa.string()
+    if info.type.startswith("INTERVAL"):
+        return pa.binary()
+    return pa.bool_() if info.type == "BOOLEAN" else pa.string()
 
 
 def arrow_column(info: ColumnInfo, values: Sequence[Any]) -> pa.Array:
@@ -179,11 +226,21 @@ def arrow_column(info: ColumnInfo, values: Sequence[Any]) -> pa.Array:
         if pa.types.is_decimal(type_):
             return pa.array([None if v is None else Decimal(v) for v in values], type_)
         return pa.array(values, type_)
+    if info.type.startswith("INTERVAL"):
+        return pa.array([v if v is None else v.encode() for v in values], type_)
     if pa.types.is_string(type_):
         return pa.array([v if v is None or v.__class__ is str else _text_of(v) for v in values], type_)
+    if pa.types.is_timestamp(type_) and any(isinstance(v, Zoned) for v in values):
+        local = "LOCAL" in info.type
+        return pa.array([v if v is None else _zoned_bytes(v, local) for v in values], pa.binary())
     if pa.types.is_timestamp(type_) and any(isinstance(v, Moment) for v in values):
         return pa.array([None if v is None else encode_timestamp(v) for v in values], pa.binary())
     return pa.array(values, type_)
+
+
+def _zoned_bytes(value: Any, local: bool) -> bytes:
+    """Return the bytes that a client gets. Local time is sent as UTC, whatever the session's zone is."""
+    return encode_timestamp(value.utc) if local and isinstance(value, Zoned) else encode_zoned(value)
 
 
 def _text_of(value: Any) -> str:

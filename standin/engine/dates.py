@@ -11,7 +11,8 @@ from datetime import datetime
 from functools import lru_cache
 
 from standin.interface import OraError
-from standin.moment import Moment
+from standin.moment import Moment, with_nanosecond
+from standin.zones import REGIONS, Zoned, zone_minutes, zoned
 
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 _PATTERNS = {
@@ -34,16 +35,49 @@ _PATTERNS = {
     "PM": r"(?P<half>[AaPp]\.?[Mm]\.?)",
     "TZH": r"(?P<zone_hour>[+-]?\d{1,2})",
     "TZM": r"(?P<zone_minute>\d{1,2})",
+    "TZR": r"(?P<region>[A-Za-z_]+/[A-Za-z_]+|[+-]?\d{1,2}:\d{2}|UTC)",
 }
+_OPTIONAL = ("hour", "hour12", "minute", "second", "fraction", "half", "zone_hour", "zone_minute", "region")
 _ELEMENT = re.compile(
-    r'"(?P<quoted>[^"]*)"|FF(?P<digits>[1-9]?)|(?P<name>SYYYY|YYYY|RRRR|RR|YY|MONTH|MON|MM|DD|HH24|HH12|HH|MI|SSSSS|SS|AM|PM|TZH|TZM)|(?P<fx>FX|FM)|(?P<mark>.)',
+    r'"(?P<quoted>[^"]*)"|FF(?P<digits>[1-9]?)|(?P<name>SYYYY|YYYY|RRRR|RR|YY|MONTH|MON|MM|DD|HH24|HH12|HH|MI|SSSSS|SS|AM|PM|TZH|TZM|TZR)|(?P<fx>FX|FM)|(?P<mark>.)',
     re.I,
 )
 
 
 @lru_cache(maxsize=256)
 def parser_of(mask: str) -> Callable[[str], datetime | Moment]:
-    """Return the parser of a mask. As in Oracle, elements after the text's end take their defaults."""
+    """Return the parser of a mask without a zone, or of local time where it has one."""
+    parse = fields_parser(mask)
+    return lambda text: _moment(parse(text))
+
+
+def zoned_parser_of(mask: str) -> Callable[[str, int], Zoned]:
+    """Return the parser of (text, the session's offset), for a mask in which a zone may be."""
+    parse = fields_parser(mask)
+
+    def zoned_of(text: str, session: int) -> Zoned:
+        fields = parse(text)
+        return zoned(_moment(fields), zone_of_fields(fields, session))
+
+    return zoned_of
+
+
+def zone_of_fields(fields: dict[str, str], session: int) -> int | str:
+    region = fields.get("region")
+    if region is not None and region not in REGIONS:
+        if not re.fullmatch(r"[+-]?\d{1,2}:\d{2}", region):
+            raise OraError(1882, "timezone region not found")
+        return zone_minutes(region)
+    if region is not None:
+        return region
+    if "zone_hour" not in fields:
+        return session
+    return zone_minutes(f"{fields['zone_hour']}:{fields.get('zone_minute', '00')}")
+
+
+@lru_cache(maxsize=256)
+def fields_parser(mask: str) -> Callable[[str], dict[str, str]]:
+    """Return the parser of a mask to named fields. As in Oracle, elements after the text's end take their defaults."""
     parts: list[str] = []
     for element in _ELEMENT.finditer(mask):
         if element["quoted"] is not None:
@@ -56,15 +90,18 @@ def parser_of(mask: str) -> Callable[[str], datetime | Moment]:
             parts.append(r"[.,]" if element["mark"] in "Xx" else r"[-/,.;: T]?")
     pattern = ""
     for part in reversed(parts):
-        optional = any(f"?P<{name}>" in part for name in ("hour", "hour12", "minute", "second", "fraction", "half", "zone"))
+        optional = any(
+            f"?P<{name}>" in part
+            for name in ("hour", "hour12", "minute", "second", "fraction", "half", "zone_hour", "zone_minute", "region")
+        )
         pattern = f"(?:{part}{pattern})?" if optional or (pattern.endswith(")?") and part.startswith("[")) else part + pattern
     compiled = re.compile(rf"\s*{pattern}\s*$")
 
-    def parse(text: str) -> datetime | Moment:
+    def parse(text: str) -> dict[str, str]:
         found = compiled.match(text)
         if found is None:
             raise OraError(1861, "literal does not match format string")
-        return _moment({k: v for k, v in found.groupdict().items() if v is not None})
+        return {k: v for k, v in found.groupdict().items() if v is not None}
 
     return parse
 
@@ -77,9 +114,10 @@ def _moment(fields: dict[str, str]) -> datetime | Moment:
     if "hour12" in fields:
         hour = int(fields["hour12"]) % 12 + (12 if fields.get("half", "A")[0].upper() == "P" else 0)
     minute, second = int(fields.get("minute", "0")), int(fields.get("second", "0"))
-    nanosecond = int(fields.get("fraction", "0").ljust(6, "0")[:6]) * 1000
+    nanosecond = int(fields.get("fraction", "0").ljust(9, "0"))
     try:
-        return datetime(year, month, day, hour, minute, second, nanosecond // 1000)
+        at = datetime(year, month, day, hour, minute, second, nanosecond // 1000)
+        return with_nanosecond(at, nanosecond)
     except ValueError as error:
         found = Moment(year, month, day, hour, minute, second, nanosecond)
         if found.is_date:

@@ -135,6 +135,12 @@ def data_type(cursor: Cursor) -> SqlType:
     name = cursor.name()
     if name == "DOUBLE" and cursor.accept("PRECISION"):
         name = "DOUBLE PRECISION"
+    if name == "INTERVAL":
+        return _interval(cursor)
+    if name == "NATIONAL":
+        name = f"NATIONAL {cursor.name()}"
+    if cursor.accept("VARYING"):
+        name += " VARYING"
     sizes: list[str] = []
     unit = ""
     if cursor.accept("("):
@@ -146,9 +152,21 @@ def data_type(cursor: Cursor) -> SqlType:
             if not cursor.accept(","):
                 break
         cursor.expect(")")
-    if cursor.is_next("WITH", "TIME") or cursor.is_next("WITH", "LOCAL"):
-        raise OraError(902, f"invalid datatype: {name} WITH TIME ZONE is not modelled")
+    if cursor.accept("WITH", "TIME", "ZONE"):
+        name += " WITH TIME ZONE"
+    elif cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):
+        name += " WITH LOCAL TIME ZONE"
     return sql_type(name, sizes, unit, MAX_EXTENDED)
+
+
+def _interval(cursor: Cursor) -> SqlType:
+    """Read the rest of INTERVAL YEAR [(p)] TO MONTH, or of INTERVAL DAY [(p)] TO SECOND [(s)]."""
+    first = cursor.name()
+    digits = cursor.parenthesised() if cursor.is_next("(") else "*"
+    cursor.expect("TO")
+    name = f"INTERVAL {first} TO {cursor.name()}"
+    fraction = cursor.parenthesised() if cursor.is_next("(") else "*"
+    return sql_type(name, [digits, fraction])
 
 
 def column_clause(cursor: Cursor, *, modifying: bool = False) -> ColumnClause:

@@ -5,6 +5,7 @@ An unknown construct raises NotCompilable: a query then goes to DuckDB, DML rais
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -14,12 +15,21 @@ from sqlglot import exp
 
 from standin.engine import datatypes
 from standin.engine.comparison import COMPARE, arithmetic, like_pattern
-from standin.engine.dates import parser_of
 from standin.engine.frame import Compiled, Fn, Frame, NotCompilable, Scope, SubQuery, compared, constant
-from standin.engine.functions import FUNCTIONS, Function, date_literal
+from standin.engine.functions import (
+    DAY_INTERVAL,
+    FUNCTIONS,
+    YEAR_INTERVAL,
+    Function,
+    at_time_zone,
+    date_literal,
+    timestamp_literal,
+)
 from standin.engine.parse import identifier
 from standin.engine.values import coercer_of, to_number, to_text
 from standin.interface import ColumnInfo, OraError
+from standin.intervals import DaySecond, YearMonth
+from standin.zones import Zoned
 
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 
@@ -40,6 +50,8 @@ class Compiler:
             exp.DateStrToDate: lambda node: constant(date_literal(node.this.name), datatypes.DATE),
             exp.StrToTime: self._timestamp_literal,
             exp.Interval: self._interval,
+            exp.AtTimeZone: self._at_time_zone,
+            exp.Boolean: lambda node: constant(bool(node.this), ColumnInfo("", "BOOLEAN", 1, 0, 0, 0)),
             exp.Systimestamp: lambda node: Compiled(lambda row, f: f.now, datatypes.TIMESTAMP_TZ, True),
             exp.And: self._and,
             exp.Or: self._or,
@@ -119,9 +131,29 @@ class Compiler:
     def _timestamp_literal(self, node: exp.StrToTime) -> Compiled:
         if not isinstance(node.this, exp.Literal):
             raise NotCompilable("StrToTime")
-        return constant(parser_of("YYYY-MM-DD HH24:MI:SS.FF")(node.this.name), datatypes.TIMESTAMP)
+        value = timestamp_literal(node.this.name)
+        return constant(value, datatypes.TIMESTAMP_TZ if isinstance(value, Zoned) else datatypes.TIMESTAMP)
+
+    def _at_time_zone(self, node: exp.AtTimeZone) -> Compiled:
+        value, zone = self.compile(node.this), self.compile(node.args["zone"])
+
+        def moved(row: Any, f: Frame) -> Any:
+            at = value.run(row, f)
+            return None if at is None else at_time_zone(f, at, zone.run(row, f))
+
+        return Compiled(moved, datatypes.TIMESTAMP_TZ, value.constant)
 
     def _interval(self, node: exp.Interval) -> Compiled:
+        span = node.args.get("unit")
+        if isinstance(node.this, exp.Literal) and isinstance(span, exp.IntervalSpan):
+            units = str(span.this.this).upper(), str(span.expression.this).upper()
+            if units == ("DAY", "SECOND"):
+                return constant(DaySecond.parse(node.this.name), DAY_INTERVAL)
+            if units == ("YEAR", "MONTH"):
+                return constant(YearMonth.parse(node.this.name), YEAR_INTERVAL)
+            raise NotCompilable("interval")
+        if isinstance(node.this, exp.Literal) and str(span).upper() in ("YEAR", "MONTH"):
+            return constant(YearMonth(int(node.this.name) * (12 if str(span).upper() == "YEAR" else 1)), YEAR_INTERVAL)
         unit = str(node.args.get("unit") or "").upper()
         if not isinstance(node.this, exp.Literal) or unit not in ("DAY", "HOUR", "MINUTE", "SECOND"):
             raise NotCompilable("interval")
@@ -257,7 +289,7 @@ class Compiler:
 
     def _negative(self, node: exp.Neg) -> Compiled:
         inner = self.compile(node.this)
-        return Compiled(lambda row, f: arithmetic("-", 0, inner.run(row, f)), inner.info, inner.constant)
+        return Compiled(lambda row, f: negated(inner.run(row, f)), inner.info, inner.constant)
 
     def _arithmetic(self, node: exp.Expression, sign: str) -> Compiled:
         left, right = self.compile(node.this), self.compile(node.expression)
@@ -345,6 +377,12 @@ class Compiler:
         return Compiled(call, _result_of(function, arguments), all(a.constant for a in arguments))
 
 
+def negated(value: Any) -> Any:
+    if isinstance(value, DaySecond):
+        return DaySecond(-value.nanoseconds)
+    return YearMonth(-value.months) if isinstance(value, YearMonth) else arithmetic("-", 0, value)
+
+
 def _common(values: Sequence[Compiled]) -> ColumnInfo:
     """Return the result type of CASE, DECODE and the like: the first type that is not text, else text of the longest length."""
     infos = [v.info for v in values]
@@ -377,6 +415,10 @@ _PSEUDO: dict[str, Compiled] = {
     "ROWNUM": Compiled(lambda row, f: f.rownum, datatypes.NUMBER),
     "SESSIONTIMEZONE": Compiled(lambda row, f: f.nls["TIME_ZONE"], datatypes.text_info(75), True),
     "DBTIMEZONE": Compiled(lambda row, f: "+00:00", datatypes.text_info(6), True),
+    "BINARY_FLOAT_NAN": Compiled(lambda row, f: math.nan, datatypes.BINARY_DOUBLE, True),
+    "BINARY_DOUBLE_NAN": Compiled(lambda row, f: math.nan, datatypes.BINARY_DOUBLE, True),
+    "BINARY_FLOAT_INFINITY": Compiled(lambda row, f: math.inf, datatypes.BINARY_DOUBLE, True),
+    "BINARY_DOUBLE_INFINITY": Compiled(lambda row, f: math.inf, datatypes.BINARY_DOUBLE, True),
     "EMPTY_CLOB": Compiled(lambda row, f: None, datatypes.text_info(), True),
 }
 

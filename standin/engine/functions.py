@@ -7,22 +7,37 @@ A function receives the frame (session, NLS) and its arguments' values. It retur
 from __future__ import annotations
 
 import calendar
+import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from functools import partial
 from typing import Any
 
 from standin.engine import datatypes
-from standin.engine.dates import parser_of
+from standin.engine.dates import parser_of, zoned_parser_of
 from standin.engine.environment import context
 from standin.engine.formats import formatted_number
 from standin.engine.frame import Frame
 from standin.engine.masks import date_text
-from standin.engine.values import EXACT, moment, number_text, plain, to_number, to_text, with_microsecond
+from standin.engine.values import (
+    EXACT,
+    coercer_of,
+    moment,
+    number_text,
+    plain,
+    to_number,
+    to_text,
+    with_microsecond,
+    zoned_text,
+)
 from standin.interface import ColumnInfo, OraError
+from standin.intervals import DaySecond, YearMonth
+from standin.model import SqlType
 from standin.moment import Moment
+from standin.zones import REGIONS, Zoned, zone_minutes, zoned
 
 FIRST_ARGUMENT = "first"
 Result = ColumnInfo | str
@@ -36,6 +51,10 @@ class Function:
 
 
 def _to_char(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> str:
+    if isinstance(value, Zoned) and mask:
+        return zoned_text(value, frame.nls, mask)
+    if isinstance(value, Zoned | DaySecond | YearMonth):
+        return to_text(value, frame.nls)
     if isinstance(value, datetime | Moment):
         return date_text(value, mask) if mask else to_text(value, frame.nls)
     if isinstance(value, str):
@@ -56,6 +75,42 @@ def _to_date(frame: Frame, value: Any, mask: str | None = None, nls: str | None 
 
 def _to_timestamp(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> datetime | Moment:
     return value if isinstance(value, datetime | Moment) else parser_of(mask or frame.nls["NLS_TIMESTAMP_FORMAT"])(value)
+
+
+def _to_timestamp_tz(frame: Frame, value: Any, mask: str | None = None, nls: str | None = None) -> Zoned:
+    session = zone_minutes(frame.nls["TIME_ZONE"])
+    if isinstance(value, datetime | Moment):
+        return zoned(value, session)
+    return value if isinstance(value, Zoned) else zoned_parser_of(mask or frame.nls["NLS_TIMESTAMP_TZ_FORMAT"])(value, session)
+
+
+def _from_tz(frame: Frame, value: Any, zone: str) -> Zoned:
+    return zoned(moment(value, frame.nls["NLS_TIMESTAMP_FORMAT"]), zone if zone in REGIONS else zone_minutes(zone))
+
+
+def at_time_zone(frame: Frame, value: Any, zone: str) -> Zoned:
+    """Return the same instant in another zone."""
+    at = value if isinstance(value, Zoned) else zoned(moment(value, ""), zone_minutes(frame.nls["TIME_ZONE"]))
+    return Zoned(at.utc, zone if zone in REGIONS else zone_minutes(zone))
+
+
+def _utc(frame: Frame, value: Any) -> datetime | Moment:
+    return moment(replace(value, zone=0) if isinstance(value, Zoned) else value, "")
+
+
+def _absolute(frame: Frame, value: Any) -> Any:
+    number = value if isinstance(value, float) else to_number(value)
+    return plain(EXACT.abs(number)) if isinstance(number, Decimal) else abs(number)
+
+
+def _binary(frame: Frame, value: Any, *_: Any, kind: str) -> float:
+    number: float = coercer_of(SqlType(kind), "")(value, frame.nls)
+    return number
+
+
+def _unistr(frame: Frame, value: Any) -> str | None:
+    units = re.sub(r"\\([0-9A-Fa-f]{4}|\\)", lambda m: "\\" if m[1] == "\\" else chr(int(m[1], 16)), str(value))
+    return units.encode("utf-16-be", "surrogatepass").decode("utf-16-be") or None
 
 
 def _scn_to_timestamp(frame: Frame, scn: Any) -> datetime:
@@ -182,6 +237,8 @@ def _interval(frame: Frame, count: Any, unit: str) -> timedelta:
     return timedelta(**{{"DAY": "days", "HOUR": "hours", "MINUTE": "minutes"}.get(unit, "seconds"): float(count)})
 
 
+DAY_INTERVAL = ColumnInfo("", "INTERVAL DAY TO SECOND", 11, 0, 9, 9)
+YEAR_INTERVAL = ColumnInfo("", "INTERVAL YEAR TO MONTH", 5, 0, 9, 0)
 _TEXT, _NUMBER = datatypes.text_info(), datatypes.NUMBER
 FUNCTIONS: dict[str, Function] = {
     "TO_CHAR": Function(_to_char, _TEXT),
@@ -189,6 +246,13 @@ FUNCTIONS: dict[str, Function] = {
     "TO_CLOB": Function(_to_char, _TEXT),
     "TO_DATE": Function(_to_date, datatypes.DATE),
     "TO_TIMESTAMP": Function(_to_timestamp, datatypes.TIMESTAMP),
+    "TO_TIMESTAMP_TZ": Function(_to_timestamp_tz, datatypes.TIMESTAMP_TZ),
+    "FROM_TZ": Function(_from_tz, datatypes.TIMESTAMP_TZ),
+    "TO_DSINTERVAL": Function(lambda frame, v: DaySecond.parse(v), DAY_INTERVAL),
+    "TO_YMINTERVAL": Function(lambda frame, v: YearMonth.parse(v), YEAR_INTERVAL),
+    "TO_BINARY_FLOAT": Function(partial(_binary, kind="BINARY_FLOAT"), ColumnInfo("", "BINARY_FLOAT", 4, 0, 0, 0)),
+    "TO_BINARY_DOUBLE": Function(partial(_binary, kind="BINARY_DOUBLE"), datatypes.BINARY_DOUBLE),
+    "UNISTR": Function(_unistr, ColumnInfo("", "NVARCHAR2", 4000, 2000, 0, 0)),
     "TO_NUMBER": Function(lambda frame, value, *_: to_number(value), _NUMBER),
     "NVL": Function(_coalesce, FIRST_ARGUMENT, nulls=True),
     "COALESCE": Function(_coalesce, FIRST_ARGUMENT, nulls=True),
@@ -214,7 +278,7 @@ FUNCTIONS: dict[str, Function] = {
     "ROUND": Function(_round, FIRST_ARGUMENT + "?"),
     "TRUNC": Function(_trunc, FIRST_ARGUMENT + "?"),
     "MOD": Function(_mod, _NUMBER),
-    "ABS": Function(lambda frame, v: abs(to_number(v)) if not isinstance(v, float) else abs(v), _NUMBER),
+    "ABS": Function(_absolute, _NUMBER),
     "SIGN": Function(lambda frame, v: (v > 0) - (v < 0), _NUMBER),
     "FLOOR": Function(_rounded_whole(ROUND_FLOOR), _NUMBER),
     "CEIL": Function(lambda frame, v: -int((-Decimal(to_number(v))).to_integral_value(rounding=ROUND_FLOOR)), _NUMBER),
@@ -230,7 +294,7 @@ FUNCTIONS: dict[str, Function] = {
     "UTL_RAW.CAST_TO_RAW": Function(lambda frame, v: v.encode(), datatypes.RAW),
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
     "NUMTODSINTERVAL": Function(_interval, datatypes.DATE),
-    "SYS_EXTRACT_UTC": Function(lambda frame, v: v, datatypes.TIMESTAMP),
+    "SYS_EXTRACT_UTC": Function(_utc, datatypes.TIMESTAMP),
     "EMPTY_CLOB": Function(lambda frame: None, ColumnInfo("", "CLOB", 4000, 0, 0, 0)),
     "EMPTY_BLOB": Function(lambda frame: None, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
     "SCN_TO_TIMESTAMP": Function(_scn_to_timestamp, datatypes.TIMESTAMP),
@@ -243,3 +307,10 @@ FUNCTIONS: dict[str, Function] = {
 def date_literal(text: str) -> datetime | Moment:
     """Return the value of the literal DATE 'YYYY-MM-DD'; the year may have a minus sign."""
     return parser_of("SYYYY-MM-DD")(text.strip())
+
+
+def timestamp_literal(text: str) -> datetime | Moment | Zoned:
+    """Return the value of the literal TIMESTAMP '..', which has a zone if its text ends in one."""
+    if re.search(r"[A-Za-z]$|\d\s*[+-]\d{1,2}:\d{2}$", text.strip()):
+        return zoned_parser_of("SYYYY-MM-DD HH24:MI:SS.FF TZR")(text.strip(), 0)
+    return parser_of("SYYYY-MM-DD HH24:MI:SS.FF")(text)

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from standin.interface import OraError
-from standin.moment import NO_DATE, Moment
+from standin.moment import NO_DATE, Moment, fields_of
 
 MONTHS = (
     "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER", "NOVEMBER", "DECEMBER",
@@ -116,5 +116,5 @@ def compile_mask(mask: str, radix: str = ".", fraction_digits: int = 6) -> Calla
 
 def date_text(value: datetime | Moment, mask: str) -> str:
     """Return TO_CHAR(value, mask), zeros for bytes that are no date. FM, which only removes padding, is ignored."""
-    fields = Moment(value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond * 1000)
+    fields = fields_of(value)
     return compile_mask(mask.removeprefix("FM"))(fields if fields.is_date else NO_DATE)

@@ -93,6 +93,8 @@ def _as_oracle(column: pa.Array, info: ColumnInfo) -> pa.Array:
         return pa.array([None if v is None else number_text(_number(v)) for v in column.to_pylist()], wanted)
     if pa.types.is_string(wanted) and not pa.types.is_string(given) and not pa.types.is_large_string(given):
         return arrow_column(info, column.to_pylist())
+    if pa.types.is_binary(given):  # zones and intervals, as they are sent
+        return column
     return column.cast(wanted, safe=False)
 
 

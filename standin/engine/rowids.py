@@ -41,3 +41,29 @@ def _number(text: str) -> int:
     for character in text:
         number = number * 64 + _VALUES[character]
     return number
+
+
+def encode_rowid(text: str) -> bytes:
+    """Encode a value of type ROWID: data object, then file in the upper 10 bits before the block, then row."""
+    address = _number(text[6:9]) << 22 | _number(text[9:15])
+    return _number(text[:6]).to_bytes(4, "big") + address.to_bytes(4, "big") + _number(text[15:]).to_bytes(2, "big")
+
+
+def encode_urowid(text: str) -> bytes:
+    """Encode a value of type UROWID that is a physical address: 1, data object, file, block, row."""
+    parts = ((text[:6], 4), (text[6:9], 2), (text[9:15], 4), (text[15:], 2))
+    return b"\x01" + b"".join(_number(part).to_bytes(width, "big") for part, width in parts)
+
+
+def stored_text(raw: bytes) -> str:
+    """Return the text of an encoded ROWID or UROWID."""
+    if len(raw) == 10:
+        address = int.from_bytes(raw[4:8], "big")
+        numbers = (int.from_bytes(raw[:4], "big"), address >> 22, address & 0x3FFFFF, int.from_bytes(raw[8:], "big"))
+    else:
+        numbers = tuple(int.from_bytes(raw[a:b], "big") for a, b in ((1, 5), (5, 7), (7, 11), (11, 13)))  # type: ignore[assignment]
+    return "".join(_digits(number, width) for number, width in zip(numbers, (6, 3, 6, 3), strict=True))
+
+
+def is_rowid(text: str) -> bool:
+    return len(text) == 18 and _VALUES.keys() >= set(text)

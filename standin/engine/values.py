@@ -1,24 +1,30 @@
 """Values of columns: conversion to a column's type, and the internal bytes that DUMP shows.
 
 In memory NUMBER is an int or, with a fraction, a Decimal. Text is str, with the empty string as NULL. DATE and TIMESTAMP
-are datetime, or Moment where Python has no such date. RAW and BLOB are bytes, BINARY_FLOAT and BINARY_DOUBLE float. Decoding
-is in `logminer`.
+are datetime, or Moment where Python has no such point of time. RAW and BLOB are bytes, BINARY_FLOAT and BINARY_DOUBLE float.
+Timestamps with a zone are Zoned, intervals DaySecond and YearMonth. Decoding is in `logminer`.
 """
 
 from __future__ import annotations
 
+import math
+import re
 import struct
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
-from standin.engine.dates import parser_of
+from standin.engine.dates import parser_of, zoned_parser_of
 from standin.engine.masks import date_text
+from standin.engine.rowids import encode_rowid, encode_urowid, is_rowid
 from standin.interface import OraError
+from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
-from standin.moment import Moment
+from standin.moment import Moment, moment_of_fields, nanosecond_of, with_nanosecond
+from standin.zones import Zoned, zone_bytes, zone_minutes, zoned
 
 Encoder = Callable[[Any], bytes]
 Coercer = Callable[[Any, Mapping[str, str]], Any]  # (value, NLS settings) -> stored value; never called for NULL
@@ -65,6 +71,8 @@ def number_text(number: float | Decimal) -> str:
     """Return TO_CHAR(number): no zero before the point and none at the end."""
     if isinstance(number, int):
         return str(number)
+    if isinstance(number, float) and not math.isfinite(number):
+        return "Nan" if math.isnan(number) else "Inf" if number > 0 else "-Inf"
     if isinstance(number, float):
         number = EXACT.create_decimal(repr(number))
     text = format(number.normalize(EXACT), "f")
@@ -106,8 +114,14 @@ def encode_date(moment: datetime | Moment) -> bytes:
 
 
 def encode_timestamp(moment: datetime | Moment) -> bytes:
-    micro = moment.microsecond
-    return encode_date(moment) + ((micro * 1000).to_bytes(4, "big") if micro else b"")
+    nano = nanosecond_of(moment)
+    return encode_date(moment) + (nano.to_bytes(4, "big") if nano else b"")
+
+
+def encode_zoned(value: Zoned | datetime) -> bytes:
+    """Encode UTC in 11 bytes, and the zone in two."""
+    at = value if isinstance(value, Zoned) else zoned(value, 0)
+    return encode_date(at.utc) + at.utc.nanosecond.to_bytes(4, "big") + zone_bytes(at)
 
 
 def _ordered(packed: bytes) -> bytes:
@@ -131,10 +145,25 @@ def encoder_of(type_: SqlType) -> Encoder:
         return lambda number: _ordered(struct.pack(">f", number + 0.0))
     if name in ("RAW", "BLOB"):
         return bytes
-    return lambda text: text.encode()
+    other = _OTHER_ENCODERS.get(name)
+    return other if other is not None else lambda text: text.encode()
+
+
+_OTHER_ENCODERS: dict[str, Encoder] = {
+    "TIMESTAMP WITH TIME ZONE": encode_zoned,
+    "TIMESTAMP WITH LOCAL TIME ZONE": lambda value: encode_timestamp(value.utc),  # DBTIMEZONE is +00:00
+    "INTERVAL DAY TO SECOND": DaySecond.encode,
+    "INTERVAL YEAR TO MONTH": YearMonth.encode,
+    "ROWID": encode_rowid,
+    "UROWID": encode_urowid,
+    "BOOLEAN": lambda value: bytes([value]),
+}
 
 
 def moment(value: Any, mask: str) -> datetime | Moment:
+    if isinstance(value, Zoned):
+        local = value.local()
+        return moment_of_fields(local.year, local.month, local.day, local.hour, local.minute, local.second, local.nanosecond)
     if isinstance(value, Moment):
         return value
     if isinstance(value, datetime):
@@ -158,7 +187,15 @@ def to_text(value: Any, nls: Mapping[str, str]) -> str:
         return value.hex().upper()
     if isinstance(value, datetime | Moment):
         return date_text(value, nls["NLS_TIMESTAMP_FORMAT" if value.microsecond else "NLS_DATE_FORMAT"])
+    if isinstance(value, Zoned):
+        return zoned_text(value, nls, nls["NLS_TIMESTAMP_FORMAT" if value.zone is None else "NLS_TIMESTAMP_TZ_FORMAT"])
+    if isinstance(value, DaySecond | YearMonth):
+        return str(value)
     raise OraError(932, f"inconsistent datatypes: expected CHAR got {type(value).__name__.upper()}")
+
+
+def zoned_text(value: Zoned, nls: Mapping[str, str], mask: str) -> str:
+    return date_text(value.local(zone_minutes(nls["TIME_ZONE"])), mask)
 
 
 def coercer_of(type_: SqlType, where: str) -> Coercer:
@@ -174,11 +211,24 @@ def coercer_of(type_: SqlType, where: str) -> Coercer:
         return _float_coercer(single=name == "BINARY_FLOAT")
     if name in ("RAW", "BLOB"):
         return _raw_coercer(type_, where)
+    if name.startswith("TIMESTAMP WITH"):
+        return _zoned_coercer(6 if type_.scale is None else type_.scale, is_local="LOCAL" in name)
+    if name == "INTERVAL DAY TO SECOND":
+        return _day_interval_coercer(type_)
+    if name == "INTERVAL YEAR TO MONTH":
+        return _year_interval_coercer(type_)
+    if name in ("ROWID", "UROWID"):
+        return _rowid
+    if name == "BOOLEAN":
+        return lambda value, _: value if isinstance(value, bool) else str(value).upper() in ("TRUE", "1", "YES", "ON", "T", "Y")
     return _text_coercer(type_, where)
 
 
 def _number_coercer(type_: SqlType) -> Coercer:
-    if type_.name == "FLOAT" or (type_.precision is None and type_.scale is None):
+    if type_.name == "FLOAT":
+        kept = Context(prec=-(-(type_.precision or 126) * 30103 // 100_000), rounding=ROUND_HALF_UP)
+        return lambda value, _: plain(kept.create_decimal(to_number(value)))
+    if type_.precision is None and type_.scale is None:
         return lambda value, _: to_number(value)
     scale = type_.scale or 0
     precision = 38 if type_.precision is None else type_.precision
@@ -203,21 +253,97 @@ def _number_coercer(type_: SqlType) -> Coercer:
 
 
 def _timestamp_coercer(digits: int) -> Coercer:
-    unit = 10 ** max(0, 6 - digits)
+    unit = 10 ** (9 - digits)
 
     def coerce(value: Any, nls: Mapping[str, str]) -> datetime | Moment:
         at = moment(value, nls["NLS_TIMESTAMP_FORMAT"])
-        return with_microsecond(at, at.microsecond // unit * unit)
+        return with_nanosecond(at, nanosecond_of(at) // unit * unit)
 
     return coerce
+
+
+def _zoned_coercer(digits: int, *, is_local: bool) -> Coercer:
+    unit = 10 ** (9 - digits)
+
+    def coerce(value: Any, nls: Mapping[str, str]) -> Zoned:
+        session = zone_minutes(nls["TIME_ZONE"])
+        if isinstance(value, str):
+            value = zoned_parser_of(nls["NLS_TIMESTAMP_TZ_FORMAT"])(value, session)
+        at = value if isinstance(value, Zoned) else zoned(moment_or_zoned(value), session)
+        utc = replace(at.utc, nanosecond=at.utc.nanosecond // unit * unit, offset=0)
+        return Zoned(utc, None if is_local else at.offset(session) if at.zone is None else at.zone)
+
+    return coerce
+
+
+def moment_or_zoned(value: Any) -> datetime | Moment:
+    if isinstance(value, datetime | Moment):
+        return value
+    raise OraError(932, f"inconsistent datatypes: expected TIMESTAMP got {type(value).__name__.upper()}")
+
+
+def _day_interval_coercer(type_: SqlType) -> Coercer:
+    digits = 2 if type_.precision is None else type_.precision, 6 if type_.scale is None else type_.scale
+    days, unit = 10 ** digits[0], 10 ** (9 - digits[1])
+
+    def coerce(value: Any, _: Mapping[str, str]) -> DaySecond:
+        if isinstance(value, str):
+            value = DaySecond.parse(value)
+        elif isinstance(value, timedelta):
+            value = DaySecond.of(value)
+        if not isinstance(value, DaySecond):
+            raise OraError(932, "inconsistent datatypes: expected INTERVAL DAY TO SECOND")
+        kept = abs(value.nanoseconds) // unit * unit
+        if kept >= days * 86_400 * 10**9:
+            raise OraError(1873, "the leading precision of the interval is too small")
+        return DaySecond(-kept if value.nanoseconds < 0 else kept, digits)
+
+    return coerce
+
+
+def _year_interval_coercer(type_: SqlType) -> Coercer:
+    digits = 2 if type_.precision is None else type_.precision
+    most = 12 * 10**digits
+
+    def coerce(value: Any, _: Mapping[str, str]) -> YearMonth:
+        if isinstance(value, str):
+            value = YearMonth.parse(value)
+        if not isinstance(value, YearMonth):
+            raise OraError(932, "inconsistent datatypes: expected INTERVAL YEAR TO MONTH")
+        if abs(value.months) >= most:
+            raise OraError(1873, "the leading precision of the interval is too small")
+        return YearMonth(value.months, digits)
+
+    return coerce
+
+
+def _rowid(value: Any, _: Mapping[str, str]) -> str:
+    if not isinstance(value, str) or not is_rowid(value):
+        raise OraError(1410, "invalid ROWID")
+    return value
 
 
 def _float_coercer(*, single: bool) -> Coercer:
     def coerce(value: Any, _: Mapping[str, str]) -> float:
-        number = float(value) if isinstance(value, float | int | Decimal) else float(to_number(value))
-        return float(struct.unpack(">f", struct.pack(">f", number))[0]) if single else number
+        if isinstance(value, str):
+            special = _SPECIAL.fullmatch(value.strip())
+            value = float(special[1] + special[2]) if special else to_number(value)
+        if not isinstance(value, float | int | Decimal):
+            raise OraError(932, f"inconsistent datatypes: expected BINARY_DOUBLE got {type(value).__name__.upper()}")
+        number = float(value) + 0.0  # Oracle has no -0
+        return as_single(number) if single else number
 
     return coerce
+
+
+_SPECIAL = re.compile(r"([+-]?)(nan|inf|infinity)", re.IGNORECASE)
+
+
+def as_single(number: float) -> float:
+    try:
+        return float(struct.unpack(">f", struct.pack(">f", number))[0]) + 0.0
+    except OverflowError:
+        return math.copysign(math.inf, number)
 
 
 def _raw_coercer(type_: SqlType, where: str) -> Coercer:
@@ -241,19 +367,21 @@ def _raw_coercer(type_: SqlType, where: str) -> Coercer:
 def _text_coercer(type_: SqlType, where: str) -> Coercer:
     unlimited, padded = is_lob(type_), type_.name in ("CHAR", "NCHAR")
     bytes_limit, chars = type_.length, type_.chars
-    by_chars = type_.name.startswith("N") or (chars and chars != bytes_limit)
+    national = type_.name.startswith("N")
+    by_chars = national or (chars and chars != bytes_limit)
 
     def coerce(value: Any, nls: Mapping[str, str]) -> str:
         text = value if value.__class__ is str else to_text(value, nls)
         if unlimited:
             return text
         if by_chars:
-            if len(text) > chars:
-                raise _too_long(where, len(text), chars)
+            units = len(text.encode("utf-16-be")) // 2 if national and not text.isascii() else len(text)
+            if units > chars:
+                raise _too_long(where, units, chars)
         elif len(text) * 4 > bytes_limit and len(text.encode()) > bytes_limit:
             raise _too_long(where, len(text.encode()), bytes_limit)
         if padded:
-            text = text.ljust(chars) if by_chars else text + " " * (bytes_limit - len(text.encode()))
+            text = text + " " * (chars - units) if by_chars else text + " " * (bytes_limit - len(text.encode()))
         return text
 
     return coerce

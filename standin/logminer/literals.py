@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from standin.engine.masks import compile_mask
+from standin.engine.rowids import stored_text
+from standin.intervals import DaySecond, YearMonth
 from standin.model import SqlType
-from standin.moment import Moment
+from standin.moment import Moment, shifted
+from standin.zones import Zoned, zone_minutes, zone_of
 
 Literal = Callable[[bytes], str]
 
@@ -118,37 +121,6 @@ def moment_of(value: bytes) -> Moment:
     return Moment(year, value[2], value[3], value[4] - 1, value[5] - 1, value[6] - 1, nanosecond)
 
 
-def shifted(moment: Moment, minutes: int) -> Moment:
-    """Return the moment plus `minutes`, computed by day numbers, so that BC years work too."""
-    total = moment.hour * 60 + moment.minute + minutes
-    days, rest = divmod(total, 1440)
-    year, month, day = moment.year, moment.month, moment.day + days
-    if day < 1:
-        month -= 1
-        if month < 1:
-            year, month = year - 1, 12
-        day += _month_days(year, month)
-    elif day > _month_days(year, month):
-        day -= _month_days(year, month)
-        month += 1
-        if month > 12:
-            year, month = year + 1, 1
-    return Moment(year, month, day, rest // 60, rest % 60, moment.second, moment.nanosecond, minutes)
-
-
-def _month_days(year: int, month: int) -> int:
-    if month == 2:
-        return 29 if year % 4 == 0 and (year % 100 != 0 or year % 400 == 0 or year < 1582) else 28
-    return 30 if month in (4, 6, 9, 11) else 31
-
-
-def zone_minutes(zone: str) -> int:
-    """Return a TIME_ZONE setting in minutes. Region names count as UTC."""
-    sign = -1 if zone.startswith("-") else 1
-    hours, colon, minutes = zone.lstrip("+-").partition(":")
-    return sign * (int(hours) * 60 + int(minutes)) if colon and hours.isdigit() and minutes.isdigit() else 0
-
-
 def unistr(value: bytes) -> str:
     """Return national text as UNISTR calls: UTF-16 code units, ASCII as it is, backslashes doubled."""
     units = [int.from_bytes(value[i : i + 2], "big") for i in range(0, len(value), 2)]
@@ -179,9 +151,7 @@ def _timestamp_tz(nls: Nls, precision: int) -> Literal:
     show = compile_mask(nls.timestamp_tz_format, nls.decimal_mark, precision)
 
     def literal(value: bytes) -> str:
-        # The fields are UTC; the last two bytes are the offset, hours plus 20 and minutes plus 60.
-        minutes = (value[11] - 20) * 60 + value[12] - 60
-        return f"TO_TIMESTAMP_TZ('{show(shifted(moment_of(value), minutes))}')"
+        return f"TO_TIMESTAMP_TZ('{show(Zoned(moment_of(value), zone_of(value[11:])).local())}')"
 
     return literal
 
@@ -191,18 +161,16 @@ def _timestamp_ltz(nls: Nls, precision: int) -> Literal:
     return lambda value: f"TO_TIMESTAMP_TZ('{show(shifted(moment_of(value), minutes))}')"
 
 
-def _interval_day(value: bytes) -> str:
-    days = int.from_bytes(value[:4], "big") - 0x80000000
-    hours, minutes, seconds = (b - 60 for b in value[4:7])
-    nanoseconds = int.from_bytes(value[7:11], "big") - 0x80000000
-    negative = min(days, hours, minutes, seconds, nanoseconds) < 0
-    fields = f"{abs(days):05d} {abs(hours):02d}:{abs(minutes):02d}:{abs(seconds):02d}.{abs(nanoseconds) // 1000:06d}"
-    return f"TO_DSINTERVAL('{'-' if negative else '+'}{fields}')"
+def _interval_day(value: bytes, fraction_digits: int) -> str:
+    return f"TO_DSINTERVAL('{DaySecond.decode(value).text(5, fraction_digits)}')"
 
 
 def _interval_year(value: bytes) -> str:
-    years, months = int.from_bytes(value[:4], "big") - 0x80000000, value[4] - 60
-    return f"TO_YMINTERVAL('{'-' if min(years, months) < 0 else '+'}{abs(years):04d}-{abs(months):02d}')"
+    return f"TO_YMINTERVAL('{YearMonth.decode(value).text(4)}')"
+
+
+def _rowid(value: bytes) -> str:
+    return quoted(stored_text(value))
 
 
 def literal_of(kind: SqlType, nls: Nls) -> Literal:
@@ -224,9 +192,10 @@ def literal_of(kind: SqlType, nls: Nls) -> Literal:
         "BINARY_DOUBLE": lambda: lambda value: f"'{binary_text(value, mark)}'",
         "TIMESTAMP WITH TIME ZONE": lambda: _timestamp_tz(nls, precision),
         "TIMESTAMP WITH LOCAL TIME ZONE": lambda: _timestamp_ltz(nls, precision),
-        "INTERVAL DAY TO SECOND": lambda: _interval_day,
+        "INTERVAL DAY TO SECOND": lambda: lambda value: _interval_day(value, precision),
         "INTERVAL YEAR TO MONTH": lambda: _interval_year,
-        "ROWID": lambda: lambda value: quoted(value.decode("ascii")),
+        "ROWID": lambda: _rowid,
+        "UROWID": lambda: _rowid,
         "CLOB": lambda: lambda value: quoted(value.decode("utf-8", "replace")) if value else "EMPTY_CLOB()",
         "NCLOB": lambda: lambda value: unistr(value) if value else "EMPTY_CLOB()",
         "BLOB": lambda: lambda value: hexraw(value) if value else "EMPTY_BLOB()",

@@ -27,6 +27,10 @@ def data_type(kind: SqlType) -> str:
     if kind.name in _TIMED:
         head, _, tail = kind.name.partition(" ")
         return f"{head}({6 if kind.scale is None else kind.scale})" + (f" {tail}" if tail else "")
+    if kind.name == "INTERVAL YEAR TO MONTH":
+        return f"INTERVAL YEAR({kind.precision}) TO MONTH"
+    if kind.name == "INTERVAL DAY TO SECOND":
+        return f"INTERVAL DAY({kind.precision}) TO SECOND({kind.scale})"
     return kind.name
 
 
@@ -87,7 +91,7 @@ def _column_values(table: TableDef, column: TableColumn, column_id: int | None, 
     kind = column.type
     is_text = kind.name in _CHARACTER
     national = kind.name.startswith("N")
-    scale = None if kind.name not in ("NUMBER", *_TIMED) else kind.scale
+    scale = kind.scale if kind.name in ("NUMBER", *_TIMED) or kind.name.startswith("INTERVAL") else None
     return (
         table.owner, table.name, column.name, data_type(kind), None, None, kind.length, kind.precision, scale,
         "Y" if column.nullable else "N", column_id, len(column.default) if column.default else None, column.default,

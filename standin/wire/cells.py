@@ -107,6 +107,8 @@ def _column_parts(column: pa.Array, cell: Cell, locator: Callable[[str | bytes],
         return [_float_cells(column, cell.type)]
     if cell.type == WireType.BOOLEAN:
         return [pc.fill_null(_BOOLEANS.take(column.cast(pa.int8())), _NULL)]
+    if cell.type in (WireType.INTERVAL_DS, WireType.INTERVAL_YM) and pa.types.is_binary(column.type):
+        return _byte_parts(column, cell)
     if cell.type == WireType.INTERVAL_DS:
         return [_each(column, lambda value: clr(encode_interval(value)))]
     if cell.type == WireType.INTERVAL_YM:

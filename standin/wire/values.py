@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from standin.interface import OraError
+from standin.intervals import YearMonth
 from standin.moment import Moment, moment_of_fields
 from standin.wire.numbers import NumberOutOfRange, decode_number, encode_number
 from standin.wire.primitives import clr
@@ -95,11 +96,6 @@ def encode_months(months: int) -> bytes:
     return struct.pack(">IB", years + _HALF, months - 12 * years + _HOUR_BIAS)
 
 
-def decode_months(data: bytes) -> int:
-    years, months = struct.unpack(">IB", data)
-    return int((years - _HALF) * 12 + months - _HOUR_BIAS)
-
-
 def encode_boolean(value: bool) -> bytes:
     return b"\x01\x01" if value else b"\0"
 
@@ -156,5 +152,5 @@ _DECODERS: dict[int, Callable[[bytes], Any]] = {
     WireType.RAW: bytes,
     WireType.LONG_RAW: bytes,
     WireType.INTERVAL_DS: decode_interval,
-    WireType.INTERVAL_YM: decode_months,
+    WireType.INTERVAL_YM: YearMonth.decode,
 }

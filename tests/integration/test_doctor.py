@@ -102,3 +102,22 @@ def test_a_privilege_is_required_only_where_it_is_needed(pipeline, shop: Shop) -
 
     assert before == []
     assert "GRANT SELECT ON SYS.DBA_SUPPLEMENTAL_LOGGING" in errors(pipeline, shop)[0]
+
+
+def test_doctor_measures_numbers_of_no_declared_scale_and_proposes_rules(shop: Shop) -> None:
+    shop.run_sql(
+        "CREATE TABLE sizes (id NUMBER PRIMARY KEY, price NUMBER, wide NUMBER, ratio FLOAT, weight FLOAT, nil NUMBER)",
+        "ALTER TABLE sizes ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO sizes VALUES (7, 1.25, 1e40, 1/3, 2.5, NULL)",
+        "INSERT INTO sizes VALUES (-1000, 30, 1/3, -8, 0, NULL)",
+    )
+
+    def findings(columns: dict[str, object]) -> list[tuple[str, str]]:
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.SIZES", "columns": columns}])
+        found = [f for f in steps.run_doctor(pipeline, shop.params) if "no declared scale" in f.what]
+        return [(f.severity, f.cure.partition("columns: ")[2]) for f in found]
+
+    proposed = "{ID: integer, PRICE: 2, WIDE: string, RATIO: string, WEIGHT: double}`"
+    assert findings({}) == [("warning", proposed)]  # WIDE would stop the table
+    assert findings({"WIDE": "string"}) == [("note", proposed.replace("WIDE: string, ", ""))]
+    assert findings(dict.fromkeys(("ID", "PRICE", "WIDE", "RATIO", "WEIGHT"), "string")) == []

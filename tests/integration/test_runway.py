@@ -17,6 +17,7 @@ from pipelines.cli import monitoring, output
 from pipelines.context import open_context
 from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
+from pipelines.redo import Encoding
 from standin.model import ArchiveDestination
 
 SETTINGS = """
@@ -57,7 +58,7 @@ def first_scn(shop, sequence, thread=1):
 
 def stand_at(shop, pipeline, scn):
     state = shop.oracle.database.state
-    start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8")
+    start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, Encoding())
     with open_context(pipeline) as context:
         context.landing.files.write_record_once(layout.HANDOVER, start)
 

@@ -8,7 +8,7 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError, SnapshotTooEarly, SourceBusy
 from pipelines.source import handover
-from pipelines.steps.next_batch import character_set
+from pipelines.steps.next_batch import encoding
 from pipelines.steps.run import capture
 from pipelines.table import DictionaryTable
 from tests.fix_shop import Shop
@@ -158,7 +158,7 @@ def test_the_character_set_of_the_pdb_is_recorded(shop: Shop) -> None:
     steps.begin_snapshot(pipeline, shop.params)
 
     with open_context(pipeline) as context:
-        assert character_set(context) == "WE8MSWIN1252"
+        assert encoding(context).text == "WE8MSWIN1252"
 
 
 def test_a_character_set_without_a_decoder_is_a_warning(shop: Shop) -> None:

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import SourceRefused, SourceUnavailable, Terminal, ValueDoesNotFit
+from pipelines.redo import Encoding
 from pipelines.scn import Scn
 from pipelines.source.connection import ConnectParams
 from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
-    CharacterSets,
     read_active_transactions,
-    read_character_sets,
     read_current_scn,
     read_database,
+    read_encoding,
     read_redo_facts,
 )
 from pipelines.source.handover import first_window_start, read_handover
@@ -242,7 +242,7 @@ def test_database_facts_are_read(source):
     facts = read_database(source)
 
     assert (facts.log_mode, facts.supplemental_min, facts.is_cdb, facts.role) == ("ARCHIVELOG", "YES", True, "PRIMARY")
-    assert read_character_sets(source, PDB) == CharacterSets("AL32UTF8", "AL16UTF16")
+    assert read_encoding(source, PDB) == Encoding("AL32UTF8", "AL16UTF16", "+00:00")
 
 
 def test_redo_starts_before_the_oldest_open_transaction(oracle, source):

@@ -27,6 +27,9 @@ _SIMPLE: dict[str, T.DataType] = {
     "string": T.StringType(),
     "binary": T.BinaryType(),
     "timestamp_ntz": T.TimestampNTZType(),
+    "timestamp": T.TimestampType(),
+    "int": T.IntegerType(),
+    "bigint": T.LongType(),
     "double": T.DoubleType(),
     "float": T.FloatType(),
     "boolean": T.BooleanType(),
@@ -107,7 +110,17 @@ def check_columns(version: TableVersion, rules: Rules, have: Mapping[int, Target
         names = ", ".join(dict.fromkeys(f"{name} {type_}" for _, (name, type_) in differing))
         raise SchemaConflict(
             f"the Delta table's columns differ from those of the Oracle table: {names}",
-            cure=f"run `redolake snapshot {version.table} --replace` to rebuild the table",
+            cure=f"run `redolake snapshot {version.table} --replace` to rebuild the table{_kept(want, found)}",
             table=version.table,
             version_scn=version.from_scn,
         )
+
+
+def _kept(want: Mapping[int, tuple[str, str]], found: Mapping[int, tuple[str, str]]) -> str:
+    """Return how to keep decimals that the default has become integers of since, or an empty text."""
+    kept = [
+        f'{name}: "{found[i][1]}"'
+        for i, (name, type_) in want.items()
+        if i in found and type_ in ("int", "bigint") and found[i][1].startswith("decimal")
+    ]
+    return f", or keep its decimals: `columns: {{{', '.join(kept)}}}`" if kept else ""

@@ -7,15 +7,36 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pipelines.decode.datatypes import character, datetime, number, raw
+from pipelines.decode.datatypes import binary_float, boolean, character, datetime, interval, number, raw, rowid, zoned
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.table import OracleType, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 
-FAMILIES: tuple[Family, ...] = (number.FAMILY, character.FAMILY, *datetime.FAMILIES, raw.FAMILY)
+FAMILIES: tuple[Family, ...] = (
+    number.FAMILY,
+    binary_float.FAMILY,
+    *character.FAMILIES,
+    *datetime.FAMILIES,
+    *zoned.FAMILIES,
+    *interval.FAMILIES,
+    raw.FAMILY,
+    rowid.FAMILY,
+    boolean.FAMILY,
+)
 
+_SPARK_NAMES = {
+    pa.string(): "string",
+    pa.binary(): "binary",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float32(): "float",
+    pa.float64(): "double",
+    pa.bool_(): "boolean",
+    datetime.TYPE: "timestamp_ntz",
+    zoned.TYPE: "timestamp",
+}
 _BY_NAME = {name: family for family in FAMILIES for name in family.names}
 
 
@@ -24,7 +45,7 @@ def family_of(oracle_type: OracleType) -> Family:
     family = _BY_NAME.get(oracle_type.name)
     if family is None:
         known = ", ".join(_BY_NAME)
-        cure = f"leave the table out for now; the supported types are {known}, TIMESTAMP with at most 6 decimals"
+        cure = f"leave the table out for now; the supported types are {known}"
         raise SchemaConflict(f"type {oracle_type} is not supported", cure=cure)
     return family
 
@@ -55,4 +76,4 @@ def spark_name(arrow_type: pa.DataType) -> str:
     """Return the name of a target type in Spark SQL."""
     if pa.types.is_decimal(arrow_type):
         return f"decimal({arrow_type.precision},{arrow_type.scale})"
-    return {pa.string(): "string", pa.timestamp("us"): "timestamp_ntz", pa.binary(): "binary"}[arrow_type]
+    return _SPARK_NAMES[arrow_type]

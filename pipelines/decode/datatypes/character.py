@@ -1,18 +1,20 @@
-"""VARCHAR2 and CHAR as text; a CHAR keeps its blank padding. NVARCHAR2 and NCHAR are not supported."""
+"""VARCHAR2 and CHAR, NVARCHAR2 and NCHAR as text; CHAR and NCHAR keep their blank padding."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
-from pipelines.decode.datatypes.family import Cast, Family, cast_each
+from pipelines.decode.datatypes.family import Cast, Family, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.errors import ConfigurationError, Finding
+from pipelines.redo import Encoding
 from pipelines.table import OracleType, TypeRule
 
-# NLS_CHARACTERSET -> codec. Only internal bytes need it: redo SQL comes through the driver as Unicode.
+# Character set -> codec; the national ones are AL16UTF16 and UTF8. Only internal bytes need it: redo SQL comes through the
+# driver as Unicode.
 CODECS = {
     "AL32UTF8": "utf-8",
     "UTF8": "cesu-8",
+    "AL16UTF16": "utf-16-be",
     "US7ASCII": "ascii",
     "WE8ISO8859P1": "iso8859-1",
     "WE8ISO8859P9": "iso8859-9",
@@ -40,15 +42,23 @@ CODECS = {
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     if rule not in (None, "string"):
-        raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit text", "leave the rule out")])
+        raise refuse_rule(oracle_type, rule, "leave the rule out")
     return pa.string()
 
 
-def cast(texts: pa.StringArray, _target: pa.DataType) -> Cast:
+def cast(texts: pa.StringArray, _target: pa.DataType, _rule: TypeRule = None) -> Cast:
     return Cast(texts)
 
 
-def internal(raw: pa.BinaryArray, _target: pa.DataType, charset: str) -> Cast:
+def internal(raw: pa.BinaryArray, _target: pa.DataType, encoding: Encoding, _rule: TypeRule = None) -> Cast:
+    return _decoded(raw, encoding.text)
+
+
+def internal_national(raw: pa.BinaryArray, _target: pa.DataType, encoding: Encoding, _rule: TypeRule = None) -> Cast:
+    return _decoded(raw, encoding.national)
+
+
+def _decoded(raw: pa.BinaryArray, charset: str) -> Cast:
     codec = CODECS.get(charset)
     if codec is None:  # such rows hold their own table; all other redo comes as Unicode
         reason = f"is in the character set {charset}, which has no decoder; redo from before the table's last DDL can't be read"
@@ -66,4 +76,8 @@ def decode_text(raw: bytes, codec: str) -> str:
         raise ValueError(f"is not text in {codec}") from error
 
 
-FAMILY = Family(frozenset({"VARCHAR2", "CHAR"}), frozenset({Form.TEXT, Form.UNISTR}), target, cast, internal)
+FORMS = frozenset({Form.TEXT, Form.UNISTR})
+FAMILIES = (
+    Family(frozenset({"VARCHAR2", "CHAR"}), FORMS, target, cast, internal),
+    Family(frozenset({"NVARCHAR2", "NCHAR"}), FORMS, target, cast, internal_national),
+)

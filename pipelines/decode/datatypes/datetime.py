@@ -1,8 +1,9 @@
-"""DATE and TIMESTAMP(0..6): points of time without a zone, in microseconds, from year 1 to 9999.
+"""DATE and TIMESTAMP: points of time without a zone, in microseconds, from year 1 to 9999.
 
 Oracle's range is 4712 BC to 9999 AD, with leap days of the Julian calendar up to 1582, and a client may store bytes that are
 no date at all. With the rule `string` a column is text: `YYYY-MM-DD HH:MM:SS[.f]`, with a minus sign before Christ, and
-IMPOSSIBLE for what is no date. TO_CHAR, redo text and internal bytes yield the same text.
+IMPOSSIBLE for what is no date. TO_CHAR, redo text and internal bytes yield the same text. A TIMESTAMP(7) to (9) with a
+fraction below the microsecond is refused unless the rule is `truncate` or `string`.
 
 The texts have the NLS formats that mining sets. Any other text is refused, as it may lack its time of day.
 """
@@ -16,14 +17,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each
+from pipelines.decode.datatypes.family import Cast, Family, cast_distinct, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.errors import ConfigurationError, Finding, SchemaConflict
+from pipelines.redo import Encoding
 from pipelines.table import OracleType, TypeRule
 
 TYPE = pa.timestamp("us")
-_MAX_FRACTION = 6
 _SECONDS, _NANOSECONDS = len("2026-03-29 01:30:00"), len("2026-03-29 01:30:00.123456000")
+_MICROSECONDS = _NANOSECONDS - 3
 # SYYYY writes a blank for the sign; landings made before mining set it have none.
 _PINNED = re.compile(r"[ -]?(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?", re.ASCII)
 _FIRST = pa.scalar(datetime(1, 1, 1), TYPE)
@@ -34,19 +35,16 @@ _EARLIEST, _LATEST, _GREGORIAN_SINCE = -4712, 9999, 1582
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     if rule == "string":
         return pa.string()
-    if rule is not None:
-        cure = 'leave the rule out, or write "string"'
-        raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit a date", cure)])
-    if oracle_type.name == "TIMESTAMP" and (oracle_type.scale or 0) > _MAX_FRACTION:
-        raise SchemaConflict(
-            f"{oracle_type} has more decimals than the microseconds of the target", cure='declare the column as "string"'
-        )
-    return TYPE
+    if rule is None or (rule == "truncate" and oracle_type.name == "TIMESTAMP"):
+        return TYPE
+    raise refuse_rule(oracle_type, rule, 'leave the rule out, or write "string", or "truncate" for a TIMESTAMP(7) to (9)')
 
 
-def cast(texts: pa.StringArray, target: pa.DataType) -> Cast:
+def cast(texts: pa.StringArray, target: pa.DataType, rule: TypeRule = None) -> Cast:
     if target == pa.string():
         return cast_each(texts, spelled, target)
+    if rule == "truncate":
+        texts = pc.replace_substring_regex(texts, r"(\.[0-9]{6})[0-9]{1,3}$", r"\1")
     try:
         values = _cast_all(texts)
     except pa.ArrowInvalid:
@@ -65,13 +63,13 @@ def _cast_all(texts: pa.StringArray) -> pa.Array | None:
     if len(lengths) == 0:
         return texts.cast(TYPE)
     blank = int(pc.all(pc.starts_with(texts, " ")).as_py())
-    if len(lengths) > 1 or lengths[0] - blank not in (_SECONDS, _NANOSECONDS):
+    if len(lengths) > 1 or lengths[0] - blank not in (_SECONDS, _MICROSECONDS, _NANOSECONDS):
         return None
-    end = _SECONDS
+    end = int(lengths[0]) - blank
     if lengths[0] - blank == _NANOSECONDS:
         if not pc.all(pc.ends_with(texts, "000")).as_py():
             return None
-        end = _NANOSECONDS - 3
+        end = _MICROSECONDS
     if lengths[0] == end:
         return texts.cast(TYPE)
     return pc.binary_slice(texts.cast(pa.binary()), blank, blank + end).cast(pa.string()).cast(TYPE)
@@ -83,7 +81,7 @@ def parse_datetime(text: str) -> datetime:
         raise ValueError("is before year 1")
     fraction = (m[7] or "").ljust(9, "0")
     if not fraction.endswith("000"):
-        raise ValueError("has more decimals than microseconds")
+        raise ValueError("has more decimals than microseconds: declare the column as `truncate` or `string`")
     try:
         year, month, day, hour, minute, second = (int(m[i]) for i in range(1, 7))
         return datetime(year, month, day, hour, minute, second, int(fraction[:6]))
@@ -118,8 +116,8 @@ def _is_possible(year: int, month: int, day: int) -> bool:
     return 1 <= day <= days
 
 
-def internal(raw: pa.BinaryArray, target: pa.DataType, _charset: str) -> Cast:
-    return cast_distinct(raw, datetime_text, lambda texts: cast(texts, target))
+def internal(raw: pa.BinaryArray, target: pa.DataType, _encoding: Encoding, rule: TypeRule = None) -> Cast:
+    return cast_distinct(raw, datetime_text, lambda texts: cast(texts, target, rule))
 
 
 def datetime_text(raw: bytes) -> str:

@@ -13,6 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.decode.forms import Form
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.redo import Encoding
 from pipelines.table import OracleType, TypeRule
 
 
@@ -26,13 +28,18 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """`cast` reads the literals of redo SQL, `internal` the bytes of rows that LogMiner could not resolve."""
+    """`cast` reads the literals of redo SQL and the text that a snapshot fetches, `internal` the bytes of rows that LogMiner
+    could not resolve."""
 
     names: frozenset[str]
     forms: frozenset[Form]
     target: Callable[[OracleType, TypeRule], pa.DataType]
-    cast: Callable[[pa.StringArray, pa.DataType], Cast]
-    internal: Callable[[pa.BinaryArray, pa.DataType, str], Cast]
+    cast: Callable[[pa.StringArray, pa.DataType, TypeRule], Cast]
+    internal: Callable[[pa.BinaryArray, pa.DataType, Encoding, TypeRule], Cast]
+
+
+def refuse_rule(oracle_type: OracleType, rule: TypeRule, cure: str) -> ConfigurationError:
+    return ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit the type", cure)])
 
 
 def cast_each(values: pa.Array, convert: Callable[[Any], object], target: pa.DataType) -> Cast:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from pipelines.decode.datatypes.family import Cast, Family, cast_each
+from pipelines.decode.datatypes.family import Cast, Family, cast_each, refuse_rule
 from pipelines.decode.forms import Form
-from pipelines.errors import ConfigurationError, Finding
+from pipelines.redo import Encoding
 from pipelines.table import OracleType, TypeRule
 
 _BAD = 255
@@ -18,11 +18,11 @@ for _digit in "0123456789abcdefABCDEF":
 
 def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     if rule is not None:
-        raise ConfigurationError([Finding(str(oracle_type), f"rule {rule!r} does not suit bytes", "leave the rule out")])
+        raise refuse_rule(oracle_type, rule, "leave the rule out")
     return pa.binary()
 
 
-def cast(texts: pa.StringArray, _target: pa.DataType) -> Cast:
+def cast(texts: pa.StringArray, _target: pa.DataType, _rule: TypeRule = None) -> Cast:
     packed = texts if texts.offset == 0 else pa.concat_arrays([texts])  # a slice shares its parent's bitmap
     offsets = np.frombuffer(packed.buffers()[1], np.int32)[packed.offset : packed.offset + len(packed) + 1]
     digits = np.frombuffer(packed.buffers()[2] or b"", np.uint8)[offsets[0] : offsets[-1]]
@@ -42,7 +42,7 @@ def _unhex(text: str) -> bytes:
     return bytes.fromhex(text)
 
 
-def internal(raw: pa.BinaryArray, _target: pa.DataType, _charset: str) -> Cast:
+def internal(raw: pa.BinaryArray, _target: pa.DataType, _encoding: Encoding, _rule: TypeRule = None) -> Cast:
     return Cast(raw)
 
 

@@ -63,7 +63,7 @@ alter table orders add (a number default -.5e2, b number(5,2) default +1.005, c 
 --> add B NUMBER(5,2) default '1.01'
 --> add C NUMBER(38,0) default '3'
 --> add D NUMBER(38,1) default '7'
---> add E FLOAT default '1.5'
+--> add E FLOAT(126) default '1.5'
 --> add F NUMBER(6,-2) default '1300'
 --> columns 1 ID (id 1), 2 CUSTOMER (id 2), 3 AMOUNT (id 3), 4 Mixed Case (id 4), 5 <guard>, 6 A (id 5), 7 B (id 6), 8 C (id 7), 9 D (id 8), 10 E (id 9), 11 F (id 10); next id 11
 
@@ -100,9 +100,9 @@ alter table orders add (c01 number, c02 number(*), c03 number(7), c04 decimal, c
 --> add C05 NUMBER(5,1)
 --> add C06 NUMBER(5,0)
 --> add C07 NUMBER(38,0)
---> add C08 FLOAT
---> add C09 FLOAT
---> add C10 FLOAT
+--> add C08 FLOAT(10)
+--> add C09 FLOAT(63)
+--> add C10 FLOAT(126)
 --> add C11 BINARY_FLOAT
 --> add C12 BINARY_DOUBLE
 --> add C13 VARCHAR2(9)
@@ -111,8 +111,8 @@ alter table orders add (c01 number, c02 number(*), c03 number(7), c04 decimal, c
 --> add C16 RAW(16)
 --> add C17 NCLOB
 --> add C18 BLOB
---> add C19 TIMESTAMP WITH TIME ZONE
---> add C20 TIMESTAMP WITH LOCAL TIME ZONE
+--> add C19 TIMESTAMP(6) WITH TIME ZONE
+--> add C20 TIMESTAMP(3) WITH LOCAL TIME ZONE
 --> add C21 INTERVAL YEAR TO MONTH
 --> add C22 INTERVAL DAY TO SECOND
 --> add C23 ROWID

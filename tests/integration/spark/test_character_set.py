@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.job.batch import run_batch
 from pipelines.job.snapshot import run_snapshot
+from pipelines.redo import Encoding
 from tests.integration.spark.landing import land
 from tests.integration.spark.specs import batch_spec, committed, contents, snapshot_spec, task
 
@@ -22,7 +23,7 @@ def test_internal_text_is_decoded_in_the_character_set_of_the_spec(spark, tmp_pa
     unresolved = {"status": 2, "info": "Dictionary Version Mismatch"}
     windows = [land(tmp_path / "w", 10, 100, committed(0, 20, (1, sql), **unresolved))]
 
-    result = run_batch(spark, batch_spec(tmp_path, windows, [mine], character_set="WE8MSWIN1252"))
+    result = run_batch(spark, batch_spec(tmp_path, windows, [mine], encoding=Encoding("WE8MSWIN1252")))
 
     assert [t.error for t in result.tables] == [None]
     assert contents(mine) == {1: "Ã©"}

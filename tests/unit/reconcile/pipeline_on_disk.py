@@ -23,7 +23,7 @@ from pipelines.records.handover import FirstPosition
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, DdlRow, WindowManifest
-from pipelines.redo import Position
+from pipelines.redo import Encoding, Position
 from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.next_batch import catch_up, next_batch
 from pipelines.steps.snapshot import chain_epoch
@@ -49,7 +49,7 @@ class PipelineOnDisk:
             "tables": ["SHOP.ORDERS"],
         }
         self.pipeline = Pipeline.model_validate(body)
-        self.write(layout.HANDOVER, FirstPosition(DBID, FIRST, 100, "AL32UTF8"))
+        self.write(layout.HANDOVER, FirstPosition(DBID, FIRST, 100, Encoding()))
 
     def write(self, path: str, body: Any) -> None:
         file = self.folder / "shop" / path

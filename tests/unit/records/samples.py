@@ -19,7 +19,7 @@ from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, S
 from pipelines.records.split_transactions import SplitTransaction, SplitTransactions, TransactionName
 from pipelines.records.window_manifest import DdlRow, LogIdentity, WindowManifest
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import ContainerIdentity, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
+from pipelines.redo import ContainerIdentity, Encoding, LogCopy, LogFile, PdbIncarnation, Position, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, DictionaryColumn, DictionaryTable, OracleType, TableId, TableVersion, UniqueIndex
 
@@ -87,7 +87,7 @@ GAP = DeclaredGap(
     {"SHOP.T": 5},
     (OPEN,),
     CONTAINER,
-    "AL32UTF8",
+    Encoding(),
 )
 DROP = DroppedTransaction(OPEN, 2, 300, "why", "who", "when", {"SHOP.T": 1}, ("1.2.3", "4.5.6"))
 ID = DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False)
@@ -112,7 +112,7 @@ RECORDS: tuple[Any, ...] = (
     CapturedTables(9, ("A.*",), ("A.B",), {"A.C": 8}, {"A.D": "is a queue table"}, {"A.E": 7}),
     TABLE,
     VERSION,
-    FirstPosition(1, 2, 300, "AL32UTF8", CONTAINER),
+    FirstPosition(1, 2, 300, Encoding(), CONTAINER),
     SnapshotManifest("SHOP.T", 50, 3, ("f",)),
     SnapshotBegun(),
     RedoNeededFrom(40),

@@ -8,9 +8,9 @@ from datetime import datetime
 import pytest
 
 from pipelines.errors import Finding
-from pipelines.redo import Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
+from pipelines.redo import Encoding, Incarnation, LogCopy, LogFile, RedoFacts, RedoThread
 from pipelines.scn import Scn
-from pipelines.source.facts import CharacterSets, DatabaseFacts
+from pipelines.source.facts import DatabaseFacts
 from pipelines.source.preflight import ConfiguredTable, OpenedLog, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.supplemental import LoggedColumns
 from pipelines.table import (
@@ -33,8 +33,8 @@ TABLE = DictionaryTable(
     ORDERS, 1, 1, (DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False),), ("ID",), frozenset({"ALL COLUMN LOGGING"}),
     Scn(1), Scn(2),
 )  # fmt: skip
-SETS = CharacterSets("AL32UTF8", "AL16UTF16")
-GOOD = ProbeResult(DATABASE, (), "PDB1", {"PDB1": "READ WRITE"}, 5, {ORDERS: TABLE}, {}, character_sets=SETS)
+ENCODING = Encoding("AL32UTF8", "AL16UTF16")
+GOOD = ProbeResult(DATABASE, (), "PDB1", {"PDB1": "READ WRITE"}, 5, {ORDERS: TABLE}, {}, encoding=ENCODING)
 
 
 def supported(kind, rule):
@@ -272,7 +272,7 @@ def test_the_notes_describe_the_source_and_what_is_not_visible():
     threads = (RedoThread(1, True, "PUBLIC", None, None, None, "one"), RedoThread(2, False, "PUBLIC", None, None, None, "two"))
     facts = RedoFacts(9, Scn(30), threads, (log,), (), (incarnation,))
 
-    notes = [str(note) for note in preflight_notes(replace(GOOD, redo=facts, time_zone="+02:00"))]
+    notes = [str(note) for note in preflight_notes(replace(GOOD, redo=facts, encoding=replace(ENCODING, time_zone="+02:00")))]
 
     for part in (
         "19.23.0.0.0, character sets AL32UTF8 and AL16UTF16, time zone +02:00",

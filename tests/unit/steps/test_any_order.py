@@ -40,7 +40,7 @@ from pipelines.records.job_spec import Spec
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.redo import Position
+from pipelines.redo import Encoding, Position
 from pipelines.scn import ChainPosition, Scn
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
 from pipelines.steps.snapshot import chain_epoch, prepare_snapshot_load, record_snapshot_load
@@ -163,7 +163,7 @@ class History:
             reconcile_ledger(context)
             if context.ledger.position() is None:
                 start = min([scn, *(t.begin for t in self.transactions if t.commit is None)])
-                context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(DBID, RESETLOGS_ID, start, "AL32UTF8"))
+                context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(DBID, RESETLOGS_ID, start, Encoding()))
                 context.ledger.start_at(Position(DBID, RESETLOGS_ID, Scn(start)))
                 for table in TABLES:
                     context.ledger.add_table(table, Scn(start))

@@ -18,7 +18,7 @@ from pipelines.mine import EdgeCut
 from pipelines.records.codec import to_body
 from pipelines.records.handover import FirstPosition
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
+from pipelines.redo import Encoding, Incarnation, LogCopy, LogFile, Position, RedoFacts, RedoThread, Slice, Window
 from pipelines.scn import Scn, ScnRange
 from pipelines.steps import capture as capture_steps
 from pipelines.steps import plan as plan_steps
@@ -51,7 +51,7 @@ def test_a_window_in_which_no_thread_has_redo_lands_without_a_slice(tmp_path: Pa
     """|5 100..200| the instance was down |6 210.. current: nothing would be mined, so no task would land [200, 210)."""
     pipeline = capture_pipeline(tmp_path, monkeypatch)
     with open_context(pipeline) as context:
-        context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 200, "AL32UTF8"))
+        context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 200, Encoding()))
 
     found = capture_steps.plan_next_window(pipeline)
 
@@ -85,7 +85,7 @@ def test_a_person_may_continue_after_a_window_that_cannot_be_read(
 
     monkeypatch.setattr(capture_steps, "mined", fail)
     with open_context(pipeline) as context:
-        context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 100, "AL32UTF8"))
+        context.landing.files.write_record_once(layout.HANDOVER, FirstPosition(7, 11, 100, Encoding()))
     planned = capture_steps.plan_next_window(pipeline)
     assert planned.window is not None
     with pytest.raises(type(error)):

@@ -1,0 +1,36 @@
+"""BOOLEAN of release 23ai. LogMiner shows no row of a table that has one, so only snapshots and re-read rows contain it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pipelines.decode.datatypes.family import Cast, Family, cast_each, refuse_rule
+from pipelines.decode.forms import Form
+from pipelines.redo import Encoding
+from pipelines.table import OracleType, TypeRule
+
+_TEXTS = {"TRUE": True, "FALSE": False}
+_BYTES = {b"\x01": True, b"\x00": False}
+
+
+def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
+    if rule is not None:
+        raise refuse_rule(oracle_type, rule, "leave the rule out")
+    return pa.bool_()
+
+
+def cast(texts: pa.StringArray, target: pa.DataType, _rule: TypeRule = None) -> Cast:
+    return cast_each(texts, lambda text: _known(_TEXTS, text), target)
+
+
+def internal(raw: pa.BinaryArray, target: pa.DataType, _encoding: Encoding, _rule: TypeRule = None) -> Cast:
+    return cast_each(raw, lambda value: _known(_BYTES, value), target)
+
+
+def _known(values: dict[str, bool] | dict[bytes, bool], given: str | bytes) -> bool:
+    if given not in values:
+        raise ValueError("is neither true nor false")
+    return values[given]  # type: ignore[index]
+
+
+FAMILY = Family(frozenset({"BOOLEAN"}), frozenset({Form.TEXT}), target, cast, internal)
