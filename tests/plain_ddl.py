@@ -105,8 +105,8 @@ def replay(
     if old is None:
         raise Contradiction(f"no row has key {key}: {raw['sql_redo']}")
     for i in there:
-        is_told = i not in missing and not (i in defaulted and before[i] is None)
-        if is_told and before[i] != old[i]:
+        is_logged = i not in missing and not (i in defaulted and before[i] is None)
+        if is_logged and before[i] != old[i]:
             raise Contradiction(f"column {i} of {key} is {old[i]!r}, and the redo says {before[i]!r}: {raw['sql_redo']}")
     if raw["operation_code"] == Operation.UPDATE:
         new = {**old, **{i: after[i] for i in there if i in assigned}}

@@ -59,19 +59,20 @@ class State:
     """The committed rows at an SCN: by ID, the values by name."""
 
     scn: int
+    names: set[str]
     rows: dict[int, dict[str, Any]]
 
 
 @dataclass
 class Life:
-    """One table, as its users know it. `told` are its statements, for the message of a failure."""
+    """One table, as its users know it. `said` are its statements, for the message of a failure."""
 
     table: str
     chance: random.Random
     sessions: list[Any]
     fields: list[Field] = field(default_factory=lambda: [Field("C0", Kind("VARCHAR2", 20)), Field("C1", Kind("NUMBER", 6, 0))])
     next_id: int = 0
-    told: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
     states: list[State] = field(default_factory=list)
     ddls: int = 0
 
@@ -83,8 +84,8 @@ class Life:
         except oracledb.DatabaseError as error:
             if error.args[0].code == BUSY:
                 return False
-            raise AssertionError("\n".join([*self.told, sql, str(binds)])) from error
-        self.told.append(f"{sql} {binds or ''}")
+            raise AssertionError("\n".join([*self.said, sql, str(binds)])) from error
+        self.said.append(f"{sql} {binds or ''}")
         return True
 
     def create(self) -> None:
@@ -103,7 +104,7 @@ class Life:
         end = self.chance.random()
         if end < 0.7:
             session.commit() if end < 0.55 else session.rollback()
-            self.told.append(f"session {number} {'commit' if end < 0.55 else 'rollback'}")
+            self.said.append(f"session {number} {'commit' if end < 0.55 else 'rollback'}")
 
     def change(self, session: Any, number: int) -> None:
         with session.cursor() as cursor:
@@ -155,7 +156,7 @@ class Life:
     def end_transactions(self) -> None:
         for session in self.sessions[:2]:
             session.commit()
-        self.told.append("both sessions commit")
+        self.said.append("both sessions commit")
 
     def free_names(self) -> list[str]:
         return [name for name in NAMES if name not in {f.name for f in self.fields}]
@@ -267,8 +268,8 @@ class Life:
         with self.sessions[2].cursor() as cursor:
             cursor.execute(f"SELECT {', '.join(chr(34) + name + chr(34) for name in names)} FROM {self.table}")
             rows = {row[0]: {name: known(value) for name, value in zip(names, row, strict=True)} for row in cursor}
-        self.states.append(State(scn, rows))
-        self.told.append(f"-- recorded at SCN {scn}")
+        self.states.append(State(scn, set(names), rows))
+        self.said.append(f"-- recorded at SCN {scn}")
 
 
 def wider(kind: Kind) -> Kind:
@@ -332,14 +333,21 @@ class Lives:
     def check(self) -> None:
         found = {t.table: t for t in steps.read_status(self.pipeline).tables}
         for life in self.lives:
-            told = "\n".join(life.told[-60:])
+            said = "\n".join(life.said[-60:])
             status = found[f"SHOP.{life.table}"]
-            assert not status.error, f"{status.error}\n{told}"
+            assert not status.error, f"{status.error}\n{said}"
             position = status.complete_to
             state = next(s for s in reversed(life.states) if s.scn <= position)
             ours = {int(row["ID"]): row for row in self.rows(f"{self.pipeline.lake}/shop/{life.table.lower()}")}
-            assert ours == state.rows, f"{life.table} at SCN {position} (recorded at {state.scn})\n{told}"
+            assert ours == state.rows, f"{life.table} at SCN {position} (recorded at {state.scn})\n{said}"
             self.checked += 1
+
+    def check_versions(self) -> None:
+        """Compare the columns that `schema at` shows for the SCN of each recorded state with those that the table had."""
+        for life in self.lives:
+            for state in life.states:
+                shown = steps.schema_at(self.pipeline, f"SHOP.{life.table}", state.scn)
+                assert {column.name for column in shown.columns} == state.names, f"{shown}\n" + "\n".join(life.said)
 
     def rows(self, path: str) -> list[dict[str, Any]]:
         if self.lake is None:

@@ -187,10 +187,12 @@ def table_missing(table: TableId) -> SchemaConflict:
 
 def record_derived(context: PipelineContext, past: History, end: int) -> None:
     """Record the versions found in the redo, so that the next range starts from them."""
-    known = {version.from_scn for version in past.known}
+    known, statements = {version.from_scn for version in past.known}, past.derived.statements
     for version in past.derived.versions:
         if version.from_scn not in known and version.from_scn < end:
-            context.ledger.record_version(past.table, version.from_scn, to_body(version), "ddl")
+            context.ledger.record_version(
+                past.table, version.from_scn, to_body(version), "ddl", ddl=statements.get(version.from_scn)
+            )
 
 
 NamesOf = Callable[[Sequence[TableVersion]], tuple[MinedNames, ...]]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.errors import SchemaConflict
@@ -24,11 +24,15 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """`versions` are the given ones and the new ones after them; `steps` lead from the last given one to the last."""
+    """`versions` are the given ones and the new ones after them; `steps` lead from the last given one to the last.
+
+    `statements` are those that made the new versions, by the versions' SCNs.
+    """
 
     versions: tuple[TableVersion, ...]
     steps: tuple[DdlStep, ...]
     hold: Hold | None = None
+    statements: Mapping[int, str] = field(default_factory=dict)
 
 
 def derive(
@@ -46,23 +50,24 @@ def derive(
     tells which types are not supported, for a table that leaves out such columns.
     """
     known = versions[-1].from_scn
-    chain, steps = list(versions), list[DdlStep]()
+    chain, steps, statements = list(versions), list[DdlStep](), dict[int, str]()
     for row in sorted(rows, key=_order):
         if row.scn <= known:
             continue
         try:
             effect = effect_of(row, chain[-1], reading_after, policies, refused)
         except SchemaConflict as error:
-            return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error))
+            return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error), statements)
         steps += effect.steps
         if effect.version == chain[-1]:
             continue
         after = effect.version.since(Scn(row.scn))
+        statements[row.scn] = f"{statements[row.scn]}\n{row.sql}" if row.scn in statements else row.sql
         if chain[-1].from_scn == row.scn:  # two statements at one SCN make one version
             chain[-1] = after
         else:
             chain.append(after)
-    return Derived(tuple(chain), tuple(steps))
+    return Derived(tuple(chain), tuple(steps), statements=statements)
 
 
 def _order(row: DdlRow) -> tuple[int, int, str, int]:

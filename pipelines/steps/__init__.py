@@ -11,6 +11,7 @@ from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo
 from pipelines.steps.refused_tables import capturable_tables
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
+from pipelines.steps.schema_versions import list_versions, schema_at, schema_difference
 from pipelines.steps.selftest import run_selftest
 from pipelines.steps.setup_sql import write_setup_sql
 from pipelines.steps.snapshot import (
@@ -38,6 +39,7 @@ __all__ = [
     "is_still_awaited",
     "land_window",
     "list_transactions",
+    "list_versions",
     "list_windows",
     "log_overdue",
     "look_up_transaction",
@@ -65,6 +67,8 @@ __all__ = [
     "run_pipeline",
     "run_selftest",
     "run_spark_job",
+    "schema_at",
+    "schema_difference",
     "take_snapshot",
     "validate",
     "verify_tables",

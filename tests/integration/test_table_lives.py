@@ -19,6 +19,7 @@ TABLES, ROUNDS = 3, 4
 def test_every_batch_ends_with_the_rows_that_the_table_had(tmp_path: Path, seed: int) -> None:
     with lives(tmp_path, seed, TABLES, renames_keep_version=bool(seed % 2)) as played:
         played.play(ROUNDS)
+        played.check_versions()
 
     assert played.checked >= TABLES
     assert sum(life.ddls for life in played.lives) >= TABLES

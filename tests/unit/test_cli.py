@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from pipelines.apply.comparison import Difference
 from pipelines.cli import app
 from pipelines.reconcile.dropped_transactions import DropReport
+from pipelines.steps.schema_versions import ColumnReport, VersionReport
 from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
 from pipelines.steps.verify import NotCompared, TableComparison, Verification
 
@@ -271,3 +272,25 @@ def test_verify_shows_values_only_where_asked(
     _, printed = run("verify", *options, "--config", str(settings), "--output", output)
 
     assert ("secret" in printed, "PLACE" in printed) == (shown, True)
+
+
+def test_schema_log_shows_what_each_statement_changed(settings, monkeypatch):
+    column = ColumnReport(1, "ID", "NUMBER(9,0)", False, True, 1)
+    version = VersionReport(
+        "SHOP.T", 200, None, "confirmed", "ALTER TABLE t ADD\n note NUMBER", ("added NOTE NUMBER",), (column,)
+    )
+    monkeypatch.setattr("pipelines.steps.list_versions", lambda *_: (version,))
+    monkeypatch.setattr("pipelines.steps.schema_at", lambda *_: version)
+
+    _, log = run("schema", "log", "SHOP.T", "--config", str(settings))
+    _, at = run("schema", "at", "SHOP.T", "250", "--config", str(settings))
+
+    assert all(part in log for part in ("200", "confirmed", "added NOTE"))
+    assert all(part in at for part in ("ID", "NUMBER(9,0)", "NOT NULL", "key"))
+
+
+def test_schema_needs_owner_and_table(settings):
+    code, output = run("schema", "log", "ORDERS", "--config", str(settings))
+
+    assert code == 2
+    assert "OWNER.TABLE" in output

@@ -1,0 +1,90 @@
+"""The group `schema`: the versions of a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.text import Text
+
+from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, check_table_names, report_errors, select_pipeline
+from pipelines.cli.output import Output, grid, show
+
+if TYPE_CHECKING:
+    from pipelines.steps.schema_versions import SchemaDifference, VersionReport
+
+
+def check_table_name(name: str) -> str:
+    check_table_names([name])
+    return name
+
+
+TableArgument = Annotated[str, typer.Argument(metavar="OWNER.TABLE", help="A captured table.", callback=check_table_name)]
+ScnArgument = Annotated[int, typer.Argument(metavar="SCN", min=0)]
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command(name="log")
+def log_versions(
+    table: TableArgument, pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table
+) -> None:
+    """List the versions of a table: since which SCN, how each is known, what changed, and by which statement."""
+    from pipelines import steps
+
+    with report_errors(output):
+        found = steps.list_versions(select_pipeline(pipeline, config), table)
+        show(output, found, lambda: grid(f"Versions of {table}", LOG_COLUMNS, [log_cells(v) for v in found], ("from SCN",)))
+
+
+@app.command(name="at")
+def show_version(
+    table: TableArgument,
+    scn: ScnArgument,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Show the columns of a table as they are at an SCN."""
+    from pipelines import steps
+
+    with report_errors(output):
+        found = steps.schema_at(select_pipeline(pipeline, config), table, scn)
+        rows = [
+            (c.place, c.name, c.type, "" if c.nullable else "NOT NULL", "key" if c.key else "", c.id) for c in found.columns
+        ]
+        title = f"{found.table} from SCN {found.from_scn}, {found.origin}"
+        show(output, found, lambda: grid(title, ("place", "column", "type", "null", "key", "id"), rows))
+
+
+@app.command(name="diff")
+def show_difference(
+    table: TableArgument,
+    scn: ScnArgument,
+    later_scn: ScnArgument,
+    pipeline: PipelineOption = None,
+    config: ConfigOption = None,
+    output: OutputOption = Output.table,
+) -> None:
+    """Show what changed in a table's columns between two SCNs, and the statements that did it."""
+    from pipelines import steps
+
+    with report_errors(output):
+        found = steps.schema_difference(select_pipeline(pipeline, config), table, scn, later_scn)
+        show(output, found, lambda: Text(difference_text(found)))
+
+
+LOG_COLUMNS = ("from SCN", "to SCN", "origin", "changes", "statement")
+
+
+def log_cells(version: VersionReport) -> tuple[object, ...]:
+    statement = " ".join((version.statement or "").split())
+    return version.from_scn, version.to_scn, version.origin, "\n".join(version.changes), statement
+
+
+def difference_text(found: SchemaDifference) -> str:
+    head = f"{found.table} from SCN {found.from_scn} to {found.to_scn}"
+    if not found.changes:
+        return f"{head}: no column differs"
+    statements = "".join(f"\n  by {' '.join(statement.split())}" for statement in found.statements)
+    return head + "".join(f"\n{change}" for change in found.changes) + statements
