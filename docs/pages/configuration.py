@@ -55,7 +55,7 @@ The first snapshot resolves the patterns against the dictionary, and each planne
 and Spark need no Oracle. A pattern that matches nothing is an error before the first snapshot.
 
 * A table of a new pattern joins. A table that was created later is reported by `status`, `doctor` and the log of `plan`; with `new_tables: capture` it
-  joins too. It gets its own snapshot, as a table does that you add to the list: its rows from before are not in landed redo.
+  joins too. It gets its own snapshot, which `redolake run` takes and the capture DAG starts: its rows from before are not in landed redo.
 * A table that is dropped stays in the list, so that its DROP holds it. `status` names it; exclude it when you are done with it.
 * Not matched, and named by `doctor`: temporary and external tables, the recycle bin, tables of materialized views and their logs, queue tables, nested tables,
   overflow segments, and tables of domain indexes.

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, get_current_context, task
 
 from pipelines.airflow.assets import landing_asset
@@ -92,5 +93,27 @@ def capture_dag(pipeline: Pipeline) -> DAG:
     with DAG(**settings, schedule=capture_schedule(pipeline), doc_md=dag_text(CAPTURE, pipeline)) as dag:
         runway_task(pipeline)
         planned = PlanWindow(task_id="plan", pipeline=pipeline, doc_md=TASKS["plan"]).output
-        land(planned, mine.expand_kwargs(planned))
+        landed = land(planned, mine.expand_kwargs(planned))
+        if pipeline.patterns and pipeline.new_tables == "capture":
+            join_new_tables(pipeline, landed)
     return dag
+
+
+def join_new_tables(pipeline: Pipeline, landed: Any) -> None:
+    """Start the snapshot after a window has landed if a pattern has added tables that have no contents yet."""
+
+    @task.short_circuit(doc_md=TASKS["new_tables"])
+    def new_tables() -> list[str]:
+        from pipelines import steps
+
+        with resolved_pipeline(pipeline) as resolved:
+            return steps.joined_tables(resolved)
+
+    # No table is named: a second run that waits behind the first then finds nothing to do.
+    snapshot = TriggerDagRunOperator(
+        task_id="snapshot",
+        trigger_dag_id=f"{pipeline.name}_snapshot",
+        conf={"tables": [], "replace": False},
+        doc_md=TASKS["reload"],
+    )
+    landed >> new_tables() >> snapshot

@@ -77,8 +77,9 @@ TASKS = {
     "resume": "Releases the chosen tables; the next batch catches each up from its own position.",
     "begin": "Chooses the SCN at which all tables are read.",
     "read": "Reads one table AS OF that SCN into Parquet.",
+    "new_tables": "Lists the tables that a pattern has added and that have no contents yet; ends the run without any.",
     "recover": "Shows what is lost, or carries out the chosen option; ends the run unless tables are to be read again.",
-    "reload": "Starts the snapshot of the tables that are to be read again.",
+    "reload": "Starts the snapshot of these tables.",
 }
 
 

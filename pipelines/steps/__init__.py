@@ -6,6 +6,7 @@ Steps open the doors, call the decisions, write the ledger and say one line. The
 from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
+from pipelines.steps.captured_tables import joined_tables
 from pipelines.steps.doctor import examine, run_doctor, validate
 from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
@@ -37,6 +38,7 @@ __all__ = [
     "external_spark_job",
     "inspect_redo_loss",
     "is_still_awaited",
+    "joined_tables",
     "land_window",
     "list_transactions",
     "list_versions",

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, with_recorded_tables
+from pipelines.context import PipelineContext, open_context, with_recorded_tables
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.land import Landing
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.tables import captured_from
 from pipelines.records.captured_tables import CapturedTables
 from pipelines.source import ListedTable, Source, list_tables, read_current_scn
 from pipelines.table import TableId
@@ -48,6 +50,15 @@ def announced_tables(context: PipelineContext) -> tuple[str, ...]:
         return ()
     _, recorded = context.landing.captured.newest()
     return () if recorded is None else tuple(recorded.announced)
+
+
+def joined_tables(pipeline: Pipeline) -> list[str]:
+    """Return the tables that a pattern has added, whose redo is landed, and that have no contents yet."""
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        new = {entry.table for entry in context.ledger.tables("new")}
+        by_pattern = new & {table.id for table in context.pipeline.tables} - {table.id for table in pipeline.tables}
+        return [str(table) for table in sorted(by_pattern) if captured_from(context, table) is not None]
 
 
 def read_list(pipeline: Pipeline, oracle: Source) -> tuple[int, tuple[ListedTable, ...]]:

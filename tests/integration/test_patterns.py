@@ -78,6 +78,7 @@ def test_a_new_table_is_announced_and_joins_where_the_pipeline_says_so(parts: Sh
     joining = parts.pipeline(tables=["SHOP.A_*", "!SHOP.A_TMP_*"], new_tables="capture")
     assert plan_and_land(parts, joining).announced == ()
     assert states(joining)["SHOP.A_LATE"] == "new"
+    assert "SHOP.A_LATE" in steps.joined_tables(joining)
     begun = steps.begin_snapshot(joining, parts.params, ["SHOP.A_LATE"])
     assert steps.read_snapshot_table(joining, parts.params, begun.scn, "SHOP.A_LATE").rows == 1
 

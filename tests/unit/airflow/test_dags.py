@@ -107,6 +107,21 @@ def test_tasks_follow_each_other_in_the_order_of_the_data(settings, monkeypatch,
     assert arrows == edges(factory.build_dags(DAG_FILE)[f"shop_{part}"])
 
 
+def test_tables_that_join_by_a_pattern_get_their_snapshot_after_the_window_that_has_them(settings):
+    from pipelines.airflow.capture import capture_dag
+    from pipelines.airflow.snapshot import snapshot_dag
+    from pipelines.config import Pipeline
+
+    body = settings().model_dump(exclude={"tables", "matches"}, exclude_unset=True)
+    joining = Pipeline.model_validate({**body, "tables": ["SHOP.*"], "new_tables": "capture"})
+
+    added = edges(capture_dag(joining)) - edges(capture_dag(settings()))
+
+    assert added == {("land", "new_tables"), ("new_tables", "snapshot")}
+    assert snapshot_dag(joining).params.get_param("tables").schema["items"] == {"type": "string"}
+    assert edges(capture_dag(joining.model_copy(update={"new_tables": "announce"}))) == edges(capture_dag(settings()))
+
+
 def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
     for dag in dags.values():
         assert (dag.max_active_runs, dag.catchup) == (1, False)
