@@ -61,7 +61,7 @@ def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:
         for values in rows.values():
             del values[number]
     else:
-        assert step.kind in ("rename_column", "change_type", "renumber"), step
+        assert step.kind in ("rename_column", "change_type", "renumber", "comment", "comment_table"), step
 
 
 def decoded(spec: BatchSpec, task: TableTask, rows: Sequence[Row]) -> list[tuple[Row, TableVersion]]:

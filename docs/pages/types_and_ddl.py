@@ -193,9 +193,9 @@ MATRIX = {
         "ALTER TABLE orders ANNOTATIONS (ADD \"Owner\" 'shop')",
     ),
     "hybrid columnar compression": ("ALTER TABLE orders COLUMN STORE COMPRESS FOR QUERY HIGH",),
-    "index, trigger, synonym, comment, grant, statistics, audit": (
+    "comment on the table or a column": ("COMMENT ON TABLE orders IS 'x'", "COMMENT ON COLUMN orders.customer IS 'who'"),
+    "index, trigger, synonym, grant, statistics, audit": (
         "CREATE INDEX orders_ix ON orders (customer)",
-        "COMMENT ON TABLE orders IS 'x'",
         "GRANT SELECT ON orders TO reader",
         "CREATE OR REPLACE PUBLIC SYNONYM orders FOR shop.orders",
     ),
@@ -252,7 +252,7 @@ def short_page() -> str:
 
 def agreed(title: str, statements: tuple[str, ...]) -> str:
     """Return the outcome that all statements of a matrix row share."""
-    outcomes = {outcome(statement).split(":")[0].split(" ")[0] for statement in statements}
+    outcomes = {outcome(statement).split(":")[0].split(" ")[0].removesuffix("_table") for statement in statements}
     if len(outcomes) != 1:
         raise ValueError(f"the statements of {title!r} have several outcomes: {outcomes}")
     return {"held": "held", "no": "no effect", "renumber": "no effect"}.get(outcomes.pop(), "**followed**")
@@ -275,7 +275,7 @@ def outcome(sql: str, policies: DdlPolicies = DEFAULT_POLICIES) -> str:
         effect = effect_of(row(sql), ORDERS, policies=policies)
         steps = []
         for step in effect.steps:
-            if step.kind in ("truncate", "renumber"):
+            if step.kind in ("truncate", "renumber", "comment", "comment_table"):
                 steps.append(step.kind)
                 continue
             if step.kind in ("add", "change_type"):

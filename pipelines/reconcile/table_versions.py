@@ -11,7 +11,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
-from pipelines.records.batch_spec import ColumnChange, HoldAt, MinedNames, TableTask
+from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, TableTask
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.schema import (
@@ -24,10 +24,20 @@ from pipelines.schema import (
     valid_at,
     versions_before,
 )
+from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.scn import Scn
 from pipelines.table import DictionaryTable, TableId, TableVersion, TypeRule, upper_name
 
-STEP_KINDS = {"add": "add_column", "drop": "drop_column", "rename": "rename_column"}  # others are called the same
+STEP_KINDS: Mapping[StepKind, ChangeKind] = {
+    "add": "add_column",
+    "drop": "drop_column",
+    "rename": "rename_column",
+    "change_type": "change_type",
+    "truncate": "truncate",
+    "renumber": "renumber",
+    "comment": "comment",
+    "comment_table": "comment_table",
+}
 
 
 def record_baselines(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> None:
@@ -214,7 +224,7 @@ def table_task(
     """
     versions = past.derived.versions
     first = versions[0].since(Scn(0))
-    steps = tuple(ColumnChange(s.scn, STEP_KINDS.get(s.kind, s.kind), s.column, s.default) for s in past.derived.steps)  # type: ignore[arg-type]
+    steps = tuple(map(column_change, past.derived.steps))
     return TableTask(
         table=past.table,
         target=target,
@@ -228,6 +238,11 @@ def table_task(
         at_least=at_least,
         options=context.pipeline.target_options(past.table),
     )
+
+
+def column_change(step: DdlStep) -> ColumnChange:
+    kind: ChangeKind = STEP_KINDS[step.kind]
+    return ColumnChange(step.scn, kind, step.column, step.default, step.comment)
 
 
 def rules(context: PipelineContext, table: TableId, versions: Sequence[TableVersion]) -> dict[int, TypeRule]:

@@ -12,6 +12,7 @@ from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import (
     column_clauses,
+    comment,
     ignorable,
     new_segment,
     properties,
@@ -25,6 +26,7 @@ from pipelines.schema.ddl_statement import DdlStatement, ReadingAfter, Refused, 
 from pipelines.table import TableVersion
 
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
+    comment.read,
     ignorable.read,
     properties.read,
     column_clauses.read,

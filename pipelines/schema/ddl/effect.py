@@ -8,7 +8,7 @@ from typing import Literal
 from pipelines.scn import Scn
 from pipelines.table import Column, TableVersion
 
-StepKind = Literal["add", "drop", "rename", "change_type", "truncate", "renumber"]
+StepKind = Literal["add", "drop", "rename", "change_type", "truncate", "renumber", "comment", "comment_table"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,16 @@ class DdlStep:
     truncate       all rows are deleted
     renumber       nothing changes, but rows have other ROWIDs from here on
 
-    For the last two `column` is any column.
+    comment        the column, or the table, has this comment; empty for none
+
+    For a step of the whole table `column` is any column.
     """
 
     scn: Scn
     kind: StepKind
     column: Column
     default: str | None = None
+    comment: str = ""
 
 
 @dataclass(frozen=True, slots=True)

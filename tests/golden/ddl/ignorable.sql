@@ -1,7 +1,3 @@
--- a comment
-COMMENT ON COLUMN shop.orders.customer IS 'who; and why'
---> unchanged
-
 -- a grant
 grant select, insert on shop.orders to reader
 --> unchanged

@@ -65,6 +65,9 @@ def outcome_of(sql: str) -> str:
     lines = []
     for step in effect.steps:
         column = step.column
+        if step.kind in ("comment", "comment_table"):
+            lines.append(f"{step.kind} {'' if step.kind == 'comment_table' else step.column.name + ' '}{step.comment!r}")
+            continue
         if step.kind in ("truncate", "renumber"):
             lines.append(step.kind)
             continue
