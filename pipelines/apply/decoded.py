@@ -114,10 +114,9 @@ def by_names(
             v.from_scn for v in versions if (v.columns, v.ignored, v.key) == (version.columns, version.ignored, version.key)
         }
         own, others = mine, [entry for entry in mined_names if entry.version in alike]
-        slice_of = F.struct(F.col("window_start").cast("bigint"), F.col("slice").cast("int"))
+        slice_of = F.concat_ws(" ", F.col("window_start").cast("string"), F.col("slice").cast("string"))
         for names in [dict(distinct) for distinct in dict.fromkeys(tuple(sorted(entry.names.items())) for entry in others)]:
-            slices = sorted({(entry.window, entry.slice) for entry in others if entry.names == names})
-            is_among = slice_of.isin([F.struct(F.lit(w).cast("bigint"), F.lit(n).cast("int")) for w, n in slices])
+            is_among = slice_of.isin(sorted({f"{entry.window} {entry.slice}" for entry in others if entry.names == names}))
             yield version, names, mine & is_among
             own = own & ~is_among
         yield version, None, own
