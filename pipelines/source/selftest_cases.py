@@ -43,6 +43,8 @@ ANCIENT_DAY = "TO_DATE('-4712-01-01', 'SYYYY-MM-DD')"
 ANCIENT_MOMENT = "TO_TIMESTAMP('-0044-03-15 12:00:00.123', 'SYYYY-MM-DD HH24:MI:SS.FF3')"
 TEXTS = ("it's", "'", "''", "a\nb\tc", " leading and trailing ", "Zürich, 東京, 𝄞", "x" * 4000, "'" * 2000, "; -- /* '||' */")
 
+NATIONAL = r"it''s \\ \00FC \65E5 \D83D\DE00 ''" + "'' || ''"
+
 CASES: tuple[Case, ...] = (
     Case(
         "RLT_NUMBERS",
@@ -106,6 +108,70 @@ CASES: tuple[Case, ...] = (
         (
             Rows("INSERT INTO {table} VALUES (:1, :2)", [(1, bytes(range(256))), (2, b"\x00" * 2000), (3, None)]),
             Rows("UPDATE {table} SET octets = :1 WHERE id = :2", [(b"\xff", 3)]),
+        ),
+    ),
+    Case(
+        "RLT_NATIONAL",
+        "Does national text return exactly, with quotes, backslashes and characters beyond 16 bits?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, text NVARCHAR2(1000), code NCHAR(10))",
+            ALL_COLUMNS,
+            f"INSERT INTO {{table}} VALUES (1, UNISTR('{NATIONAL}'), N'a')",
+        ),
+        (
+            f"INSERT INTO {{table}} VALUES (2, UNISTR('{NATIONAL}'), UNISTR('\\D83D\\DE00'))",
+            "INSERT INTO {table} VALUES (3, RPAD(UNISTR('\\00E9'), 1000, UNISTR('\\00E9')), NULL)",
+            "UPDATE {table} SET code = N'b', text = NULL WHERE id = 1",
+        ),
+    ),
+    Case(
+        "RLT_FLOATS",
+        "Do FLOAT and binary floats return exactly, with NaN, infinities and the smallest numbers?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, d FLOAT, f FLOAT(49), s BINARY_FLOAT, b BINARY_DOUBLE)",
+            ALL_COLUMNS,
+            "INSERT INTO {table} VALUES (1, 1/3, 0.1, TO_BINARY_FLOAT('0.1'), TO_BINARY_DOUBLE('0.1'))",
+        ),
+        (
+            "INSERT INTO {table} VALUES (2, -1E-100, -1E100, BINARY_FLOAT_NAN, BINARY_DOUBLE_NAN)",
+            "INSERT INTO {table} VALUES (3, 0, 0, -BINARY_FLOAT_INFINITY, BINARY_DOUBLE_INFINITY)",
+            "INSERT INTO {table} VALUES (4, 1, 1, TO_BINARY_FLOAT('1.4E-45'), TO_BINARY_DOUBLE('2.2E-308'))",
+            "UPDATE {table} SET d = -2/3, s = NULL WHERE id = 1",
+        ),
+    ),
+    Case(
+        "RLT_ZONES",
+        "Do timestamps with time zones return as the same instants, with offsets, regions and nanoseconds?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, z TIMESTAMP(6) WITH TIME ZONE, "
+            "t TIMESTAMP(9) WITH TIME ZONE, l TIMESTAMP(6) WITH LOCAL TIME ZONE, n TIMESTAMP(9))",
+            ALL_COLUMNS,
+            "INSERT INTO {table} VALUES (1, TIMESTAMP '2026-03-29 01:30:00.5 +05:30', "
+            "TIMESTAMP '2026-07-01 12:00:00.123456789 Europe/Berlin', TIMESTAMP '2026-10-25 02:30:00 -07:00', "
+            "TIMESTAMP '2026-03-29 01:30:00.123456789')",
+        ),
+        (
+            "INSERT INTO {table} VALUES (2, TIMESTAMP '2026-07-01 12:00:00.25 Europe/Berlin', "
+            "TIMESTAMP '2026-03-29 01:30:00.000000001 -09:30', TIMESTAMP '2026-01-01 00:00:00.999999 Asia/Kolkata', "
+            "TIMESTAMP '2026-03-29 01:30:00')",
+            "UPDATE {table} SET l = z WHERE id = 1",
+        ),
+        settings={"columns": {"T": "string", "N": "string"}},
+    ),
+    Case(
+        "RLT_INTERVALS",
+        "Do intervals and ROWIDs return exactly?",
+        (
+            "CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, ds INTERVAL DAY(4) TO SECOND(9), "
+            "ym INTERVAL YEAR(4) TO MONTH, r ROWID, u UROWID)",
+            ALL_COLUMNS,
+            "INSERT INTO {table} VALUES (1, INTERVAL '5 04:03:02.123456789' DAY TO SECOND(9), "
+            "INTERVAL '12-03' YEAR TO MONTH, 'AAAR3sAAEAAAACXAAA', 'AAAR3sAAEAAAACXAAA')",
+        ),
+        (
+            "INSERT INTO {table} (id, ds) VALUES (2, INTERVAL '-1 02:03:04.5' DAY TO SECOND)",
+            "INSERT INTO {table} (id, ym) VALUES (3, INTERVAL '-1-02' YEAR TO MONTH)",
+            "UPDATE {table} SET ds = NULL, r = 'AAAR3sAAEAAAACXAAB' WHERE id = 1",
         ),
     ),
     Case(

@@ -90,8 +90,9 @@ def _crosses_calendars(local: datetime, minutes: int) -> bool:
 
 
 def cast_local(texts: pa.StringArray, target: pa.DataType, rule: TypeRule = None) -> Cast:
-    """Cast texts in the session's time zone, which mining and snapshots set to UTC."""
-    return cast_with_zone(pc.binary_join_element_wise(texts, UTC_OFFSET, " "), target, rule)
+    """Cast texts in the session's zone, which mining and snapshots set to UTC. An offset counts, if a release writes one."""
+    bare = pc.invert(pc.match_substring_regex(texts, _ZONED))
+    return cast_with_zone(pc.if_else(bare, pc.binary_join_element_wise(texts, UTC_OFFSET, " "), texts), target, rule)
 
 
 def internal_with_zone(raw: pa.BinaryArray, target: pa.DataType, _encoding: Encoding, rule: TypeRule = None) -> Cast:

@@ -379,3 +379,109 @@ def test_no_type_is_in_two_families():
     names = [name for family in FAMILIES for name in family.names]
 
     assert len(set(names)) == len(names)
+
+
+ZONED, LOCAL = OracleType("TIMESTAMP WITH TIME ZONE", scale=9), OracleType("TIMESTAMP WITH LOCAL TIME ZONE", scale=9)
+DAYS, YEARS = OracleType("INTERVAL DAY TO SECOND", precision=9, scale=9), OracleType("INTERVAL YEAR TO MONTH", precision=9)
+DOUBLE, SINGLE, FLOAT = OracleType("BINARY_DOUBLE"), OracleType("BINARY_FLOAT"), OracleType("FLOAT", precision=126)
+REFUSED_TEXTS = {
+    "a zoned time without its offset": (ZONED, None, " 2026-03-29 01:30:00.000000000", "no offset"),
+    "another form of offset": (ZONED, None, " 2026-03-29 01:30:00.000000000 CET", "no offset"),
+    "an offset of 16 hours": (ZONED, None, " 2026-03-29 01:30:00.000000000 +16:00", "no offset"),
+    "a zoned time with nanoseconds": (ZONED, None, " 2026-03-29 01:30:00.000000001 +00:00", "more decimals"),
+    "a zoned time before year 1": (ZONED, None, "-0044-03-15 00:00:00.000000000 +01:00", "before year 1"),
+    "a zoned time before year 1 in UTC": (ZONED, None, " 0001-01-01 00:00:00.000000000 +01:00", "year 1 to 9999 in UTC"),
+    "a zoned time after 9999 in UTC": (ZONED, None, " 9999-12-31 23:59:59.000000000 -01:00", "year 1 to 9999 in UTC"),
+    "a leap day of Oracle's calendar alone": (ZONED, None, " 1500-03-01 00:30:00.000000000 +01:00", "calendars"),
+    "a local time in a region": (LOCAL, None, " 2026-03-29 01:30:00.000000000 CET", "format that mining sets"),
+    "an interval as a number": (DAYS, None, "5", "not an interval"),
+    "an interval with nanoseconds": (DAYS, "microseconds", "+000000005 04:03:02.123456789", "more decimals"),
+    "an interval beyond 64 bits": (DAYS, "microseconds", "+999999999 23:59:59.000000000", "bigint"),
+    "years without months": (YEARS, None, "+0012", "not an interval"),
+    "a double beyond its range": (DOUBLE, None, "1E+309", "beyond the range"),
+    "a double below its range": (DOUBLE, None, "1E-400", "beyond the range"),
+    "a single beyond its range": (SINGLE, None, "1E+039", "beyond the range"),
+    "a hexadecimal double": (DOUBLE, None, "0x10", "not a number"),
+    "a third as a double": (FLOAT, "double", ".333333333333333333333333333333333333333", "more digits than a double"),
+    "a FLOAT beyond its decimal": (FLOAT, "decimal(5,2)", "1000", "more digits"),
+    "a whole number that is none": (OracleType("NUMBER"), "integer", "1.5", "not a whole number"),
+    "a whole number beyond 64 bits": (OracleType("NUMBER"), "integer", "9223372036854775808", "more digits"),
+    "ten digits in NUMBER(9)": (OracleType("NUMBER", 22, 9, 0), None, "2147483648", "more digits"),
+    "a hexadecimal integer": (OracleType("NUMBER", 22, 9, 0), None, "0x10", "not a number"),
+    "a short ROWID": (OracleType("ROWID"), None, "AAAR3sAAEAAAACX", "not a ROWID"),
+    "a truth in words": (OracleType("BOOLEAN"), None, "yes", "neither true nor false"),
+}
+
+
+@pytest.mark.parametrize(("oracle_type", "rule", "text", "reason"), REFUSED_TEXTS.values(), ids=REFUSED_TEXTS)
+def test_a_text_that_does_not_fit_is_refused_and_no_other(oracle_type, rule, text, reason):
+    target = target_type(oracle_type, rule)
+
+    alone = family_of(oracle_type).cast(pa.array([text]), target, rule)
+    beside = family_of(oracle_type).cast(pa.array([None, text]), target, rule)
+
+    assert (alone.values.to_pylist(), beside.values.to_pylist()) == ([None], [None, None])
+    assert (list(alone.refused), list(beside.refused)) == ([0], [1])
+    assert reason in alone.refused[0]
+
+
+def test_a_local_time_counts_in_utc_and_with_the_offset_that_it_may_have():
+    texts = pa.array([" 2026-03-29 01:30:00.500000000", " 2026-03-29 01:30:00.500000000 +05:30", None])
+
+    shown = family_of(LOCAL).cast(texts, pa.string(), "string").values.to_pylist()
+    instants = family_of(LOCAL).cast(texts, target_type(LOCAL)).values.to_pylist()
+
+    assert shown == ["2026-03-29 01:30:00.5 +00:00", "2026-03-29 01:30:00.5 +05:30", None]
+    assert [value and value.replace(tzinfo=None) for value in instants] == [
+        datetime(2026, 3, 29, 1, 30, 0, 500000), datetime(2026, 3, 28, 20, 0, 0, 500000), None,
+    ]  # fmt: skip
+
+
+REFUSED_BYTES = {
+    "a region with the rule string": (ZONED, "string", "787e031c1501011dcd65008190", Encoding(), "region"),
+    "a zoned time of 11 bytes": (ZONED, None, "787e031c1501011dcd6500", Encoding(), "Oracle's format"),
+    "a local time in a region": (LOCAL, None, "787e0301010101", Encoding(time_zone="Europe/Berlin"), "no fixed offset"),
+    "half a surrogate pair": (OracleType("NVARCHAR2"), None, "d83d", Encoding(), "not text"),
+    "an unknown national set": (OracleType("NCHAR"), None, "00e9", Encoding(national="JA16EUCFIXED"), "no decoder"),
+    "an interval of mixed signs": (DAYS, None, "80000005393c3c80000000", Encoding(), "not an interval"),
+    "a double of 4 bytes": (DOUBLE, None, "bf800000", Encoding(), "not 8 bytes"),
+    "a logical UROWID": (OracleType("UROWID"), None, "0200000000", Encoding(), "not a physical ROWID"),
+}
+
+
+@pytest.mark.parametrize(("oracle_type", "rule", "octets", "encoding", "reason"), REFUSED_BYTES.values(), ids=REFUSED_BYTES)
+def test_bytes_that_have_no_value_are_refused(oracle_type, rule, octets, encoding, reason):
+    target = target_type(oracle_type, rule)
+
+    made = family_of(oracle_type).internal(pa.array([None, bytes.fromhex(octets)]), target, encoding, rule)
+
+    assert made.values.to_pylist() == [None, None]
+    assert list(made.refused) == [1]
+    assert reason in made.refused[1]
+
+
+# LOGMINER.md 5.4
+INTERNAL = {
+    "87e": (ZONED, "787e031c1501011dcd6500195a", "string", "2026-03-29 01:30:00.5 +05:30"),
+    "-07:00": (ZONED, "787e031c1501010000000" + "00d3c", "string", "2026-03-28 13:00:00 -07:00"),
+    "days": (DAYS, "80000005403f3e875bca00", None, "P5DT4H3M2.123456S"),
+    "negative days": (DAYS, "7fffffff3a393862329b00", None, "-P1DT2H3M4.5S"),
+    "years": (YEARS, "8000000c3f", None, "P12Y3M"),
+    "negative years": (YEARS, "7fffffff3a", "months", -14),
+    "1.0 single": (SINGLE, "bf800000", None, 1.0),
+    "-1.5 single": (SINGLE, "403fffff", None, -1.5),
+    "-1.5 double": (DOUBLE, "4007ffffffffffff", None, -1.5),
+    "infinity": (DOUBLE, "fff0000000000000", None, float("inf")),
+    "-infinity": (SINGLE, "007fffff", None, float("-inf")),
+    "rowid": (OracleType("ROWID"), "00011dec010000970000", None, "AAAR3sAAEAAAACXAAA"),
+    "urowid": (OracleType("UROWID"), "0100011dec0004000000970000", None, "AAAR3sAAEAAAACXAAA"),
+}
+
+
+@pytest.mark.parametrize(("oracle_type", "octets", "rule", "value"), INTERNAL.values(), ids=INTERNAL)
+def test_internal_bytes_from_oracle(oracle_type, octets, rule, value):
+    target = target_type(oracle_type, rule)
+
+    made = family_of(oracle_type).internal(pa.array([bytes.fromhex(octets)]), target, Encoding(), rule)
+
+    assert (made.values.to_pylist(), dict(made.refused)) == ([value], {})
