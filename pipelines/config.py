@@ -475,6 +475,31 @@ def parse_configuration(text: str, environment: Mapping[str, str], file: str = D
     return configuration
 
 
+def parse_each(
+    text: str, environment: Mapping[str, str], file: str = DEFAULT_FILE
+) -> tuple[Configuration, dict[str, ConfigurationError]]:
+    """Return the pipelines that are right, and the errors of the others by name, so that one mistake stops one pipeline.
+
+    Raises ConfigurationError if no pipeline is right, or if the mistake lies between two of them."""
+    try:
+        return parse_configuration(text, environment, file), {}
+    except ConfigurationError as error:
+        whole = error
+    raw: Any = yaml.safe_load(text) if not any(f.what.startswith("is not YAML") for f in whole.findings) else None
+    bodies = raw.get("pipelines") if isinstance(raw, dict) else None
+    right, wrong = {}, {}
+    for name, body in bodies.items() if isinstance(bodies, dict) else ():
+        try:
+            parse_configuration(yaml.safe_dump({**raw, "pipelines": {name: body}}), environment, file)
+        except ConfigurationError as error:
+            wrong[str(name)] = error
+        else:
+            right[name] = body
+    if not right or not wrong:
+        raise whole
+    return parse_configuration(yaml.safe_dump({**raw, "pipelines": right}), environment, file), wrong
+
+
 def in_file(raw: Any, loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """Return the place in the file of an error's place: `tables` of the file holds the model's `tables` and `matches`."""
     if len(loc) < 4 or loc[0] != "pipelines" or loc[2] not in ("tables", "matches"):
@@ -488,15 +513,23 @@ def config_file() -> Path:
     return Path(os.environ.get(CONFIG_VARIABLE, DEFAULT_FILE))
 
 
-def load_configuration(file: Path | None = None) -> Configuration:
-    """Read `file`, else the file that REDOLAKE_CONFIG names, else ./pipelines.yml."""
-    path = file or config_file()
+def read_text(path: Path) -> str:
     try:
-        text = path.read_text()
+        return path.read_text()
     except OSError as error:
         cure = f"create it, or name another file with --config or {CONFIG_VARIABLE}"
         raise ConfigurationError([Finding(str(path), f"cannot be read: {error.strerror}", cure)]) from error
-    return parse_configuration(text, os.environ, str(path))
+
+
+def load_configuration(file: Path | None = None) -> Configuration:
+    """Read `file`, else the file that REDOLAKE_CONFIG names, else ./pipelines.yml."""
+    path = file or config_file()
+    return parse_configuration(read_text(path), os.environ, str(path))
+
+
+def load_each(file: Path) -> tuple[Configuration, dict[str, ConfigurationError]]:
+    """Read `file` as `parse_each` does."""
+    return parse_each(read_text(file), os.environ, str(file))
 
 
 def load_pipeline(name: str, file: Path | None = None) -> Pipeline:

@@ -1,11 +1,18 @@
-"""Build seven DAGs for each pipeline of pipelines.yml. A wrong file is one import error that lists all findings."""
+"""Build seven DAGs for each pipeline of pipelines.yml.
+
+A wrong pipeline shows its findings in a DAG of its own; a wrong file is one import error that lists all findings.
+"""
+
+# mypy: disallow-untyped-decorators=False
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
-from airflow.sdk import DAG
+from airflow.sdk import DAG, task
+from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.apply import apply_dag
 from pipelines.airflow.backfill import backfill_dag
@@ -14,7 +21,8 @@ from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
 from pipelines.airflow.verify import verify_dag
-from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, load_configuration
+from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, load_each
+from pipelines.errors import ConfigurationError
 
 BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, verify_dag, resume_dag, recover_dag)
 
@@ -30,6 +38,21 @@ def configuration_file(dag_file: Path) -> Path:
 
 def build_dags(dag_file: Path) -> dict[str, DAG]:
     """Return DAGs by id, for the globals of the DAG file."""
-    configuration = load_configuration(configuration_file(dag_file))
+    configuration, wrong = load_each(configuration_file(dag_file))
     dags = [build(pipeline) for pipeline in configuration.pipelines.values() for build in BUILDERS]
-    return {dag.dag_id: dag for dag in dags}
+    return {dag.dag_id: dag for dag in [*dags, *(misconfigured_dag(name, error) for name, error in wrong.items())]}
+
+
+def misconfigured_dag(name: str, error: ConfigurationError) -> DAG:
+    """Return a DAG that shows what is wrong, in place of those of a pipeline with mistakes. An import error would take the DAGs
+    of all pipelines away."""
+
+    @task(doc_md="Fails with the findings.", retries=0)
+    def findings() -> None:
+        raise AirflowFailException(str(error))
+
+    dag_id = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}_misconfigured"
+    doc = f"The settings of **{name}** in pipelines.yml are wrong, so its DAGs are missing.\n\n```text\n{error}\n```"
+    with DAG(dag_id=dag_id, schedule=None, catchup=False, tags=["redolake", name, "misconfigured"], doc_md=doc) as dag:
+        findings()
+    return dag

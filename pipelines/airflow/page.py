@@ -26,8 +26,8 @@ from pipelines.airflow.factory import configuration_file
 from pipelines.cockpit import Overview, read_overview
 from pipelines.cockpit.actions import PARTS
 from pipelines.cockpit.render import POLICY, Pages, static_file
-from pipelines.config import Configuration, Pipeline, load_configuration
-from pipelines.errors import RedolakeError
+from pipelines.config import Configuration, Pipeline, load_each
+from pipelines.errors import ConfigurationError, RedolakeError
 from pipelines.ledger.connection import url_of_connection
 
 PREFIX = "/redolake"
@@ -109,12 +109,13 @@ class Readable:
 
     def __init__(self, user: Any) -> None:
         self.now = datetime.now(UTC)
-        dags = get_auth_manager().get_authorized_dag_ids(user=user, method="GET")
+        self.dags = dags = get_auth_manager().get_authorized_dag_ids(user=user, method="GET")
         self.error: RedolakeError | None = None
         try:
-            configured = configuration().pipelines
+            found, self.wrong = configuration()
+            configured = found.pipelines
         except RedolakeError as error:
-            self.error, configured = error, {}
+            self.error, self.wrong, configured = error, {}, {}
         self.pipelines = {name: found for name, found in configured.items() if f"{name}_capture" in dags}
 
     def pages(self, request: Request) -> Pages:
@@ -128,6 +129,7 @@ class Readable:
     def overviews(self) -> tuple[list[Overview], Mapping[str, str]]:
         """Return the pipelines, and the errors of those that cannot be read."""
         found, failed = [], {} if self.error is None else {"pipelines.yml": str(self.error)}
+        failed |= {name: str(error) for name, error in self.wrong.items() if f"{name}_misconfigured" in self.dags}
         for name, pipeline in self.pipelines.items():
             try:
                 found.append(self.overview(pipeline))
@@ -136,15 +138,15 @@ class Readable:
         return found, failed
 
 
-def configuration() -> Configuration:
+def configuration() -> tuple[Configuration, Mapping[str, ConfigurationError]]:
     file = configuration_file(Path(conf.get_mandatory_value("core", "dags_folder")) / "redolake.py")
     return parsed(file, file.stat().st_mtime_ns if file.exists() else 0)
 
 
 @lru_cache(maxsize=2)
-def parsed(file: Path, changed_at: int) -> Configuration:
+def parsed(file: Path, changed_at: int) -> tuple[Configuration, Mapping[str, ConfigurationError]]:
     """Parse the file once for each of its versions: a thousand tables need longer than the ledger's answer."""
-    return load_configuration(file)
+    return load_each(file)
 
 
 def ledger_url(pipeline: Pipeline) -> str:

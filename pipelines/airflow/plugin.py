@@ -8,10 +8,10 @@ Every process of Airflow imports it, so the page itself is imported only where i
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 
-from airflow.configuration import conf
 from airflow.plugins_manager import AirflowPlugin
+
+from pipelines.airflow.links import PAGE_LINKS, base_path
 
 PREFIX = "/redolake"
 
@@ -27,7 +27,7 @@ class Apps:
 
 def view(destination: str, path: str, route: str) -> dict[str, str]:
     """Return a view that shows a path of the page. Behind a proxy, Airflow's own URLs have a prefix, and so has the path."""
-    base = urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")
+    base = base_path()
     icons = {"icon": f"{base}{PREFIX}/static/icon.svg", "icon_dark_mode": f"{base}{PREFIX}/static/icon-dark.svg"}
     return {"name": "Redolake", "href": f"{base}{PREFIX}{path}", "destination": destination, "url_route": route, **icons}
 
@@ -35,6 +35,7 @@ def view(destination: str, path: str, route: str) -> dict[str, str]:
 class RedolakePlugin(AirflowPlugin):
     name = "redolake"
     fastapi_apps = Apps()
+    operator_extra_links = list(PAGE_LINKS)  # noqa: RUF012
     external_views = [  # noqa: RUF012
         {**view("nav", "/", "redolake"), "nav_top_level": True},
         view("dag", "/dags/{DAG_ID}", "redolake-dag"),

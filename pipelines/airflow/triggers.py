@@ -19,6 +19,50 @@ from pipelines.airflow.connections import connection_json
 from pipelines.errors import RedolakeError
 
 
+class SourceTrigger(BaseTrigger):
+    """Fires when Oracle answers again, when a check fails in another way, or at `until` (ISO 8601, UTC), whichever is first.
+
+    The pauses between checks grow from `first_seconds` to `most_seconds`."""
+
+    def __init__(self, pipeline: str, connection: str, first_seconds: float, most_seconds: float, until: str) -> None:
+        super().__init__()
+        self.pipeline, self.connection = pipeline, connection
+        self.first_seconds, self.most_seconds, self.until = first_seconds, most_seconds, until
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        names = ("pipeline", "connection", "first_seconds", "most_seconds", "until")
+        return f"{__name__}.{type(self).__name__}", {name: getattr(self, name) for name in names}
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        pause = self.first_seconds
+        self.log.info("%s: Oracle does not answer; waiting for it until %s", self.pipeline, self.until)
+        while True:
+            left = (datetime.fromisoformat(self.until) - datetime.now(UTC)).total_seconds()
+            await asyncio.sleep(max(0.0, min(pause, left)))
+            try:
+                is_back = await asyncio.to_thread(self.is_back)
+            except RedolakeError as error:
+                yield self.event(f"the check of the source failed: {error}")
+                return
+            if is_back:
+                yield self.event("Oracle answers again")
+                return
+            if left <= pause:
+                yield self.event("Oracle still does not answer")
+                return
+            pause = min(2 * pause, self.most_seconds)
+
+    def is_back(self) -> bool:
+        from pipelines import steps
+        from pipelines.source.connection import connection_from_json
+
+        return steps.is_source_back(connection_from_json(connection_json(self.connection), f"connection {self.connection}"))
+
+    def event(self, because: str) -> TriggerEvent:
+        self.log.info("%s: %s", self.pipeline, because)
+        return TriggerEvent({"outage_until": self.until, "because": because})
+
+
 class ArchivedLogTrigger(BaseTrigger):
     """Fires when the log appears, when a check fails, or at `until` (ISO 8601, UTC), whichever is first."""
 

@@ -13,15 +13,18 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from airflow.sdk import BaseOperator
 from airflow.sdk.bases.skipmixin import SkipMixin
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline, source_of
-from pipelines.airflow.triggers import ArchivedLogTrigger
+from pipelines.airflow.failures import failure
+from pipelines.airflow.links import PAGE_LINKS
+from pipelines.airflow.triggers import ArchivedLogTrigger, SourceTrigger
 from pipelines.config import Pipeline
+from pipelines.errors import SourceUnavailable
 
 if TYPE_CHECKING:
     from pipelines.steps import AwaitedLog
@@ -33,6 +36,7 @@ class PlanWindow(BaseOperator, SkipMixin):
     """Returns the arguments of each `mine`; with none the run ends. An overdue log fails it, and the next run waits again."""
 
     inherits_from_skipmixin = True
+    operator_extra_links = PAGE_LINKS
 
     def __init__(self, *, pipeline: Pipeline, **settings: Any) -> None:
         super().__init__(**settings)
@@ -50,7 +54,10 @@ class PlanWindow(BaseOperator, SkipMixin):
         from pipelines import steps
 
         with resolved_pipeline(self.pipeline) as resolved:
-            found = steps.plan_next_window(resolved, source_of(self.pipeline))
+            try:
+                found = steps.plan_next_window(resolved, source_of(self.pipeline))
+            except SourceUnavailable as error:
+                self.wait_for_source(error, event)
         log.info("%s: %s", found.outcome, found.reason)
         for table in found.announced:
             log.warning("%s matches a pattern of `tables` and is not captured: `redolake status` says what to do", table)
@@ -61,6 +68,21 @@ class PlanWindow(BaseOperator, SkipMixin):
             self.wait(found.awaited, event)
         self.skip(ti=context["ti"], tasks=context["task"].get_flat_relatives(upstream=False))
         return []
+
+    def wait_for_source(self, error: SourceUnavailable, event: Mapping[str, Any]) -> NoReturn:
+        """Defer until Oracle answers, so that an outage is one waiting run. Raise the error at the deadline; without a retry,
+        because the next scheduled run waits again."""
+        now, deadline = datetime.now(UTC), timedelta(minutes=self.pipeline.wait_warns_after_minutes)
+        until = datetime.fromisoformat(event["outage_until"]) if "outage_until" in event else now + deadline
+        if until <= now:
+            raise failure(error, AirflowFailException) from None
+        log.warning("%s", error)
+        pipeline, retry = self.pipeline, self.pipeline.retry
+        trigger = SourceTrigger(
+            pipeline.name, pipeline.source.connection, retry.first_seconds, retry.most_seconds, until.isoformat()
+        )
+        self.defer(trigger=trigger, method_name="plan_again")
+        raise AssertionError("a deferred task does not go on")
 
     def wait(self, awaited: AwaitedLog, event: Mapping[str, Any]) -> None:
         """Defer until the log arrives or its deadline passes; never returns. Each awaited log has its own deadline."""

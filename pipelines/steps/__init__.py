@@ -25,7 +25,7 @@ from pipelines.steps.spark_jobs import external_spark_job, open_spark, read_job_
 from pipelines.steps.status import list_windows, read_complete_to, read_status
 from pipelines.steps.transactions import drop_transaction, list_transactions, look_up_transaction
 from pipelines.steps.verify import verify_tables
-from pipelines.steps.wait import AwaitedLog, is_still_awaited, log_overdue
+from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, log_overdue
 
 __all__ = [
     "AlreadyLanded",
@@ -37,6 +37,7 @@ __all__ = [
     "examine",
     "external_spark_job",
     "inspect_redo_loss",
+    "is_source_back",
     "is_still_awaited",
     "joined_tables",
     "land_window",

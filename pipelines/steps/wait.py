@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from pipelines.config import Pipeline, WindowLimits
 from pipelines.context import Report
-from pipelines.errors import LogOverdue
+from pipelines.errors import LogOverdue, SourceUnavailable
 from pipelines.redo import Position
 from pipelines.scn import Scn
-from pipelines.source import ConnectParams, RetryRule, connect_params, open_source, read_redo_facts
+from pipelines.source import ConnectParams, RetryRule, connect_params, open_source, read_current_scn, read_redo_facts
 from pipelines.window import Wait, plan_window
 
 CHECK_TIMEOUT_SECONDS = 60.0
@@ -48,6 +48,16 @@ def is_still_awaited(awaited: AwaitedLog, source: ConnectParams) -> bool:
     with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=RetryRule(attempts=1)) as oracle:
         found = plan_window(position, read_redo_facts(oracle, position.scn), WindowLimits())
     return isinstance(found, Wait) and (found.thread, found.sequence) == (awaited.thread, awaited.sequence)
+
+
+def is_source_back(source: ConnectParams) -> bool:
+    """Return whether Oracle answers. Any other error than that it does not is raised: the caller plans again and reports it."""
+    try:
+        with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=RetryRule(attempts=1)) as oracle:
+            read_current_scn(oracle)
+    except SourceUnavailable:
+        return False
+    return True
 
 
 def await_log(

@@ -62,8 +62,20 @@ def test_a_broken_pipelines_file_is_one_import_error_with_all_findings(monkeypat
     found = bag(monkeypatch, tmp_path, "pipelines: {shop: {source: {connection: x}, lake: /lake, tables: [ORDERS], typo: 1}}")
 
     (error,) = found.import_errors.values()
-    for part in ("pipelines.shop.landing", "pipelines.shop.typo", "pipelines.shop.tables.0", "do this"):
+    for part in ("pipelines.shop.landing", "pipelines.shop.typo", "pipelines.shop.tables[0]", "do this"):
         assert part in error
+
+
+def test_one_wrong_pipeline_leaves_the_dags_of_the_others(settings, monkeypatch, tmp_path, airflow_db):
+    settings("submit")
+    text = (tmp_path / "pipelines.yml").read_text() + "  broken: {source: {connection: x}, lake: /other, tables: [ORDERS]}\n"
+
+    found = bag(monkeypatch, tmp_path, text)
+
+    assert found.import_errors == {}
+    assert {f"shop_{part}" for part in BUILDS} | {"broken_misconfigured"} == set(found.dags)
+    for part in ("pipelines.broken.landing", "pipelines.broken.tables[0]"):
+        assert part in found.dags["broken_misconfigured"].doc_md
 
 
 def test_an_invalid_schedule_is_reported_with_its_place(settings):

@@ -41,7 +41,7 @@ def client(shop: CockpitLedger, tmp_path_factory: pytest.TempPathFactory, airflo
     (folder / "passwords.json").write_text(json.dumps({"admin": PASSWORD, "nobody": PASSWORD}))
     body = shop.pipeline.model_dump(mode="json", exclude={"name", "matches"})
     other = {**body, "lake": f"{body['lake']}-2", "landing": f"{body['landing']}-2"}
-    (folder / "pipelines.yml").write_text(yaml.safe_dump({"pipelines": {"shop": body, "hidden": other}}))
+    (folder / "pipelines.yml").write_text(yaml.safe_dump({"pipelines": {"shop": body, "unreadable": other}}))
     settings = {
         "REDOLAKE_CONFIG": str(folder / "pipelines.yml"),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin,nobody:",
@@ -82,11 +82,11 @@ def test_a_user_sees_the_pipelines_whose_dags_may_be_read_and_no_other(client: A
     user = login(client, "admin")
 
     index = client.get("/redolake/", headers=user).text
-    hidden = client.get("/redolake/pipelines/hidden", headers=user)
+    hidden = client.get("/redolake/pipelines/unreadable", headers=user)
     tab = client.get("/redolake/dags/shop_apply", headers=user).text
 
     assert "Right up to" in index
-    assert ("hidden" in index, hidden.status_code) == (False, 404)
+    assert ("unreadable" in index, hidden.status_code) == (False, 404)
     assert "Redo threads" in tab
     assert "belongs to no pipeline" in client.get("/redolake/dags/somebody_elses", headers=user).text
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from pipelines.config import Retry
 from pipelines.errors import SourceUnavailable
 from pipelines.steps.capture import AlreadyLanded, LandedWindowReport, PlanOutcome
 from pipelines.steps.wait import AwaitedLog, log_overdue
@@ -192,3 +193,30 @@ def test_the_same_log_keeps_its_deadline_and_another_gets_a_new_one(settings, st
     )
     with pytest.raises(AirflowFailException, match="log 57"):
         operator.wait(AWAITED, {"awaited": asdict(AWAITED), "until": in_minutes(-1)})
+
+
+# --- a source that does not answer
+
+AWAY = SourceUnavailable("the listener does not answer", cure="start it", ora_code=12541)
+
+
+def test_an_outage_is_one_waiting_run_that_goes_on_when_the_source_answers(run, steps):
+    steps.answers("plan_next_window", in_turn(AWAY, AWAY, PLANNED))
+    steps.answers("is_source_back", in_turn(False, True))
+    steps.answers("mine_window_slice", AlreadyLanded(0))
+    steps.answers("land_window", LANDED)
+
+    states, state = run(retry=Retry(attempts=3, first_seconds=0.01, most_seconds=0.02))
+
+    assert (state, states["plan"], states["land"]) == ("success", "success", "success")
+    assert (counted(steps, "plan_next_window"), counted(steps, "is_source_back")) == (3, 3)
+
+
+def test_an_outage_fails_the_run_once_at_its_deadline(run, steps):
+    steps.answers("plan_next_window", AWAY)
+    steps.answers("is_source_back", False)
+
+    states, state = run(retry=Retry(attempts=3, first_seconds=0.01, most_seconds=0.02), wait_warns_after_minutes=0.001)
+
+    assert (state, states["plan"], states["land"]) == ("failed", "failed", "upstream_failed")
+    assert counted(steps, "plan_next_window") == 2  # no retry, although two are left
