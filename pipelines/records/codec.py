@@ -36,14 +36,17 @@ def format_of(kind: type[Any]) -> int:
 
 def encode(record: Any) -> str:
     """Return the record as JSON; equal records have equal text."""
+    return json.dumps(_body(record), indent=1, sort_keys=True, ensure_ascii=False, default=_plain) + "\n"
+
+
+def _body(record: Any) -> dict[str, Any]:
     kind = type(record)
-    body = {**asdict(record), "record": noun_of(kind), "format": format_of(kind)}
-    return json.dumps(body, indent=1, sort_keys=True, ensure_ascii=False, default=_plain) + "\n"
+    return {**asdict(record), "record": noun_of(kind), "format": format_of(kind)}
 
 
 def to_body(record: Any) -> dict[str, Any]:
     """Return the record as a JSON object, for a JSON column or a task's result."""
-    body: dict[str, Any] = json.loads(encode(record))
+    body: dict[str, Any] = json.loads(json.dumps(_body(record), sort_keys=True, default=_plain))
     return body
 
 

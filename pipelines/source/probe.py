@@ -107,12 +107,11 @@ def probe_tables(
     scn = read_current_scn(source)
     report(f"reading the dictionary of {len(tables)} table(s)")
     found = attempt("dictionary", partial(read_tables, source, tables, result.container)) or {}
-    for number, table in enumerate(tables):
-        if number % REPORT_EVERY == 0:
-            report(f"reading tables AS OF an SCN: {number} of {len(tables)}")
-        if table in found:
-            attempt(str(table), partial(read_past, source, table, scn))
-        elif table.owner not in of_owner:
+    for start in range(0, len(tables), REPORT_EVERY):
+        report(f"reading tables AS OF an SCN: {start} of {len(tables)}")
+        read_past_of(attempt, source, [table for table in tables[start : start + REPORT_EVERY] if table in found], scn)
+    for table in tables:
+        if table not in found and table.owner not in of_owner:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
     encoding = attempt("character sets", partial(read_encoding, source, result.container))
@@ -129,6 +128,16 @@ def probe_tables(
     )
 
 
+def read_past_of(attempt: Attempts, source: Source, tables: Sequence[TableId], scn: Scn) -> None:
+    """Test with one statement whether the user may read the tables' past; only where it is refused, test each by itself."""
+    try:
+        if tables:
+            source.query_text(flashback_of_sql(tables), {"scn": scn}, "flashback")
+    except SourceRefused:
+        for table in tables:
+            attempt(str(table), partial(read_past, source, table, scn))
+
+
 def read_past(source: Source, table: TableId, scn: Scn) -> None:
     """Raise SourceRefused unless the user may read the table's past. A DDL of the last seconds is not a missing privilege."""
     try:
@@ -141,6 +150,12 @@ def read_past(source: Source, table: TableId, scn: Scn) -> None:
 def flashback_sql(table: TableId) -> str:
     """Return a SELECT without rows that tests whether the user may read the table's past."""
     return f"SELECT 1 AS one FROM {quoted(table.owner)}.{quoted(table.name)} AS OF SCN :scn WHERE 1 = 0"
+
+
+def flashback_of_sql(tables: Iterable[TableId]) -> str:
+    """Return a SELECT without rows that is refused unless the user may read the past of all the tables."""
+    parts = (f"EXISTS (SELECT 1 FROM {quoted(t.owner)}.{quoted(t.name)} AS OF SCN :scn)" for t in tables)
+    return f"SELECT 1 AS one FROM dual WHERE 1 = 0 AND ({' OR '.join(parts)})"
 
 
 def opened_logs(source: Source, redo: RedoFacts) -> Iterable[OpenedLog]:

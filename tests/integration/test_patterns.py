@@ -9,6 +9,7 @@ import pytest
 from pipelines import steps
 from pipelines.context import open_context
 from pipelines.errors import ConfigurationError
+from pipelines.source.session import OracleSession
 from pipelines.steps.run import capture
 from tests.fix_shop import Shop
 
@@ -124,3 +125,16 @@ def test_patterns_of_owners_leave_oracles_own_users_out(parts: Shop) -> None:
     pipeline = parts.pipeline(tables=["S*.A_PARTS"])
 
     assert steps.begin_snapshot(pipeline, parts.params).tables == ("SHOP.A_PARTS",)
+
+
+def test_doctor_sends_as_many_statements_for_many_tables_as_for_one(parts: Shop, monkeypatch) -> None:
+    sent: list[str] = []
+    query = OracleSession.query_text
+    monkeypatch.setattr(OracleSession, "query_text", lambda *given: sent.append(given[1]) or query(*given))
+
+    def statements(*tables: str) -> int:
+        sent.clear()
+        steps.run_doctor(parts.pipeline(tables=list(tables)), parts.params)
+        return len(sent)
+
+    assert statements("SHOP.A_PARTS") == statements("SHOP.A_PARTS", "SHOP.A_BINS", "SHOP.A_TMP_ONE", "SHOP.B_OTHER")
