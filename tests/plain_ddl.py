@@ -67,6 +67,9 @@ def follow(step: ColumnChange, rows: Rows, defaults: Values) -> None:
 def decoded(spec: BatchSpec, task: TableTask, rows: Sequence[Row]) -> list[tuple[Row, TableVersion]]:
     """Decode each row under the version of its SCN, in their order."""
     found: list[tuple[Row, TableVersion]] = []
+    old = [row["scn"] for row in rows if row["scn"] < task.known_from]
+    if old:
+        raise Contradiction(f"the columns of the changes at {old} are not known: a DDL ran at {task.known_from}")
     for (version, names), part in groupby(rows, key=lambda row: (version_of(task, row), names_of(task, row))):
         mine = [{name: row.get(name) for name in LANDED_SCHEMA.names} for row in part]
         batch = pa.RecordBatch.from_pylist(mine, schema=LANDED_SCHEMA)

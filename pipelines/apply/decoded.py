@@ -40,6 +40,7 @@ def decode(
     target: Target,
     translation: Translation,
     mined_names: Sequence[MinedNames] = (),
+    known_from: int = 0,
 ) -> DataFrame:
     """Return CHANGE_ORDER, scn, row_id, operation_code, finding, b<id> (key before), a<id> (every target column after), and
     u<id> for each column outside the key: whether the redo does not contain its value (see missing_columns)."""
@@ -69,7 +70,7 @@ def decode(
                 "scn",
                 "row_id",
                 "operation_code",
-                finding(version, key).alias("finding"),
+                finding(version, key, known_from).alias("finding"),
                 *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
                 *(after(column, version).alias(f"a{column.id}") for column in columns),
                 *(_is_missing(c.id, version, target.defaulted).alias(f"u{c.id}") for c in columns if c.id not in key),

@@ -22,9 +22,13 @@ FINDINGS: Mapping[str, type[RedolakeError]] = {kind.__name__: kind for kind in K
 Case = tuple[type[RedolakeError], Expression, Expression]  # error, its condition, its text
 
 
-def finding(version: TableVersion, key: Sequence[int]) -> Expression:
-    """Return struct(commit_scn, scn, code, what) of the first case that holds; NULL for a change that is fully understood."""
+def finding(version: TableVersion, key: Sequence[int], known_from: int = 0) -> Expression:
+    """Return struct(commit_scn, scn, code, what) of the first case that holds; NULL for a change that is fully understood.
+
+    Below SCN `known_from` the columns of a change are not known.
+    """
     cases = [
+        *_of_unknown_version(known_from),
         *_append_only(version),
         *_not_guaranteed(),
         *_undecoded(version, key),
@@ -36,6 +40,11 @@ def finding(version: TableVersion, key: Sequence[int]) -> Expression:
         why = F.struct("commit_scn", "scn", F.lit(kind.__name__).alias("code"), what.alias("what"))
         found = F.when(condition, why).otherwise(found)
     return found
+
+
+def _of_unknown_version(known_from: int) -> Iterator[Case]:
+    what = f"a DDL ran at SCN {known_from}, before the table's snapshot, while the change's transaction was open"
+    yield SchemaConflict, F.col("scn") < known_from, F.lit(what)
 
 
 def segment_text(data_object_id: int) -> str:

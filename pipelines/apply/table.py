@@ -156,7 +156,9 @@ def decode_range(
     target = Target(columns, commit_range.version.key, defaulted)
     known = tuple(version for version in task.versions if version.from_scn < commit_range.end) or task.versions[:1]
     # Keep the result in the executors: MERGE plans its source several times, with everything it is computed from.
-    return decode(committed.frame, known, task.rules, target, context.translation, task.mined_names).localCheckpoint()
+    return decode(
+        committed.frame, known, task.rules, target, context.translation, task.mined_names, task.known_from
+    ).localCheckpoint()
 
 
 def fill_missing_columns(table: DeltaTable, decoded: DataFrame, key: tuple[int, ...], count: int) -> DataFrame:

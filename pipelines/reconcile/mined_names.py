@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pipelines.context import PipelineContext
+from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.records.batch_spec import MinedNames
 from pipelines.records.open_transaction import OpenTransaction
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.schema.ddl import effect_of
 from pipelines.schema.versions import same_type
 from pipelines.scn import ChainPosition
 from pipelines.table import DictionaryTable, TableVersion
@@ -34,10 +36,8 @@ def mined_names(
     newest = next((one for one in described_now if one is not None), None)
     if newest is None or not (has_renames(versions) or names_then(versions[-1], newest)):
         return ()
-    oldest = min([windows[0].start, *(transaction.start_scn for transaction in carried)])
-    mined = context.landing.windows.after(ChainPosition(windows[0].resetlogs_id, oldest)) if carried else list(windows)
     found = []
-    for window in mined:
+    for window in windows_of_rows(context, windows, carried):
         for number, scn in dictionary_scns(window).items():
             described = readings.last_before(table, window.resetlogs_id, scn)
             for version in versions:
@@ -45,6 +45,40 @@ def mined_names(
                 if names is not None and version.from_scn < window.end <= last.end:
                     found.append(MinedNames(window.start, number, version.from_scn, names))
     return tuple(found)
+
+
+def windows_of_rows(
+    context: PipelineContext, windows: Sequence[WindowManifest], carried: Sequence[OpenTransaction]
+) -> Sequence[WindowManifest]:
+    """Return the batch's windows, and the older ones from which rows of open transactions may be carried over."""
+    oldest = min([windows[0].start, *(transaction.start_scn for transaction in carried)])
+    return context.landing.windows.after(ChainPosition(windows[0].resetlogs_id, oldest)) if carried else windows
+
+
+def columns_known_from(
+    context: PipelineContext,
+    first: TableVersion,
+    windows: Sequence[WindowManifest],
+    carried: Sequence[OpenTransaction],
+) -> int:
+    """Return the SCN below which the columns of a change are not known, 0 if there is none.
+
+    The first version is that of a dictionary reading. It is valid for older changes of transactions that were open then,
+    unless a DDL ran between them and the reading: some statements do not wait for open transactions.
+    """
+    starts = [windows[0].start, *(transaction.start_scn for transaction in carried)]
+    if min(starts) >= first.from_scn:
+        return 0
+    older = (row for w in windows_of_rows(context, windows, carried) for row in w.ddl if row.scn < first.from_scn)
+    return max((row.scn for row in older if row.object_id == first.object_id and may_change_columns(row, first)), default=0)
+
+
+def may_change_columns(row: DdlRow, version: TableVersion) -> bool:
+    """Return whether a statement before the version may have changed its columns; if it did, it cannot be followed again."""
+    try:
+        return effect_of(row, version).version != version
+    except SchemaConflict:
+        return True
 
 
 def has_renames(versions: Sequence[TableVersion]) -> bool:

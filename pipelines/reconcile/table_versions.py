@@ -220,7 +220,7 @@ def table_task(
     """Return the table's part of a batch spec.
 
     The first version is valid for all older rows too. A transaction open at the snapshot may have changes from before the
-    dictionary was read, and Oracle runs no structural DDL while a change of the table is open.
+    dictionary was read; where a DDL ran in between, `known_from` stops them.
     """
     versions = past.derived.versions
     first = versions[0].since(Scn(0))

@@ -77,6 +77,7 @@ class TableTask:
     defaulted: tuple[int, ...] = ()
     shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
     mined_names: tuple[MinedNames, ...] = ()
+    known_from: int = 0  # the columns of changes below this SCN are not known: a DDL ran while their transactions were open
     reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents
     options: TargetOptions = DEFAULT

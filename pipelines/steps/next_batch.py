@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from pipelines.context import PipelineContext
@@ -18,7 +19,7 @@ from pipelines.reconcile.batches import attempt_of, batch_name, batch_result, en
 from pipelines.reconcile.dropped_transactions import drops_in_effect
 from pipelines.reconcile.holds import BatchedTable, first_hold, is_of_later_incarnation
 from pipelines.reconcile.ledger import drops, last_batch
-from pipelines.reconcile.mined_names import mined_names
+from pipelines.reconcile.mined_names import columns_known_from, mined_names
 from pipelines.reconcile.omitted_tables import omission
 from pipelines.reconcile.table_versions import all_known_versions, app_id, history, record_derived, table_task
 from pipelines.records.batch_result import BatchResult
@@ -144,7 +145,8 @@ def build_tasks(
         app, target = app_id(context, entry.table, resetlogs_id), context.pipeline.target(entry.table)
         at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))
         names = partial(mined_names, context, windows=windows, carried=carried, readings=readings)
-        tasks.append(table_task(context, past, app, target, first_hold(table), at_least, names))
+        task = table_task(context, past, app, target, first_hold(table), at_least, names)
+        tasks.append(replace(task, known_from=columns_known_from(context, past.known[0], windows, carried)))
     return tuple(tasks)
 
 
