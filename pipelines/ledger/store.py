@@ -12,7 +12,6 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
-from sqlalchemy.pool import NullPool
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
@@ -70,7 +69,7 @@ def _unusable(what: str) -> ConfigurationError:
 
 
 def engine_of(url: URL) -> Engine:
-    """Return an engine without a pool: Airflow forks its tasks, and they are short."""
+    """Return an engine that lives as long as one step: `close` ends its connections, and no process forks in between."""
     arguments: dict[str, Any] = {"connect_timeout": 10}
     if url.get_backend_name() == "sqlite":
         arguments = {"timeout": BUSY_SECONDS}
@@ -81,7 +80,8 @@ def engine_of(url: URL) -> Engine:
             why = f"the folder {folder} cannot be created: {error.strerror}"
             raise LedgerUnavailable(why, cure="give this user the right to write there", ledger=url.database) from error
     try:
-        engine = create_engine(url, poolclass=NullPool, connect_args=arguments)
+        # A server may have been restarted since the last statement of a long step.
+        engine = create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite", connect_args=arguments)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         finding = Finding("ledger.url", f"its driver is not installed: {error}", "pip install 'redolake[postgres]'")
         raise ConfigurationError([finding]) from error
