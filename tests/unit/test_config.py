@@ -110,6 +110,8 @@ WRONG = {
     "a key of one word": (GOOD.replace("target: mixed", "target: mixed, key: code"), "write primary, rowid, append, or"),
     "a key of nothing": (GOOD.replace("target: mixed", "target: mixed, key: []"), "not a key"),
     "a key with a column twice": (GOOD.replace("target: mixed", "target: mixed, key: [a, A]"), "not a key"),
+    "a policy that does not work yet": (GOOD + "    on: {drop_table: keep}\n", "`drop_table: keep` does not work yet"),
+    "a policy without a value": (GOOD + "    on: {truncate: maybe}\n", "'follow', 'keep' or 'hold'"),
     "two ledgers": (GOOD + "    ledger: {url: 'sqlite:///x', connection: y}\n", "not both"),
 }
 
@@ -161,3 +163,13 @@ def test_errors_are_in_plain_words_at_the_place_in_the_file():
         "tables[4]": "!HR.X excludes tables, so it takes no other settings",
         "tables[5]": "*.X names no owner: the tables of Oracle's own users would match too",
     }
+
+
+def test_a_table_has_its_own_policies_at_ddl_and_the_pipelines_for_the_rest() -> None:
+    """YAML reads a bare `on` as true."""
+    text = GOOD.replace("target: mixed", "target: mixed, on: {truncate: keep}") + "    on: {truncate: follow, narrow: evolve}\n"
+    pipeline = parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"]
+    orders, mixed = (pipeline.ddl_policies(table.id) for table in pipeline.tables)
+
+    assert (orders.truncate, orders.narrow, orders.rename_column) == ("follow", "evolve", "evolve")
+    assert (mixed.truncate, mixed.narrow, mixed.rename_column) == ("keep", "evolve", "evolve")

@@ -11,10 +11,10 @@ import pytest
 from pipelines.config import Pipeline
 from pipelines.land import Landing
 from pipelines.land.dictionary import Readings
-from pipelines.reconcile.table_versions import dictionary_conflict, key_lost, key_policy_conflict
+from pipelines.reconcile.table_versions import dictionary_conflict, key_lost, key_policy_conflict, rules
 from pipelines.schema import Derived, baseline
 from pipelines.scn import Scn
-from pipelines.table import DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
+from pipelines.table import Column, DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, TableId, UniqueIndex
 
 ORDERS = TableId("SHOP", "ORDERS")
 ID = DictionaryColumn("ID", OracleType("NUMBER", precision=9, scale=0), 1, 1, False)
@@ -110,3 +110,25 @@ def test_contents_keep_the_key_they_were_read_with(declared):
     }
 
     assert [name for name, agrees in same.items() if agrees] == [declared if isinstance(declared, str) else "[ID]"]
+
+
+def named(*names: str) -> tuple[Column, ...]:
+    return tuple(Column(number, name, OracleType("NUMBER"), number) for number, name in enumerate(names, 1))
+
+
+def test_a_rule_stays_with_its_column_when_names_change() -> None:
+    """A and B exchange their names; C is dropped and added again; D gets the name that the file has now."""
+    pipeline = Pipeline.model_validate(
+        {
+            "source": {"connection": "x"},
+            "landing": "/x",
+            "lake": "/y",
+            "tables": [{"table": "SHOP.ORDERS", "columns": {"A": 2, "C": "string", "E": 4}}],
+        }
+    )
+    first = replace(baseline(TABLE, Scn(100)), columns=named("A", "B", "C", "D"))
+    again = Column(5, "C", OracleType("NUMBER"), 5)
+    later = replace(first, from_scn=Scn(200), columns=(*named("B", "A"), *named("A", "B", "C", "E")[3:], again))
+    context = cast(Any, SimpleNamespace(pipeline=pipeline))
+
+    assert rules(context, ORDERS, (first, later)) == {1: 2, 3: "string", 5: "string", 4: 4}

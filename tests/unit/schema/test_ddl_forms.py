@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl import effect_of
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, outcome_of, read_cases, row
@@ -62,3 +63,41 @@ def test_a_text_that_only_resembles_a_constant_is_refused(literal):
     for type_ in ("varchar2(10)", "number", "number(10,2)", "date"):
         with pytest.raises(SchemaConflict):
             effect_of(row(f"alter table orders add (note {type_} default {literal})"), ORDERS)
+
+
+POLICIES = [
+    ("truncate table shop.orders reuse storage", DdlPolicies(truncate="follow"), ["truncate"]),
+    ("truncate table orders", DdlPolicies(truncate="keep"), ["renumber"]),
+    ("truncate table orders", DdlPolicies(), None),
+    ("alter table orders rename column amount to total", DdlPolicies(rename_column="hold"), None),
+    ("alter table orders modify (amount number(5))", DdlPolicies(narrow="evolve"), ["change_type"]),
+    ("alter table orders modify (amount date)", DdlPolicies(narrow="evolve"), ["change_type"]),
+    ("alter table orders modify (customer char(40))", DdlPolicies(narrow="evolve"), None),  # Oracle pads the older rows
+]
+
+
+@pytest.mark.parametrize(("sql", "policies", "kinds"), POLICIES, ids=lambda value: value if isinstance(value, str) else "")
+def test_a_policy_decides_what_a_statement_does(sql, policies, kinds):
+    if kinds is None:
+        with pytest.raises(SchemaConflict):
+            effect_of(row(sql), ORDERS, policies=policies)
+    else:
+        assert [step.kind for step in effect_of(row(sql), ORDERS, policies=policies).steps] == kinds
+
+
+@pytest.mark.parametrize("sql", ["alter table orders move", "alter table orders shrink space", "truncate table orders"])
+def test_a_table_keyed_by_rowid_does_not_follow_what_numbers_its_rows_again(sql):
+    by_rowid = replace(ORDERS, key=(0,), key_kind="rowid")
+
+    with pytest.raises(SchemaConflict, match="ROWID"):
+        effect_of(row(sql), by_rowid, policies=DdlPolicies(truncate="follow"))
+
+
+def test_a_constraint_is_refused_if_the_name_of_the_key_is_not_known():
+    with pytest.raises(SchemaConflict, match="may be the primary key"):
+        effect_of(row("alter table orders drop constraint orders_ck"), replace(ORDERS, key_constraint=None))
+
+
+def test_a_truncate_of_another_table_is_not_taken_for_this_one():
+    with pytest.raises(SchemaConflict, match="the statement names ORDERS_2"):
+        effect_of(row("truncate table orders_2"), ORDERS, policies=DdlPolicies(truncate="follow"))
