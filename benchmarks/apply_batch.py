@@ -68,7 +68,7 @@ def serve(folder: Path, connect: bool, settings: dict[str, str]) -> None:
 
     spark = session(connect, settings)
     loads = zip(tables, targets, app_ids, versions, strict=True)
-    loaded = tuple(SnapshotTask(*load, files=(str(source),)) for load in loads)
+    loaded = tuple(SnapshotTask(*load, files=(str(source),), scn=1) for load in loads)
     run_snapshot(spark, SnapshotSpec("p", 1, "token", loaded, str(folder / "snapshot.json")))
     carried: tuple[str, ...] = ()
     for number, _ in enumerate(sys.stdin, 1):
