@@ -27,6 +27,8 @@ GROUPS = {
         "tests/e2e/test_dags_end_to_end.py",
         "tests/e2e/test_recover_dag.py",
         "tests/e2e/test_waiting_for_logs.py",
+        "tests/e2e/test_submit_and_connect.py",
+        "tests/e2e/test_submit_failure.py",
         "tests/unit/airflow/",
     ),
     "local Spark": (
@@ -36,7 +38,7 @@ GROUPS = {
         "tests/oracle/",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",
-        "tests/integration/test_recover.py",
+        "tests/integration/test_recover_in_delta.py",
         "tests/integration/test_transactions.py",
         "tests/integration/test_key_logging.py",
         "tests/integration/test_keyless.py",
@@ -45,6 +47,7 @@ GROUPS = {
 
 # Modules that take half a minute by themselves: they run before the short ones, lest one worker ends with them alone.
 LONG = (
+    "tests/integration/test_recover.py",
     "tests/integration/test_pipeline_without_delta.py",
     "tests/unit/steps/test_any_order.py",
     "tests/unit/window/test_window_property.py",

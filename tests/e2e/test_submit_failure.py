@@ -15,7 +15,7 @@ from pipelines.runtime import environment
 
 pytestmark = pytest.mark.spark
 
-JOB = Path(__file__).parents[3] / "pipelines" / "job" / "job.py"
+JOB = Path(__file__).parents[2] / "pipelines" / "job" / "job.py"
 
 
 def test_spark_submit_returns_the_exit_code_of_a_terminal_error(tmp_path: Path) -> None:
