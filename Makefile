@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo stop test test-fast soak check clean
+.PHONY: help setup demo stop test test-fast soak bench check clean
 
 help: ## List these commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -e 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r name text; do \
@@ -74,6 +74,12 @@ soak: $(STAMP) ## Hunt for hours: a kill after every write of every command, and
 	echo "REDOLAKE_SEED=$$REDOLAKE_SEED repeats this hunt"; \
 	$(PYTEST) --hypothesis-seed=$$REDOLAKE_SEED $(HUNTS) $(ARGS); \
 	$(BIN)/python -m tests.mutants 40
+
+bench: $(STAMP) ## Measure decode, small and large batches, many tables; figures of each batch in bench-*.json (about 10 minutes)
+	@$(BIN)/python benchmarks/parse_redo_sql.py
+	@$(BIN)/python benchmarks/apply_batch.py --batches 4 --json bench-small.json
+	@$(BIN)/python benchmarks/large_batch.py --json bench-large.json
+	@$(BIN)/python benchmarks/many_tables.py --tables 10 50
 
 check: $(STAMP) ## Format, lint, types, layers
 	$(BIN)/ruff format --check .

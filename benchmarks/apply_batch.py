@@ -7,6 +7,7 @@ repository each of its batches runs right after one of ours, and the ratio is re
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -171,9 +172,16 @@ def change(kind: int, number: int, n: int, table: str) -> tuple[int, str, int]:
 # --- Turn by turn ------------------------------------------------------------------------------------------------------------
 
 
-def start(checkout: Path, folder: Path, options: Sequence[str]) -> subprocess.Popen[str]:
+def checkouts(this: Path, against: Path | None) -> dict[str, Path]:
+    return {"this": this.resolve()} | ({"against": against.resolve()} if against else {})
+
+
+def start(
+    checkout: Path, folder: Path, options: Sequence[str], more: Sequence[str] = (), script: Path = HERE
+) -> subprocess.Popen[str]:
+    """Start a process that imports the checkout and serves batches in `folder`."""
     folder.mkdir()
-    command = [sys.executable, str(HERE), "--serve", str(folder), *options]
+    command = [sys.executable, str(script), "--serve", str(folder), *more, *options]
     environment = {**os.environ, "PYTHONPATH": str(checkout)}
     return subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -193,26 +201,30 @@ def summary(name: str, figures: Sequence[float]) -> str:
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--this", type=Path, default=HERE.parents[1], help="the checkout to measure")
     arguments.add_argument("--against", type=Path, help="another checkout, to be compared with")
     arguments.add_argument("--connect", action="store_true", help="through Spark Connect instead of in the same process")
     arguments.add_argument("--batches", type=int, default=8)
     arguments.add_argument("--warm-up", type=int, default=4, help="batches before, which are not counted")
     arguments.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
+    arguments.add_argument("--json", type=Path, help="write the figures of every batch to this file")
     arguments.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.serve:
         serve(given.serve, given.connect, {**SETTINGS, **dict(item.split("=", 1) for item in given.conf)})
         return
     options = ["--connect"] * given.connect + [f"--conf={item}" for item in given.conf]
-    checkouts = {"this": HERE.parents[1]} | ({"against": given.against.resolve()} if given.against else {})
+    found = checkouts(given.this, given.against)
     with tempfile.TemporaryDirectory() as folder:
-        servers = {name: start(path, Path(folder) / name, options) for name, path in checkouts.items()}
+        servers = {name: start(path, Path(folder) / name, options) for name, path in found.items()}
         turns = [{name: one_batch(server) for name, server in servers.items()} for _ in range(given.warm_up + given.batches)]
         for server in servers.values():
             server.communicate()
     counted = turns[given.warm_up :]
+    if given.json:
+        given.json.write_text(json.dumps(counted, indent=1))
     for place, unit in enumerate(("clock", "CPU")):
-        for name in checkouts:
+        for name in found:
             sys.stdout.write(summary(f"{name}, s {unit}", [turn[name][place] for turn in counted]))
         if given.against:
             sys.stdout.write(summary(f"ratio, {unit}", [turn["this"][place] / turn["against"][place] for turn in counted]))
