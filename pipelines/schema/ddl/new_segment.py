@@ -63,6 +63,10 @@ def _truncated(statement: DdlStatement, version: TableVersion) -> Effect:
     policy = statement.policies.truncate
     if policy == "hold":
         raise statement.refuse("TRUNCATE removed all rows, and `on: truncate` is `hold`")
+    if statement.row.object_id != version.object_id:  # by its text alone it may be a table of another owner
+        raise statement.refuse(
+            f"TRUNCATE of object {statement.row.object_id or 'without number'}, and not certainly of this table"
+        )
     segment = _segment(statement, version)
     if version.key_kind == "rowid" and not segment:
         raise statement.refuse("TRUNCATE gives later rows ROWIDs of a segment that no dictionary reading shows yet")

@@ -98,6 +98,12 @@ def test_a_constraint_is_refused_if_the_name_of_the_key_is_not_known():
         effect_of(row("alter table orders drop constraint orders_ck"), replace(ORDERS, key_constraint=None))
 
 
+@pytest.mark.parametrize("object_id", [0, 7999])
+def test_rows_are_not_deleted_for_a_truncate_of_another_object(object_id):
+    with pytest.raises(SchemaConflict, match="not certainly of this table"):
+        effect_of(replace(row("truncate table orders"), object_id=object_id), ORDERS, policies=DdlPolicies(truncate="follow"))
+
+
 def test_a_truncate_of_another_table_is_not_taken_for_this_one():
     with pytest.raises(SchemaConflict, match="the statement names ORDERS_2"):
         effect_of(row("truncate table orders_2"), ORDERS, policies=DdlPolicies(truncate="follow"))
