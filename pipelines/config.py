@@ -118,6 +118,13 @@ class SparkSettings(Settings):
     conf: dict[str, str] = Field(default_factory=dict, description="more Spark settings, passed on unchanged")
 
 
+class AirflowSettings(Settings):
+    owner: str = Field("redolake", description="owner of the DAGs' tasks")
+    tags: list[str] = Field(default_factory=list, description="more tags of the DAGs")
+    pool: str | None = Field(None, description="Airflow pool of the tasks; it must exist")
+    queue: str | None = Field(None, description="queue of the tasks, for executors that have queues")
+
+
 class Retry(Settings):
     attempts: int = Field(5, ge=1, le=100, description="attempts of a step that fails with a transient error")
     first_seconds: float = Field(1.0, gt=0, description="first pause between attempts; each further one is twice as long")
@@ -279,6 +286,7 @@ class Pipeline(Settings):
     window: WindowLimits = WindowLimits()
     runway: RunwayLimits = RunwayLimits()
     spark: SparkSettings = SparkSettings()
+    airflow: AirflowSettings = AirflowSettings()
     retry: Retry = Retry()
     mining_tasks: int = Field(4, ge=1, le=64, description="slices mined in parallel")
     wait_warns_after_minutes: float = Field(

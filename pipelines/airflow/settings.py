@@ -8,6 +8,15 @@ from typing import Any
 from pipelines.airflow.schedule import START
 from pipelines.config import Pipeline
 
+DESCRIPTIONS = {
+    "capture": "Reads the redo of {name} and lands it",
+    "apply": "Applies what {name} has landed to its Delta tables",
+    "snapshot": "Loads the first contents of tables of {name}",
+    "backfill": "Applies an old SCN range of {name} to shadow tables",
+    "verify": "Compares tables of {name} with the source, cell by cell",
+    "resume": "Lets held tables of {name} continue",
+    "recover": "Shows what lost redo of {name} costs, and carries out a choice",
+}
 STARTED_BY_HAND = frozenset({"snapshot", "backfill", "verify", "resume", "recover"})
 
 
@@ -19,9 +28,15 @@ def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:
         "start_date": START,
         "catchup": False,
         "max_active_runs": 1,
-        "tags": ["redolake", pipeline.name],
-        "default_args": retry_settings(pipeline),
+        "tags": ["redolake", pipeline.name, *pipeline.airflow.tags],
+        "description": DESCRIPTIONS[part].format(name=pipeline.name),
+        "default_args": {**retry_settings(pipeline), **task_settings(pipeline)},
     }
+
+
+def task_settings(pipeline: Pipeline) -> dict[str, Any]:
+    chosen = pipeline.airflow
+    return {"owner": chosen.owner, **{n: v for n, v in (("pool", chosen.pool), ("queue", chosen.queue)) if v is not None}}
 
 
 def retry_settings(pipeline: Pipeline) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
+from pipelines.cli.cockpit import overview, verdict
 from pipelines.cli.options import (
     CONFIGURATION,
     TERMINAL,
@@ -43,7 +44,10 @@ def status(name: NameArgument = None, config: ConfigOption = None, output: Outpu
     from pipelines import steps
 
     with report_errors(output):
-        result = steps.read_status(select_pipeline(name, config))
+        pipeline = select_pipeline(name, config)
+        result = steps.read_status(pipeline)
+        if output is Output.table:
+            console.print(verdict(overview(pipeline)), soft_wrap=True)
         show(output, result, lambda: tables_grid(result))
         if output is Output.table:
             show_details(result)

@@ -37,7 +37,8 @@ def list_transactions(name: NameArgument = None, config: ConfigOption = None, ou
         found = steps.list_transactions(select_pipeline(name, config))
         until = "" if found.read_to is None else f", redo read to {found.read_to}"
         rows = [transaction_cells(t) for t in found.open]
-        show(output, found, lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")))
+        none = f"No transaction is open{until}."
+        show(output, found, lambda: grid(f"Open transactions{until}", COLUMNS, rows, ("xid", "start SCN")) if rows else none)
         if output is Output.table:
             show_dropped(found.dropped)
 

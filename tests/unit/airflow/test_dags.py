@@ -146,6 +146,18 @@ def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
             ) == (0 if task.task_id in ("runway", "verify", "resume") else 2, 2.0, 1.0, 60.0)
 
 
+def test_owner_tags_pool_and_queue_are_those_of_the_pipeline(settings):
+    from pipelines.airflow.capture import capture_dag
+    from pipelines.config import AirflowSettings
+
+    chosen = AirflowSettings(owner="finance", tags=["gold"], pool="oracle", queue="near")
+    dag = capture_dag(settings().model_copy(update={"airflow": chosen}))
+
+    assert {"redolake", "shop", "gold"} == set(dag.tags)
+    assert {("finance", "oracle", "near")} == {(task.owner, task.pool, task.queue) for task in dag.tasks}
+    assert dag.description == "Reads the redo of shop and lands it"
+
+
 def test_apply_is_started_by_the_landing_and_by_time(dags):
     (outlet,) = dags["shop_capture"].get_task("land").outlets
     schedule = dags["shop_apply"].timetable

@@ -82,3 +82,11 @@ def test_tables_lists_held_ones_first_with_the_cure(shop: CockpitLedger, tmp_pat
     assert output.index("SHOP.STOCK") < output.index("SHOP.CUSTOMERS")
     assert "do this: `redolake snapshot SHOP.STOCK --replace`" in output
     assert [table["name"] for table in json.loads(body)] == ["SHOP.ORDERS", "SHOP.ORDER_LINES"]
+
+
+def test_status_says_the_sentence_first_and_no_open_transaction_is_said_in_words(shop: CockpitLedger, tmp_path: Path) -> None:
+    _, status = run(tmp_path, "status")
+    _, listed = run(tmp_path, "tx", "list")
+
+    assert status.startswith("shop: not started. No table has contents yet.")
+    assert "No transaction is open." in listed
