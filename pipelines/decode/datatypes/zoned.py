@@ -23,7 +23,8 @@ from pipelines.table import OracleType, TypeRule
 TYPE = pa.timestamp("us", "UTC")
 UTC_OFFSET = "+00:00"
 _OFFSET = re.compile(r"[+-](?:0\d|1[0-5]):[0-5]\d")
-_ZONED = rf"^(?P<local>.*) (?P<offset>{_OFFSET.pattern})$"
+_ZONED = rf" {_OFFSET.pattern}$"
+_OFFSET_LENGTH = len("+00:00")
 _GREGORIAN = datetime(1582, 10, 16)
 _FIRST, _LAST = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
 _BIASED_HOUR, _BIASED_MINUTE, _REGION = 20, 60, 0x80
@@ -40,9 +41,10 @@ def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
 
 def cast_with_zone(texts: pa.StringArray, target: pa.DataType, rule: TypeRule = None) -> Cast:
     """Cast texts that end in an offset."""
-    parts = pc.extract_regex(texts, _ZONED)
-    unknown = pc.and_(texts.is_valid(), parts.is_null())
-    local, offset = (pc.if_else(unknown, None, pc.struct_field(parts, name)) for name in ("local", "offset"))
+    unknown = pc.invert(pc.match_substring_regex(texts, _ZONED)).fill_null(False)
+    known = pc.if_else(unknown, None, texts) if pc.any(unknown).as_py() else texts
+    local = pc.utf8_slice_codeunits(known, 0, -_OFFSET_LENGTH - 1)
+    offset = pc.utf8_slice_codeunits(known, -_OFFSET_LENGTH)
     cast = plain.cast(local, pa.string() if target == pa.string() else plain.TYPE, rule)
     refused = {**cast.refused, **dict.fromkeys(_where(unknown), "has no offset from UTC")}
     if target == pa.string():

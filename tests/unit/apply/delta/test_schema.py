@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from pipelines.apply.delta.schema import target_schema
+from pipelines.apply.delta.schema import TargetColumn, check_columns, target_schema
 from pipelines.apply.findings import segment_text
 from pipelines.errors import SchemaConflict
 from pipelines.job.translation import TRANSLATION
@@ -47,3 +49,15 @@ def test_a_table_that_delta_could_not_store_is_refused(wrong: TableVersion, mess
 
 def test_a_column_named_rowid_is_allowed_where_rowid_is_not_the_key() -> None:
     assert [f.name for f in target_schema(version("append", "_rowid"), {}, TRANSLATION).fields] == ["_rowid", "_commit_scn"]
+
+
+def test_a_table_with_decimals_where_integers_are_due_is_told_how_to_keep_them() -> None:
+    column = Column(1, "ID", OracleType("NUMBER", precision=9, scale=0), 1)
+    nine = replace(version("append", "ID"), columns=(column,))
+    have = {1: TargetColumn(1, "ID", "decimal(9,0)")}
+
+    with pytest.raises(SchemaConflict) as caught:
+        check_columns(nine, {}, have, TRANSLATION)
+
+    assert 'columns: {ID: "decimal(9,0)"}' in caught.value.cure
+    check_columns(nine, {1: "decimal(9,0)"}, have, TRANSLATION)
