@@ -119,6 +119,17 @@ def test_the_wheel_holds_the_product_alone(wheel: Path) -> None:
     assert any(name.endswith("licenses/LICENSE") for name in names)
 
 
+def test_the_wheel_brings_the_page_and_airflow_finds_its_plugin(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        names = set(opened.namelist())
+        entry_points = opened.read("redolake-0.1.0.dist-info/entry_points.txt").decode()
+
+    shipped = {path.name for path in (ROOT / "pipelines/cockpit/page").iterdir()}
+    assert {"page.css", "page.js", "pipeline.html"} <= shipped
+    assert {f"pipelines/cockpit/page/{name}" for name in shipped} <= names
+    assert "[airflow.plugins]\nredolake = pipelines.airflow.plugin:RedolakePlugin" in entry_points
+
+
 @pytest.mark.airflow
 def test_the_installed_command_shows_help_and_validates(installed: Path, folder: Path) -> None:
     file = folder / "pipelines.yml"
