@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import COLUMN_ID, TargetColumn
 from pipelines.apply.delta.table import DeltaTable
+from pipelines.apply.source_rows import one_spelling
 from pipelines.errors import ValueDoesNotFit
 from pipelines.table import TableId
 
@@ -51,7 +52,8 @@ def casting(name: str, old: str, new: str) -> Casting:
         cast = value.try_cast(new)
         return Casting(cast, value.isNotNull() & ~value.eqNullSafe(cast.try_cast(old)))
     if new == "string" and old.startswith(NUMBERS):
-        return Casting(value.cast(new), F.lit(False))
+        is_number = F.abs(value.cast("double")) < F.lit(float("inf"))  # Spark orders NaN above infinity
+        return Casting(one_spelling(value.cast(new)), value.isNotNull() & ~is_number)
     return Casting(F.lit(None).cast(new), value.isNotNull())
 
 
