@@ -22,14 +22,15 @@ class Chain:
     def __init__(self, files: Files) -> None:
         self.files = files
         self._manifests: dict[str, WindowManifest] = {}  # manifests never change
+        self._newest: ChainPosition | None = None  # where the newest known link ends
 
     def continue_with(self, position: str, link: ChainLink) -> None:
         """Take a position of the chain, unless another writer has it already."""
         self.files.create_record(layout.chain_link(position), link)
 
     @crash.writer
-    def finish(self, position: str) -> None:
-        """Give the window or gap at a position its own file, if its writer died before that."""
+    def finish(self, position: str) -> ChainLink | None:
+        """Give the window or gap at a position its own file, if its writer died before that. Return it; None without one."""
         file = layout.chain_link(position)
         body = self.files.read(file)
         link = None if body is None else decode_link(body, self.files.shown(file))
@@ -37,16 +38,29 @@ class Chain:
             self.files.create_record(layout.gap_file(position), link)
         elif link is not None and self.manifest(link.name) is None:
             self.files.create_record(layout.window_manifest(link.name), link)
+        return link
 
     def finish_last(self) -> None:
-        """Finish the last link, so that nobody plans from its start again."""
-        for name in self.files.names(layout.CHAIN)[-1:]:
-            self.finish(name.removesuffix(".json"))
+        """Finish the last link, so that nobody plans from its start again.
+
+        The folder, which grows with the years, is listed once. Later links are found by their position: each begins where the
+        one before ended.
+        """
+        if self._newest is None:
+            for name in self.files.names(layout.CHAIN)[-1:]:
+                self._advance(self.finish(name.removesuffix(".json")))
+            return
+        while (link := self.finish(self._newest.name)) is not None:
+            self._advance(link)
+
+    def _advance(self, link: ChainLink | None) -> None:
+        if link is not None:
+            self._newest = link.end.chain_position if isinstance(link, DeclaredGap) else link.end_position
 
     def end(self) -> Position | None:
         """Return where the chain continues: the end of its last window or gap; None when nothing is landed."""
         ends = [Position(last.dbid, last.resetlogs_id, Scn(last.end)) for last in self.last_windows(1)]
-        ends += [gap.end for gap in self.gaps()[-1:]]
+        ends += [gap.end for gap in self._gaps()[-1:]]  # the last link is finished by now
         return max(ends, key=lambda end: end.chain_position, default=None)
 
     def window_names(self) -> list[str]:
@@ -74,5 +88,8 @@ class Chain:
     def gaps(self) -> list[DeclaredGap]:
         """Return all declared gaps in the order of the chain."""
         self.finish_last()
+        return self._gaps()
+
+    def _gaps(self) -> list[DeclaredGap]:
         files = [f"{layout.GAPS}/{name}" for name in self.files.names(layout.GAPS)]
         return [gap for file in files if (gap := self.files.read_record(DeclaredGap, file)) is not None]
