@@ -6,6 +6,7 @@ do, and then in the window's own folder. When a writer dies between the two, the
 
 from __future__ import annotations
 
+from bisect import insort
 from itertools import islice
 
 from pipelines import crash
@@ -23,6 +24,7 @@ class Chain:
         self.files = files
         self._manifests: dict[str, WindowManifest] = {}  # manifests never change
         self._newest: ChainPosition | None = None  # where the newest known link ends
+        self._names: list[str] | None = None  # of windows, as listed, and of those that landed since
 
     def continue_with(self, position: str, link: ChainLink) -> None:
         """Take a position of the chain, unless another writer has it already."""
@@ -49,6 +51,7 @@ class Chain:
         if self._newest is None:
             for name in self.files.names(layout.CHAIN)[-1:]:
                 self._advance(self.finish(name.removesuffix(".json")))
+                self._names = None  # listed before the first link, it may lack more than that one
             return
         while (link := self.finish(self._newest.name)) is not None:
             self._advance(link)
@@ -56,6 +59,8 @@ class Chain:
     def _advance(self, link: ChainLink | None) -> None:
         if link is not None:
             self._newest = link.end.chain_position if isinstance(link, DeclaredGap) else link.end_position
+        if isinstance(link, WindowManifest) and self._names is not None and link.name not in self._names:
+            insort(self._names, link.name)
 
     def end(self) -> Position | None:
         """Return where the chain continues: the end of its last window or gap; None when nothing is landed."""
@@ -65,7 +70,9 @@ class Chain:
 
     def window_names(self) -> list[str]:
         self.finish_last()
-        return self.files.names(layout.WINDOWS)
+        if self._names is None:
+            self._names = self.files.names(layout.WINDOWS)
+        return list(self._names)
 
     def last_windows(self, number: int) -> list[WindowManifest]:
         """Return the newest windows in the order of the chain, without reading older ones."""

@@ -311,3 +311,30 @@ def test_a_file_that_is_not_json_is_a_conflict_that_names_it(tmp_path):
 
     with pytest.raises(LandingConflict, match="is not JSON"):
         files.read_record(RedoNeededFrom, "x.json")
+
+
+def test_windows_of_another_process_are_seen_without_another_listing(landing, url, monkeypatch):
+    """Listings grow with the years, so a step lists the windows once."""
+
+    def publish(where, start, previous_end):
+        of = window(start, start + 100, slices=())
+        return where.windows.publish(of, [ORDERS], [], previous_end)
+
+    first, other = publish(landing, 100, None), Landing(url, "shop")
+    assert landing.windows.after() == [first]
+    more = [publish(other, 200, 200), publish(other, 300, 300)]
+    listed, names = [], Files.names
+    monkeypatch.setattr(Files, "names", lambda files, folder: listed.append(folder) or names(files, folder))
+
+    assert landing.windows.after() == [first, *more]
+    assert landing.chain_end().scn == 400
+    assert listed == ["gaps"]
+
+
+def test_a_landing_that_was_empty_sees_all_windows_that_others_land(landing, url):
+    assert landing.windows.after() == []
+    other = Landing(url, "shop")
+
+    found = [other.windows.publish(window(at, at + 100, slices=()), [ORDERS], [], None) for at in (100, 200)]
+
+    assert landing.windows.after() == found
