@@ -83,7 +83,7 @@ def verdict(
 
 def up_to_text(newest: WindowRow | None, lag: float | None, now: datetime) -> str:
     if newest is None:
-        return "No window is applied yet."
+        return "The snapshot is loaded; no window is applied yet."
     return f"Right up to {clock(newest.ends_at, now)} (SCN {count(newest.end_scn)}), {duration(lag)} behind."
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 from pipelines.cockpit.health import health_of, one
@@ -28,7 +28,8 @@ from pipelines.ledger.entries import Decision, Json, TableEntry
 from pipelines.ledger.reading import Reading, WindowRow, read_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap
-from pipelines.records.facts import ChoicesFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
+from pipelines.records.facts import ChoicesFact, LogFact, ProofFact, RedoFact, RunwayFact, SnapshotFact, SourceFact
+from pipelines.redo import Position
 
 PARTS = {
     "applied": "applied",
@@ -243,8 +244,20 @@ def chart_of(reading: Reading) -> RedoChart | None:
     if fact is None:
         return None
     edge = next((row.ends_at for row in reading.windows if row.state in ("landed", "applied") and row.ends_at), None)
-    found = from_body(RedoFact, fact.body, "the redo in the ledger")
+    found = landed_since(from_body(RedoFact, fact.body, "the redo in the ledger"), reading.position)
     return redo_chart(found, fact.at, edge, reading.read_at, missing_logs(reading))
+
+
+def landed_since(fact: RedoFact, position: Position | None) -> RedoFact:
+    """Return the redo with the logs as read that landed after it was recorded."""
+    if position is None or position.resetlogs_id != fact.resetlogs_id:
+        return fact
+
+    def now(log: LogFact) -> LogFact:
+        is_read = log.kind == "unread" and log.next_scn is not None and log.next_scn <= position.scn
+        return replace(log, kind="read") if is_read else log
+
+    return replace(fact, threads=tuple(replace(thread, logs=tuple(map(now, thread.logs))) for thread in fact.threads))
 
 
 def transaction_lines(reading: Reading) -> list[TransactionLine]:

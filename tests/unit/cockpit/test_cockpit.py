@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +13,9 @@ import pytest
 from pipelines.cockpit import Overview, read_overview
 from pipelines.cockpit.render import Pages
 from pipelines.records.codec import to_body
-from pipelines.records.facts import PlanFact, ProofFact, SnapshotFact
+from pipelines.records.facts import PlanFact, ProofFact, RedoFact, SnapshotFact
+from pipelines.redo import Position
+from pipelines.scn import Scn
 from tests.cockpit_ledger import FIRST_SCN, INCARNATION, SCNS, CockpitLedger
 
 NOW = datetime(2026, 5, 1, 14, 2, 41, tzinfo=UTC)
@@ -156,6 +159,21 @@ def test_held_tables_come_first_with_their_cure_and_the_buttons_for_it(shop: Coc
     assert "<code>redolake snapshot SHOP.STOCK --replace</code> reads the table again" in text
     assert '"dag": "shop_resume"' in text.replace("&#34;", '"')
     assert '"conf": {"replace": true, "tables": ["SHOP.STOCK"]}' in text.replace("&#34;", '"')
+
+
+def test_logs_that_landed_after_the_last_look_at_the_source_are_shown_as_read(shop: CockpitLedger) -> None:
+    shop.run(2)
+    thread = shop.thread(1, NOW - timedelta(minutes=20))
+    unread = tuple(replace(log, kind="unread") if log.kind == "read" else log for log in thread.logs)
+    landed_to = FIRST_SCN + 5 * SCNS
+    fact = RedoFact(INCARNATION, FIRST_SCN, landed_to, (replace(thread, logs=unread),))
+    shop.ledger.record_fact("redo", to_body(fact))
+    shop.ledger.correct_position(Position(7, INCARNATION, Scn(landed_to)))
+
+    redo = seen(shop).redo
+
+    assert redo is not None
+    assert redo.threads[0].unread == 2, "logs 105 and 106 end after the position"
 
 
 def test_rows_of_the_last_day_are_counted_by_kind_and_once(shop: CockpitLedger) -> None:
