@@ -6,7 +6,7 @@ writer ends the job.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
@@ -21,7 +21,7 @@ from pipelines.apply.delta.evolve import evolve
 from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.merge import Merged, append, merge
 from pipelines.apply.delta.plain_types import write_plain_types
-from pipelines.apply.delta.schema import check_columns
+from pipelines.apply.delta.schema import TargetColumn, check_columns
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
 from pipelines.apply.missing_columns import columns_with_missing, fill_missing
@@ -44,6 +44,19 @@ class CommittedChanges:
 ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedRange:
+    """The checked changes of a range, to be merged or appended: one per key, except in an append-only table. `columns` are the
+    target's, under which they were prepared."""
+
+    commit_range: CommitRange
+    columns: Mapping[int, TargetColumn]
+    changes: DataFrame
+
+
+Prepared = Callable[[], PreparedRange | None]  # of the first range; raises the error that it found
+
+
 @dataclass(slots=True)
 class Progress:
     """`delta_version` is the version of the table that is complete to `complete_to`: a failed range may leave newer ones."""
@@ -55,7 +68,12 @@ class Progress:
 
 
 def apply_table(
-    context: ApplyContext, table: DeltaTable, task: TableTask, changes_of: ChangesOf, balance: RowAccount
+    context: ApplyContext,
+    table: DeltaTable,
+    task: TableTask,
+    changes_of: ChangesOf,
+    balance: RowAccount,
+    prepared: Prepared = lambda: None,
 ) -> TableResult:
     """`table` still has the position from which the ranges were numbered and counted. `balance` is that count; changes that
     cannot be applied move to `held` in it."""
@@ -67,7 +85,7 @@ def apply_table(
     error = None if task.hold is None else dict(task.hold.error)
     try:
         check_not_set_back(task, context.scns.start, table.position, table.log)
-        apply_ranges(context, table, task, changes_of, progress)
+        apply_ranges(context, table, task, changes_of, prepared, progress)
     except Transient:
         raise
     except RedolakeError as stopped:
@@ -91,7 +109,14 @@ def apply_table(
     )
 
 
-def apply_ranges(context: ApplyContext, table: DeltaTable, task: TableTask, changes_of: ChangesOf, progress: Progress) -> None:
+def apply_ranges(
+    context: ApplyContext,
+    table: DeltaTable,
+    task: TableTask,
+    changes_of: ChangesOf,
+    prepared: Prepared,
+    progress: Progress,
+) -> None:
     position = -1 if table.position is None else table.position
     ranges = plan_commit_ranges(task, context.scns, position)
     if ranges:
@@ -110,7 +135,10 @@ def apply_ranges(context: ApplyContext, table: DeltaTable, task: TableTask, chan
         evolve(context, table, task, commit_range)
         committed = changes_of(commit_range.number)
         if committed.count or committed.problem:
-            progress.merged += merge_range(context, table, task, commit_range, committed)
+            ready = prepared() if commit_range is ranges[0] else None
+            if ready is None or (ready.commit_range, ready.columns) != (commit_range, table.columns):
+                ready = prepare_range(context, table, task, commit_range, committed)
+            progress.merged += merge_range(context, table, task, ready, committed)
             progress.applied += committed.count
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
     if task.reshape:
@@ -119,26 +147,47 @@ def apply_ranges(context: ApplyContext, table: DeltaTable, task: TableTask, chan
         evolve(context, table, task, CommitRange(len(ranges), end, end, task.versions[-1], task.reshape))
 
 
-def merge_range(
+def prepare_first_range(
+    context: ApplyContext, table: DeltaTable, task: TableTask, changes_of: ChangesOf
+) -> PreparedRange | None:
+    """Prepare the table's first commit range while another table is merged. Return None where there is nothing to prepare, or
+    where the range's DDL comes first."""
+    ranges = plan_commit_ranges(task, context.scns, -1 if table.position is None else table.position)
+    if not ranges or ranges[0].steps or table.log is None:
+        return None
+    committed = changes_of(ranges[0].number)
+    return prepare_range(context, table, task, ranges[0], committed) if committed.count else None
+
+
+def prepare_range(
     context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, committed: CommittedChanges
-) -> Merged:
+) -> PreparedRange:
+    """Decode and check the changes of a range, and compute their net change. Nothing is committed."""
     if committed.problem is not None:
         raise committed.problem
-    version, last_scn = commit_range.version, commit_range.last_scn
-    check_columns(version, task.rules, table.columns, context.translation)
-    scns = f"[{commit_range.start}, {commit_range.end})"
-    tag = Tag(task.app_id, last_scn, {**context.metadata, "table": str(task.table), "scns": scns})
+    version, columns = commit_range.version, table.columns
+    check_columns(version, task.rules, columns, context.translation)
     decoded = decode_range(context, table, task, commit_range, committed)
     if version.key_kind == "append":
         check_all(task, count_changes(decoded), committed.count)
-        context.may_commit()
-        merged = append(table, decoded, tag, committed.count)
+        return PreparedRange(commit_range, columns, decoded)
+    decoded = fill_missing_columns(table, decoded, version.key, committed.count)
+    net = kept(net_change(events(decoded, version.key), version.key))
+    check_all(task, count_net_changes(net), committed.count)
+    return PreparedRange(commit_range, columns, net)
+
+
+def merge_range(
+    context: ApplyContext, table: DeltaTable, task: TableTask, prepared: PreparedRange, committed: CommittedChanges
+) -> Merged:
+    version, last_scn = prepared.commit_range.version, prepared.commit_range.last_scn
+    scns = f"[{prepared.commit_range.start}, {prepared.commit_range.end})"
+    tag = Tag(task.app_id, last_scn, {**context.metadata, "table": str(task.table), "scns": scns})
+    context.may_commit()
+    if version.key_kind == "append":
+        merged = append(table, prepared.changes, tag, committed.count)
     else:
-        decoded = fill_missing_columns(table, decoded, version.key, committed.count)
-        net = net_change(events(decoded, version.key), version.key).localCheckpoint()
-        check_all(task, count_net_changes(net), committed.count)
-        context.may_commit()
-        merged = merge(table, net, version.key, tag, task.options.readers)
+        merged = merge(table, prepared.changes, version.key, tag, task.options.readers)
     table.refresh()
     crash.point("merge")
     if merged != Merged() and table.position != last_scn:
@@ -155,10 +204,16 @@ def decode_range(
     defaulted = frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted)
     target = Target(columns, commit_range.version.key, defaulted)
     known = tuple(version for version in task.versions if version.from_scn < commit_range.end) or task.versions[:1]
-    # Keep the result in the executors: MERGE plans its source several times, with everything it is computed from.
-    return decode(
-        committed.frame, known, task.rules, target, context.translation, task.mined_names, task.known_from
-    ).localCheckpoint()
+    decoded = decode(committed.frame, known, task.rules, target, context.translation, task.mined_names, task.known_from)
+    return kept(decoded)
+
+
+def kept(frame: DataFrame) -> DataFrame:
+    """Keep the rows in the executors: MERGE plans its source several times, with everything it is computed from.
+
+    The count that follows computes them; an eager checkpoint would run a job of its own for that.
+    """
+    return frame.localCheckpoint(eager=False)
 
 
 def fill_missing_columns(table: DeltaTable, decoded: DataFrame, key: tuple[int, ...], count: int) -> DataFrame:

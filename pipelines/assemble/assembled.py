@@ -56,8 +56,8 @@ def assemble_batch(
 ) -> AssembledBatch:
     """Assemble the transactions that end in `scns`.
 
-    The changes are computed once and checkpointed on the executors. Otherwise Spark would plan the whole lineage again for
-    each job of each table.
+    The changes are computed once, when they are counted, and stay on the executors. Otherwise Spark would plan the whole
+    lineage again for each job of each table.
     """
     rows = add_table_numbers(read_rows(spark, windows, carry_in), captured, container)
     counts = count_input(rows, scns)
@@ -75,5 +75,5 @@ def assemble_batch(
         matched = stop_unordered(matched)
     xid_uses = read_xid_uses(rows, dropped)
     marked = mark_dropped(matched, xid_uses)
-    changes = dispose(marked, captured).localCheckpoint()
+    changes = dispose(marked, captured).localCheckpoint(eager=False)
     return AssembledBatch(rows, changes, counts, account_rows(changes), count_dropped(changes, xid_uses, captured))

@@ -6,7 +6,9 @@ import logging
 import time
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
 
 import fsspec
 from pyspark.sql import SparkSession
@@ -16,7 +18,7 @@ from pipelines.apply.commit_ranges import ddl_scns, stop_scn
 from pipelines.apply.context import ApplyContext, MayCommit, Report, allow, silent
 from pipelines.apply.delta.create import create_shadow
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.table import CommittedChanges, apply_table
+from pipelines.apply.table import CommittedChanges, Prepared, PreparedRange, apply_table, prepare_first_range
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
@@ -55,7 +57,7 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), assemble_seconds)
     report(f"{rows} change rows assembled")
     carry_files, open_transactions = carry_over(spark, spec, batch)
-    results = tuple(apply_one(context, table, spec, batch, number, balances[number]) for number, table in enumerate(tables))
+    results = apply_all(context, tables, spec, batch, balances)
     result = batch_result(spec, batch, results, carry_files, open_transactions)
     result = replace(result, assemble_seconds=assemble_seconds)
     crash.point("before manifest")
@@ -107,21 +109,50 @@ def parquet_files(folder: str) -> tuple[str, ...]:
     return tuple(sorted(str(filesystem.unstrip_protocol(path)) if "://" in folder else str(path) for path in found))
 
 
+def apply_all(
+    context: ApplyContext,
+    tables: Sequence[DeltaTable],
+    spec: BatchSpec,
+    batch: AssembledBatch,
+    balances: Sequence[RowAccount],
+) -> tuple[TableResult, ...]:
+    """Apply the tables one after another. While one is merged the next one is prepared, which commits nothing."""
+    results: list[TableResult] = []
+    with ThreadPoolExecutor(1, "prepare") as ahead:
+        following: Future[PreparedRange | None] | None = None
+        for number, table in enumerate(tables):
+            mine, following = following, None
+            if mine is not None:
+                wait([mine])  # it uses the same table handle
+            if number + 1 < len(tables):
+                changes = partial(changes_of, spec, batch, number + 1)
+                task = spec.tables[number + 1]
+                following = ahead.submit(prepare_first_range, context, tables[number + 1], task, changes)
+            prepared = partial(mine.result) if mine is not None else lambda: None
+            results.append(apply_one(context, table, spec, batch, number, balances[number], prepared))
+    return tuple(results)
+
+
+def changes_of(spec: BatchSpec, batch: AssembledBatch, number: int, commit_range: int) -> CommittedChanges:
+    problem = batch.accounting.problems.get((number, commit_range))
+    return CommittedChanges(
+        frame=batch.committed(number, commit_range),
+        count=batch.accounting.count(number, APPLIED, commit_range),
+        problem=None if problem is None else problem.error(spec.tables[number].table),
+    )
+
+
 def apply_one(
-    context: ApplyContext, table: DeltaTable, spec: BatchSpec, batch: AssembledBatch, number: int, balance: RowAccount
+    context: ApplyContext,
+    table: DeltaTable,
+    spec: BatchSpec,
+    batch: AssembledBatch,
+    number: int,
+    balance: RowAccount,
+    prepared: Prepared,
 ) -> TableResult:
-    task = spec.tables[number]
-
-    def changes_of(commit_range: int) -> CommittedChanges:
-        problem = batch.accounting.problems.get((number, commit_range))
-        return CommittedChanges(
-            frame=batch.committed(number, commit_range),
-            count=batch.accounting.count(number, APPLIED, commit_range),
-            problem=None if problem is None else problem.error(task.table),
-        )
-
-    started = time.monotonic()
-    result = apply_table(context, table, task, changes_of, balance)
+    task, started = spec.tables[number], time.monotonic()
+    result = apply_table(context, table, task, partial(changes_of, spec, batch, number), balance, prepared)
     result = replace(result, seconds=round(time.monotonic() - started, 3))
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
     log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, counts, result.seconds)

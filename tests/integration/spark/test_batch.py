@@ -497,8 +497,11 @@ def test_an_update_without_a_defaulted_column_keeps_its_value(spark, tmp_path: P
 # --- Reads of the Delta log ---------------------------------------------------------------------------------------------
 
 
-def test_the_delta_log_is_listed_twice_per_batch_and_at_most_once_more_per_commit(spark, tmp_path: Path, monkeypatch) -> None:
-    """Before and after the changes are assembled; then only after a commit, by whoever needs it first."""
+def test_the_delta_log_is_listed_once_more_per_commit_and_a_table_without_changes_costs_no_job(
+    spark, tmp_path: Path, monkeypatch
+) -> None:
+    """The log is listed before and after the changes are assembled; then only after a commit, by whoever needs it first. Small
+    batches cost what their jobs cost: the table without changes runs none, and more than these are a step back."""
     ddl, merged, quiet = (
         with_ddl(tmp_path),
         task(tmp_path, TableId("SHOP", "U"), 200),
@@ -515,10 +518,17 @@ def test_the_delta_log_is_listed_twice_per_batch_and_at_most_once_more_per_commi
         return ls(self, path, *args, **more)
 
     monkeypatch.setattr(LocalFileSystem, "ls", counting_ls)
+    before = jobs_run(spark)
     result = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], [ddl, merged, quiet]))
+    jobs = jobs_run(spark) - before
 
     assert [(t.error, t.delta_version) for t in result.tables] == [(None, 7), (None, 1), (None, 0)]
     assert [listed.count(f"{t.target}/_delta_log") for t in (ddl, merged, quiet)] == [8, 3, 2]
+    assert jobs <= 45
+
+
+def jobs_run(spark: Any) -> int:
+    return int(spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 # --- Killed ----------------------------------------------------------------------------------------------------------
