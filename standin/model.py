@@ -90,6 +90,7 @@ class Partition:
     bound: tuple[str, ...] = ()
     parts: list[Partition] = field(default_factory=list)
     interval: bool = False  # Oracle has created it for a row
+    parent: str = ""  # of PARTITION BY REFERENCE: the parent's partition
 
 
 @dataclass(slots=True)

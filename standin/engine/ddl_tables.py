@@ -150,6 +150,8 @@ def _partition(session: EngineSession, store: TableStore, how: Partitioning) -> 
         if parent is None:
             raise OraError(14653, "parent table of a reference-partitioned table must be partitioned")
         how.partitions = how.partitions or [Partition(leaf.name, 0, 0) for leaf in parent.leaves]
+        for partition, leaf in zip(how.partitions, parent.leaves, strict=True):
+            partition.parent = leaf.name
     for partition in how.partitions:
         numbered(session, partition, how)
     table.partitioning = how

@@ -58,10 +58,12 @@ def _parent_partition(session: EngineSession, store: TableStore, how: Partitioni
     for row in index.entries.get(key, ()):
         versions = parent.rows.get(row)
         if versions and versions[-1].values is not None and row in parent.part_of:
-            of_parent = parent.definition.partitioning
-            assert of_parent is not None
-            place = of_parent.leaves.index(parent.part_of[row])
-            return how.leaves[place]
+            name = parent.part_of[row].name
+            found = next((leaf for leaf in how.partitions if leaf.parent == name), None)
+            if found is None:  # the parent's partition is newer
+                found = numbered(session, Partition(name, 0, 0, parent=name, interval=True), how)
+                how.partitions.append(found)
+            return found
     raise OraError(14400, "inserted partition key does not map to any partition")
 
 

@@ -69,6 +69,13 @@ class Cursor:
     def next(self) -> Token:
         return self._tokens[self._at]
 
+    @property
+    def position(self) -> int:
+        return self._at
+
+    def go_to(self, position: int) -> None:
+        self._at = position
+
     def ahead(self, count: int) -> Token:
         return self._tokens[min(self._at + count, len(self._tokens) - 1)]
 

@@ -125,10 +125,12 @@ def objects(database: Database) -> Iterator[ViewRow]:
         yield _object(t, t.name, "TABLE", t.object_id, t.data_object_id if has_segment else None)
         if t.iot is not None and t.iot.overflow is not None:
             yield _object(t, t.iot.overflow, "TABLE", t.iot.overflow_id, t.iot.overflow_id)
+        # The partitions of an index-organized table have their segments, and redo, under its index.
+        name, kind = (t.name, "TABLE") if t.iot is None else (t.iot.top, "INDEX")
         for p in t.partitioning.partitions if t.partitioning else ():
-            yield _object(t, t.name, "TABLE PARTITION", p.object_id, None if p.parts else p.data_object_id, p.name)
+            yield _object(t, name, f"{kind} PARTITION", p.object_id, None if p.parts else p.data_object_id, p.name)
             for part in p.parts:
-                yield _object(t, t.name, "TABLE SUBPARTITION", part.object_id, part.data_object_id, part.name)
+                yield _object(t, name, f"{kind} SUBPARTITION", part.object_id, part.data_object_id, part.name)
     for t, index in listed_indexes(database):
         yield _object(t, index.name, "INDEX", index.object_id, index.object_id)
     for o in database.state.objects.values():

@@ -81,7 +81,7 @@ REFUSED = {
     "unknown package": "BEGIN unknown.procedure(1); END;",
     "unknown argument": "BEGIN pkg.double(m => 1); END;",
     "too many arguments": "BEGIN pkg.next(1, 2); END;",
-    "control flow": "BEGIN IF 1 = 1 THEN NULL; END IF; END;",
+    "control flow": "BEGIN WHILE 1 = 1 LOOP NULL; END LOOP; END;",
     "no END": "BEGIN NULL;",
 }
 
