@@ -11,6 +11,7 @@ from typing import Literal
 from pipelines.scn import Scn
 
 KeyKind = Literal["primary", "columns", "rowid", "append"]
+Organization = Literal["heap", "index", "cluster"]  # how a table's rows are stored
 TypeRule = str | int | None  # how a column is stored, as the configuration says; None for the default
 Rules = Mapping[int, TypeRule]  # by column id
 LeftOut = Literal["excluded", "unsupported"]
@@ -191,6 +192,18 @@ class UniqueIndex:
     columns: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """An object of its own under whose ids redo has a table's rows: a partition or subpartition, or the top index or overflow
+    segment of an index-organized table.
+
+    `data_object_id` is 0 for a partition whose subpartitions have the segments.
+    """
+
+    object_id: int
+    data_object_id: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class TableVersion:
     """The columns and the key of a table, valid from `from_scn` to its next DDL.
@@ -210,6 +223,8 @@ class TableVersion:
     key_kind: KeyKind = "primary"
     key_index: int | None = None
     ignored: tuple[IgnoredColumn, ...] = ()
+    parts: tuple[Part, ...] = ()
+    organization: Organization = "heap"
     key_constraint: str | None = None  # the name of the primary key
     choice: ColumnChoice = ALL_COLUMNS  # for columns that a later DDL adds
 
@@ -245,6 +260,16 @@ class TableVersion:
     def since(self, scn: Scn) -> TableVersion:
         """Return the same version, valid from `scn`."""
         return replace(self, from_scn=scn)
+
+    @property
+    def object_ids(self) -> frozenset[int]:
+        """The ids under which redo has the table's rows."""
+        return frozenset((self.object_id, *(part.object_id for part in self.parts)))
+
+    @property
+    def segments(self) -> frozenset[int]:
+        """The DATA_OBJECT_IDs with which the ROWIDs of the rows begin."""
+        return frozenset(part.data_object_id for part in self.parts if part.data_object_id) or frozenset((self.data_object_id,))
 
     @property
     def policy(self) -> KeyPolicy:
@@ -312,6 +337,12 @@ class DictionaryTable:
     logging: bool = True  # False: direct loads write no redo, unless the database forces it
     logical_replication: bool = True  # False: supplemental logging of the whole database does not apply to the table
     key_constraint: str | None = None  # the name of the enabled primary key
+    parts: tuple[Part, ...] = ()
+    columnar: bool = False  # hybrid columnar compression, of the table or of a partition
+
+    @property
+    def organization(self) -> Organization:
+        return "index" if self.iot else "cluster" if self.clustered else "heap"
 
     @property
     def captured(self) -> tuple[DictionaryColumn, ...]:

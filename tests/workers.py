@@ -42,6 +42,7 @@ GROUPS = {
         "tests/integration/test_transactions.py",
         "tests/integration/test_key_logging.py",
         "tests/integration/test_keyless.py",
+        "tests/integration/test_table_kinds.py",
     ),
 }
 

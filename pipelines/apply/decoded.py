@@ -68,7 +68,7 @@ def decode(
             decoded.select(
                 *CHANGE_ORDER,
                 "scn",
-                "row_id",
+                _row_id(version, key).alias("row_id"),
                 "operation_code",
                 finding(version, key, known_from).alias("finding"),
                 *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
@@ -88,6 +88,14 @@ def with_rowid(decoded: DataFrame) -> DataFrame:
             f"n{ROWID_COLUMN}": F.when(code != Operation.DELETE, rowid),
         }
     )
+
+
+def _row_id(version: TableVersion, key: Sequence[int]) -> Expression:
+    """Return what the changes of one row have in common: its ROWID, or its key in an index-organized table."""
+    if version.organization != "index" or not key:
+        return F.col("row_id")
+    side = F.when(F.col("operation_code") == Operation.INSERT, F.struct(*(F.col(f"n{i}").alias(f"k{i}") for i in key)))
+    return F.to_json(side.otherwise(F.struct(*(F.col(f"o{i}").alias(f"k{i}") for i in key))))
 
 
 def by_version(versions: Sequence[TableVersion]) -> list[tuple[TableVersion, Expression]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 
 from pyspark.sql import Column as Expression
 from pyspark.sql import functions as F
@@ -34,6 +35,8 @@ def finding(version: TableVersion, key: Sequence[int], known_from: int = 0) -> E
         *_undecoded(version, key),
         *_without_key(version, key),
         *_without_rowid(version, key),
+        *_moved_in_index(version, key),
+        *_without_cluster_key(version),
     ]
     found = F.lit(None)
     for kind, condition, what in reversed(cases):
@@ -103,10 +106,35 @@ def _absent_key_columns(version: TableVersion, key: Sequence[int]) -> Expression
 
 def _without_rowid(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
     """Return the error of changes without a ROWID: nothing says which of them belong to one row, or which is the last."""
+    if version.organization == "index":
+        return
     code, rowid, by_rowid = F.col("operation_code"), F.col("row_id"), ROWID_COLUMN in key
     needs_rowid = code.isin(Operation.DELETE, Operation.UPDATE, *((Operation.INSERT,) if by_rowid else ()))
     no_rowid = needs_rowid & (rowid.isNull() | (rowid == NO_ROWID))
     yield RedoNotUnderstood, no_rowid, F.lit("the redo does not contain the ROWID of the row")
-    other_segment = F.lit(by_rowid) & (F.substring(rowid, 1, 6) != segment_text(version.data_object_id))
+    other_segment = F.lit(by_rowid) & ~F.substring(rowid, 1, 6).isin(sorted(map(segment_text, version.segments)))
     other = F.concat(F.lit("the ROWID belongs to another segment than the rows of the snapshot: "), rowid)
     yield SchemaConflict, other_segment, other
+
+
+def _moved_in_index(version: TableVersion, key: Sequence[int]) -> Iterator[Case]:
+    """Return the error of an UPDATE of a key where no ROWID tells the row that leaves a key from the one that enters."""
+    if version.organization != "index":
+        return
+    moved = any_of(~F.col(f"o{i}").eqNullSafe(F.col(f"n{i}")) for i in sorted(key))
+    what = "an UPDATE changed the key of a row in an index-organized table, whose rows have no ROWIDs"
+    yield RedoNotUnderstood, (F.col("operation_code") == Operation.UPDATE) & moved, F.lit(what)
+
+
+def _without_cluster_key(version: TableVersion) -> Iterator[Case]:
+    """Return the error of an INSERT that lacks a column and has a later one.
+
+    Only trailing NULLs may be missing. The columns of a cluster's key are stored apart from the row, and come first.
+    """
+    if version.organization != "cluster":
+        return
+    ids = [column.id for column in sorted(version.columns, key=lambda column: column.segment_id)]
+    lacks = [F.array_contains("missing", F.lit(i)) for i in ids]
+    gap = any_of(first & ~second for first, second in pairwise(lacks))
+    what = "the redo of an INSERT into a clustered table lacks a column: perhaps one of the cluster key"
+    yield NotLogged, (F.col("operation_code") == Operation.INSERT) & gap, F.lit(what)

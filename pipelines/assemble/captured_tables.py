@@ -15,7 +15,10 @@ from pipelines.table import TableId
 
 @dataclass(frozen=True, slots=True)
 class CapturedTable:
-    """A captured table in a batch. It needs the commits in (position, stop_scn), split into commit ranges at `ddl_scns`."""
+    """A captured table in a batch. It needs the commits in (position, stop_scn), split into commit ranges at `ddl_scns`.
+
+    The rows of an index-organized table have no ROWIDs: `rows_have_rowids` is false.
+    """
 
     number: int
     id: TableId
@@ -24,6 +27,7 @@ class CapturedTable:
     stop_scn: int
     ddl_scns: tuple[int, ...] = ()
     no_large_objects: bool = False  # no version has a column that redo of a large object can concern
+    rows_have_rowids: bool = True
 
 
 def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], container: str | None) -> DataFrame:
@@ -46,13 +50,19 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     unknown_object = own.isNull() & has_ids & (object_id != 0)
     number, codes = F.when(captured, F.coalesce(own, named)), F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)
     without = [s.number for s in tables if s.no_large_objects]
-    return rows.withColumns(
+    numbered = rows.withColumns(
         {
             "table_number": number,
             "left_out": F.coalesce(codes & number.isin(without), F.lit(False)) if without else F.lit(False),
             "unknown_object": F.coalesce(captured & unknown_object, F.lit(False)),
         }
     )
+    in_indexes = [s.number for s in tables if not s.rows_have_rowids]
+    if not in_indexes:
+        return numbered
+    # Whatever LogMiner shows there, undo rows of such a table undo its changes in reverse order, and its key tells rows apart.
+    has_none = F.coalesce(F.col("table_number").isin(in_indexes), F.lit(False))
+    return numbered.withColumn("row_id", F.when(~has_none, F.col("row_id")))
 
 
 def _look_up(numbers: dict[str, int] | dict[int, int], key: Expression) -> Expression:

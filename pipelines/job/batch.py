@@ -70,7 +70,8 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
     return CapturedTable(
         number=number,
         id=task.table,
-        object_ids=tuple(sorted({version.object_id for version in task.versions})),
+        object_ids=tuple(sorted({i for version in task.versions for i in version.object_ids})),
+        rows_have_rowids=all(version.organization != "index" for version in task.versions),
         position=position,
         stop_scn=stop_scn(task, spec.scns),
         ddl_scns=ddl_scns(task, spec.scns, position),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pipelines.context import PipelineContext
@@ -26,7 +26,7 @@ from pipelines.schema import (
 )
 from pipelines.schema.ddl.effect import DdlStep, StepKind
 from pipelines.scn import Scn
-from pipelines.table import DictionaryTable, TableId, TableVersion, TypeRule, upper_name
+from pipelines.table import DictionaryTable, Part, TableId, TableVersion, TypeRule, upper_name
 
 STEP_KINDS: Mapping[StepKind, ChangeKind] = {
     "add": "add_column",
@@ -69,7 +69,9 @@ def object_ids(context: PipelineContext, dictionary: Mapping[TableId, Dictionary
     captured = {table.id for table in context.pipeline.tables}
     versions = context.ledger.all_versions()
     ids = {int(entry.body["object_id"]): table for table in versions if table in captured for entry in versions[table]}
-    return {**ids, **{found.object_id: table for table, found in dictionary.items()}}
+    for table, found in dictionary.items():
+        ids |= dict.fromkeys((found.object_id, *(part.object_id for part in found.parts)), table)
+    return ids
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class History:
     known: tuple[TableVersion, ...]
     derived: Derived
     conflict: SchemaConflict | None = None
+    parts: tuple[Part, ...] = ()
 
     @property
     def hold(self) -> HoldAt | None:
@@ -98,7 +101,8 @@ def history(
 ) -> History:
     """Return a table's versions over a batch's range from those that are known, of which there is at least one."""
     table = known[-1].table
-    ids = {version.object_id for version in known}
+    parts = known_parts(known, readings, windows[0].resetlogs_id, start)
+    ids = {version.object_id for version in known} | {part.object_id for part in parts}
     rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
     resetlogs_id = windows[0].resetlogs_id
     described = partial(readings.first_after, table, resetlogs_id)
@@ -110,7 +114,21 @@ def history(
     conflict = doubtful_ddl(table, windows, ids) or conflict
     conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
-    return History(table, tuple(known), derived, conflict)
+    return History(table, tuple(known), derived, conflict, parts)
+
+
+def known_parts(known: Sequence[TableVersion], readings: Readings, resetlogs_id: int, start: int) -> tuple[Part, ...]:
+    """Return the partitions that the table may have redo of: those of its versions, of the last dictionary that was read before
+    `start`, and of all later ones. A partition that came and went between two readings is not known, and holds the table.
+    """
+    table, ids = known[-1].table, {version.object_id for version in known}
+    parts = {part for version in known for part in version.parts}
+    before = next(readings.newest_first(resetlogs_id, 0, start), None)
+    for reading in (*readings.newest_first(resetlogs_id, start), *(() if before is None else (before,))):
+        here = reading.table(table)
+        if here is not None and here.object_id in ids:
+            parts.update(here.parts)
+    return tuple(sorted(parts))
 
 
 def key_policy_conflict(context: PipelineContext, version: TableVersion) -> SchemaConflict | None:
@@ -222,7 +240,7 @@ def table_task(
     The first version is valid for all older rows too. A transaction open at the snapshot may have changes from before the
     dictionary was read; where a DDL ran in between, `known_from` stops them.
     """
-    versions = past.derived.versions
+    versions = tuple(replace(version, parts=past.parts) for version in past.derived.versions)
     first = versions[0].since(Scn(0))
     steps = tuple(map(column_change, past.derived.steps))
     return TableTask(

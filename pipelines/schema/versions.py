@@ -54,6 +54,8 @@ def baseline(
         key_kind=policy.kind,
         key_index=next((index.object_id for index in key_indexes(table, policy.columns)), None),
         ignored=table.ignored,
+        parts=table.parts,
+        organization=table.organization,
         key_constraint=table.key_constraint,
         choice=choice,
     )

@@ -15,12 +15,13 @@ from pipelines.scn import Scn
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.statements import statement
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId, UniqueIndex
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, Part, TableId, UniqueIndex
 
 MAX_READINGS = 5
 BIND_LISTS = (1, 10, 100, 500)  # lengths of the lists of table names in a query
 PARTS = (
     "table_object", "table_kind", "table_replication", "table_columns", "table_unique_indexes", "table_key", "table_log_groups",
+    "table_parts", "table_columnar",
 )  # fmt: skip
 NO_SUCH_COLUMN = 904
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
@@ -41,6 +42,8 @@ class _TableRows:
     indexes: list[Any]
     key: list[Any]
     log_groups: list[Any]
+    parts: list[Any]
+    columnar: list[Any]
 
 
 _Reading = dict[TableId, _TableRows | None]
@@ -171,6 +174,8 @@ def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
         external=kind.external == "YES",
         logging=kind.logging != "NO",
         logical_replication=all(row.logical_replication != "DISABLED" for row in rows.replication),
+        parts=tuple(Part(int(row.object_id), _number(row.data_object_id) or 0) for row in rows.parts),
+        columnar=bool(rows.columnar),
         key_constraint=rows.key[0].constraint_name if rows.key else None,
     )
 

@@ -227,15 +227,18 @@ def _unknown(table: TableId, probed: ProbeResult) -> Finding:
 
 def kind_findings(table: DictionaryTable) -> Iterator[Finding]:
     name = str(table.table)
-    not_yet = "remove it from `tables`: such tables are not captured yet"
     if table.temporary:
         yield Finding(name, "is a temporary table: the redo does not contain its rows", "remove it from `tables`")
-    if table.partitioned:
-        yield Finding(name, "is partitioned", not_yet)
-    if table.iot:
-        yield Finding(name, "is index-organized", not_yet)
-    if table.clustered:
-        yield Finding(name, "is in a cluster: its redo may lack the columns of the cluster key", not_yet)
+    if (table.partitioned or table.iot) and not table.parts:
+        what = "its partitions" if table.partitioned else "the index that contains its rows"
+        yield Finding(
+            name,
+            f"this user does not see {what}, whose OBJECT_IDs the redo contains",
+            f"GRANT SELECT ON {table.table}, and SELECT ANY DICTIONARY, to the user of the connection",
+        )
+    if table.columnar:
+        what = "has hybrid columnar compression, which gives updated rows new ROWIDs"
+        yield Finding(name, what, "ALTER TABLE .. MOVE [PARTITION ..] ROW STORE COMPRESS ADVANCED, or remove it from `tables`")
     if table.external:
         yield Finding(name, "is an external table: the redo does not contain its rows", "remove it from `tables`")
 
@@ -310,6 +313,8 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
     if key.kind == "primary" and not table.key:
         cure = f"declare a key in `tables`: {without}; or ALTER TABLE {name} ADD PRIMARY KEY (...)"
         yield Finding(name, "has no enabled primary key", cure)
+    if key.kind == "rowid" and table.iot:
+        yield Finding(name, "`key: rowid`: rows of an index-organized table have no ROWIDs", "declare `key: primary`")
     computed = sorted(set(table.key) - {column.name for column in table.captured})
     if key.kind == "primary" and computed:
         yield Finding(

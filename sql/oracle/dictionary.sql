@@ -54,6 +54,41 @@ SELECT i.table_name, i.index_name, o.object_id, k.column_name
 -- name: table_log_groups
 SELECT table_name, log_group_type FROM all_log_groups WHERE owner = :owner AND table_name IN (:names)
 
+-- name: table_parts
+-- Redo names the partition, and of an index-organized table its top index. A row of the overflow segment must not be missed.
+SELECT object_name AS table_name, object_id, data_object_id
+  FROM all_objects
+ WHERE owner = :owner AND object_name IN (:names) AND object_type IN ('TABLE PARTITION', 'TABLE SUBPARTITION')
+ UNION ALL
+SELECT i.table_name, o.object_id, o.data_object_id
+  FROM all_indexes i
+  JOIN all_objects o
+    ON o.owner = i.owner AND o.object_name = i.index_name
+ WHERE i.table_owner = :owner AND i.table_name IN (:names) AND i.index_type = 'IOT - TOP'
+   AND o.object_type IN ('INDEX', 'INDEX PARTITION', 'INDEX SUBPARTITION')
+ UNION ALL
+SELECT t.iot_name, o.object_id, o.data_object_id
+  FROM all_tables t
+  JOIN all_objects o
+    ON o.owner = t.owner AND o.object_name = t.table_name
+ WHERE t.owner = :owner AND t.iot_name IN (:names) AND t.iot_type = 'IOT_OVERFLOW'
+   AND o.object_type IN ('TABLE', 'TABLE PARTITION', 'TABLE SUBPARTITION')
+ ORDER BY 1, 2
+
+-- name: table_columnar
+-- Hybrid columnar compression, which a partition may have of its own.
+SELECT table_name
+  FROM all_tables
+ WHERE owner = :owner AND table_name IN (:names) AND (compress_for LIKE 'QUERY%' OR compress_for LIKE 'ARCHIVE%')
+ UNION
+SELECT table_name
+  FROM all_tab_partitions
+ WHERE table_owner = :owner AND table_name IN (:names) AND (compress_for LIKE 'QUERY%' OR compress_for LIKE 'ARCHIVE%')
+ UNION
+SELECT table_name
+  FROM all_tab_subpartitions
+ WHERE table_owner = :owner AND table_name IN (:names) AND (compress_for LIKE 'QUERY%' OR compress_for LIKE 'ARCHIVE%')
+
 -- name: tables_of_owner
 -- Suggests what a misspelt table name may mean.
 SELECT table_name FROM all_tables WHERE owner = :owner

@@ -15,6 +15,7 @@ from pipelines.schema.ddl import (
     comment,
     ignorable,
     new_segment,
+    partitions,
     properties,
     refused,
     rename_column,
@@ -34,6 +35,7 @@ FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     unused.read,
     row_archival.read,
     new_segment.read,
+    partitions.read,
     refused.read,  # last: it refuses every statement
 )
 

@@ -50,16 +50,8 @@ alter table orders exchange partition p1 with table other including indexes
 alter table orders truncate partition p1 update global indexes
 --> refused: partition operations are not supported
 
--- a partition added
-alter table orders add partition p2 values less than (10)
---> refused: partition operations are not supported
-
 -- a partition dropped
 alter table orders drop partition p1
---> refused: partition operations are not supported
-
--- a partition moved
-alter table orders move partition p1 compress
 --> refused: partition operations are not supported
 
 -- an unknown alteration
@@ -117,10 +109,6 @@ alter table orders modify lob (note) (cache)
 -- modify of a nested table
 alter table orders modify nested table items return as locator
 --> refused: MODIFY NESTED TABLE is not supported
-
--- modify of default attributes
-alter table orders modify default attributes tablespace users
---> refused: partition operations are not supported
 
 -- a table that may exist already
 create table if not exists shop.orders (id number)

@@ -1,0 +1,58 @@
+"""ALTER TABLE on partitions that keeps every row: ADD, RENAME, MOVE, SPLIT, MERGE, COALESCE, and the table's interval.
+
+Oracle adds partitions by itself, too; whether LogMiner shows a DDL then does not matter. The OBJECT_IDs of new partitions come
+from the dictionary. DROP, TRUNCATE and EXCHANGE PARTITION change rows and are refused elsewhere.
+"""
+
+from __future__ import annotations
+
+from pipelines.schema.ddl.effect import DdlStep, Effect
+from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.scn import Scn
+from pipelines.table import TableVersion
+
+SAME_ROWS = (
+    "RENAME PARTITION", "RENAME SUBPARTITION", "SET INTERVAL", "SET STORE IN", "SET PARTITIONING", "SET SUBPARTITION TEMPLATE",
+    "MODIFY DEFAULT ATTRIBUTES",
+)  # fmt: skip
+ADDED = ("ADD PARTITION", "ADD SUBPARTITION")
+MOVED = (
+    "MOVE PARTITION", "MOVE SUBPARTITION", "SPLIT PARTITION", "SPLIT SUBPARTITION", "MERGE PARTITIONS", "MERGE SUBPARTITIONS",
+    "COALESCE PARTITION", "COALESCE SUBPARTITION",
+)  # fmt: skip
+COLUMNAR = (("COLUMN", "STORE"), ("FOR", "QUERY"), ("FOR", "ARCHIVE"))
+
+
+def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
+    if not statement.alter_table():
+        return None
+    if statement.take_any(*SAME_ROWS):
+        _check_rest(statement)
+        return Effect(version)
+    added = statement.take_any(*ADDED)
+    if not added and not statement.take_any(*MOVED):
+        return None
+    with_values = _check_rest(statement)
+    if added and with_values:
+        return Effect(version)
+    # A partition that is added to a hash takes rows from another one.
+    if version.key_kind == "rowid":
+        raise statement.refuse("it gives rows new ROWIDs, and ROWID is the key")
+    if version.key_kind == "append":
+        raise statement.refuse("it writes rows again, which redo might show as INSERTs, and the table is declared append-only")
+    return Effect(version, (DdlStep(Scn(statement.row.scn), "renumber", version.columns[0]),))
+
+
+def _check_rest(statement: DdlStatement) -> bool:
+    """Refuse what may remove rows or leave them out of the redo. Return whether the partition has VALUES."""
+    with_values = False
+    while not statement.done:
+        if statement.sees("NOLOGGING"):
+            raise statement.refuse("NOLOGGING allows rows to be written without redo")
+        if statement.sees("INCLUDING", "ROWS"):
+            raise statement.refuse("INCLUDING ROWS removes rows")
+        if any(statement.sees(*words) for words in COLUMNAR):
+            raise statement.refuse("hybrid columnar compression may give updated rows new ROWIDs and is not supported")
+        with_values = with_values or statement.sees("VALUES")
+        statement.skip()
+    return with_values

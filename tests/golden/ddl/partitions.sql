@@ -1,0 +1,47 @@
+-- a partition of a range
+alter table orders add partition p2 values less than (10)
+--> unchanged
+
+-- a partition that Oracle added for a row
+ALTER TABLE "SHOP"."ORDERS" ADD PARTITION "SYS_P123" VALUES LESS THAN (TO_DATE(' 2026-02-01 00:00:00', 'SYYYY-MM-DD HH24:MI:SS'))
+--> unchanged
+
+-- a partition of a hash
+alter table orders add partition
+--> renumber
+
+-- a partition moved
+alter table orders move partition p1 compress update indexes
+--> renumber
+
+-- a partition split
+alter table orders split partition p9 at (5) into (partition p8, partition p9) update global indexes
+--> renumber
+
+-- partitions merged
+alter table orders merge partitions p1, p2 into partition p3
+--> renumber
+
+-- another interval
+alter table orders set interval (numtodsinterval(1, 'DAY'))
+--> unchanged
+
+-- attributes of later partitions
+alter table orders modify default attributes tablespace users
+--> unchanged
+
+-- a partition renamed
+alter table orders rename partition p1 to p2
+--> unchanged
+
+-- a partition moved without redo
+alter table orders move partition p1 nologging
+--> refused: NOLOGGING allows rows to be written without redo
+
+-- some rows of a partition moved
+alter table orders move partition p1 including rows where amount > 0
+--> refused: INCLUDING ROWS removes rows
+
+-- a partition moved with columnar compression
+alter table orders move partition p1 column store compress for query high
+--> refused: hybrid columnar compression may give updated rows new ROWIDs and is not supported
