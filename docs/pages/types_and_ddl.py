@@ -7,13 +7,17 @@ what the DDL makes of the table's columns, and know nothing of the target's type
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import get_args, get_type_hints
 
 from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.decode.datatypes import spark_ddl_type
 from pipelines.errors import RedolakeError, SchemaConflict
 from pipelines.schema.ddl import effect_of
-from pipelines.table import OracleType
+from pipelines.scn import Scn
+from pipelines.source.preflight import kind_findings
+from pipelines.table import DictionaryTable, OracleType, TableId
+from tests.table_kinds import KINDS
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, read_cases, row
 
 SHORT = """\
@@ -41,8 +45,7 @@ A value that does not fit its Delta type stops the table; it is never rounded, a
 |---|---|
 | heap table with a primary key | yes |
 | heap table without one | yes, with a [declared key](../how-to/tables-without-a-primary-key.md) |
-| partitioned, index-organized, in a cluster | no |
-| external, temporary | no: their rows are in no redo |
+{kinds}
 | NOLOGGING | no, unless the database has FORCE LOGGING |
 
 ## DDL on a captured table
@@ -168,7 +171,16 @@ MATRIX = {
     "FLASHBACK TABLE": ("FLASHBACK TABLE orders TO BEFORE DROP",),
     "MOVE, SHRINK (held if ROWID is the key)": ("ALTER TABLE orders MOVE ONLINE", "ALTER TABLE orders SHRINK SPACE"),
     "NOLOGGING": ("ALTER TABLE orders NOLOGGING",),
-    "partition operations": ("ALTER TABLE orders EXCHANGE PARTITION p1 WITH TABLE other",),
+    "ADD, MOVE, SPLIT, MERGE, COALESCE, RENAME PARTITION (some are held if ROWID is the key)": (
+        "ALTER TABLE orders ADD PARTITION p9 VALUES LESS THAN (9)",
+        "ALTER TABLE orders SPLIT PARTITION p9 AT (8) INTO (PARTITION p8, PARTITION p9)",
+        "ALTER TABLE orders MOVE PARTITION p1",
+    ),
+    "DROP, TRUNCATE, EXCHANGE PARTITION": (
+        "ALTER TABLE orders DROP PARTITION p1",
+        "ALTER TABLE orders TRUNCATE PARTITION p1",
+        "ALTER TABLE orders EXCHANGE PARTITION p1 WITH TABLE other",
+    ),
     "primary key added, dropped or disabled": (
         "ALTER TABLE orders ADD PRIMARY KEY (id)",
         "ALTER TABLE orders DROP PRIMARY KEY",
@@ -201,6 +213,12 @@ MATRIX = {
     ),
 }
 
+_TABLE = DictionaryTable(TableId("SHOP", "T"), 1, 1, (), (), frozenset(), Scn(0), Scn(0))
+REFUSED_KINDS = {
+    "hybrid columnar compression": replace(_TABLE, columnar=True),
+    "external": replace(_TABLE, external=True),
+    "temporary": replace(_TABLE, temporary=True),
+}
 # By policy, the statements whose outcome it decides.
 POLICIES = {
     "truncate": ("TRUNCATE", "TRUNCATE TABLE orders"),
@@ -240,7 +258,7 @@ def short_page() -> str:
         SHORT
         + "\n".join(followed)
         + "\n"
-        + NOT_FOLLOWED.format(names=", ".join(others))
+        + NOT_FOLLOWED.format(names=", ".join(others), kinds="\n".join(kind_rows()))
         + "\n".join(matrix)
         + "\n"
         + BY_POLICY
@@ -250,12 +268,22 @@ def short_page() -> str:
     )
 
 
+def kind_rows() -> Iterator[str]:
+    """Yield the kinds that a test captures, then those that doctor refuses, with its reason."""
+    for kind in KINDS.values():
+        key = f", with `key: {kind.key}`" if kind.key != "primary" else ""
+        yield f"| {kind.title} | yes{key}{'; ' if kind.note else ''}{kind.note} |"
+    for title, table in REFUSED_KINDS.items():
+        (finding,) = (f for f in kind_findings(table) if f.severity == "error")
+        yield f"| {title} | no: it {finding.what} |"
+
+
 def agreed(title: str, statements: tuple[str, ...]) -> str:
     """Return the outcome that all statements of a matrix row share."""
-    outcomes = {outcome(statement).split(":")[0].split(" ")[0].removesuffix("_table") for statement in statements}
+    outcomes = {outcome(statement).split(":")[0].split(" ")[0].removesuffix("_table").replace("renumber", "no") for statement in statements}
     if len(outcomes) != 1:
         raise ValueError(f"the statements of {title!r} have several outcomes: {outcomes}")
-    return {"held": "held", "no": "no effect", "renumber": "no effect"}.get(outcomes.pop(), "**followed**")
+    return {"held": "held", "no": "no effect"}.get(outcomes.pop(), "**followed**")
 
 
 def long_page() -> str:

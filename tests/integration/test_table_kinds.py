@@ -13,28 +13,11 @@ from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up
 from tests.source_comparison import compare_with_source
+from tests.table_kinds import CLUSTER, KINDS
 
 pytestmark = pytest.mark.spark
 
-MONTHS = """PARTITION BY RANGE (day) INTERVAL (NUMTOYMINTERVAL(1, 'MONTH'))
-    (PARTITION p0 VALUES LESS THAN (DATE '2026-01-01')) ENABLE ROW MOVEMENT"""
-TABLES = {
-    "BY_MONTH": f"(id NUMBER(9) PRIMARY KEY, day DATE NOT NULL, t VARCHAR2(20)) {MONTHS}",
-    "BY_PARENT": "(id NUMBER(9) PRIMARY KEY, m NUMBER(9) NOT NULL CONSTRAINT by_parent_fk REFERENCES by_month "
-    "ON DELETE CASCADE) PARTITION BY REFERENCE (by_parent_fk)",
-    "BY_LIST": "(id NUMBER(9) PRIMARY KEY, region VARCHAR2(5), n NUMBER(9)) PARTITION BY LIST (region) SUBPARTITION BY "
-    "HASH (n) SUBPARTITIONS 2 (PARTITION west VALUES ('W'), PARTITION east VALUES ('E', 'SE'))",
-    "NO_KEY": "(n NUMBER(9), t VARCHAR2(20)) PARTITION BY RANGE (n) (PARTITION low VALUES LESS THAN (10), "
-    "PARTITION high VALUES LESS THAN (MAXVALUE)) ENABLE ROW MOVEMENT",
-    "BY_INDEX": "(a NUMBER(9), b VARCHAR2(5), t VARCHAR2(20), CONSTRAINT by_index_pk PRIMARY KEY (a, b)) "
-    "ORGANIZATION INDEX INCLUDING b OVERFLOW",
-    "INDEX_PARTS": "(a NUMBER(9), t VARCHAR2(20), CONSTRAINT index_parts_pk PRIMARY KEY (a)) ORGANIZATION INDEX "
-    "PARTITION BY HASH (a) PARTITIONS 3",
-    "IN_CLUSTER": "(id NUMBER(9) PRIMARY KEY, t VARCHAR2(20)) CLUSTER things (id)",
-    "COMPRESSED": "(id NUMBER(9) GENERATED ALWAYS AS IDENTITY PRIMARY KEY, a NUMBER(9), twice AS (a * 2), "
-    "hidden NUMBER(9) INVISIBLE) ROW STORE COMPRESS ADVANCED ROW ARCHIVAL",
-}
-CAPTURED = [{"table": f"SHOP.{name}", **({"key": "rowid"} if name == "NO_KEY" else {})} for name in TABLES]
+CAPTURED = [{"table": f"SHOP.{name}", **({"key": kind.key} if kind.key != "primary" else {})} for name, kind in KINDS.items()]
 READINGS = {
     "as index-organized rows without ROW_ID": {},
     "with the ROW_ID of the leaf block, and DDL of interval partitions": {"iot_row_ids": "block", "shows_interval_ddl": True},
@@ -48,10 +31,8 @@ def shop(request: Any, tmp_path: Path) -> Iterator[Shop]:
 
 
 def test_every_kind_of_table_equals_the_source(shop: Shop, spark: Any) -> None:
-    shop.run_sql(
-        "CREATE CLUSTER things (id NUMBER(9)) SIZE 512 HASHKEYS 10", *(f"CREATE TABLE {n} {d}" for n, d in TABLES.items())
-    )
-    shop.run_sql(*(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS" for name in TABLES))
+    shop.run_sql(CLUSTER, *(f"CREATE TABLE {name} {kind.definition}" for name, kind in KINDS.items()))
+    shop.run_sql(*(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS" for name in KINDS))
     shop.run_sql("ALTER TABLE no_key ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
     shop.run_sql(
         *(f"INSERT INTO by_month VALUES ({n}, DATE '2025-12-01' + {n} * 20, 'row {n}')" for n in range(1, 6)),
