@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Literal
@@ -401,9 +401,15 @@ class DictionaryTable:
 
     @property
     def key_candidates(self) -> tuple[UniqueIndex, ...]:
-        """The unique indexes that can be a key: all columns NOT NULL.
+        """The unique indexes that can be a key, those whose columns are all NOT NULL first.
 
-        Oracle has no entry for a row whose columns are all NULL, and allows duplicates with NULLs.
+        Oracle allows any number of rows whose columns are all NULL. A changed row with a NULL in its key therefore holds the table.
         """
-        certain = {c.name for c in self.columns if not c.nullable and c.stored and not c.system}
-        return tuple(index for index in self.unique if certain.issuperset(index.columns))
+        stored = {c.name for c in self.columns if c.stored and not c.system}
+        possible = (index for index in self.unique if stored.issuperset(index.columns))
+        return tuple(sorted(possible, key=lambda index: bool(self.nullable(index.columns))))
+
+    def nullable(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the columns that may be NULL."""
+        may_be = {c.name for c in self.columns if c.nullable}
+        return tuple(name for name in names if name in may_be)

@@ -98,7 +98,7 @@ def key_difference(version: TableVersion, dictionary: DictionaryTable) -> str | 
         )
     ids = {index.object_id for index in key_indexes(dictionary, key)}
     if not ids:
-        return f"the dictionary no longer has a valid unique index on ({names}), all NOT NULL"
+        return f"the dictionary no longer has a valid unique index on ({names})"
     if version.key_index is not None and ids.isdisjoint((version.key_index, None)):
         return f"the unique index on ({names}) was created again: in between, two rows may have had the same key"
     return None

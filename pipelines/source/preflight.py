@@ -308,7 +308,8 @@ def nologging_cure(table: DictionaryTable) -> str:
 def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
     """Check that the declared key identifies rows, and suggest keys that do."""
     name, candidates = str(table.table), [index.columns for index in table.key_candidates]
-    listed = " or ".join(f"`key: {KeyPolicy('columns', columns)}`" for columns in candidates)
+    certain = [columns for columns in candidates if not table.nullable(columns)] or candidates
+    listed = " or ".join(f"`key: {KeyPolicy('columns', columns)}`" for columns in certain)
     without = (f"{listed}, " if listed else "") + "`key: rowid`, or `key: append` where rows are only inserted"
     if key.kind == "primary" and not table.key:
         cure = f"declare a key in `tables`: {without}; or ALTER TABLE {name} ADD PRIMARY KEY (...)"
@@ -321,8 +322,11 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
             name, f"the primary key has columns that are not stored: {', '.join(computed)}", f"declare a key: {without}"
         )
     if key.kind == "columns" and not any(set(columns) == set(key.columns) for columns in candidates):
-        what = f"`key: {key}`: no valid unique index covers exactly these columns, all NOT NULL"
+        what = f"`key: {key}`: no valid unique index covers exactly these columns"
         yield Finding(name, what, f"create one, or declare {'`key: primary`, ' if table.key else ''}{without}")
+    elif key.kind == "columns" and (nullable := table.nullable(key.columns)):
+        what = f"`key: {key}`: {', '.join(nullable)} may be NULL, and a change of such a row holds the table"
+        yield Finding(name, what, f"ALTER TABLE {name} MODIFY (.. NOT NULL), or declare `key: rowid`", "warning")
 
 
 def column_findings(table: DictionaryTable, rules: Mapping[str, str | int], supported: Supported) -> Iterator[Finding]:

@@ -147,7 +147,7 @@ KEYLESS = with_table(
 )
 KEYS = {
     "none declared and no primary key": (PRIMARY, ["`key: [CODE, DAY]`", "`key: rowid`", "`key: append`"]),
-    "columns, one of them nullable": (KeyPolicy("columns", ("CODE", "MAYBE")), ["`key: [CODE, DAY]`"]),
+    "columns, one of them nullable": (KeyPolicy("columns", ("CODE", "MAYBE")), ["MODIFY (.. NOT NULL)", "`key: rowid`"]),
     "part of an index": (KeyPolicy("columns", ("CODE",)), ["`key: [CODE, DAY]`"]),
     "an unknown column": (KeyPolicy("columns", ("CODE", "DAX")), ["`key: [CODE, DAY]`"]),
     "columns of a unique index, in another order": (KeyPolicy("columns", ("DAY", "CODE")), []),
