@@ -231,15 +231,17 @@ def redo_of(part: pa.Table, window_start: int, spec: BatchSpec, task: TableTask)
     types = {column.id: task.rules.get(column.id) for column in version.columns}
     rows = part.to_pylist()
     ends = [row for row in rows if row["operation_code"] in TRANSACTION_ENDS]
-    own = [row["object_id"] == version.object_id and row["operation_code"] in CHANGES for row in rows]
+    own = [row["object_id"] in version.object_ids and row["operation_code"] in CHANGES for row in rows]
     for batch in part.filter(pa.array(own, pa.bool_())).combine_chunks().to_batches():
-        ends += decode_changes(batch, version, types, encoding=spec.encoding).to_pylist()
+        decoded = decode_changes(batch, version, types, encoding=spec.encoding).to_pylist()
+        # The undo of a table whose rows have no ROWIDs is in reverse order.
+        ends += [{**row, "row_id": None} for row in decoded] if version.organization == "index" else decoded
     yield from ({**row, "window_start": window_start} for row in ends)
 
 
 def raw_redo(part: pa.Table, window_start: int, task: TableTask) -> Iterator[Row]:
     """Yield the table's changes as landed, and all ends of transactions."""
-    ids = {version.object_id for version in task.versions}
+    ids = {number for version in task.versions for number in version.object_ids}
     for row in part.to_pylist():
         code = row["operation_code"]
         if code in TRANSACTION_ENDS or (code in CHANGES and row["object_id"] in ids):
@@ -252,7 +254,11 @@ def image(change: DisposedRow, version: TableVersion) -> tuple[Row, Any, Any, An
     before, after = (
         tuple(plain(change.row[f"{side}{column.id}"], is_number=False) for column in version.columns) for side in "on"
     )
-    return change.row, key_of(before, version), key_of(after, version), after
+    keys = key_of(before, version), key_of(after, version)
+    row = change.row
+    if version.organization == "index":
+        row = {**row, "row_id": str(keys[row["operation_code"] == Operation.INSERT])}
+    return row, *keys, after
 
 
 def open_transactions(rows: Rows) -> Iterator[OpenTransaction]:

@@ -1,0 +1,176 @@
+"""Whole schemas, created by scripts as published ones are, through the pipeline with a plain fold in place of Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import oracledb
+import pytest
+
+from pipelines import steps
+from standin.serve import standin
+from standin.sqlplus import run_script
+from tests.fix_shop import Shop
+from tests.integration.test_pipeline import caught_up, differences
+from tests.plain_lake import PlainLake
+
+SCRIPTS = Path(__file__).parents[1] / "schemas"
+PUBLISHED = Path(os.environ.get("REDOLAKE_SCHEMAS", "/nowhere"))  # folders of scripts, for `make soak`
+CHANGES = {
+    "staff": (
+        "INSERT INTO staff (name, email, since, team_id) VALUES ('Eve', 'EVE', DATE '2026-02-01', 10)",
+        "UPDATE people SET pay = NVL(pay, 0) + 1000 WHERE team_id = 20",
+        "UPDATE lands SET area_id = 30 WHERE land_id = 'CC'",
+        "INSERT INTO lands VALUES ('DD', NULL, 40)",
+        "SAVEPOINT here",
+        "DELETE FROM lands WHERE land_id > 'B' AND area_id > 20",
+        "UPDATE lands SET land_name = 'undone'",
+        "ROLLBACK TO SAVEPOINT here",
+        "DELETE FROM people WHERE person_id = 207",
+    ),
+    "retail": (
+        "UPDATE sold SET day_id = DATE '2027-01-01' WHERE line < 20",
+        "UPDATE sold SET amount = NULL WHERE line BETWEEN 30 AND 40",
+        "DELETE FROM sold WHERE good_id = 5",
+        "INSERT INTO sold VALUES (1, 100, DATE '2025-03-01', 99, 1.5, 9.99)",
+        "INSERT INTO events VALUES (50, DATE '2026-06-01', 'of a new week')",
+        "UPDATE events SET what = 'changed' WHERE event_id IN (1, 50)",
+        "UPDATE stocked SET pieces = pieces - 1 WHERE place = 'A' AND good_id < 4",
+        "DELETE FROM stocked WHERE good_id = 6",
+        "INSERT INTO buyers (name, born) VALUES ('new', 2000)",
+        "UPDATE buyers SET born = 1999 WHERE name = 'buyer 1'",
+    ),
+}
+ROWS = {
+    "staff": {"AREAS": 4, "ASSIGNMENTS": 1, "LANDS": 4, "OFFICES": 2, "PEOPLE": 4, "TEAMS": 2},
+    "retail": {"BUYERS": 7, "DAYS": 6, "EVENTS": 7, "GOODS": 6, "SOLD": 16, "STOCKED": 5},
+}  # fmt: skip
+KEYS = {"SOLD": ["line", "day_id"]}
+LEFT_OUT = {"SOLD_BY_GOOD"}  # a materialized view's container
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[Shop]:
+    options: dict[str, Any] = {"supplemental": frozenset({"MIN", "ALL"}), "reuses_rowids": True}
+    with standin(threads=2, log_bytes=256 * 1024, archive_lag_target=0, **options) as oracle:
+        oracle.database.state.users["SHOP"].privileges.add("DBA")
+        yield Shop(oracle, tmp_path)
+
+
+@pytest.fixture
+def no_spark() -> Iterator[str]:
+    with PlainLake().in_place_of_spark():
+        yield "no Spark"
+
+
+def run_scripts(shop: Shop, *scripts: Path) -> list[str]:
+    """Run scripts as SQL*Plus does, and return the errors."""
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        done = [
+            run_script(s.read_text(encoding="utf-8", errors="replace"), cursor.execute, errors=(oracledb.Error,))
+            for s in scripts
+        ]
+        connection.commit()
+    return [error for transcript in done for error in transcript.errors]
+
+
+def rows_of_schema(shop: Shop) -> dict[str, int]:
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT table_name FROM user_tables WHERE iot_type IS NULL OR iot_type = 'IOT' ORDER BY table_name")
+        names = [name for (name,) in cursor]
+        return {name: cursor.execute(f'SELECT COUNT(*) FROM "{name}"').fetchone()[0] for name in names}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_schema_is_created_by_its_own_script_and_captured_whole(shop: Shop, no_spark: str, name: str) -> None:
+    assert run_scripts(shop, SCRIPTS / f"{name}.sql") == []
+    tables = [table for table in rows_of_schema(shop) if table not in LEFT_OUT]
+    named = [{"table": f"SHOP.{t}", **({"key": KEYS[t]} if t in KEYS else {})} for t in tables]
+    pipeline = shop.pipeline(tables=named)
+    assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+
+    shop.run_sql(*CHANGES[name])
+    caught_up(shop, pipeline, no_spark)
+    shop.run_sql(*CHANGES[name][1:3])
+    caught_up(shop, pipeline, no_spark)
+
+    assert {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"} == {}
+    assert differences(shop, pipeline) == {}
+    assert {table: count for table, count in rows_of_schema(shop).items() if table in tables} == ROWS[name]
+
+
+def value_for(random: Random, kind: str, size: int, precision: int | None, scale: int | None) -> Any:
+    """Return a value of a column's type; None for types that need more than a literal."""
+    if kind == "NUMBER":
+        digits = min(precision or 9, 15) - (scale or 0)
+        return random.randrange(10 ** max(digits, 1)) if digits > 0 else 0
+    if kind in ("VARCHAR2", "CHAR"):
+        return "".join(random.choices("abc xyzé'", k=random.randint(1, max(1, min(size // 4, 12))))) + str(random.randrange(9))
+    if kind == "DATE" or kind.startswith("TIMESTAMP"):
+        return datetime(2026, 1, 1) + timedelta(days=random.randrange(900), seconds=random.randrange(86400))
+    return random.randbytes(min(size, 8)) if kind == "RAW" else None
+
+
+COLUMNS = """SELECT column_name, data_type, data_length, data_precision, data_scale FROM user_tab_cols
+    WHERE table_name = :1 AND virtual_column = 'NO' AND hidden_column = 'NO' AND identity_column = 'NO' ORDER BY column_id"""
+
+
+def change_rows(shop: Shop, tables: Sequence[str], random: Random) -> int:
+    """Insert, update and delete generated rows; what constraints refuse is left out. Return the number of changed rows."""
+    changed = 0
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        for table in tables:
+            columns = cursor.execute(COLUMNS, [table]).fetchall()
+            names = ", ".join(f'"{name}"' for name, *_ in columns)
+            binds = ", ".join(f":{number}" for number in range(1, len(columns) + 1))
+            statements: list[tuple[str, list[Any]]] = [
+                (f'INSERT INTO "{table}" ({names}) VALUES ({binds})', [value_for(random, *rest) for _, *rest in columns])
+                for _ in range(8)
+            ]
+            for name, *rest in random.choices(columns, k=3):
+                statements.append((f'UPDATE "{table}" SET "{name}" = :1 WHERE ROWNUM <= 2', [value_for(random, *rest)]))
+            statements.append((f'DELETE FROM "{table}" WHERE ROWNUM <= 1', []))
+            for sql, values in statements:
+                try:
+                    cursor.execute(sql, values)
+                    changed += cursor.rowcount
+                except oracledb.DatabaseError:
+                    continue
+        connection.commit()
+    return changed
+
+
+@pytest.mark.parametrize("folder", sorted(p for p in PUBLISHED.glob("*") if any(p.glob("*.sql"))), ids=lambda p: p.name)
+def test_a_published_schema_is_captured(shop: Shop, no_spark: str, folder: Path) -> None:
+    """Run the scripts of a folder, and capture each table that doctor accepts and that has a key."""
+    run_scripts(shop, *sorted(folder.glob("*.sql")))
+    shop.run_sql(*(f'ALTER TABLE "{table}" DISABLE CONSTRAINT "{name}"' for table, name in foreign_keys(shop)))
+    tables = list(rows_of_schema(shop))
+    found = steps.run_doctor(shop.pipeline(tables=[f"SHOP.{t}" for t in tables]), shop.params)
+    refused = {f.subject for f in found if f.severity == "error"}
+    accepted = [t for t in tables if not any(s == f"SHOP.{t}" or s.startswith(f"SHOP.{t}.") for s in refused)]
+    if not accepted:
+        pytest.skip(f"doctor accepts none of {len(tables)} tables: {sorted(refused)[:5]}")
+    pipeline = shop.pipeline(tables=[f"SHOP.{t}" for t in accepted])
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    random = Random(folder.name)
+    changed = 0
+    for _ in range(3):
+        changed += change_rows(shop, accepted, random)
+        caught_up(shop, pipeline, no_spark)
+
+    assert changed > 0
+    assert {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"} == {}
+    assert differences(shop, pipeline) == {}
+
+
+def foreign_keys(shop: Shop) -> list[tuple[str, str]]:
+    sql = "SELECT table_name, constraint_name FROM user_constraints WHERE constraint_type = 'R' AND status = 'ENABLED'"
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        return cursor.execute(sql).fetchall()
