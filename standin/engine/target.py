@@ -51,6 +51,7 @@ class Target:
             return list(seen)
         found = []
         for row, values in seen:
+            frame.rownum = len(found) + 1
             if self.row_address:
                 frame.row_id = store.rowid(row)
                 frame.row_scn = store.last_scn(row)

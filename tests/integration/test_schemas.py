@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -69,10 +70,11 @@ def no_spark() -> Iterator[str]:
 
 
 def run_scripts(shop: Shop, *scripts: Path) -> list[str]:
-    """Run scripts as SQL*Plus does, and return the errors."""
+    """Run scripts as SQL*Plus does, with numbers for answers, and return the errors."""
+    answers = map(str, count())
     with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
         done = [
-            run_script(s.read_text(encoding="utf-8", errors="replace"), cursor.execute, errors=(oracledb.Error,))
+            run_script(s.read_text(encoding="utf-8", errors="replace"), cursor.execute, answers, (oracledb.Error,))
             for s in scripts
         ]
         connection.commit()
@@ -133,7 +135,11 @@ def change_rows(shop: Shop, tables: Sequence[str], random: Random) -> int:
                 (f'INSERT INTO "{table}" ({names}) VALUES ({binds})', [value_for(random, *rest) for _, *rest in columns])
                 for _ in range(8)
             ]
-            for name, *rest in random.choices(columns, k=3):
+            keys = {
+                name for (name,) in cursor.execute("SELECT column_name FROM user_ind_columns WHERE table_name = :1", [table])
+            }
+            others = [column for column in columns if column[0] not in keys]
+            for name, *rest in random.choices(others, k=3) if others else ():
                 statements.append((f'UPDATE "{table}" SET "{name}" = :1 WHERE ROWNUM <= 2', [value_for(random, *rest)]))
             statements.append((f'DELETE FROM "{table}" WHERE ROWNUM <= 1', []))
             for sql, values in statements:
@@ -152,6 +158,8 @@ def test_a_published_schema_is_captured(shop: Shop, no_spark: str, folder: Path)
     run_scripts(shop, *sorted(folder.glob("*.sql")))
     shop.run_sql(*(f'ALTER TABLE "{table}" DISABLE CONSTRAINT "{name}"' for table, name in foreign_keys(shop)))
     tables = list(rows_of_schema(shop))
+    if not tables:
+        pytest.skip("the stand-in creates none of its tables")
     found = steps.run_doctor(shop.pipeline(tables=[f"SHOP.{t}" for t in tables]), shop.params)
     refused = {f.subject for f in found if f.severity == "error"}
     accepted = [t for t in tables if not any(s == f"SHOP.{t}" or s.startswith(f"SHOP.{t}.") for s in refused)]
