@@ -280,7 +280,10 @@ def kind_rows() -> Iterator[str]:
 
 def agreed(title: str, statements: tuple[str, ...]) -> str:
     """Return the outcome that all statements of a matrix row share."""
-    outcomes = {outcome(statement).split(":")[0].split(" ")[0].removesuffix("_table").replace("renumber", "no") for statement in statements}
+    outcomes = {
+        outcome(statement).split(":")[0].split(" ")[0].removesuffix("_table").replace("renumber", "no")
+        for statement in statements
+    }
     if len(outcomes) != 1:
         raise ValueError(f"the statements of {title!r} have several outcomes: {outcomes}")
     return {"held": "held", "no": "no effect"}.get(outcomes.pop(), "**followed**")

@@ -49,7 +49,7 @@ class Target:
         seen = store.visible(session.database.clock.scn, session.transaction, self.candidates(frame))
         if where is None:
             return list(seen)
-        found = []
+        found: list[tuple[int, Row]] = []
         for row, values in seen:
             frame.rownum = len(found) + 1
             if self.row_address:
