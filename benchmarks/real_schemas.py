@@ -17,9 +17,9 @@ from pathlib import Path
 
 import oracledb
 
+from pipelines.decode.datatypes import why_refused
 from pipelines.source import ConnectParams, open_source, read_tables
 from pipelines.source.preflight import column_findings, key_findings, kind_findings, logminer_findings
-from pipelines.steps.doctor import why_not as unsupported
 from pipelines.table import PRIMARY, DictionaryTable, TableId
 from standin.serve import StandIn, standin
 from standin.sqlplus import run_script
@@ -69,7 +69,7 @@ def run_scripts(oracle: StandIn, folder: Path, outcome: Outcome) -> None:
 
 
 def reasons_of(table: DictionaryTable) -> Iterator[str]:
-    for finding in (*kind_findings(table), *logminer_findings(table), *column_findings(table, {}, unsupported)):
+    for finding in (*kind_findings(table), *logminer_findings(table), *column_findings(table, {}, why_refused)):
         if finding.severity == "error":
             yield finding.what
 
