@@ -11,7 +11,7 @@ from pipelines.cockpit.values import Latency, Term
 from pipelines.ledger.reading import WindowRow
 
 TERMS = {
-    "log open": "from the first change of a log to its switch: ARCHIVE_LAG_TARGET",
+    "log open": "from the window's first change to the log switch that ends it: ARCHIVE_LAG_TARGET, or many logs at once",
     "archive": "from the switch to the plan: archiving, and the schedule of capture",
     "mine": "from the plan to the landed window: LogMiner and writing",
     "wait": "from the landed window to its batch: another batch, or Airflow",
