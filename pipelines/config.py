@@ -21,7 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from pipelines.config_findings import findings_of_errors
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import ConfigurationError, Finding
-from pipelines.table import ColumnChoice, KeyPolicy, TableId, upper_name
+from pipelines.table import ColumnChoice, KeyPolicy, LargeObjects, TableId, upper_name
 from pipelines.table_pattern import TablePattern, is_pattern
 from pipelines.target_options import Readers, TargetOptions
 
@@ -58,8 +58,16 @@ def parse_patterns(value: object) -> object:
     return tuple(name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else upper_name(name) for name in value)
 
 
+def parse_large_objects(value: object) -> object:
+    """Pass the value on, except `redo`, which is planned and not there yet."""
+    if value == "redo":
+        raise ValueError("large objects cannot be assembled from the redo yet: write reread, or exclude")
+    return value
+
+
 Patterns = Annotated[tuple[str, ...], BeforeValidator(parse_patterns)]
 UnsupportedColumns = Literal["refuse", "exclude"]
+LargeObjectsSetting = Annotated[LargeObjects, BeforeValidator(parse_large_objects)]
 
 
 def parse_rule(value: object) -> object:
@@ -182,6 +190,7 @@ class TableSettings(Settings):
     )
     include: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
     unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
+    large_objects: LargeObjectsSetting | None = Field(None, description="the pipeline's setting, for this table")
 
     @field_validator("columns")
     @classmethod
@@ -196,6 +205,8 @@ class TableSettings(Settings):
         """Refuse to leave out a declared key; preflight does for a primary key, which only the dictionary shows."""
         choice = ColumnChoice(self.exclude)
         gone = [name for name in self.key_policy.columns if choice.names(name)]
+        if self.large_objects == "reread" and self.key == "append":
+            raise ValueError("`large_objects: reread` needs a key that finds a row again, and append is none")
         if gone:
             raise ValueError(f"`exclude` names {', '.join(gone)}, which is part of the `key`: rows need their key")
         return self
@@ -312,6 +323,11 @@ class Pipeline(Settings):
         "table, column mapping for a renamed or dropped column, type widening for a wider type); `widest`: none of these, so "
         "that delta-rs, Polars and others open the table, and such a change writes the table again",
     )
+    large_objects: LargeObjectsSetting = Field(
+        "refuse",
+        description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
+        "change, or `exclude` the columns",
+    )
     new_tables: Literal["announce", "capture"] = Field(
         "announce",
         description="a table that a pattern matches and that was created later: report it in `status` and in the log, or "
@@ -401,7 +417,8 @@ class Pipeline(Settings):
     def choice(self, table: TableId) -> ColumnChoice:
         """Return which of the table's columns are left out."""
         own = self.table(table)
-        return ColumnChoice(own.exclude, own.include, own.unsupported_columns or self.unsupported_columns)
+        large_objects = own.large_objects or (self.large_objects if own.key != "append" else "refuse")
+        return ColumnChoice(own.exclude, own.include, own.unsupported_columns or self.unsupported_columns, large_objects)
 
     def target(self, table: TableId) -> str:
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"

@@ -17,6 +17,7 @@ Rules = Mapping[int, TypeRule]  # by column id
 LeftOut = Literal["excluded", "unsupported"]
 IgnoredKind = Literal["guard", "unused", "archive", "system", "virtual"] | LeftOut
 LEFT_OUT: tuple[LeftOut, ...] = ("excluded", "unsupported")
+LargeObjects = Literal["refuse", "reread", "exclude"]
 IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
     "guard": re.compile(r"SYS_NC\d+\$"),
     "unused": re.compile(r"SYS_C\d+_.+\$"),
@@ -24,6 +25,7 @@ IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
     "system": re.compile(r"M_ROW\$\$|ORABCTAB_\w+\$?"),
 }
 LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW"})
+LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # their values are read again after each change
 ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
 
@@ -158,6 +160,7 @@ class ColumnChoice:
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     unsupported: Literal["refuse", "exclude"] = "refuse"
+    large_objects: LargeObjects = "refuse"
 
     def excludes(self, name: str) -> bool:
         """Return whether a column outside the key is left out by its name."""
@@ -166,6 +169,10 @@ class ColumnChoice:
     def names(self, name: str) -> bool:
         """Return whether `exclude` names the column."""
         return any(fnmatchcase(name, pattern) for pattern in self.exclude)
+
+    def leaves_out(self, type_: OracleType) -> bool:
+        """Return whether a column of this type is left out if it is not supported."""
+        return self.unsupported == "exclude" or (self.large_objects == "exclude" and type_.name in LARGE_OBJECTS)
 
 
 ALL_COLUMNS = ColumnChoice()
@@ -244,6 +251,11 @@ class TableVersion:
     def left_out(self) -> dict[str, LeftOut]:
         """The columns that pipelines.yml leaves out, by name."""
         return {c.name: kind for c in self.ignored if not c.part_of for kind in LEFT_OUT if c.kind == kind}
+
+    @property
+    def reread(self) -> tuple[Column, ...]:
+        """The columns whose values are not decoded from the redo, but read again."""
+        return tuple(column for column in self.columns if column.type.name in LARGE_OBJECTS)
 
     @property
     def has_large_objects(self) -> bool:
@@ -395,7 +407,7 @@ class DictionaryTable:
                 continue
             if choice.excludes(c.name):
                 names[c.name] = "excluded"
-            elif choice.unsupported == "exclude" and (c.column_id in parents or (c.stored and refused(c))):
+            elif choice.leaves_out(c.type) and (c.column_id in parents or (c.stored and refused(c))):
                 names[c.name] = "unsupported"
         return self.leaving_out(names)
 

@@ -33,6 +33,7 @@ from tests.assemble_reference import DisposedRow, Row, assemble, deciding_xid, f
 from tests.source_comparison import compare_keyed, plain, rows_of
 
 Rows = list[dict[str, Any]]
+NO_ROWID = "A" * 18
 NO_VERSIONS = 0  # the Delta version of all its tables
 
 
@@ -170,8 +171,8 @@ class PlainLake:
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=len(changes), carried_in=len(carried), dropped=dropped, **counts)
         assert account.difference == 0
-        net = fold(image(change, version) for change in disposed if change.disposition == "applied")
-        folded = {key: row for key, row in {**table.rows, **net}.items() if row is not None}
+        net = fold(with_row_ids([image(change, version) for change in disposed if change.disposition == "applied"]))
+        folded = with_large_objects(spec, task, at, table.rows, net)
         position = max(at, spec.end - 1)
         self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, folded)
         self.carried[carry_file][task.target] = [dict(c.row) for c in disposed if c.disposition == "carried_out"]
@@ -269,3 +270,43 @@ def open_transactions(rows: Rows) -> Iterator[OpenTransaction]:
         yield OpenTransaction(
             con_id, xid, mine[0]["thread"], mine[0]["start_scn"] or mine[0]["scn"], None, len(mine), 1, "SHOP"
         )
+
+
+def with_row_ids(images: Sequence[tuple[Row, Any, Any, Any]]) -> list[tuple[Row, Any, Any, Any]]:
+    """Give an INSERT without a ROWID that of the next change which finds a row by its key."""
+    following: dict[Any, str] = {}
+    found = []
+    for number, (row, before, after, values) in reversed([*enumerate(images)]):
+        is_insert = row["operation_code"] == Operation.INSERT
+        if is_insert and row["row_id"] == NO_ROWID:
+            row = {**row, "row_id": following.get(after, f"{number}")}
+        following[after if is_insert else before] = row["row_id"]
+        found.append((row, before, after, values))
+    return found[::-1]
+
+
+def with_large_objects(spec: BatchSpec, task: TableTask, at: int, old: dict[Any, Any], net: dict[Any, Any]) -> dict[Any, Any]:
+    """Return the rows by key, with the large objects that were read again, and else those that the table has."""
+    version = task.versions[-1]
+    places = [n for n, column in enumerate(version.columns) if column in version.reread]
+    rows = {key: row for key, row in {**old, **net}.items() if row is not None}
+    if not places:
+        return rows
+    own = [one for window in spec.windows for one in window.reread if one.table == task.table and window.end - 1 > at]
+    again: dict[Any, list[Any]] = {}
+    for one in own:
+        found = pq.read_table(one.path).to_pylist()
+        names = [column.name for column in version.columns]
+        for row in found:
+            key = tuple(plain(row[version.column(i).name], is_number=True) for i in version.key)
+            again[key] = [row[names[n]] for n in places]
+    for key, row in rows.items():
+        if key in again or key in net:
+            values = list(row)
+            kept = None if old.get(key) is None else [old[key][n] for n in places]
+            new = again.get(key, kept)
+            assert new is not None, f"the large objects of {key} were not read again"
+            for n, value in zip(places, new, strict=True):
+                values[n] = value
+            rows[key] = tuple(values)
+    return rows

@@ -80,7 +80,8 @@ def capture_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         with resolved_pipeline(pipeline) as resolved:
-            landed = steps.land_window(resolved, planned[0]["window"], [mined_from_xcom(body) for body in mined])
+            records = [mined_from_xcom(body) for body in mined]
+            landed = steps.land_window(resolved, planned[0]["window"], records, source_of(pipeline))
         if landed.overtaken:
             log.info("window %s: the chain already continues past its start, there is nothing to land", landed.window)
         else:

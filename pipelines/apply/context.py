@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from pipelines.apply.translation import Translation
+from pipelines.records.batch_spec import LandedWindow
 from pipelines.scn import ScnRange
 
 Report = Callable[[str], None]
@@ -31,6 +32,7 @@ class ApplyContext:
     translation: Translation
     may_commit: MayCommit = allow
     report: Report = silent
+    windows: tuple[LandedWindow, ...] = ()
 
     @property
     def metadata(self) -> dict[str, object]:

@@ -26,11 +26,13 @@ REDO = ("row_id", "scn", "xid", "operation_code", "rollback", "status", "info", 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`defaulted` are the columns whose default Oracle may show in rows that do not store it."""
+    """`defaulted` are the columns whose default Oracle may show in rows that do not store it. With `has_objects`, large objects
+    are read again, and it matters which changes touch them (`touched`)."""
 
     columns: tuple[TargetColumn, ...]
     key: tuple[int, ...]
     defaulted: frozenset[int]
+    has_objects: bool = False
 
 
 def decode(
@@ -70,6 +72,7 @@ def decode(
                 "scn",
                 _row_id(version, key).alias("row_id"),
                 "operation_code",
+                *([_touches_objects(version).alias("touched")] if target.has_objects else []),
                 finding(version, key, known_from).alias("finding"),
                 *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
                 *(after(column, version).alias(f"a{column.id}") for column in columns),
@@ -129,6 +132,15 @@ def by_names(
             yield version, names, mine & is_among
             own = own & ~is_among
         yield version, None, own
+
+
+def _touches_objects(version: TableVersion) -> Expression:
+    """Return whether a large object may have another value after the change."""
+    if not version.reread:
+        return F.lit(False)
+    ids = F.array(*(F.lit(column.id) for column in version.reread))
+    is_set = F.coalesce(F.arrays_overlap("assigned", ids), F.lit(False))
+    return (F.col("operation_code") == Operation.INSERT) | is_set
 
 
 def _after(column: TargetColumn, version: TableVersion, translation: Translation) -> Expression:

@@ -17,10 +17,10 @@ from pipelines.redo import CHANGE_ORDER, COMMIT_ORDER, Operation
 
 LEFT, ENTERED = 0, 1
 ORDER = (*CHANGE_ORDER, "event")
-UPSERT, REMOVE = "U", "D"
+UPSERT, REMOVE, OBJECTS = "U", "D", "O"  # O: large objects alone
 
 
-def events(changes: DataFrame, key: Sequence[int]) -> DataFrame:
+def events(changes: DataFrame, key: Sequence[int], objects: bool = False) -> DataFrame:
     """Return one row per event: k<id> is the key that a change leaves or enters; `weight` is 1 for one event of each change."""
     code = F.col("operation_code")
     moved = F.lit(False)
@@ -33,14 +33,17 @@ def events(changes: DataFrame, key: Sequence[int]) -> DataFrame:
     )
     entered = F.col("event") == ENTERED
     keys = {f"k{i}": F.when(entered, F.col(f"a{i}")).otherwise(F.col(f"b{i}")) for i in key}
+    if objects:  # a row with another key is another row of the target, without the large objects of the old one
+        changes = changes.withColumn("touched", F.col("touched") | (moved & (code == Operation.UPDATE)))
     exploded = changes.withColumn("event", F.explode(happened)).withColumns(keys)
     return exploded.withColumn("weight", F.when(entered | code.isin(Operation.DELETE, Operation.INSERT), 1).otherwise(0)).drop(
         *(f"b{i}" for i in key)
     )
 
 
-def net_change(happened: DataFrame, key: Sequence[int]) -> DataFrame:
-    """Return one row per key: k<id>, a<id>, `op` (U or D), `commit_scn`, `finding`, and the number of `changes` in it."""
+def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False) -> DataFrame:
+    """Return one row per key: k<id>, a<id>, `op` (U or D), `commit_scn`, `finding`, and the number of `changes` in it. With
+    `objects` also `touched`: whether a change of the row may have given its large objects other values."""
     keys = [f"k{column_id}" for column_id in key]
     order = F.struct(*ORDER)
     of_row = Window.partitionBy(*keys, "row_id")
@@ -48,7 +51,13 @@ def net_change(happened: DataFrame, key: Sequence[int]) -> DataFrame:
     last_of_row = (
         happened.repartition(*keys)
         .withColumn("newest", F.row_number().over(of_row.orderBy(*(F.col(c).desc() for c in ORDER))))
-        .withColumns({"changes": F.sum("weight").over(of_row), "finding": F.min("finding").over(of_row)})
+        .withColumns(
+            {
+                "changes": F.sum("weight").over(of_row),
+                "finding": F.min("finding").over(of_row),
+                **({"touched": F.max("touched").over(of_row)} if objects else {}),
+            }
+        )
         .filter("newest = 1")
     )
     stays, transaction = F.col("event") == ENTERED, F.struct(*COMMIT_ORDER)

@@ -24,12 +24,14 @@ from pipelines.apply.delta.plain_types import write_plain_types
 from pipelines.apply.delta.schema import TargetColumn, check_columns
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
+from pipelines.apply.large_objects import files_of, of_objects, read_again, unfound, with_row_ids, with_values, without_objects
 from pipelines.apply.missing_columns import columns_with_missing, fill_missing
 from pipelines.apply.net import events, net_change
 from pipelines.apply.set_back import check_not_set_back
-from pipelines.errors import InvariantBroken, RedolakeError, SchemaConflict, Transient
+from pipelines.errors import InvariantBroken, RedolakeError, RedoNotUnderstood, SchemaConflict, Transient
 from pipelines.records.batch_result import RowAccount, TableResult
 from pipelines.records.batch_spec import TableTask
+from pipelines.table import LARGE_OBJECTS, TableVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +169,20 @@ def prepare_range(
         raise committed.problem
     version, columns = commit_range.version, table.columns
     check_columns(version, task.rules, columns, context.translation)
+    has_objects = any(column.kind == "unsupported" or column.type in LARGE_OBJECTS for column in version.ignored)
     decoded = decode_range(context, table, task, commit_range, committed)
+    if has_objects or version.reread:
+        decoded = with_row_ids(decoded, version.key) if version.key else decoded
     if version.key_kind == "append":
         check_all(task, count_changes(decoded), committed.count)
         return PreparedRange(commit_range, columns, decoded)
-    decoded = fill_missing_columns(table, decoded, version.key, committed.count)
-    net = kept(net_change(events(decoded, version.key), version.key))
-    check_all(task, count_net_changes(net), committed.count)
+    decoded = fill_missing_columns(table, decoded, version, committed.count)
+    has_reread, expected = bool(version.reread), committed.count
+    net = net_change(events(decoded, version.key, has_reread), version.key, has_reread)
+    if has_reread:
+        net, expected = read_objects(context, task, commit_range, committed, decoded, net)
+    net = kept(net)
+    check_all(task, count_net_changes(net), expected)
     return PreparedRange(commit_range, columns, net)
 
 
@@ -187,7 +196,8 @@ def merge_range(
     if version.key_kind == "append":
         merged = append(table, prepared.changes, tag, committed.count)
     else:
-        merged = merge(table, prepared.changes, version.key, tag, task.options.readers)
+        objects = tuple(column.id for column in version.reread)
+        merged = merge(table, prepared.changes, version.key, tag, task.options.readers, objects)
     table.refresh()
     crash.point("merge")
     if merged != Merged() and table.position != last_scn:
@@ -197,14 +207,40 @@ def merge_range(
     return merged
 
 
+def read_objects(
+    context: ApplyContext,
+    task: TableTask,
+    commit_range: CommitRange,
+    committed: CommittedChanges,
+    decoded: DataFrame,
+    net: DataFrame,
+) -> tuple[DataFrame, int]:
+    """Return the net changes with the large objects that were read again, and the number of changes that `net` stands for."""
+    version = commit_range.version
+    files = files_of(context.windows, task, commit_range.start - 1)
+    again = read_again(context.spark, files, version, task, context.translation)
+    objects = of_objects(committed.frame)
+    count, late = objects.count(), any(file.late for file in files)
+    if count and not late and (missing := unfound(objects, again, decoded)):
+        names = ", ".join(column.name for column in version.reread)
+        raise RedoNotUnderstood(
+            f"{missing} change(s) of large objects belong to rows that were neither read again nor deleted ({names})",
+            cure=f"run `redolake snapshot {task.table} --replace`; where it comes again, leave the columns out (`exclude`)",
+            table=task.table,
+            scn=commit_range.last_scn,
+        )
+    return with_values(net, objects, again, version, late=late), committed.count - count
+
+
 def decode_range(
     context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, committed: CommittedChanges
 ) -> DataFrame:
     columns = tuple(table.columns.values())
     defaulted = frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted)
-    target = Target(columns, commit_range.version.key, defaulted)
+    target = Target(columns, commit_range.version.key, defaulted, bool(commit_range.version.reread))
     known = tuple(version for version in task.versions if version.from_scn < commit_range.end) or task.versions[:1]
-    decoded = decode(committed.frame, known, task.rules, target, context.translation, task.mined_names, task.known_from)
+    changes = without_objects(committed.frame) if commit_range.version.reread else committed.frame
+    decoded = decode(changes, known, task.rules, target, context.translation, task.mined_names, task.known_from)
     return kept(decoded)
 
 
@@ -216,8 +252,9 @@ def kept(frame: DataFrame) -> DataFrame:
     return frame.localCheckpoint(eager=False)
 
 
-def fill_missing_columns(table: DeltaTable, decoded: DataFrame, key: tuple[int, ...], count: int) -> DataFrame:
-    missing = columns_with_missing(decoded, [c for c in table.columns.values() if c.id not in key])
+def fill_missing_columns(table: DeltaTable, decoded: DataFrame, version: TableVersion, count: int) -> DataFrame:
+    other = {*version.key, *(column.id for column in version.reread)}
+    missing = columns_with_missing(decoded, [c for c in table.columns.values() if c.id not in other])
     if not missing:
         return decoded
-    return fill_missing(decoded, table.rows, missing, [table.columns[column_id] for column_id in key], count)
+    return fill_missing(decoded, table.rows, missing, [table.columns[column_id] for column_id in version.key], count)

@@ -96,6 +96,7 @@ def _problem() -> Expression:
     where = F.concat_ws(" ", F.lit(", transaction"), F.coalesce("xid", F.lit("none")), F.lit("SCN"), "scn", _info())
     code = F.col("operation_code")
     operation = F.concat(F.lit("operation "), code, F.lit(" "), F.coalesce("operation", F.lit("?")))
+    is_harmless = F.col("left_out") | F.col("is_reread")
     is_large_object = code.isin(*LARGE_OBJECT_CHANGES)
     is_change = F.concat_ws(" ", code, "operation").isin(*(f"{change} {change.name}" for change in CHANGES))
     unknown_object = F.concat(
@@ -104,8 +105,11 @@ def _problem() -> Expression:
     what = (
         F.when(F.col("unknown_object"), unknown_object)
         .when(code == Operation.UNSUPPORTED, F.lit("LogMiner cannot show a change of the table (UNSUPPORTED)"))
-        .when(is_large_object & ~F.col("left_out"), F.concat(F.lit("a change of a large object is not captured: "), operation))
-        .when(~is_change & ~F.col("left_out"), F.concat(operation, F.lit(" is not understood")))
+        .when(
+            is_large_object & ~F.col("left_out") & ~F.col("is_reread"),
+            F.concat(F.lit("a change of a large object is not captured: "), operation),
+        )
+        .when(~is_change & ~is_harmless, F.concat(operation, F.lit(" is not understood")))
         .when(has_unknown_sequence(F.col("xid")), F.lit(f"an undo row belongs to no known transaction{_WAIT}"))
         # A coordinator's commit does not decide such a row: its server may have been rolled back.
         .when((F.col("xid") == NO_XID) | _has_no_transaction(), F.lit(f"a change belongs to no transaction{_WAIT}"))
@@ -154,13 +158,20 @@ def stop_doubtful_commits(changes: DataFrame, scn: int) -> DataFrame:
     return changes.withColumn("problem", F.coalesce("problem", F.when(doubtful, F.lit(what))))
 
 
-def cancel_undone(changes: DataFrame) -> DataFrame:
-    """Mark undo rows and the changes they undo as `undone`. Only committed transactions with undo rows are sorted for that."""
+def cancel_undone(changes: DataFrame, objects: bool = False) -> DataFrame:
+    """Mark undo rows and the changes they undo as `undone`. Only committed transactions with undo rows are sorted for that.
+
+    With `objects`, there may be rows about large objects that are left out or read again. They have no part in it: whether they
+    were undone does not matter.
+    """
     committed = F.col("commit_scn").isNotNull() & F.col("problem").isNull()
     undoing = changes.filter(F.col("rollback") & committed).select(*TRANSACTION).distinct()
     clean = changes.join(F.broadcast(undoing), list(TRANSACTION), "left_anti")
     touched = changes.join(F.broadcast(undoing), list(TRANSACTION), "left_semi")
-    return clean.unionByName(match_undo(touched))
+    if not objects:
+        return clean.unionByName(match_undo(touched))
+    apart = F.col("left_out") | F.col("is_reread")
+    return clean.unionByName(touched.filter(apart)).unionByName(match_undo(touched.filter(~apart)))
 
 
 def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:

@@ -64,6 +64,12 @@ def show_details(status: Status) -> None:
     console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows, ("window",)))
     if quotes := sum(w.single_quote_rows for w in status.windows):
         console.print(f"LogMiner left quotes inside values single in {quotes} row(s): verify tables whose text contains quotes")
+    for window in status.windows:
+        for one in window.reread:
+            what = (
+                f"could not be read again: {one.error}" if one.error else f"were read again AS OF SCN {one.scn}, after its end"
+            )
+            print_notice(f"window {window.name}: large objects of {one.table} {what}")
     if status.open_transactions:
         console.print(f"{status.open_transactions} open transaction(s): redolake tx list {status.pipeline}")
     show_declared_gaps(status.declared_gaps)

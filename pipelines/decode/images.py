@@ -57,11 +57,13 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
     `bounds` delimit the assignments in `redo`: literals, then internal bytes.
     """
     start, internal, end = bounds
-    literals = _cast(redo, reading, start, internal, errors, is_internal=False)
-    if internal < end:
+    if not family_of(reading.column.type).is_decoded:
+        values = pa.nulls(end - start, reading.target)
+    elif internal < end:
+        literals = _cast(redo, reading, start, internal, errors, is_internal=False)
         values = pa.concat_arrays([literals, _cast(redo, reading, internal, end, errors, is_internal=True)])
     else:
-        values = literals
+        values = _cast(redo, reading, start, internal, errors, is_internal=False)
     row, clauses = redo.assignments.row[start:end], redo.assignments.clause[start:end]
     indexes = []
     for clause in Clause:

@@ -28,7 +28,7 @@ from pipelines.errors import LandingConflict
 from pipelines.job.translation import translation
 from pipelines.land.files import Files
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
-from pipelines.records.batch_spec import BatchSpec
+from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.codec import decode, encode
 from pipelines.records.open_transaction import OpenTransaction
 
@@ -43,7 +43,7 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
         return done
     started = time.monotonic()
     translated = translation(spec.encoding, spec.show_row_data)
-    context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report)
+    context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows)
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
@@ -75,8 +75,15 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
         position=position,
         stop_scn=stop_scn(task, spec.scns),
         ddl_scns=ddl_scns(task, spec.scns, position),
-        no_large_objects=not any(version.has_large_objects for version in task.versions),
+        no_large_objects=leaves_out_objects(task),
+        rereads=any(version.reread for version in task.versions),
     )
+
+
+def leaves_out_objects(task: TableTask) -> bool:
+    """Return whether columns are left out, and none of the others is one that redo of a large object can concern."""
+    left_out = any(version.left_out for version in task.versions)
+    return left_out and not any(version.has_large_objects for version in task.versions)
 
 
 def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[CapturedTable]) -> list[RowAccount]:

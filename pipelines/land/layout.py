@@ -3,7 +3,8 @@
 Several attempts may write the same thing; `<token>` and `<attempt>` are random and keep their files apart.
 
 handover.json                                  the SCN at which capture begins, and the database's character set
-windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet
+windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet; reread-<token>-<n>.parquet (large
+                                               objects read again), later-<token>.parquet (those of open transactions)
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
 gaps/<resetlogs id>-<start>.json               declared gaps
 split/<gap>/<window>.json                      transactions split by the gap, as known at the window's end
@@ -48,6 +49,15 @@ def window_manifest(window: str) -> str:
 def redo_file(token: str, slice_number: int) -> str:
     """Return a name within the window's folder."""
     return f"redo-{token}-{slice_number:05d}.parquet"
+
+
+def reread_file(token: str, number: int) -> str:
+    """Return a name within the window's folder."""
+    return f"reread-{token}-{number:05d}.parquet"
+
+
+def reread_later_file(token: str) -> str:
+    return f"later-{token}.parquet"
 
 
 def ends_after(window: str, position: ChainPosition) -> bool:

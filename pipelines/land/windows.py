@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pipelines import crash
 from pipelines.crash import point
@@ -14,14 +16,25 @@ from pipelines.errors import LandingConflict
 from pipelines.land import layout
 from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_position, check_same
-from pipelines.land.parquet import write_parquet
+from pipelines.land.parquet import frames, read_columns, write_parquet
 from pipelines.land.tally import Tally
+from pipelines.records.batch_spec import RereadFile
 from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, WindowManifest
+from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, RereadRows, WindowManifest
 from pipelines.redo import Window
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
 
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """What a window's large objects were read again to; `later_file` names the rows that wait for their transaction's end."""
+
+    tables: tuple[RereadRows, ...] = ()
+    later_file: str | None = None
+
+
+NOTHING_REREAD = Reread()
 log = logging.getLogger(__name__)
 
 
@@ -88,11 +101,16 @@ class Windows:
 
     @crash.writer
     def publish(
-        self, window: Window, tables: Sequence[TableId], slice_records: Sequence[SliceRecord], previous_end: int | None
+        self,
+        window: Window,
+        tables: Sequence[TableId],
+        slice_records: Sequence[SliceRecord],
+        previous_end: int | None,
+        reread: Reread = NOTHING_REREAD,
     ) -> WindowManifest:
         """Land the window, or return its manifest when another run has landed the same rows. Raises LandingConflict when
         the chain continues in another way, or another run found other rows."""
-        manifest = build_manifest(window, tables, slice_records)
+        manifest = replace(build_manifest(window, tables, slice_records), reread=reread.tables, reread_later=reread.later_file)
         position = self._position_of(window)
         self._chain.finish(position)
         published = self.manifest(window.name)
@@ -108,6 +126,31 @@ class Windows:
             raise LandingConflict("another window has its position in the chain", cure=TAKEN_CURE, window=window.name)
         check_same(published, manifest)
         return published
+
+    @crash.writer
+    def write_reread(self, window: str, token: str, number: int, answers: Iterable[Any]) -> tuple[str, int]:
+        """Write the driver's frames to a file that no manifest names yet; return its name and number of rows."""
+        name = layout.reread_file(token, number)
+        return name, write_parquet(self._files, f"{layout.window_folder(window)}/{name}", None, frames(answers))
+
+    @crash.writer
+    def write_reread_later(self, window: str, token: str, rows: pa.Table) -> str:
+        name = layout.reread_later_file(token)
+        write_parquet(self._files, f"{layout.window_folder(window)}/{name}", rows.schema, rows.to_batches())
+        return name
+
+    def reread_later(self, manifest: WindowManifest) -> pa.Table | None:
+        """Return the rows that wait for the end of their transaction; None if there are none."""
+        if manifest.reread_later is None:
+            return None
+        file = f"{layout.window_folder(manifest.name)}/{manifest.reread_later}"
+        with self._files.reading(file) as opened:
+            return pq.read_table(opened)
+
+    def redo_columns(self, window: str, records: Sequence[SliceRecord], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield some columns of the rows of mined slices."""
+        paths = [f"{layout.window_folder(window)}/{file}" for record in records for file in record.files]
+        return read_columns(self._files, paths, columns)
 
     def _position_of(self, window: Window) -> str:
         """Return the name of the window's start. Exactly at a RESETLOGS the start has a name in either incarnation; a gap from
@@ -139,3 +182,12 @@ class Windows:
         """Return the full paths of the window's Parquet files."""
         folder = self._files.location(layout.window_folder(manifest.name))
         return tuple(f"{folder}/{file}" for file in manifest.files)
+
+    def reread_of(self, manifest: WindowManifest) -> tuple[RereadFile, ...]:
+        """Return the files with large objects that were read again for the window."""
+        folder = self._files.location(layout.window_folder(manifest.name))
+        return tuple(
+            RereadFile(TableId.parse(one.table), one.scn, f"{folder}/{one.file}", one.late)
+            for one in manifest.reread
+            if one.file is not None
+        )

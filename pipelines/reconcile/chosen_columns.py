@@ -24,10 +24,11 @@ def chosen(pipeline: Pipeline, table: DictionaryTable) -> DictionaryTable:
 
 def refused_by(pipeline: Pipeline, table: TableId) -> Refused:
     """Return a function that tells whether a column's type is not supported under the table's rules."""
+    large_objects = pipeline.choice(table).large_objects
     rules = {upper_name(name): rule for name, rule in pipeline.table(table).columns.items()}
 
     def refused(column: str, type_: OracleType) -> bool:
-        return why_refused(type_, rules.get(upper_name(column))) is not None
+        return why_refused(type_, rules.get(upper_name(column)), large_objects) is not None
 
     return refused
 
@@ -38,6 +39,8 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
     kept = {version.column(i).name for i in version.key if i} if version.key_kind != "rowid" else set()
     out = [c.name for c in version.columns if c.name not in kept and choice.excludes(c.name)]
     missing = [name for name, kind in version.left_out.items() if kind == "excluded" and not choice.excludes(name)]
+    if choice.large_objects != "reread":
+        out += [c.name for c in version.reread if c.name not in out]
     if not out and not missing:
         return None
     what = " and ".join(
@@ -51,6 +54,6 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
     return SchemaConflict(
         f"pipelines.yml {what}",
         cure=f"`redolake snapshot {version.table} --replace` reads it again with the present columns; or restore the old "
-        f"`exclude` and `include` and `redolake resume {version.table}`",
+        f"`exclude`, `include` and `large_objects` and `redolake resume {version.table}`",
         table=version.table,
     )

@@ -84,6 +84,16 @@ class TableTask:
 
 
 @dataclass(frozen=True, slots=True)
+class RereadFile:
+    """Values of one table's large objects AS OF `scn`, by key; see window_manifest.RereadRows."""
+
+    table: TableId
+    scn: int
+    path: str
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class LandedWindow:
     """A landed window: commits in [start, end), files as full paths."""
 
@@ -91,6 +101,7 @@ class LandedWindow:
     start: int
     end: int
     files: tuple[str, ...]
+    reread: tuple[RereadFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

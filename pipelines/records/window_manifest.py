@@ -36,6 +36,19 @@ class DdlRow:
     info: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class RereadRows:
+    """The values of one table's large objects that were read again AS OF `scn`, by key. `late`: undo no longer reached the
+    window's end, and `scn` is above it. `error` says why nothing was read; then there is no file."""
+
+    table: str
+    scn: int
+    file: str | None  # its name relative to the window's folder
+    rows: int = 0
+    late: bool = False
+    error: str = ""
+
+
 SINGLE_QUOTE_ROWS = "single_quote_rows"  # in the circumstance of a slice: its rows with quotes that LogMiner left single
 
 
@@ -61,6 +74,8 @@ class WindowManifest:
     files: tuple[str, ...]  # Parquet files, names relative to the window's folder
     doubtful_scn: int | None = None  # see redo.Window
     circumstance: Mapping[str, Any] = field(default_factory=dict)
+    reread: tuple[RereadRows, ...] = ()
+    reread_later: str | None = None  # file with the rows of open transactions that must be read again once they have committed
 
     @property
     def scns(self) -> ScnRange:
@@ -86,5 +101,5 @@ class WindowManifest:
     def identity(self) -> dict[str, Any]:
         """Return the fields that every run over the same redo must agree on. Each attempt names its files differently, and a
         newer Redolake may write another format."""
-        other = ("files", "circumstance", "format")
+        other = ("files", "circumstance", "format", "reread", "reread_later")
         return {name: value for name, value in to_body(self).items() if name not in other}

@@ -23,6 +23,7 @@ from pipelines.source.policies import require_unfiltered
 from pipelines.source.preflight import ConfiguredTable, ProbeResult, preflight_findings, preflight_notes
 from pipelines.source.probe import probe
 from pipelines.source.rds import rds_findings
+from pipelines.source.reread import Wanted, read_again
 from pipelines.source.snapshot import read_snapshot
 from pipelines.source.supplemental import DatabaseLogging, has_needed_logging, logging_cure
 from pipelines.source.table_list import ListedTable, list_tables
@@ -36,6 +37,7 @@ __all__ = [
     "ProbeResult",
     "RetryRule",
     "Source",
+    "Wanted",
     "connect_params",
     "connection_from_json",
     "connection_from_uri",
@@ -50,6 +52,7 @@ __all__ = [
     "preflight_notes",
     "probe",
     "rds_findings",
+    "read_again",
     "read_container",
     "read_current_scn",
     "read_database",

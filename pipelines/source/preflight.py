@@ -14,9 +14,19 @@ from pipelines.redo import LARGEST_LAG_SECONDS, ContainerFacts, Encoding, RedoFa
 from pipelines.source.facts import DatabaseFacts
 from pipelines.source.rds import RdsFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
-from pipelines.table import ALL_COLUMNS, PRIMARY, ColumnChoice, DictionaryTable, KeyPolicy, OracleType, TableId
+from pipelines.table import (
+    ALL_COLUMNS,
+    LARGE_OBJECTS,
+    PRIMARY,
+    ColumnChoice,
+    DictionaryTable,
+    KeyPolicy,
+    LargeObjects,
+    OracleType,
+    TableId,
+)
 
-Supported = Callable[[OracleType, str | int | None], str | None]  # (type, rule) -> why it is not captured, or None
+Supported = Callable[[OracleType, str | int | None, LargeObjects], str | None]  # (type, rule, ..) -> why not captured, or None
 
 LONGEST_MINED_NAME_BYTES = 30
 LONGEST_PLAIN_BYTES = {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}  # beyond: MAX_STRING_SIZE = EXTENDED
@@ -200,8 +210,13 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
         if probed.tables_of_owner or not probed.refused:
             yield _unknown(wanted.table, probed)
         return
+    large_objects = wanted.choice.large_objects
+
+    def refused(type_: OracleType, rule: str | int | None) -> str | None:
+        return supported(type_, rule, large_objects)
+
     table = table.chosen(
-        wanted.choice, wanted.key, lambda column: supported(column.type, wanted.rules.get(column.name)) is not None
+        wanted.choice, wanted.key, lambda column: refused(column.type, wanted.rules.get(column.name)) is not None
     )
     yield from kind_findings(table)
     yield from choice_findings(table, wanted)
@@ -210,7 +225,7 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
         yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
     yield from key_findings(table, wanted.key)
     yield from logging_findings(table, wanted.key, probed.database_logging)
-    yield from column_findings(table, wanted.rules, supported)
+    yield from column_findings(table, wanted.rules, refused)
 
 
 def _unknown(table: TableId, probed: ProbeResult) -> Finding:
@@ -285,6 +300,12 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
         if not any(ColumnChoice((pattern,)).names(column.name) for column in table.columns if not column.system):
             what = f"no column has a name like {pattern}, which `exclude` or `include` contains"
             yield Finding(name, what, "nothing, if a later column is meant; else correct the name", "warning")
+    objects = [c.name for c in table.captured if c.type.name in LARGE_OBJECTS]
+    if choice.large_objects == "reread" and objects and table.iot:
+        what = (
+            f"large objects ({', '.join(objects)}) are read again by ROWID, which rows of an index-organized table do not have"
+        )
+        yield Finding(name, what, "leave them out: `large_objects: exclude` of the table")
     for column in table.columns:
         if column.left_out is None or column.system:
             continue
@@ -329,14 +350,16 @@ def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
         yield Finding(name, what, f"ALTER TABLE {name} MODIFY (.. NOT NULL), or declare `key: rowid`", "warning")
 
 
-def column_findings(table: DictionaryTable, rules: Mapping[str, str | int], supported: Supported) -> Iterator[Finding]:
+def column_findings(
+    table: DictionaryTable, rules: Mapping[str, str | int], refused: Callable[[OracleType, str | int | None], str | None]
+) -> Iterator[Finding]:
     names = {c.name for c in table.columns}
     for rule in sorted(set(rules) - names):
         near = get_close_matches(rule.upper(), names, n=1)
         cure = f"did you mean {near[0]}?" if near else "remove the rule from `columns`"
         yield Finding(f"{table.table}.{rule}", "has a rule in `columns` and is not a column of the table", cure)
     for column in table.captured:
-        reason = supported(column.type, rules.get(column.name))
+        reason = refused(column.type, rules.get(column.name))
         if reason is not None:
             out = (
                 "" if column.name in table.key else "leave it out (`exclude` of the table, or `unsupported_columns: exclude`), "

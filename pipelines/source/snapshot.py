@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
-from pipelines.table import ROWID_NAME, DictionaryColumn, DictionaryTable, OracleType
+from pipelines.table import LARGE_OBJECTS, ROWID_NAME, DictionaryColumn, DictionaryTable, OracleType
 
 DATES = frozenset({"DATE", "TIMESTAMP"})
 NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"
@@ -31,6 +31,7 @@ AS_TEXT = {
 }
 DATE_TEXT = "TO_CHAR({{0}}, 'SYYYY-MM-DD HH24:MI:SS{fraction}', 'NLS_CALENDAR=GREGORIAN')"
 ARROW_DIGITS, ARROW_FRACTION = 38, 6
+LARGE_OBJECT_ROWS = 50  # rows in memory at a time; each value may have up to 1 GB
 
 
 DatesAsText = frozenset[str] | Literal["all"]  # names of columns in upper case
@@ -92,5 +93,7 @@ def read_snapshot(
     source.use_container(container)
     if any(column.kind == "archive" for column in table.ignored):
         source.call("show_archived_rows")
+    if any(column.type.name in LARGE_OBJECTS for column in table.captured):
+        fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")

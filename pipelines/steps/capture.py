@@ -14,6 +14,7 @@ from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, held_lease, open_context, open_pipeline_source, silent
 from pipelines.errors import MiningIncomplete, NotLogged, PdbChanged, RedoLost, RedoNotUnderstood, SchemaConflict, Terminal
 from pipelines.land import build_manifest, layout
+from pipelines.land.windows import NOTHING_REREAD
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
 from pipelines.reconcile.ledger import reconcile_ledger
@@ -37,6 +38,7 @@ from pipelines.steps.captured_tables import announced_tables, with_matched_table
 from pipelines.steps.facts import host_clock_ahead, record_choices, record_plan, record_redo, recorded_failure, utc_end_time
 from pipelines.steps.plan import PAUSE_SECONDS, read_and_plan
 from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
+from pipelines.steps.reread import reread_large_objects
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
@@ -96,7 +98,8 @@ def plan_next_window(pipeline: Pipeline, source: ConnectParams | None = None) ->
         found = planned_next(pipeline, source)
         if found.window is None or found.slices:
             return found
-        land_window(pipeline, found.window, [])  # it has no redo and so no slice, and only a slice starts the task that lands
+        # It has no redo and so no slice, and only a slice starts the task that lands.
+        land_window(pipeline, found.window, [], source)
 
 
 def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcome:
@@ -303,7 +306,12 @@ def mined_once(context: PipelineContext, source: ConnectParams | None, made: Win
     return replace(record, circumstance={**record.circumstance, **mining.facts.as_json(), **cost})
 
 
-def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRecord | AlreadyLanded]) -> LandedWindowReport:
+def land_window(
+    pipeline: Pipeline,
+    window: str,
+    mined_slices: Sequence[SliceRecord | AlreadyLanded],
+    source: ConnectParams | None = None,
+) -> LandedWindowReport:
     """Publish the manifest, then advance the position. A landed window stays as it is; a window that the chain has passed is
     reported as overtaken."""
     with open_context(pipeline) as context:
@@ -315,7 +323,10 @@ def land_window(pipeline: Pipeline, window: str, mined_slices: Sequence[SliceRec
                 scns = made.window.scns
                 return LandedWindowReport(window, int(scns.start), int(scns.end), rows=0, overtaken=True)
             end = context.landing.chain_end()
-            manifest = context.landing.windows.publish(made.window, made.tables, records, None if end is None else int(end.scn))
+            reread = reread_large_objects(context, source, made, records) if manifest is None else NOTHING_REREAD
+            manifest = context.landing.windows.publish(
+                made.window, made.tables, records, None if end is None else int(end.scn), reread
+            )
         reconcile_ledger(context)
         clear_redo_loss(context, "mine")
         path = context.landing.files.location(layout.window_manifest(manifest.name))

@@ -77,6 +77,11 @@ def is_applied(entry: TableEntry, batch: BatchResult) -> bool:
     return entry.position >= batch.end_position.plus(-1)
 
 
+def landed_window(context: PipelineContext, manifest: WindowManifest) -> LandedWindow:
+    windows = context.landing.windows
+    return LandedWindow(manifest.name, manifest.start, manifest.end, windows.files_of(manifest), windows.reread_of(manifest))
+
+
 def build_batch(
     context: PipelineContext,
     windows: Sequence[WindowManifest],
@@ -98,7 +103,7 @@ def build_batch(
         start=start,
         end=end,
         token=token,
-        windows=tuple(LandedWindow(m.name, m.start, m.end, context.landing.windows.files_of(m)) for m in windows),
+        windows=tuple(landed_window(context, m) for m in windows),
         tables=build_tasks(context, windows, before, entries, bool(gaps), carried.open_transactions if carried else ()),
         carry_out=location(layout.batch_carry(name, attempt_of(token))),
         manifest=location(layout.batch_manifest(name)),

@@ -15,7 +15,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.split_transactions import SplitTransaction
-from pipelines.records.window_manifest import single_quote_rows
+from pipelines.records.window_manifest import RereadRows, single_quote_rows
 from pipelines.steps.captured_tables import JOIN
 
 LATEST_WINDOWS = 10
@@ -24,13 +24,14 @@ LATEST_WINDOWS = 10
 @dataclass(frozen=True, slots=True)
 class WindowStatus:
     """`logs` and `rows` are None until the window has landed. `single_quote_rows` are rows in which LogMiner left the quotes
-    inside a value single."""
+    inside a value single. `reread` are the tables whose large objects were read again too late, or could not be."""
 
     name: str
     state: WindowState
     logs: int | None
     rows: int | None
     single_quote_rows: int = 0
+    reread: tuple[RereadRows, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,8 @@ def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:
         manifest = context.landing.windows.manifest(entry.name)
         logs, rows = (None, None) if manifest is None else (len(manifest.logs), manifest.change_rows)
         quotes = 0 if manifest is None else single_quote_rows(manifest)
-        found.append(WindowStatus(entry.name, entry.state, logs, rows, quotes))
+        reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
+        found.append(WindowStatus(entry.name, entry.state, logs, rows, quotes, reread))
     return tuple(found)
 
 

@@ -349,7 +349,7 @@ def test_a_snapshot_reads_rowids_as_of_its_scn(oracle, source):
     assert len(codes) == 2
 
 
-def supported(kind, rule):
+def supported(kind, rule, large_objects):
     return "is not captured" if kind.name == "CLOB" else None
 
 

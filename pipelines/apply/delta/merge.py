@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -14,7 +14,7 @@ from pipelines.apply.delta.features import enabling, has_feature
 from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn
 from pipelines.apply.delta.table import DeltaTable
-from pipelines.apply.net import REMOVE, UPSERT
+from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
 from pipelines.target_options import Readers
 
 VIEW = "redolake_net_change"
@@ -42,9 +42,19 @@ def marks_deleted(table: DeltaTable, readers: Readers) -> bool:
     return readers == "spark" and (size is None or size > REWRITTEN_BYTES)
 
 
-def merge(table: DeltaTable, net: DataFrame, key: Sequence[int], tag: Tag, readers: Readers = "spark") -> Merged:
+def merge(
+    table: DeltaTable,
+    net: DataFrame,
+    key: Sequence[int],
+    tag: Tag,
+    readers: Readers = "spark",
+    objects: Collection[int] = (),
+) -> Merged:
+    """`objects` are the columns with large objects: they are set where `is_read`."""
     columns, spark = tuple(table.columns.values()), table.spark
-    net.select("op", "commit_scn", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns)).createOrReplaceTempView(VIEW)
+    is_read = ["is_read"] if objects else []
+    names = ("op", "commit_scn", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns), *is_read)
+    net.select(*names).createOrReplaceTempView(VIEW)
     marks = marks_deleted(table, readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
         with described(spark, tag.metadata):
@@ -53,7 +63,7 @@ def merge(table: DeltaTable, net: DataFrame, key: Sequence[int], tag: Tag, reade
     try:
         with tagged(spark, tag):
             spark.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            answer = spark.sql(merge_sql(table.path, VIEW, columns, key)).collect()
+            answer = spark.sql(merge_sql(table.path, VIEW, columns, key, objects)).collect()
     finally:
         spark.catalog.dropTempView(VIEW)
     if not answer:  # Delta has this txn version already and skipped the commit
@@ -62,15 +72,26 @@ def merge(table: DeltaTable, net: DataFrame, key: Sequence[int], tag: Tag, reade
     return Merged(row["num_inserted_rows"], row["num_updated_rows"], row["num_deleted_rows"])
 
 
-def merge_sql(path: str, source: str, columns: Sequence[TargetColumn], key: Sequence[int]) -> str:
+def merge_sql(
+    path: str, source: str, columns: Sequence[TargetColumn], key: Sequence[int], objects: Collection[int] = ()
+) -> str:
     names = {column.id: quoted(column.name) for column in columns}
     same_key = " AND ".join(f"t.{names[i]} = s.k{i}" for i in key)
-    sets = ", ".join([*(f"t.{names[c.id]} = s.a{c.id}" for c in columns), f"t.{COMMIT_SCN} = s.commit_scn"])
+
+    def value(column: TargetColumn) -> str:
+        name = names[column.id]
+        return f"CASE WHEN s.is_read THEN s.a{column.id} ELSE t.{name} END" if column.id in objects else f"s.a{column.id}"
+
+    scn = f"t.{COMMIT_SCN} = s.commit_scn"
+    sets = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns), scn])
+    alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in objects), scn])
+    objects_alone = f"WHEN MATCHED AND s.op = '{OBJECTS}' THEN UPDATE SET {alone}\n" if objects else ""
     inserted = ", ".join([*(names[c.id] for c in columns), COMMIT_SCN])
     values = ", ".join([*(f"s.a{c.id}" for c in columns), "s.commit_scn"])
     return (
         f"MERGE INTO {table_at(path)} AS t USING {source} AS s ON {same_key}\n"
         f"WHEN MATCHED AND s.op = '{REMOVE}' THEN DELETE\n"
+        f"{objects_alone}"
         f"WHEN MATCHED THEN UPDATE SET {sets}\n"
         f"WHEN NOT MATCHED AND s.op = '{UPSERT}' THEN INSERT ({inserted}) VALUES ({values})"
     )

@@ -7,10 +7,21 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from pipelines.decode.datatypes import binary_float, boolean, character, datetime, interval, number, raw, rowid, zoned
+from pipelines.decode.datatypes import (
+    binary_float,
+    boolean,
+    character,
+    datetime,
+    interval,
+    large_object,
+    number,
+    raw,
+    rowid,
+    zoned,
+)
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.errors import RedolakeError, SchemaConflict
-from pipelines.table import OracleType, TypeRule
+from pipelines.table import LargeObjects, OracleType, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 
@@ -24,6 +35,7 @@ FAMILIES: tuple[Family, ...] = (
     raw.FAMILY,
     rowid.FAMILY,
     boolean.FAMILY,
+    large_object.FAMILY,
 )
 
 _SPARK_NAMES = {
@@ -58,8 +70,10 @@ def target_type(oracle_type: OracleType, rule: TypeRule = None) -> pa.DataType:
     return family_of(oracle_type).target(oracle_type, rule)
 
 
-def why_refused(oracle_type: OracleType, rule: TypeRule = None) -> str | None:
-    """Return why a column of that type cannot be captured, or None."""
+def why_refused(oracle_type: OracleType, rule: TypeRule = None, large_objects: LargeObjects = "refuse") -> str | None:
+    """Return why a column of that type cannot be captured, or None. `large_objects` is how the table captures them."""
+    if oracle_type.name in large_object.FAMILY.names and large_objects != "reread":
+        return "large objects are captured with `large_objects: reread` only"
     try:
         target_type(oracle_type, rule)
     except RedolakeError as error:

@@ -36,6 +36,7 @@ class Family:
     target: Callable[[OracleType, TypeRule], pa.DataType]
     cast: Callable[[pa.StringArray, pa.DataType, TypeRule], Cast]
     internal: Callable[[pa.BinaryArray, pa.DataType, Encoding, TypeRule], Cast]
+    is_decoded: bool = True  # False: the redo only says that the column changed
 
 
 def refuse_rule(oracle_type: OracleType, rule: TypeRule, cure: str) -> ConfigurationError:

@@ -20,6 +20,7 @@ from pipelines.scn import Scn
 from pipelines.table import Column, ColumnChoice, IgnoredColumn, LeftOut, OracleType
 
 STORAGE = ("LOB", "VARRAY", "NESTED TABLE", "COLUMN", "XMLTYPE COLUMN", "XMLTYPE", "OPAQUE TYPE")  # before the column's name
+UNKNOWN_TYPE = OracleType("")
 NOT_A_COLUMN = ("SUPPLEMENTAL", "PARTITION", "SUBPARTITION", "OVERFLOW", "PERIOD")
 
 
@@ -99,7 +100,7 @@ def _left_out(statement: DdlStatement, name: str, choice: ColumnChoice) -> Added
         type_ = read_type(statement)
     if choice.excludes(name):
         kind: LeftOut = "excluded"
-    elif choice.unsupported == "exclude" and (type_ is None or statement.refused(name, type_)):
+    elif choice.leaves_out(type_ or UNKNOWN_TYPE) and (type_ is None or statement.refused(name, type_)):
         kind = "unsupported"
     else:
         statement.back_to(start)
@@ -141,6 +142,8 @@ def _add(statement: DdlStatement, effect: Effect, added: Added) -> Effect:
     if added.type is None:
         virtual = IgnoredColumn(0, "virtual", added.name)
         return Effect(replace(before, ignored=(*before.ignored, virtual)), effect.steps)
+    if statement.refused(added.name, added.type):
+        raise statement.refuse(f"DDL adds column {added.name} of type {added.type}, which is not supported")
     before = with_guard(statement, before, added.name, optimized=added.nullable and added.default is not None)
     column = Column(before.next_column_id, added.name, added.type, before.next_segment_id, added.nullable)
     after = replace(before, columns=(*before.columns, column), next_column_id=before.next_column_id + 1)

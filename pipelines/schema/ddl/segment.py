@@ -6,9 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from pipelines.schema.ddl_statement import DdlStatement
-from pipelines.table import Column, DictionaryTable, IgnoredColumn, TableVersion
-
-LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})
+from pipelines.table import LARGE_OBJECTS, Column, DictionaryTable, IgnoredColumn, TableVersion
 
 
 def with_guard(statement: DdlStatement, version: TableVersion, new: str, *, optimized: bool) -> TableVersion:

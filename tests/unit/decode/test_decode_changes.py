@@ -236,10 +236,18 @@ def test_a_rule_or_a_type_decides_the_target_type():
 
 
 def test_a_column_of_an_unsupported_type_raises():
-    lob = version([Column(11, "A", OracleType("CLOB"), 1)])
+    document = version([Column(11, "A", OracleType("XMLTYPE"), 1)])
 
-    with pytest.raises(SchemaConflict, match="CLOB"):
-        decode((1, 'insert into "S"."T"("A") values (NULL)'), table=lob)
+    with pytest.raises(SchemaConflict, match="XMLTYPE"):
+        decode((1, 'insert into "S"."T"("A") values (NULL)'), table=document)
+
+
+@pytest.mark.parametrize("value", ["EMPTY_CLOB()", "'text'", "NULL", "UNISTR('\\20ac')", "HEXTORAW('ff')"])
+def test_the_redo_of_a_large_object_says_that_it_changed_and_gives_no_value(value):
+    table = version([Column(11, "ID", OracleType("NUMBER", precision=9, scale=0), 1), Column(12, "A", OracleType("CLOB"), 2)])
+    (row,) = decode((3, f'update "S"."T" set "A" = {value} where "ID" = \'1\''), table=table)
+
+    assert (row["error"], row["assigned"], row["n12"]) == (None, [12], None)
 
 
 def test_unresolved_rows_are_read_by_segment_id():

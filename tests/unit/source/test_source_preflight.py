@@ -37,7 +37,7 @@ ENCODING = Encoding("AL32UTF8", "AL16UTF16")
 GOOD = ProbeResult(DATABASE, (), "PDB1", {"PDB1": "READ WRITE"}, 5, {ORDERS: TABLE}, {}, encoding=ENCODING)
 
 
-def supported(kind, rule):
+def supported(kind, rule, large_objects):
     return "is not captured yet" if kind.name == "CLOB" else None
 
 

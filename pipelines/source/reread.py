@@ -1,0 +1,62 @@
+"""Read columns of some rows again AS OF an SCN: rows by ROWID, or by key where the redo contains no ROWID.
+
+Each row that is returned is true AS OF that SCN, however it was found: a ROWID may belong to another row by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.scn import Scn
+from pipelines.source.oracle import Source
+from pipelines.source.quoting import quoted
+from pipelines.source.snapshot import LARGE_OBJECT_ROWS, select_item
+from pipelines.table import ROWID_NAME, DictionaryColumn, DictionaryTable
+
+BIND_LISTS = (1, 10, 100)  # rows per statement, so that statements stay few
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Rows to read: by ROWID, and by the values of the key, in the order of `key`."""
+
+    table: DictionaryTable
+    key: tuple[str, ...]
+    columns: tuple[DictionaryColumn, ...]
+    rowids: tuple[str, ...]
+    keys: tuple[tuple[object, ...], ...] = ()
+
+
+def read_again(source: Source, wanted: Wanted, scn: Scn, container: str | None) -> Iterator[Any]:
+    """Yield frames with the key, the columns and `_rowid`; the first one even if no row is found."""
+    source.use_container(container)
+    if any(column.kind == "archive" for column in wanted.table.ignored):
+        source.call("show_archived_rows")
+    for rows in _chunks(wanted.rowids):
+        names = [f"r{number}" for number in range(len(rows))]
+        condition = f"ROWID IN ({', '.join(f':{name}' for name in names)})"
+        yield from _read(source, wanted, scn, condition, dict(zip(names, rows, strict=True)))
+    for keys in _chunks(wanted.keys):
+        binds = {f"k{n}_{m}": value for n, key in enumerate(keys) for m, value in enumerate(key)}
+        one = [" AND ".join(f"{quoted(name)} = :k{n}_{m}" for m, name in enumerate(wanted.key)) for n in range(len(keys))]
+        yield from _read(source, wanted, scn, " OR ".join(f"({text})" for text in one), binds)
+
+
+def _read(source: Source, wanted: Wanted, scn: Scn, condition: str, binds: Mapping[str, object]) -> Iterator[Any]:
+    own = {column.name: column for column in wanted.table.captured}
+    items = [select_item(own[name]) for name in wanted.key if name in own]
+    items += [select_item(column) for column in wanted.columns]
+    items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
+    table = f"{quoted(wanted.table.table.owner)}.{quoted(wanted.table.table.name)}"
+    sql = f"SELECT {', '.join(items)}\n  FROM {table} AS OF SCN :scn\n WHERE {condition}"
+    yield from source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"large objects of {wanted.table.table}")
+
+
+def _chunks(rows: Sequence[Any]) -> Iterator[list[Any]]:
+    """Yield rows in lists of the lengths of BIND_LISTS; the last row fills up the last list."""
+    for start in range(0, len(rows), BIND_LISTS[-1]):
+        chunk = list(rows[start : start + BIND_LISTS[-1]])
+        length = next(size for size in BIND_LISTS if size >= len(chunk))
+        yield [*chunk, *[chunk[-1]] * (length - len(chunk))]

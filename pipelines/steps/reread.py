@@ -1,0 +1,212 @@
+"""Read large objects again when a window lands: their values AS OF the window's end, for each row whose change commits in it.
+
+A window answers for the transactions that commit before its end, so the value AS OF its end is the right one for every key
+whose last committed change is in it. Rows of open transactions are kept until their end is read. More rows than needed do no
+harm: each value is true AS OF that SCN.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines import crash
+from pipelines.context import PipelineContext, open_pipeline_source
+from pipelines.decode.changes import decode_changes
+from pipelines.errors import RedolakeError
+from pipelines.land.windows import NOTHING_REREAD, Reread
+from pipelines.reconcile.chosen_columns import chosen_columns
+from pipelines.reconcile.table_versions import known_versions, rules
+from pipelines.records.slice_record import SliceRecord
+from pipelines.records.window_manifest import RereadRows
+from pipelines.records.window_plan import WindowPlan
+from pipelines.redo import LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
+from pipelines.scn import Scn
+from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
+from pipelines.steps.next_batch import encoding
+from pipelines.steps.same_container import read_same_container
+from pipelines.table import LARGE_OBJECTS, ROWID_NAME, DictionaryTable, TableId
+
+log = logging.getLogger(__name__)
+
+# Undo no longer reaches the SCN, of a row or of a large object, or the table was altered after it.
+OUT_OF_REACH = frozenset({1466, 1555, 8180, 22924})
+NO_ROWID = "A" * 18  # LogMiner's placeholder, as in the INSERT into a table with large objects
+UNRESOLVED = 2  # STATUS of a row with COL n
+# What must be known of a change to read its row again. `sql_redo` is NULL unless the row has no ROWID.
+LATER = pa.schema(
+    [
+        ("table", pa.string()),
+        ("con_id", pa.int32()),
+        ("xid", pa.string()),
+        ("pxid", pa.string()),
+        ("scn", pa.int64()),
+        ("row_id", pa.string()),
+        ("operation_code", pa.int32()),
+        ("rollback", pa.bool_()),
+        ("status", pa.int32()),
+        ("info", pa.string()),
+        ("seg_owner", pa.string()),
+        ("table_name", pa.string()),
+        ("sql_redo", pa.string()),
+    ]
+)
+READ = (*(name for name in LATER.names if name != "table"), "object_id")
+
+
+def reread_large_objects(
+    context: PipelineContext, source: ConnectParams | None, made: WindowPlan, records: Sequence[SliceRecord]
+) -> Reread:
+    """Read again what the window needs into files that its manifest will name. An error of one table is recorded: apply holds
+    the table if it needs a value."""
+    wanted = [table for table in made.tables if context.pipeline.choice(table).large_objects == "reread"]
+    if not wanted:
+        return NOTHING_REREAD
+    before = context.landing.windows.last(1)
+    waiting = context.landing.windows.reread_later(before[-1]) if before else None
+    token = uuid.uuid4().hex
+    with open_pipeline_source(context.pipeline, source) as oracle:
+        found = chosen_columns(context.pipeline, read_tables(oracle, wanted, context.pipeline.source.container))
+        described = {table: one for table, one in found.items() if any(c.type.name in LARGE_OBJECTS for c in one.captured)}
+        if not described:
+            return NOTHING_REREAD
+        touched, ends = touched_rows(context, made, records, described)
+        if waiting is not None:
+            touched = pa.concat_tables([waiting, touched])
+        now, later = by_end(touched, ends)
+        later_file = context.landing.windows.write_reread_later(made.window.name, token, later) if later.num_rows else None
+        tables = []
+        for number, (table, one) in enumerate(described.items()):
+            mine = now.filter(pc.equal(now["table"], str(table)))
+            if mine.num_rows:
+                tables.append(reread_table(context, oracle, made, one, mine, token, number))
+        if tables:
+            read_same_container(context, oracle)  # raises if the values may be those of another PDB
+    crash.point("reread")
+    return Reread(tuple(tables), later_file)
+
+
+def touched_rows(
+    context: PipelineContext, made: WindowPlan, records: Sequence[SliceRecord], described: dict[TableId, DictionaryTable]
+) -> tuple[pa.Table, pa.Table]:
+    """Return the changes after which a large object may have another value, and the ends of transactions."""
+    ids = {number: str(table) for number, table in made.object_ids.items() if table in described}
+    names = {(table.owner, table.name): str(table) for table in described}
+    keyed = {str(table): (one, key_names(context, one)) for table, one in described.items()}
+    changes, ends = [LATER.empty_table()], []
+    for batch in context.landing.windows.redo_columns(made.window.name, records, READ):
+        code = batch["operation_code"]
+        ends.append(pa.Table.from_batches([batch.filter(pc.is_in(code, pa.array(TRANSACTION_ENDS, pa.int32())))]))
+        may_touch = pc.and_(pc.is_in(code, pa.array(MAY_TOUCH, pa.int32())), pc.invert(batch["rollback"]))
+        own = pc.or_(
+            pc.is_in(batch["object_id"], pa.array(sorted(ids), pa.int64())),
+            pc.is_in(batch["table_name"], pa.array(sorted({table.name for table in described}), pa.string())),
+        )
+        kept = batch.filter(pc.and_(may_touch, own))
+        rows = []
+        for row in kept.to_pylist():
+            table = ids.get(row["object_id"]) or names.get((row["seg_owner"], row["table_name"]))
+            if table is not None and touches(row, *keyed[table]):
+                is_found = row["row_id"] not in (None, NO_ROWID)
+                rows.append({**row, "table": table, "sql_redo": None if is_found else row["sql_redo"]})
+        changes.append(pa.Table.from_pylist(rows, LATER))
+    named = ("con_id", "xid", "scn", "operation_code")
+    ended = pa.concat_tables([one.select(named) for one in ends]) if ends else pa.table({name: [] for name in named})
+    return pa.concat_tables(changes), ended
+
+
+MAY_TOUCH = (Operation.INSERT, Operation.UPDATE, *LARGE_OBJECT_CHANGES)
+
+
+def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str]) -> bool:
+    """Return whether a large object of the row may have another value, or another key. Text in a value may look like a name,
+    and then the row is read for nothing."""
+    if row["operation_code"] != Operation.UPDATE or row["status"] == UNRESOLVED:
+        return True
+    text = str(row["sql_redo"])
+    if any(f'"{c.name}" = ' in text for c in table.captured if c.type.name in LARGE_OBJECTS):
+        return True
+    return any(text.count(f'"{name}" = ') > 1 for name in key)
+
+
+def by_end(touched: pa.Table, ends: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Return the rows of transactions that have committed, and those of open ones. Rows of an unknown transaction are read at
+    once: they hold their table."""
+    ended: dict[tuple[int, str], list[tuple[int, bool]]] = {}
+    for end in sorted(ends.to_pylist(), key=lambda row: row["scn"]):
+        ended.setdefault((end["con_id"], end["xid"]), []).append((end["scn"], end["operation_code"] == Operation.COMMIT))
+    now, later = [], []
+    for number, row in enumerate(touched.select(["con_id", "xid", "pxid", "scn"]).to_pylist()):
+        uses = [ended.get((row["con_id"], xid), []) for xid in (row["xid"], row["pxid"])]  # Oracle reuses xids
+        first = [next((committed for scn, committed in use if scn >= row["scn"]), None) for use in uses]
+        is_unknown = row["xid"] is None or row["xid"] == "0.0.0" or row["xid"].endswith(".4294967295")
+        if is_unknown or any(first):
+            now.append(number)
+        elif first == [None, None]:
+            later.append(number)
+    return touched.take(pa.array(now, pa.int64())), touched.take(pa.array(later, pa.int64()))
+
+
+def reread_table(
+    context: PipelineContext,
+    oracle: Source,
+    made: WindowPlan,
+    table: DictionaryTable,
+    rows: pa.Table,
+    token: str,
+    number: int,
+) -> RereadRows:
+    """Read one table's rows again AS OF the window's end; at a current SCN where undo no longer reaches that."""
+    scn, container = Scn(made.window.scns.end - 1), context.pipeline.source.container
+    key = key_names(context, table)
+    columns = tuple(c for c in table.captured if c.type.name in LARGE_OBJECTS)
+    is_found = pc.and_(rows["row_id"].is_valid(), pc.not_equal(rows["row_id"], NO_ROWID)).fill_null(False)
+    rowids = tuple(sorted(pc.unique(rows.filter(is_found)["row_id"]).to_pylist()))
+    keys = tuple(decoded_keys(context, table, key, rows.filter(pc.invert(is_found))))
+    wanted = Wanted(table, key, columns, rowids, keys)
+    name = str(table.table)
+    if not rowids and not keys:
+        return RereadRows(name, int(scn), None, error="the redo contains neither a ROWID nor a key of the changed rows")
+    for late in (False, True):
+        try:
+            if late:
+                oracle.use_container(container)
+                scn = max(scn, read_current_scn(oracle))  # a standby may be behind the window, and then refuses its SCN
+            require_unfiltered(oracle, table.table, container)
+            file, count = context.landing.windows.write_reread(
+                made.window.name, token, number, read_again(oracle, wanted, scn, container)
+            )
+        except RedolakeError as error:
+            if late or error.ora_code not in OUT_OF_REACH:
+                log.warning("window %s: large objects of %s could not be read again: %s", made.window.name, name, error.what)
+                return RereadRows(name, int(scn), None, late=late, error=error.what)
+        else:
+            log.info("window %s: %s row(s) of %s read again AS OF SCN %s", made.window.name, count, name, scn)
+            return RereadRows(name, int(scn), file, count, late)
+    raise AssertionError("a late reading returns")
+
+
+def key_names(context: PipelineContext, table: DictionaryTable) -> tuple[str, ...]:
+    policy = context.pipeline.table(table.table).key_policy
+    return {"primary": table.key, "rowid": (ROWID_NAME,)}.get(policy.kind, policy.columns)
+
+
+def decoded_keys(
+    context: PipelineContext, table: DictionaryTable, key: Sequence[str], rows: pa.Table
+) -> Iterator[tuple[object, ...]]:
+    """Yield the keys of INSERTs without a ROWID. A row that cannot be decoded is left to apply, which holds the table."""
+    versions = known_versions(context, table.table)
+    inserts = rows.filter(pc.equal(rows["operation_code"], Operation.INSERT))
+    if not versions or not inserts.num_rows or ROWID_NAME in key:
+        return
+    version = versions[-1]
+    columns = [column for name in key if (column := version.named(name)) is not None]
+    types = rules(context, table.table, (version,))
+    for batch in inserts.combine_chunks().to_batches():
+        for row in decode_changes(batch, version, types, encoding=encoding(context)).to_pylist():
+            if row["error"] is None and len(columns) == len(key):
+                yield tuple(row[f"n{column.id}"] for column in columns)

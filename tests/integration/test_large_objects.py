@@ -1,0 +1,142 @@
+"""Large objects are read again when a window lands, so that the lake equals the source, whatever the redo shows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines import crash, steps
+from pipelines.context import open_context
+from pipelines.steps.run import capture
+from standin.serve import standin
+from tests.fix_shop import Shop
+from tests.integration.test_pipeline import caught_up, differences
+from tests.plain_lake import PlainLake
+
+TABLE = (
+    "CREATE TABLE papers (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan BLOB)",
+    "ALTER TABLE papers ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+)
+BIG, BYTES = "tä" * 9_000, b"\0\xff" * 9_000  # stored outside the row
+
+
+@pytest.fixture
+def shop(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shop]:
+    with standin(log_bytes=64 * 1024, archive_lag_target=0, **getattr(request, "param", {})) as oracle:
+        made = Shop(oracle, tmp_path)
+        made.run_sql(*TABLE)
+        change(made, [("INSERT INTO papers VALUES (:1, 'a', :2, :3)", (n, "text", b"\1")) for n in range(1, 8)])
+        yield made
+
+
+@pytest.fixture
+def no_spark() -> Iterator[str]:
+    with PlainLake().in_place_of_spark():
+        yield "no Spark"
+
+
+def change(shop: Shop, statements: list[tuple[str, tuple[Any, ...]]], *, end: str = "commit") -> None:
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        for sql, binds in statements:
+            cursor.execute(sql, binds)
+        getattr(connection, end)()
+
+
+def papers(shop: Shop, **settings: Any) -> Any:
+    return shop.pipeline(tables=["SHOP.PAPERS"], large_objects="reread", **settings)
+
+
+CHANGES: list[tuple[str, tuple[Any, ...]]] = [
+    ("UPDATE papers SET body = :1 WHERE id = 1", (BIG,)),
+    ("UPDATE papers SET body = :1, scan = :2 WHERE id = 2", ("short", BYTES)),
+    ("UPDATE papers SET name = 'b' WHERE id = 3", ()),
+    ("UPDATE papers SET id = 40, body = :1 WHERE id = 4", (BIG,)),
+    ("UPDATE papers SET id = 50 WHERE id = 5", ()),
+    ("UPDATE papers SET body = NULL WHERE id = 6", ()),
+    ("UPDATE papers SET body = :1 WHERE id = 7", (BIG,)),
+    ("DELETE FROM papers WHERE id = 7", ()),
+    ("INSERT INTO papers VALUES (8, 'n', :1, :2)", (BIG, BYTES)),
+    ("INSERT INTO papers VALUES (9, 'n', NULL, NULL)", ()),
+    ("INSERT INTO papers VALUES (10, 'n', :1, :2)", ("x", b"y")),
+    ("UPDATE papers SET id = 11 WHERE id = 10", ()),
+]
+READINGS = {
+    "23ai": {},
+    "placeholder ROWIDs": {"lob_rows_without_rowid": True},
+    "locators with text": {"lob_locators_have_text": True},
+}
+
+
+@pytest.mark.parametrize("shop", READINGS.values(), indirect=True, ids=READINGS)
+def test_changed_rows_have_the_values_of_the_source(shop: Shop, no_spark: str) -> None:
+    pipeline = papers(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    assert differences(shop, pipeline) == {}
+    change(shop, CHANGES)
+    change(shop, [("UPDATE papers SET body = :1 WHERE id = 1", ("rolled back",))], end="rollback")
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def test_rows_of_an_open_transaction_are_read_when_it_has_committed(shop: Shop, no_spark: str) -> None:
+    pipeline = papers(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("UPDATE papers SET body = :1 WHERE id = 1", (BIG,))
+        cursor.execute("INSERT INTO papers VALUES (20, 'open', :1, NULL)", (BIG,))
+        for n in range(2):  # the changes are landed long before the commit
+            change(shop, [(f"UPDATE papers SET body = 'other {n}' WHERE id = 2", ())])
+            caught_up(shop, pipeline, no_spark)
+        connection.commit()
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+    with open_context(pipeline) as context:
+        landed = context.landing.windows.after()
+    assert [m.reread_later is not None for m in landed][-3:] == [True, True, False]
+
+
+def test_objects_that_undo_no_longer_shows_are_read_later_and_made_right_by_the_next_window(shop: Shop, no_spark: str) -> None:
+    pipeline = papers(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    change(shop, CHANGES[:2])
+    shop.switch_logs()
+    change(shop, [("UPDATE papers SET body = 'later' WHERE id = 1", ()), ("DELETE FROM papers WHERE id = 2", ())])
+    shop.oracle.faults.fail_statements(1555, '\n  FROM "SHOP"."PAPERS" AS OF SCN', 1)
+    assert capture(pipeline, shop.params).outcome == "window"
+    with open_context(pipeline) as context:
+        (read,) = context.landing.windows.after()[-1].reread
+    assert read.late
+    assert read.rows == 6  # of seven: one is deleted by then
+    assert [one.scn for window in steps.read_status(pipeline).windows for one in window.reread] == [read.scn]
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_landing_killed_after_the_objects_were_read_lands_again(
+    shop: Shop, no_spark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = papers(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    change(shop, CHANGES)
+    shop.switch_logs()
+
+    class Killed(BaseException):
+        pass
+
+    def kill(name: str) -> None:
+        if name == "reread":
+            raise Killed
+
+    with monkeypatch.context() as killing:
+        killing.setattr(crash, "point", kill)
+        with pytest.raises(Killed):
+            capture(pipeline, shop.params)
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
