@@ -89,7 +89,10 @@ def resolve(session: EngineSession, owner: str | None, name: str) -> TableStore 
 
 def dml_target(session: EngineSession, node: exp.Expression) -> TableStore:
     """Return the table that a DML statement changes."""
-    return table_named(session, identifier(node.args.get("db")) or session.schema, identifier(node.this))
+    store = table_named(session, identifier(node.args.get("db")) or session.schema, identifier(node.this))
+    if store.definition.temporary:
+        raise OraError(3001, "unimplemented feature: rows of a temporary table")
+    return store
 
 
 def table_named(session: EngineSession, owner: str, name: str) -> TableStore:

@@ -112,6 +112,12 @@ def test_on_delete_changes_the_child_rows(tables, rule, left):
     assert sorted(query(tables, "SELECT id, p_id FROM c")) == left
 
 
+def test_rows_of_a_temporary_table_are_refused(shop):
+    run(shop, "CREATE GLOBAL TEMPORARY TABLE g (a NUMBER) ON COMMIT DELETE ROWS")
+
+    assert error_code(shop, "INSERT INTO g VALUES (1)") == 3001
+
+
 def test_a_foreign_key_has_no_index(tables):
     run(tables, "CREATE TABLE c (p_id NUMBER CONSTRAINT c_fk REFERENCES p)")
 
