@@ -346,7 +346,7 @@ class Pipeline(Settings):
     def patterns_apart(cls, value: object) -> object:
         if not isinstance(value, dict) or not isinstance(value.get("tables"), list):
             return value
-        if "matches" in value:
+        if value.get("matches"):
             raise ValueError("`matches` is no setting: write patterns into `tables`")
         entries = value["tables"]
         single, several = ([e for e in entries if is_match(e) is wanted] for wanted in (False, True))

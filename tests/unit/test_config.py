@@ -165,6 +165,13 @@ def test_errors_are_in_plain_words_at_the_place_in_the_file():
     }
 
 
+def test_a_pipeline_can_be_written_to_a_file_and_read_again() -> None:
+    """The tests that kill processes hand their pipeline over in a file."""
+    pipeline = parse_configuration(GOOD, {"ROOT": "/data"}).pipelines["shop"]
+
+    assert type(pipeline).model_validate(pipeline.model_dump()) == pipeline
+
+
 def test_a_table_has_its_own_policies_at_ddl_and_the_pipelines_for_the_rest() -> None:
     """YAML reads a bare `on` as true."""
     text = GOOD.replace("target: mixed", "target: mixed, on: {truncate: keep}") + "    on: {truncate: follow, narrow: evolve}\n"
