@@ -16,14 +16,23 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from pipelines.config_findings import findings_of_errors
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.table import ColumnChoice, KeyPolicy, LargeObjects, TableId, upper_name
 from pipelines.table_pattern import TablePattern, is_pattern
-from pipelines.target_options import Readers, TargetOptions
+from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions
 
 CONFIG_VARIABLE = "REDOLAKE_CONFIG"
 DEFAULT_FILE = "pipelines.yml"
@@ -168,6 +177,31 @@ def quoted_on(value: object) -> object:
     return {"on" if key is True else key: item for key, item in value.items()} if isinstance(value, dict) else value
 
 
+# Delta's properties that another setting decides, or that Redolake cannot write with.
+RESERVED_PROPERTIES = re.compile(
+    r"delta\.(columnMapping\.|enableDeletionVectors|enableTypeWidening|enableChangeDataFeed|minReaderVersion|minWriterVersion|"
+    r"feature\.|appendOnly|constraints\.|checkpointPolicy)"
+)
+
+
+def checked_properties(value: dict[str, str]) -> dict[str, str]:
+    reserved = sorted(key for key in value if RESERVED_PROPERTIES.match(key))
+    if reserved:
+        raise ValueError(f"not for `properties`: {', '.join(reserved)}; `readers` and `change_data_feed` decide on features")
+    return value
+
+
+def bare_names(value: object) -> object:
+    """Return column names as the dictionary spells them: in upper case unless they are in double quotes."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        return value
+    return [name[1:-1] if len(name) > 2 and name[0] == name[-1] == '"' else upper_name(name) for name in value]
+
+
+Properties = Annotated[dict[str, str], AfterValidator(checked_properties)]
+ColumnNames = Annotated[tuple[str, ...], BeforeValidator(bare_names)]
+
+
 class TableSettings(Settings):
     """The settings of one captured table, or of all tables that a pattern matches."""
 
@@ -183,6 +217,15 @@ class TableSettings(Settings):
         "`decimal(p,s)`; TIMESTAMP(7) to (9): `truncate`; intervals: `microseconds`, `months`",
     )
     readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
+    names: Names | None = Field(None, description="as `names` of the pipeline, for this table")
+    metadata_columns: tuple[MetadataName, ...] | None = Field(None, description="the same")
+    deletes: Deletes | None = Field(None, description="the same")
+    change_data_feed: bool | None = Field(None, description="the same")
+    properties: Properties = Field(default_factory=dict, description="the same; these count before the pipeline's")
+    cluster_by: ColumnNames = Field((), description="columns of Delta's liquid clustering, by their names in Oracle")
+    partition_by: ColumnNames = Field(
+        (), description="columns to partition the Delta table by, by their names in Oracle; a change needs a new snapshot"
+    )
 
     on: OnDdl = OnDdl()
     exclude: Patterns = Field(
@@ -199,6 +242,12 @@ class TableSettings(Settings):
             if isinstance(rule, int) and not 0 <= rule <= 38:
                 raise ValueError(f"{name}: a scale must be between 0 and 38")
         return value
+
+    @model_validator(mode="after")
+    def one_layout(self) -> Self:
+        if self.cluster_by and self.partition_by:
+            raise ValueError("give cluster_by or partition_by, not both: Delta clusters no partitioned table")
+        return self
 
     @model_validator(mode="after")
     def key_is_kept(self) -> Self:
@@ -328,6 +377,17 @@ class Pipeline(Settings):
         description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
         "change, or `exclude` the columns",
     )
+    names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
+    metadata_columns: tuple[MetadataName, ...] = Field(
+        ("_commit_scn",),
+        description="Redolake's columns, after all others: of the transaction that changed the row last `_commit_scn`, "
+        "`_commit_time` (the database's clock), `_xid` and `_redo_thread`, and `_op` (load, insert, update, delete)",
+    )
+    deletes: Deletes = Field(
+        "remove", description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"
+    )
+    change_data_feed: bool = Field(False, description="Delta's change data feed")
+    properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
     new_tables: Literal["announce", "capture"] = Field(
         "announce",
         description="a table that a pattern matches and that was created later: report it in `status` and in the log, or "
@@ -424,7 +484,18 @@ class Pipeline(Settings):
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"
 
     def target_options(self, table: TableId) -> TargetOptions:
-        return TargetOptions(readers=self.table(table).readers or self.readers)
+        own = self.table(table)
+        feed = self.change_data_feed if own.change_data_feed is None else own.change_data_feed
+        properties = {**self.properties, **own.properties, **({"delta.enableChangeDataFeed": "true"} if feed else {})}
+        return TargetOptions(
+            readers=own.readers or self.readers,
+            names=own.names or self.names,
+            metadata_columns=self.metadata_columns if own.metadata_columns is None else own.metadata_columns,
+            deletes=own.deletes or self.deletes,
+            properties=tuple(properties.items()),
+            cluster_by=own.cluster_by,
+            partition_by=own.partition_by,
+        )
 
     @property
     def ledger_url(self) -> str:

@@ -307,6 +307,7 @@ class DictionaryColumn:
     has_default: bool = False
     user_generated: bool = True
     bytes: int | None = None
+    comment: str = ""
     left_out: LeftOut | None = None
     part_of: str = ""  # the column left out that this hidden one stores
 
@@ -348,6 +349,7 @@ class DictionaryTable:
     external: bool = False
     logging: bool = True  # False: direct loads write no redo, unless the database forces it
     logical_replication: bool = True  # False: supplemental logging of the whole database does not apply to the table
+    comment: str = ""
     key_constraint: str | None = None  # the name of the enabled primary key
     parts: tuple[Part, ...] = ()
     columnar: bool = False  # hybrid columnar compression, of the table or of a partition

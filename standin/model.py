@@ -156,6 +156,7 @@ class TableDef:
     compress: str = ""  # COMPRESS_FOR
     logging: bool = True
     row_movement: bool = False
+    comments: dict[str, str] = field(default_factory=dict)  # by column name, the table's own under ""
 
     @property
     def object_ids(self) -> list[int]:

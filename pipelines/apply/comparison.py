@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from pipelines.table import Rules, TableId, TableVersion
+from pipelines.target_options import DEFAULT, TargetOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,7 @@ class CompareTask:
     complete_to: int
     delta_version: int
     rules: Rules = field(default_factory=dict)
+    options: TargetOptions = DEFAULT
 
 
 @dataclass(frozen=True, slots=True)

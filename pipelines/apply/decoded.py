@@ -33,6 +33,7 @@ class Target:
     key: tuple[int, ...]
     defaulted: frozenset[int]
     has_objects: bool = False
+    also: tuple[str, ...] = ()  # more columns of the changes to keep
 
 
 def decode(
@@ -64,7 +65,7 @@ def decode(
 
     parts = []
     for version, names, mine in by_names(versions, mined_names):
-        rows = changes.filter(mine).select(*CHANGE_ORDER, *REDO)
+        rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *target.also)))
         decoded = with_rowid(translation.decode(rows, version, rules, names))
         parts.append(
             decoded.select(
@@ -73,6 +74,7 @@ def decode(
                 _row_id(version, key).alias("row_id"),
                 "operation_code",
                 *([_touches_objects(version).alias("touched")] if target.has_objects else []),
+                *target.also,
                 finding(version, key, known_from).alias("finding"),
                 *(before(column_id, version).alias(f"b{column_id}") for column_id in key),
                 *(after(column, version).alias(f"a{column.id}") for column in columns),

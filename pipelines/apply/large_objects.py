@@ -21,12 +21,13 @@ from pipelines.records.batch_spec import LandedWindow, RereadFile, TableTask
 from pipelines.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, Operation
 from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
 
+OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")
 ROWID = Column(ROWID_COLUMN, ROWID_NAME, OracleType("VARCHAR2", length=18), 0)
 
 
 def of_objects(changes: DataFrame) -> DataFrame:
-    """Return the changes of large objects, which name their row by ROWID: row_id, commit_scn."""
-    return changes.filter(F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)).select("row_id", "commit_scn")
+    """Return the changes of large objects, which name their row by ROWID: row_id, and the columns of OF_COMMIT."""
+    return changes.filter(F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)).select("row_id", *OF_COMMIT)
 
 
 def without_objects(changes: DataFrame) -> DataFrame:
@@ -97,11 +98,13 @@ def with_values(net: DataFrame, objects: DataFrame, again: DataFrame | None, ver
         alone = (
             objects.join(again.select(*keys, F.col("found_at").alias("row_id")), "row_id")
             .groupBy(*keys)
-            .agg(F.max("commit_scn").alias("object_scn"))
+            .agg(F.max(F.struct(*OF_COMMIT)).alias("of_object"))
         )
         both = bare.join(alone, keys, "full_outer")
-        commit_scn = F.greatest("commit_scn", "object_scn")
-        merged = both.withColumns({"op": F.coalesce("op", F.lit(OBJECTS)), "commit_scn": commit_scn}).drop("object_scn")
+        is_later = F.col("commit_scn").isNull() | (F.col("of_object.commit_scn") > F.col("commit_scn"))
+        shown = [name for name in OF_COMMIT if name in bare.columns]
+        commit = {name: F.when(is_later, F.col(f"of_object.{name}")).otherwise(F.col(name)) for name in shown}
+        merged = both.withColumns({"op": F.coalesce("op", F.lit(OBJECTS)), **commit}).drop("of_object")
         found = again.drop("found_at").withColumn("is_read", F.lit(True))
         joined = merged.join(found, keys, "left").withColumn("is_read", F.coalesce("is_read", F.lit(False)))
     if late:

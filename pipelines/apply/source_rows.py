@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
@@ -14,6 +14,7 @@ from pipelines.apply.delta.schema import field_of, target_columns
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict, ValueDoesNotFit
 from pipelines.table import Column, Rules, TableVersion, TypeRule
+from pipelines.target_options import DEFAULT, TargetOptions
 
 AFTER_CHRIST = r"^ ?(?!0000)\d{4}-"  # dates fetched as text by SYYYY
 MICROSECONDS = 6
@@ -40,7 +41,13 @@ class SourceRows:
 
 
 def read_source(
-    spark: SparkSession, files: Sequence[str], version: TableVersion, rules: Rules, translation: Translation
+    spark: SparkSession,
+    files: Sequence[str],
+    version: TableVersion,
+    rules: Rules,
+    translation: Translation,
+    options: TargetOptions = DEFAULT,
+    comments: Mapping[int, str] | None = None,
 ) -> SourceRows:
     """Raise SchemaConflict when the files lack a column of the version."""
     if not files:
@@ -82,7 +89,9 @@ def read_source(
             target = value.cast(type_)
         if misfit is not None:
             misfits.append((column, value.isNotNull() & misfit))
-        cast.append(target.alias(column.name, metadata=dict(field.metadata)))
+        comment = (comments or {}).get(column.id)
+        metadata = {**field.metadata, **({} if comment is None else {"comment": comment})}
+        cast.append(target.alias(options.name(column.name), metadata=metadata))
     return SourceRows(raw, raw.select(*cast), tuple(misfits), _row_of(version))
 
 

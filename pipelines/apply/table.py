@@ -20,8 +20,10 @@ from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.evolve import evolve
 from pipelines.apply.delta.features import check_readers
 from pipelines.apply.delta.merge import Merged, append, merge
+from pipelines.apply.delta.own_columns import live, needed
 from pipelines.apply.delta.plain_types import write_plain_types
-from pipelines.apply.delta.schema import TargetColumn, check_columns
+from pipelines.apply.delta.schema import TargetColumn, check_columns, named
+from pipelines.apply.delta.settings import check_layout, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
 from pipelines.apply.large_objects import files_of, of_objects, read_again, unfound, with_row_ids, with_values, without_objects
@@ -32,6 +34,7 @@ from pipelines.errors import InvariantBroken, RedolakeError, RedoNotUnderstood, 
 from pipelines.records.batch_result import RowAccount, TableResult
 from pipelines.records.batch_spec import TableTask
 from pipelines.table import LARGE_OBJECTS, TableVersion
+from pipelines.target_options import TargetOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,9 @@ def apply_ranges(
                 path=task.target,
             )
         check_readers(table.log, task.options.readers, task.table)
+        check_layout(table, task.table, task.options)
         write_plain_types(table, {**context.metadata, "table": str(task.table)}, context.may_commit)
+        settle(table, task.table, task.options, context.metadata, context.may_commit)
         progress.complete_to, progress.delta_version = max(context.scns.start - 1, position), table.version
     for commit_range in ranges:
         context.may_commit()
@@ -168,7 +173,7 @@ def prepare_range(
     if committed.problem is not None:
         raise committed.problem
     version, columns = commit_range.version, table.columns
-    check_columns(version, task.rules, columns, context.translation)
+    check_columns(named(version, task.options), task.rules, columns, context.translation)
     has_objects = any(column.kind == "unsupported" or column.type in LARGE_OBJECTS for column in version.ignored)
     decoded = decode_range(context, table, task, commit_range, committed)
     if has_objects or version.reread:
@@ -176,7 +181,7 @@ def prepare_range(
     if version.key_kind == "append":
         check_all(task, count_changes(decoded), committed.count)
         return PreparedRange(commit_range, columns, decoded)
-    decoded = fill_missing_columns(table, decoded, version, committed.count)
+    decoded = fill_missing_columns(table, decoded, version, committed.count, task.options)
     has_reread, expected = bool(version.reread), committed.count
     net = net_change(events(decoded, version.key, has_reread), version.key, has_reread)
     if has_reread:
@@ -194,10 +199,10 @@ def merge_range(
     tag = Tag(task.app_id, last_scn, {**context.metadata, "table": str(task.table), "scns": scns})
     context.may_commit()
     if version.key_kind == "append":
-        merged = append(table, prepared.changes, tag, committed.count)
+        merged = append(table, prepared.changes, tag, committed.count, task.options)
     else:
         objects = tuple(column.id for column in version.reread)
-        merged = merge(table, prepared.changes, version.key, tag, task.options.readers, objects)
+        merged = merge(table, prepared.changes, version.key, tag, task.options, objects)
     table.refresh()
     crash.point("merge")
     if merged != Merged() and table.position != last_scn:
@@ -237,7 +242,7 @@ def decode_range(
 ) -> DataFrame:
     columns = tuple(table.columns.values())
     defaulted = frozenset(c.id for c in columns if c.default is not None or c.id in task.defaulted)
-    target = Target(columns, commit_range.version.key, defaulted, bool(commit_range.version.reread))
+    target = Target(columns, commit_range.version.key, defaulted, bool(commit_range.version.reread), needed(task.options))
     known = tuple(version for version in task.versions if version.from_scn < commit_range.end) or task.versions[:1]
     changes = without_objects(committed.frame) if commit_range.version.reread else committed.frame
     decoded = decode(changes, known, task.rules, target, context.translation, task.mined_names, task.known_from)
@@ -252,9 +257,12 @@ def kept(frame: DataFrame) -> DataFrame:
     return frame.localCheckpoint(eager=False)
 
 
-def fill_missing_columns(table: DeltaTable, decoded: DataFrame, version: TableVersion, count: int) -> DataFrame:
+def fill_missing_columns(
+    table: DeltaTable, decoded: DataFrame, version: TableVersion, count: int, options: TargetOptions
+) -> DataFrame:
     other = {*version.key, *(column.id for column in version.reread)}
     missing = columns_with_missing(decoded, [c for c in table.columns.values() if c.id not in other])
     if not missing:
         return decoded
-    return fill_missing(decoded, table.rows, missing, [table.columns[column_id] for column_id in version.key], count)
+    key = [table.columns[column_id] for column_id in version.key]
+    return fill_missing(decoded, live(table.rows, options), missing, key, count)

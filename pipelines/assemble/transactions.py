@@ -34,9 +34,9 @@ APPLIED, UNDONE, ROLLED_BACK, CARRIED_OUT, BEFORE_POSITION, HELD, DROPPED, LEFT_
 def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
     """Return the change rows of captured tables with the end of their transaction, and a `problem` where there is one.
 
-    Adds `commit_scn`, `commit_thread`, `commit_rs_id` and `rolled_back`, which are NULL in an open transaction. Also adds
-    `own_scn`, the SCN at which a parallel server itself committed, and `settled_scn`: a table complete to that SCN no longer
-    needs the row. Without parallel DML, `own_scn` is NULL and `settled_scn` is the commit SCN.
+    Adds `commit_scn`, `commit_thread`, `commit_rs_id`, `commit_at` and `rolled_back`, which are NULL in an open transaction.
+    Also adds `own_scn`, the SCN at which a parallel server itself committed, and `settled_scn`: a table complete to that SCN no
+    longer needs the row. Without parallel DML, `own_scn` is NULL and `settled_scn` is the commit SCN.
 
     `ends` is the number of commits and rollbacks. A transaction that ends twice multiplies its rows; row accounting finds it.
     """
@@ -47,6 +47,7 @@ def join_ends(rows: DataFrame, ends: int, parallel: bool = False) -> DataFrame:
         F.when(is_commit, F.col("scn")).alias("commit_scn"),
         F.when(is_commit, F.col("thread")).alias("commit_thread"),
         F.when(is_commit, F.col("rs_id")).alias("commit_rs_id"),
+        F.when(is_commit, F.col("at")).alias("commit_at"),
         (~is_commit).alias("rolled_back"),
         F.col("scn").alias("end_scn"),
     )

@@ -24,6 +24,8 @@ class SnapshotTask:
     rows: int | None = None  # as counted at the source; checked when given
     supersedes: tuple[str, ...] = ()
     options: TargetOptions = DEFAULT
+    comment: str = ""
+    comments: tuple[tuple[int, str], ...] = ()  # of columns, by column id
     scn: int = field(kw_only=True)
 
 

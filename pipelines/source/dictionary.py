@@ -22,6 +22,7 @@ BIND_LISTS = (1, 10, 100, 500)  # lengths of the lists of table names in a query
 PARTS = (
     "table_object", "table_kind", "table_replication", "table_columns", "table_unique_indexes", "table_key", "table_log_groups",
     "table_parts", "table_columnar",
+    "table_comments", "column_comments",
 )  # fmt: skip
 NO_SUCH_COLUMN = 904
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
@@ -44,6 +45,8 @@ class _TableRows:
     log_groups: list[Any]
     parts: list[Any]
     columnar: list[Any]
+    comments: list[Any]
+    column_comments: list[Any]
 
 
 _Reading = dict[TableId, _TableRows | None]
@@ -156,12 +159,13 @@ def _tables(reading: _Reading, scn: Scn) -> dict[TableId, DictionaryTable]:
 
 def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
     kind, of_object = rows.kind[0], rows.object[0]
+    comments = {row.column_name: row.comments for row in rows.column_comments}
     return DictionaryTable(
         table=table,
         object_id=int(of_object.object_id),
         # A partitioned, temporary or external table has no segment of its own.
         data_object_id=int(of_object.data_object_id or of_object.object_id),
-        columns=tuple(map(_column, rows.columns)),
+        columns=tuple(_column(row, comments.get(row.column_name, "")) for row in rows.columns),
         key=tuple(row.column_name for row in rows.key),
         log_groups=frozenset(row.log_group_type for row in rows.log_groups),
         scn_before=scn,
@@ -177,6 +181,7 @@ def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
         parts=tuple(Part(int(row.object_id), _number(row.data_object_id) or 0) for row in rows.parts),
         columnar=bool(rows.columnar),
         key_constraint=rows.key[0].constraint_name if rows.key else None,
+        comment=rows.comments[0].comments if rows.comments else "",
     )
 
 
@@ -188,7 +193,7 @@ def _unique(rows: list[Any]) -> tuple[UniqueIndex, ...]:
     )
 
 
-def _column(row: Any) -> DictionaryColumn:
+def _column(row: Any, comment: str) -> DictionaryColumn:
     return DictionaryColumn(
         name=row.column_name,
         type=oracle_type(row.data_type, row.data_length, row.char_length, row.data_precision, row.data_scale),
@@ -200,6 +205,7 @@ def _column(row: Any) -> DictionaryColumn:
         has_default=bool(row.default_length),
         user_generated=row.user_generated == "YES",
         bytes=_number(row.data_length),
+        comment=comment,
     )
 
 

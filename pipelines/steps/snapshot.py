@@ -362,6 +362,13 @@ def load_task(
         rows=there.row_count,
         supersedes=supersedes,
         options=context.pipeline.target_options(table),
+        comment=found.comment,
+        comments=tuple(
+            (column.id, described.comment)
+            for column in version.columns
+            for described in found.columns
+            if described.name == column.name and described.comment
+        ),
         scn=scn,
     )
 

@@ -220,7 +220,8 @@ def read_side(
     write = partial(context.landing.snapshots.write_for_comparison, token, found.object_id)
     path = read_rows(context, source, oracle, columns, scn, by_rowid, write)
     target, rules_by_id = context.pipeline.target(table), rules(context, table, (version,))
-    return CompareTask(table, target, version, (path,), int(scn), entry.delta_version, rules_by_id)
+    options = context.pipeline.target_options(table)
+    return CompareTask(table, target, version, (path,), int(scn), entry.delta_version, rules_by_id, options)
 
 
 def columns_of(dictionary: DictionaryTable, version: TableVersion) -> DictionaryTable:

@@ -89,6 +89,14 @@ SELECT table_name
   FROM all_tab_subpartitions
  WHERE table_owner = :owner AND table_name IN (:names) AND (compress_for LIKE 'QUERY%' OR compress_for LIKE 'ARCHIVE%')
 
+-- name: table_comments
+SELECT table_name, comments FROM all_tab_comments WHERE owner = :owner AND table_name IN (:names) AND comments IS NOT NULL
+
+-- name: column_comments
+SELECT table_name, column_name, comments
+  FROM all_col_comments
+ WHERE owner = :owner AND table_name IN (:names) AND comments IS NOT NULL
+
 -- name: tables_of_owner
 -- Suggests what a misspelt table name may mean.
 SELECT table_name FROM all_tables WHERE owner = :owner

@@ -290,4 +290,6 @@ def comment(session: EngineSession, cursor: Cursor) -> None:
     store = table_named(session, owner or session.schema, name)
     if column is not None and store.definition.column(column) is None:
         raise OraError(904, f'"{column}": invalid identifier')
+    cursor.expect("IS")
+    store.definition.comments[column or ""] = cursor.take().value
     write_ddl(session, cursor.text, store.definition)

@@ -88,6 +88,17 @@ def log_groups(database: Database) -> Iterator[ViewRow]:
             yield ViewRow(t.con_id, t.owner, t, (t.owner, g.name, t.name, g.kind, always, generated))
 
 
+def table_comments(database: Database) -> Iterator[ViewRow]:
+    for t in database.state.tables.values():
+        yield ViewRow(t.con_id, t.owner, t, (t.owner, t.name, "TABLE", t.comments.get("") or None))
+
+
+def column_comments(database: Database) -> Iterator[ViewRow]:
+    for t in database.state.tables.values():
+        for column in t.columns:
+            yield ViewRow(t.con_id, t.owner, t, (t.owner, t.name, column.name, t.comments.get(column.name) or None))
+
+
 def log_group_columns(database: Database) -> Iterator[ViewRow]:
     """Yield the columns of log groups; only user-defined groups have any."""
     for t in database.state.tables.values():
@@ -141,6 +152,16 @@ def register() -> None:
         ALWAYS VARCHAR2(11), GENERATED VARCHAR2(14)""",
         log_groups,
         user_has_owner=True,
+    )
+    dictionary_views(
+        "TAB_COMMENTS",
+        "OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), TABLE_TYPE VARCHAR2(11), COMMENTS VARCHAR2(4000)",
+        table_comments,
+    )
+    dictionary_views(
+        "COL_COMMENTS",
+        "OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), COLUMN_NAME VARCHAR2(128), COMMENTS VARCHAR2(4000)",
+        column_comments,
     )
     dictionary_views(
         "LOG_GROUP_COLUMNS",

@@ -259,6 +259,15 @@ def test_redo_starts_before_the_oldest_open_transaction(oracle, source):
     assert read_active_transactions(source) == ((), ())
 
 
+def test_comments_of_tables_and_columns_are_read(oracle, source):
+    run(oracle, "COMMENT ON TABLE bare IS 'it''s all here'", "COMMENT ON COLUMN bare.x IS 'a number'")
+    bare = TableId("SHOP", "BARE")
+
+    table = read_tables(source, [bare], PDB)[bare]
+
+    assert (table.comment, [column.comment for column in table.columns]) == ("it's all here", ["a number", ""])
+
+
 def test_the_dictionary_is_read_in_the_container_of_the_tables(source):
     tables = read_tables(source, [ITEMS, TableId("SHOP", "NOT_THERE")], PDB)
 

@@ -182,3 +182,46 @@ def test_a_table_has_its_own_policies_at_ddl_and_the_pipelines_for_the_rest() ->
 
     assert (orders.truncate, orders.narrow, orders.rename_column) == ("follow", "evolve", "evolve")
     assert (mixed.truncate, mixed.narrow, mixed.rename_column) == ("keep", "evolve", "evolve")
+
+
+def test_a_tables_own_settings_of_the_lake_count_before_the_pipelines():
+    shop = parse_configuration(
+        """
+        pipelines:
+          shop:
+            source: {connection: c}
+            landing: /landing
+            lake: /lake
+            names: lower
+            change_data_feed: true
+            properties: {delta.logRetentionDuration: interval 60 days, owner: us}
+            tables:
+              - A.T
+              - {table: A.U, names: as_is, metadata_columns: [], deletes: mark, change_data_feed: false, readers: widest,
+                 cluster_by: [id, '"x"'], properties: {owner: them}}
+        """,
+        {},
+    ).pipelines["shop"]
+
+    plain, own = (shop.target_options(table.id) for table in shop.tables)
+    assert (plain.name("ID"), plain.own_columns, plain.readers) == ("id", ("_commit_scn",), "spark")
+    assert dict(plain.properties)["delta.enableChangeDataFeed"] == "true"
+    assert (own.name("ID"), own.own_columns, own.readers) == ("ID", ("_deleted",), "widest")
+    assert own.cluster_by == ("ID", "x")
+    assert dict(own.properties) == {"delta.logRetentionDuration": "interval 60 days", "owner": "them"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("properties: {delta.columnMapping.mode: name}", "not for `properties`"),
+        ("properties: {delta.enableChangeDataFeed: 'true'}", "change_data_feed"),
+        ("cluster_by: [A], partition_by: [B]", "not both"),
+        ("metadata_columns: [_commit_scm]", "_commit_scn"),
+    ],
+)
+def test_settings_of_the_lake_that_cannot_be_followed_are_refused(wrong, said):
+    with pytest.raises(ConfigurationError, match=said):
+        parse_configuration(
+            f"pipelines: {{shop: {{source: {{connection: c}}, landing: /a, lake: /b, tables: [{{table: A.T, {wrong}}}]}}}}", {}
+        )

@@ -13,8 +13,9 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.comparison import CompareTask, Comparison, Difference
 from pipelines.apply.delta.log import read_log
+from pipelines.apply.delta.own_columns import live
 from pipelines.apply.delta.quoting import quoted
-from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, target_columns
+from pipelines.apply.delta.schema import COMMIT_SCN, check_columns, columns_of, named, target_columns
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, SchemaConflict, TableSetBack
@@ -25,12 +26,13 @@ MOST_SAMPLES = 10
 
 def compare(spark: SparkSession, task: CompareTask, translation: Translation) -> Comparison:
     """Compare with the Delta version of `complete_to`; batches that are applied meanwhile do not matter."""
-    version, complete_to = task.version, task.complete_to
+    version, complete_to = named(task.version, task.options), task.complete_to
     delta_version = version_to_compare(task)
     delta = spark.read.format("delta").option("versionAsOf", delta_version).load(task.target)
     check_columns(version, task.rules, columns_of(delta.schema), translation)
-    source = read_source(spark, task.files, version, task.rules, translation)
-    check_values(source, version)
+    source = read_source(spark, task.files, task.version, task.rules, translation, task.options)
+    check_values(source, task.version)
+    delta = with_commit(live(delta, task.options))
     if version.key_kind == "append":
         return compare_counts(source.frame, delta, task, delta_version)
     columns = target_columns(version)
@@ -51,6 +53,11 @@ def compare(spark: SparkSession, task: CompareTask, translation: Translation) ->
     if counts["missing_rows"] or counts["extra_rows"] or counts["differing_cells"]:
         samples = sample(both, columns, version.key, missing, extra, differing)
     return Comparison(version.table, complete_to, delta_version, **counts, samples=samples)
+
+
+def with_commit(delta: DataFrame) -> DataFrame:
+    """Add the column of commit SCNs, empty where the table has none."""
+    return delta if COMMIT_SCN in delta.columns else delta.withColumn(COMMIT_SCN, F.lit(None).cast("bigint"))
 
 
 def version_to_compare(task: CompareTask) -> int:
@@ -88,7 +95,7 @@ def check_not_beyond(last_commit: int | None, task: CompareTask, delta_version: 
 
 def compare_counts(source: DataFrame, delta: DataFrame, task: CompareTask, delta_version: int) -> Comparison:
     """Compare both sides as multisets: a row that differs in one cell is missing once and extra once."""
-    version = task.version
+    version = named(task.version, task.options)
     both = count_rows(source, delta, version)
     in_source, in_delta, none = F.col("source"), F.col("delta"), F.lit(0)
     counts = both.agg(

@@ -9,27 +9,37 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines import crash
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag
-from pipelines.apply.delta.schema import target_schema
+from pipelines.apply.delta.schema import named, target_schema
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import TableTask
 from pipelines.table import Rules, TableVersion
+from pipelines.target_options import DEFAULT, TargetOptions
 
 
-def overwrite(frame: DataFrame, path: str, options: Mapping[str, str]) -> None:
-    """Commit schema, properties and contents at once, whether or not there is a table."""
+def overwrite(frame: DataFrame, path: str, tag: Mapping[str, str], options: TargetOptions = DEFAULT) -> None:
+    """Commit schema and contents at once, whether or not there is a table; for a new one the properties of Delta too."""
     writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
-    for key, value in options.items():
+    properties = {key: value for key, value in options.properties if key.startswith("delta.")}
+    for key, value in {**properties, **tag}.items():
         writer = writer.option(key, value)
+    if options.partition_by:
+        writer = writer.partitionBy(*map(options.name, options.partition_by))
     writer.save(path)
 
 
 def create_table(
-    spark: SparkSession, path: str, version: TableVersion, rules: Rules, translation: Translation, tag: Tag | None = None
+    spark: SparkSession,
+    path: str,
+    version: TableVersion,
+    rules: Rules,
+    translation: Translation,
+    tag: Tag | None = None,
+    options: TargetOptions = DEFAULT,
 ) -> None:
     """Create an empty table, at the tag's position or without one."""
-    options = {} if tag is None else tag.options()
-    overwrite(spark.createDataFrame([], target_schema(version, rules, translation)), path, options)
+    schema = target_schema(named(version, options), rules, translation, options)
+    overwrite(spark.createDataFrame([], schema), path, {} if tag is None else tag.options(), options)
 
 
 def create_shadow(context: ApplyContext, table: DeltaTable, task: TableTask) -> None:
@@ -38,7 +48,7 @@ def create_shadow(context: ApplyContext, table: DeltaTable, task: TableTask) -> 
         return
     version = valid_from(task.versions, task.shadow_from)
     tag = Tag(task.app_id, task.shadow_from - 1, context.metadata)
-    create_table(context.spark, task.target, version, task.rules, context.translation, tag)
+    create_table(context.spark, task.target, version, task.rules, context.translation, tag, task.options)
     table.refresh()
     crash.point("shadow")
 

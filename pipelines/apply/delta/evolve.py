@@ -22,12 +22,13 @@ from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.features import Feature, enabling, feature_of_type, has_feature
 from pipelines.apply.delta.quoting import quoted, table_at, text_literal
 from pipelines.apply.delta.rewrite import rewrite, widens
-from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn, check_columns, field_of
+from pipelines.apply.delta.schema import TargetColumn, check_columns, field_of, named
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
 from pipelines.records.batch_spec import ColumnChange, TableTask
 from pipelines.table import ROWID_COLUMN, TableVersion
+from pipelines.target_options import DELETED, TargetOptions
 
 log = logging.getLogger(__name__)
 
@@ -68,16 +69,17 @@ def evolve(context: ApplyContext, table: DeltaTable, task: TableTask, commit_ran
     if not commit_range.steps:
         return
     check_kinds(task, commit_range.steps)
-    evolution = Evolution(context, table, task, commit_range.version)
+    version = named(commit_range.version, task.options)
+    evolution = Evolution(context, table, task, version)
     done = None if table.log is None else table.log.last_ddl(task.app_id)
     for scn, group in groupby(commit_range.steps, key=lambda step: step.scn):
-        steps = tuple(group)
+        steps = tuple(replace(s, column=replace(s.column, name=task.options.name(s.column.name))) for s in group)
         for number, run in runs(steps, evolution.widest):
             if done is not None and (scn, number) <= done:
                 continue
             follow_steps(evolution, run, number)
         fill_defaults(table, steps, Tag(table.filling_id, scn, context.metadata), context.translation)
-    check_columns(commit_range.version, task.rules, table.columns, context.translation)
+    check_columns(version, task.rules, table.columns, context.translation)
 
 
 def check_kinds(task: TableTask, steps: Sequence[ColumnChange]) -> None:
@@ -123,7 +125,7 @@ def follow_steps(evolution: Evolution, run: Sequence[ColumnChange], number: int)
 
 def check_name(evolution: Evolution, name: str, scn: int, others: Sequence[str]) -> None:
     """Raise SchemaConflict if another column has the name, or it is reserved."""
-    if name.lower() not in {other.lower() for other in (*others, COMMIT_SCN)}:
+    if name.lower() not in {other.lower() for other in (*others, *evolution.task.options.own_columns)}:
         return
     raise SchemaConflict(
         f"the Delta table already has another column {name}, or the name is reserved",
@@ -140,7 +142,11 @@ def add_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     check_name(evolution, column.name, step.scn, [other.name for other in table.columns.values()])
     type_ = evolution.type_of(step)
     # An append of no rows adds the column together with its metadata, which ALTER TABLE ADD COLUMN could not.
-    frame = evolution.context.spark.createDataFrame([], T.StructType([field_of(column, version, type_, step.default)]))
+    # It must contain the columns that the table is partitioned by.
+    partitions = set() if table.log is None else set(table.log.partition_columns())
+    parts = [field for field in table.schema.fields if field.name in partitions]
+    new = field_of(column, version, type_, step.default)
+    frame = evolution.context.spark.createDataFrame([], T.StructType([*parts, new]))
     writer = frame.write.format("delta").mode("append").option("mergeSchema", "true")
     append = partial(writer.save, table.path)
     return [*evolution.enable(feature_of_type(type_)), append, *place_of(evolution, column.id, column.name)]
@@ -216,9 +222,18 @@ def truncate(evolution: Evolution, step: ColumnChange) -> list[Commit]:
 
     def delete() -> None:
         with tagged(context.spark, tag):
-            evolution.run(f"DELETE FROM {table_at(table.path)}")
+            evolution.run(removal(table.path, evolution.task.options, step.scn))
 
     return [delete]
+
+
+def removal(path: str, options: TargetOptions, scn: int) -> str:
+    """Return the statement that deletes all rows, or marks them."""
+    if options.deletes == "remove":
+        return f"DELETE FROM {table_at(path)}"
+    values = {DELETED: "true", "_op": "'delete'", "_commit_scn": str(scn)}
+    own = {name: values.get(name, "NULL") for name in options.own_columns}
+    return f"UPDATE {table_at(path)} SET {', '.join(f'{name} = {value}' for name, value in own.items())} WHERE NOT {DELETED}"
 
 
 def renumber(evolution: Evolution, step: ColumnChange) -> list[Commit]:
@@ -279,11 +294,12 @@ def fill_defaults(table: DeltaTable, steps: Sequence[ColumnChange], tag: Tag, tr
     if not added or (table.filled_to is not None and table.filled_to >= tag.version):
         return
     with tagged(table.spark, tag):
-        table.spark.sql(fill_sql(table.path, added, tag.version, translation)).collect()
+        table.spark.sql(fill_sql(table.path, added, translation)).collect()
     table.refresh()
     crash.point("fill")
 
 
-def fill_sql(path: str, added: Sequence[tuple[TargetColumn, str]], scn: int, translation: Translation) -> str:
+def fill_sql(path: str, added: Sequence[tuple[TargetColumn, str]], translation: Translation) -> str:
+    """Return the UPDATE of all rows: each is older than the DDL, because the table's position is."""
     values = ", ".join(f"{quoted(column.name)} = {translation.literal(default, column.type)}" for column, default in added)
-    return f"UPDATE {table_at(path)} SET {values} WHERE {COMMIT_SCN} < {scn}"
+    return f"UPDATE {table_at(path)} SET {values}"

@@ -9,7 +9,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import fsspec
@@ -33,6 +33,7 @@ class DeltaLog:
     older: tuple[tuple[int, str], ...]
     commits: tuple[tuple[int, str], ...]
     version: int
+    known: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)  # what was read already
 
     def last_txn(self, app_id: str) -> int | None:
         """Return the last transaction version of an application id, or None when it has no commit."""
@@ -58,6 +59,9 @@ class DeltaLog:
         found = self._last("metadata", "metaData").get("configuration") or {}
         return dict(found)  # a checkpoint has a list of pairs
 
+    def description(self) -> str:
+        return str(self._last("metadata", "metaData").get("description") or "")
+
     def partition_columns(self) -> list[str]:
         return list(self._last("metadata", "metaData").get("partitionColumns") or ())
 
@@ -78,15 +82,20 @@ class DeltaLog:
         return None
 
     def _checksum(self) -> dict[str, Any]:
-        try:
-            return dict(json.loads(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc")))
-        except (FileNotFoundError, ValueError):
-            return {}
+        if "checksum" not in self.known:
+            try:
+                self.known["checksum"] = dict(json.loads(self.filesystem.cat_file(f"{self.folder}/{self.version:020d}.crc")))
+            except (FileNotFoundError, ValueError):
+                self.known["checksum"] = {}
+        return self.known["checksum"]
 
     def _last(self, in_checksum: str, kind: str) -> dict[str, Any]:
         """Return the action of a kind that counts, from the checksum; without one, from the commits and the checkpoint."""
-        if found := self._checksum().get(in_checksum):
-            return dict(found)
+        if kind not in self.known:
+            self.known[kind] = self._checksum().get(in_checksum) or self._last_action(kind)
+        return self.known[kind]
+
+    def _last_action(self, kind: str) -> dict[str, Any]:
         for _, commit in reversed(self.commits):
             for action in self._actions(commit):
                 if kind in action:

@@ -11,11 +11,12 @@ from pyspark.sql import functions as F
 from pipelines import crash
 from pipelines.apply.delta.commit import Tag, described, tagged
 from pipelines.apply.delta.features import enabling, has_feature
+from pipelines.apply.delta.own_columns import of_change
 from pipelines.apply.delta.quoting import quoted, table_at
-from pipelines.apply.delta.schema import COMMIT_SCN, TargetColumn
+from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
-from pipelines.target_options import Readers
+from pipelines.target_options import DEFAULT, Readers, TargetOptions
 
 VIEW = "redolake_net_change"
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
@@ -47,15 +48,14 @@ def merge(
     net: DataFrame,
     key: Sequence[int],
     tag: Tag,
-    readers: Readers = "spark",
+    options: TargetOptions = DEFAULT,
     objects: Collection[int] = (),
 ) -> Merged:
     """`objects` are the columns with large objects: they are set where `is_read`."""
     columns, spark = tuple(table.columns.values()), table.spark
-    is_read = ["is_read"] if objects else []
-    names = ("op", "commit_scn", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns), *is_read)
-    net.select(*names).createOrReplaceTempView(VIEW)
-    marks = marks_deleted(table, readers)
+    names = ("op", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns), *(["is_read"] if objects else []))
+    net.select(*names, *of_change(options)).createOrReplaceTempView(VIEW)
+    marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
         with described(spark, tag.metadata):
             spark.sql(f"ALTER TABLE {table_at(table.path)} {enabling('deletionVectors')}").collect()
@@ -63,7 +63,7 @@ def merge(
     try:
         with tagged(spark, tag):
             spark.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            answer = spark.sql(merge_sql(table.path, VIEW, columns, key, objects)).collect()
+            answer = spark.sql(merge_sql(table.path, VIEW, columns, key, options, objects)).collect()
     finally:
         spark.catalog.dropTempView(VIEW)
     if not answer:  # Delta has this txn version already and skipped the commit
@@ -73,7 +73,12 @@ def merge(
 
 
 def merge_sql(
-    path: str, source: str, columns: Sequence[TargetColumn], key: Sequence[int], objects: Collection[int] = ()
+    path: str,
+    source: str,
+    columns: Sequence[TargetColumn],
+    key: Sequence[int],
+    options: TargetOptions = DEFAULT,
+    objects: Collection[int] = (),
 ) -> str:
     names = {column.id: quoted(column.name) for column in columns}
     same_key = " AND ".join(f"t.{names[i]} = s.k{i}" for i in key)
@@ -82,25 +87,24 @@ def merge_sql(
         name = names[column.id]
         return f"CASE WHEN s.is_read THEN s.a{column.id} ELSE t.{name} END" if column.id in objects else f"s.a{column.id}"
 
-    scn = f"t.{COMMIT_SCN} = s.commit_scn"
-    sets = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns), scn])
-    alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in objects), scn])
+    own = [f"t.{name} = s.{name}" for name in options.own_columns]
+    sets = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns), *own])
+    alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in objects), *own])
     objects_alone = f"WHEN MATCHED AND s.op = '{OBJECTS}' THEN UPDATE SET {alone}\n" if objects else ""
-    inserted = ", ".join([*(names[c.id] for c in columns), COMMIT_SCN])
-    values = ", ".join([*(f"s.a{c.id}" for c in columns), "s.commit_scn"])
+    inserted = ", ".join([*(names[c.id] for c in columns), *options.own_columns])
+    values = ", ".join([*(f"s.a{c.id}" for c in columns), *(f"s.{name}" for name in options.own_columns)])
+    remove = f"UPDATE SET {', '.join(own)}" if options.deletes == "mark" else "DELETE"
     return (
         f"MERGE INTO {table_at(path)} AS t USING {source} AS s ON {same_key}\n"
-        f"WHEN MATCHED AND s.op = '{REMOVE}' THEN DELETE\n"
+        f"WHEN MATCHED AND s.op = '{REMOVE}' THEN {remove}\n"
         f"{objects_alone}"
         f"WHEN MATCHED THEN UPDATE SET {sets}\n"
         f"WHEN NOT MATCHED AND s.op = '{UPSERT}' THEN INSERT ({inserted}) VALUES ({values})"
     )
 
 
-def append(table: DeltaTable, changes: DataFrame, tag: Tag, count: int) -> Merged:
-    columns = table.columns.values()
-    rows = changes.select(
-        *(F.col(f"a{c.id}").cast(c.type).alias(c.name) for c in columns), F.col("commit_scn").alias(COMMIT_SCN)
-    )
+def append(table: DeltaTable, changes: DataFrame, tag: Tag, count: int, options: TargetOptions = DEFAULT) -> Merged:
+    columns, inserts = table.columns.values(), changes.withColumn("op", F.lit(UPSERT))
+    rows = inserts.select(*(F.col(f"a{c.id}").cast(c.type).alias(c.name) for c in columns), *of_change(options))
     rows.write.format("delta").mode("append").options(**tag.options()).save(table.path)
     return Merged(inserted=count)

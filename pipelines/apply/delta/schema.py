@@ -8,17 +8,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from pipelines.apply.delta.own_columns import own_fields
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
 from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, Rules, TableVersion
+from pipelines.target_options import DEFAULT as DEFAULT_OPTIONS
+from pipelines.target_options import TargetOptions
 
-COMMIT_SCN = "_commit_scn"
+COMMIT_SCN = "_commit_scn"  # one of the columns of ours, see own_columns.py
 COLUMN_ID = "redolake.column_id"
 KEY_PLACE = "redolake.key"  # 1 for the first column of the key
 DEFAULT = "redolake.default"  # the value in rows older than the column, in neutral text
@@ -68,10 +71,19 @@ def field_of(column: Column, version: TableVersion, type_: str, default: str | N
     return T.StructField(column.name, parse_type(type_), True, metadata)
 
 
-def target_schema(version: TableVersion, rules: Rules, translation: Translation) -> T.StructType:
-    """Raise SchemaConflict for names that Delta cannot distinguish, and for a table without the key it needs."""
+def named(version: TableVersion, options: TargetOptions) -> TableVersion:
+    """Return the version with the names of the lake; redo and dictionary have Oracle's."""
+    return replace(version, columns=tuple(replace(c, name=options.name(c.name)) for c in version.columns))
+
+
+def target_schema(
+    version: TableVersion, rules: Rules, translation: Translation, options: TargetOptions = DEFAULT_OPTIONS
+) -> T.StructType:
+    """Return the schema for a version with the lake's names.
+
+    Raise SchemaConflict for names that Delta cannot distinguish, and for a table without the key it needs."""
     columns = target_columns(version)
-    names = Counter([COMMIT_SCN, *(column.name.lower() for column in columns)])
+    names = Counter([*options.own_columns, *(column.name.lower() for column in columns)])
     twice = [name for name, count in names.items() if count > 1]
     if twice:
         raise SchemaConflict(
@@ -83,7 +95,7 @@ def target_schema(version: TableVersion, rules: Rules, translation: Translation)
         cure = "add one, declare another `key` for it in pipelines.yml, or leave it out"
         raise SchemaConflict("the table has no primary key", cure=cure, table=version.table)
     fields = [field_of(c, version, translation.spark_type(c.type, rules.get(c.id))) for c in columns]
-    return T.StructType([*fields, T.StructField(COMMIT_SCN, T.LongType(), True)])
+    return T.StructType([*fields, *own_fields(options)])
 
 
 def read_columns(spark: SparkSession, path: str) -> dict[int, TargetColumn]:

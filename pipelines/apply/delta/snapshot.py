@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fsspec
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from pipelines import crash
 from pipelines.apply.delta.commit import Tag
 from pipelines.apply.delta.create import overwrite
 from pipelines.apply.delta.features import beyond, check_readers
-from pipelines.apply.delta.schema import COMMIT_SCN, target_schema
+from pipelines.apply.delta.own_columns import of_load
+from pipelines.apply.delta.schema import named, target_schema
+from pipelines.apply.delta.settings import comment_on, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
@@ -33,18 +34,22 @@ def load_snapshot(spark: SparkSession, spec: SnapshotSpec, task: SnapshotTask, t
         if not spec.replace:
             check_readers(table.log, task.options.readers, task.table)
         remove_table(task.target)
-    target_schema(task.version, task.rules, translation)  # refuses names that Delta cannot distinguish
-    source = read_source(spark, task.files, task.version, task.rules, translation)
+    # Refuses names that Delta cannot distinguish.
+    target_schema(named(task.version, task.options), task.rules, translation, task.options)
+    source = read_source(spark, task.files, task.version, task.rules, translation, task.options, dict(task.comments))
     rows = check_values(source, task.version)
     if task.rows is not None and rows != task.rows:
         raise InvariantBroken(
             f"the source returned {task.rows} rows, the files hold {rows}", cure="take the snapshot again", table=task.table
         )
-    contents = source.frame.withColumn(COMMIT_SCN, F.lit(task.scn).cast("bigint"))
+    own = of_load(task.options, task.scn)
+    contents = source.frame.withColumns(own) if own else source.frame
     metadata = {"pipeline": spec.pipeline, "table": str(task.table), "snapshot_scn": task.scn, "token": spec.token}
-    overwrite(contents, task.target, Tag(task.app_id, task.scn, metadata).options())
+    overwrite(contents, task.target, Tag(task.app_id, task.scn, metadata).options(), task.options)
     table.refresh()
     crash.point("snapshot")
+    settle(table, task.table, task.options, metadata)
+    comment_on(table, task.table, task.comment, metadata)
     return SnapshotLoaded(task.table, "applied", True, rows, table.version)
 
 

@@ -91,15 +91,15 @@ def test_merge_names_every_column_and_quotes_what_oracle_allows() -> None:
     assert merge_sql("/lake/`t", "s", columns, (1,)) == (
         "MERGE INTO delta.`/lake/``t` AS t USING s AS s ON t.`ID` = s.k1\n"
         "WHEN MATCHED AND s.op = 'D' THEN DELETE\n"
-        "WHEN MATCHED THEN UPDATE SET t.`ID` = s.a1, t.`a``b, c` = s.a2, t._commit_scn = s.commit_scn\n"
-        "WHEN NOT MATCHED AND s.op = 'U' THEN INSERT (`ID`, `a``b, c`, _commit_scn) VALUES (s.a1, s.a2, s.commit_scn)"
+        "WHEN MATCHED THEN UPDATE SET t.`ID` = s.a1, t.`a``b, c` = s.a2, t._commit_scn = s._commit_scn\n"
+        "WHEN NOT MATCHED AND s.op = 'U' THEN INSERT (`ID`, `a``b, c`, _commit_scn) VALUES (s.a1, s.a2, s._commit_scn)"
     )
 
 
 def test_merge_sets_a_large_object_only_where_it_was_read_again() -> None:
     columns = [TargetColumn(1, "ID", "string"), TargetColumn(2, "BODY", "string")]
 
-    assert merge_sql("/lake/t", "s", columns, (1,), (2,)) == (
+    assert merge_sql("/lake/t", "s", columns, (1,), objects=(2,)) == (
         "MERGE INTO delta.`/lake/t` AS t USING s AS s ON t.`ID` = s.k1\n"
         "WHEN MATCHED AND s.op = 'D' THEN DELETE\n"
         "WHEN MATCHED AND s.op = 'O' THEN UPDATE SET t.`BODY` = CASE WHEN s.is_read THEN s.a2 ELSE t.`BODY` END, "

@@ -1,0 +1,75 @@
+"""Bring a table's properties and clustering to the configuration; hold a table that only a new snapshot can bring there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pipelines import crash
+from pipelines.apply.context import MayCommit, allow
+from pipelines.apply.delta.commit import described
+from pipelines.apply.delta.quoting import quoted, table_at, text_literal
+from pipelines.apply.delta.table import DeltaTable
+from pipelines.errors import SchemaConflict
+from pipelines.table import TableId
+from pipelines.target_options import TargetOptions
+
+
+def check_layout(table: DeltaTable, table_id: TableId, options: TargetOptions) -> None:
+    """Raise SchemaConflict unless the table has the columns of ours and the partitions that the configuration names."""
+    assert table.log is not None
+    known = {column.name for column in table.columns.values()}
+    compared = {
+        "metadata_columns (with `deletes`)": (sorted(set(table.fields) - known), sorted(options.own_columns)),
+        "partition_by": (table.log.partition_columns(), [options.name(name) for name in options.partition_by]),
+    }
+    for setting, (found, wanted) in compared.items():
+        if found != wanted:
+            raise SchemaConflict(
+                f"pipelines.yml says {setting}: {', '.join(wanted) or 'none'}, and the Delta table has: "
+                f"{', '.join(found) or 'none'}",
+                cure=f"run `redolake snapshot {table_id} --replace` to rebuild the table, or declare the setting as the "
+                f"table is and run `redolake resume {table_id}`",
+                table=table_id,
+            )
+
+
+def settle(
+    table: DeltaTable, table_id: TableId, options: TargetOptions, metadata: Mapping[str, object], may_commit: MayCommit = allow
+) -> None:
+    """Set the properties and the clustering that differ. Those that the configuration does not name stay as they are."""
+    assert table.log is not None
+    have, alter = table.log.properties(), f"ALTER TABLE {table_at(table.path)}"
+    differing = {key: value for key, value in options.properties if have.get(key) != value}
+    if differing:
+        pairs = ", ".join(f"{text_literal(key)} = {text_literal(value)}" for key, value in differing.items())
+        commit_setting(table, table_id, f"{alter} SET TBLPROPERTIES ({pairs})", metadata, may_commit)
+    if options.cluster_by:
+        wanted = [options.name(name) for name in options.cluster_by]
+        absent = sorted({*wanted} - {column.name for column in table.columns.values()})
+        if absent:
+            raise SchemaConflict(
+                f"`cluster_by` names columns that the table does not have: {', '.join(absent)}",
+                cure=f"correct it in pipelines.yml and run `redolake resume {table_id}`",
+                table=table_id,
+            )
+        detail = table.spark.sql(f"DESCRIBE DETAIL {table_at(table.path)}").collect()[0]
+        if list(detail["clusteringColumns"]) != wanted:
+            commit_setting(table, table_id, f"{alter} CLUSTER BY ({', '.join(map(quoted, wanted))})", metadata, may_commit)
+
+
+def comment_on(table: DeltaTable, table_id: TableId, comment: str, metadata: Mapping[str, object]) -> None:
+    """Give the table its comment in Oracle, unless it has it."""
+    assert table.log is not None
+    if comment != table.log.description():
+        statement = f"COMMENT ON TABLE {table_at(table.path)} IS {text_literal(comment)}"
+        commit_setting(table, table_id, statement, metadata)
+
+
+def commit_setting(
+    table: DeltaTable, table_id: TableId, statement: str, metadata: Mapping[str, object], may_commit: MayCommit = allow
+) -> None:
+    may_commit()
+    with described(table.spark, {**metadata, "table": str(table_id), "settings": statement}):
+        table.spark.sql(statement).collect()
+    table.refresh()
+    crash.point("settings")

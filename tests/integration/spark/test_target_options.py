@@ -1,0 +1,145 @@
+"""How a table is written in the lake: names, Redolake's columns, deletes, properties, clustering and partitions by setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.apply.comparison import CompareTask
+from pipelines.apply.delta.log import latest_version, read_log
+from pipelines.job.batch import run_batch
+from pipelines.job.comparison import compare_tables
+from pipelines.job.snapshot import run_snapshot
+from pipelines.records.batch_spec import ColumnChange, TableTask
+from pipelines.table import Column, OracleType, TableId
+from pipelines.target_options import TargetOptions
+from tests.integration.spark.landing import land
+from tests.integration.spark.specs import ID, V, batch_spec, committed, snapshot_spec, task, version
+from tests.integration.spark.test_batch import delete, insert, move, of_table, update
+
+pytestmark = pytest.mark.spark
+
+N = Column(3, "N", OracleType("NUMBER", precision=5, scale=1), 3)
+ALL = TargetOptions(
+    names="lower",
+    metadata_columns=("_commit_scn", "_commit_time", "_op", "_xid", "_redo_thread"),
+    deletes="mark",
+    properties=(("delta.enableChangeDataFeed", "true"), ("delta.logRetentionDuration", "interval 60 days")),
+    cluster_by=("ID",),
+)
+NONE = TargetOptions(metadata_columns=(), partition_by=("V",))
+COMMENTS: dict[str, Any] = {"comment": "all of it", "comments": ((2, "it's ${HOME}"),)}
+AT = datetime(2026, 1, 2, 3, 4, 5)
+
+
+def load(spark: Any, folder: Path, mine: TableTask, scn: int, rows: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    spec = snapshot_spec(folder, mine, scn, rows, **more)
+    (loaded,) = run_snapshot(spark, replace(spec, tables=(replace(spec.tables[0], options=mine.options, **COMMENTS),))).tables
+    return {"error": loaded.error}
+
+
+def rows_of(spark: Any, mine: TableTask) -> list[tuple[Any, ...]]:
+    return sorted(map(tuple, spark.read.format("delta").load(mine.target).collect()))
+
+
+def two(folder: Path) -> list[TableTask]:
+    """T1 with every option, T2 without a column of ours; N is added with a default at SCN 40."""
+    found = []
+    for number, options in enumerate((ALL, NONE)):
+        table = TableId("SHOP", f"T{number}")
+        versions = (version(table, object_id=100 + number), version(table, 40, (ID, V, N), 100 + number))
+        added = (ColumnChange(40, "add_column", N, "7.5"),)
+        found.append(task(folder, table, 100 + number, versions=versions, ddl=added, options=options))
+    return found
+
+
+def test_names_own_columns_deletes_properties_and_layout_are_as_declared(spark: Any, tmp_path: Path) -> None:
+    tasks = two(tmp_path)
+    start = [{"ID": n, "V": f"v{n}"} for n in range(1, 6)]
+    for mine in tasks:
+        assert load(spark, tmp_path, mine, 5, start) == {"error": None}
+    changes = [
+        *committed(0, 20, (1, insert(6, "new"), "R6"), (3, update(2, "v2", "b"), "R2"), (2, delete(3, "v3"), "R3")),
+        *committed(10, 50, (3, move(4, 7, "v4").replace(" where", ", \"N\" = '1' where"), "R4")),
+        *committed(20, 60, (1, """insert into "SHOP"."T"("ID","V","N") values ('3','again','2');""", "R30")),
+    ]
+    rows = [
+        {**row, "ordinal": row["ordinal"] + 100 * n, "xid": f"{row['xid']}{n}", "at": AT}
+        for n in range(2)
+        for row in of_table(changes, f"T{n}", 100 + n)
+    ]
+
+    results = run_batch(spark, batch_spec(tmp_path, [land(tmp_path / "w", 10, 100, rows)], tasks)).tables
+
+    assert [result.error for result in results] == [None, None]
+    with_all, without = tasks
+    assert spark.read.format("delta").load(with_all.target).columns == ["id", "v", "n", *ALL.own_columns]
+    assert [tuple(map(str, row)) for row in rows_of(spark, with_all)] == [
+        ("1", "v1", "7.5", "5", "None", "load", "None", "None", "False"),
+        ("2", "b", "7.5", "21", str(AT), "update", "1.2.00", "1", "False"),
+        ("3", "again", "2.0", "61", str(AT), "insert", "1.2.200", "1", "False"),
+        ("4", "v4", "7.5", "51", str(AT), "delete", "1.2.100", "1", "True"),
+        ("5", "v5", "7.5", "5", "None", "load", "None", "None", "False"),
+        ("6", "new", "7.5", "21", str(AT), "insert", "1.2.00", "1", "False"),
+        ("7", "v4", "1.0", "51", str(AT), "update", "1.2.100", "1", "False"),
+    ]
+    truth = [(1, "v1", "7.5"), (2, "b", "7.5"), (3, "again", "2.0"), (5, "v5", "7.5"), (6, "new", "7.5"), (7, "v4", "1.0")]
+    assert [(int(row[0]), row[1], str(row[2])) for row in rows_of(spark, without)] == truth
+    log = read_log(with_all.target)
+    assert log is not None
+    assert log.properties()["delta.logRetentionDuration"] == "interval 60 days"
+    feed = spark.read.format("delta").option("readChangeFeed", "true").option("startingVersion", 0).load(with_all.target)
+    assert feed.filter("_change_type = 'update_postimage' AND id = 4 AND _deleted").count() == 1
+    assert log.description() == "all of it"
+    assert spark.read.format("delta").load(with_all.target).schema["v"].metadata["comment"] == "it's ${HOME}"
+    detail = spark.sql(f"DESCRIBE DETAIL delta.`{with_all.target}`").collect()[0]
+    assert detail["clusteringColumns"] == ["id"]
+    assert read_log(without.target).partition_columns() == ["V"]  # type: ignore[union-attr]
+    for mine in tasks:
+        assert differences(spark, tmp_path, mine, truth) == (0, 0, 0)
+
+
+def differences(spark: Any, folder: Path, mine: TableTask, truth: list[Any]) -> tuple[int, ...]:
+    file = folder / f"truth-{mine.table.name}.parquet"
+    rows = [{"ID": key, "V": value, "N": number} for key, value, number in truth]
+    names = pa.schema([("ID", pa.decimal128(10, 0)), ("V", pa.string()), ("N", pa.string())])
+    pq.write_table(pa.Table.from_pylist(rows, names), file)
+    newest = latest_version(mine.target)
+    assert newest is not None
+    compared = CompareTask(mine.table, mine.target, mine.versions[-1], (str(file),), 99, newest, options=mine.options)
+    (found,) = compare_tables(spark, [compared])
+    return found.missing_rows, found.extra_rows, found.differing_cells
+
+
+def test_a_changed_setting_that_needs_a_new_snapshot_holds_the_table_until_then(spark: Any, tmp_path: Path) -> None:
+    plain = task(tmp_path)
+    rows = [{"ID": 1, "V": "a"}]
+    load(spark, tmp_path, plain, 5, rows)
+    spark.sql(f"ALTER TABLE delta.`{plain.target}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')").collect()
+    window = land(tmp_path / "w", 10, 100, committed(0, 20, (1, insert(2, "b"))))
+    changed = {
+        "widest": TargetOptions(readers="widest"),
+        "_op": TargetOptions(metadata_columns=("_commit_scn", "_op")),
+        "V": TargetOptions(partition_by=("V",)),
+    }
+    for said, options in changed.items():
+        held = run_batch(spark, batch_spec(tmp_path / said, [window], [replace(plain, options=options)])).tables[0]
+        assert held.error is not None
+        assert held.error["code"] == "SchemaConflict"
+        assert said in held.error["what"]
+
+    narrow = replace(plain, options=changed["widest"])
+    assert load(spark, tmp_path, narrow, 8, rows)["error"]["code"] == "SchemaConflict"
+    assert load(spark, tmp_path, narrow, 9, rows, replace=True) == {"error": None}
+    done = run_batch(spark, batch_spec(tmp_path / "done", [window], [narrow])).tables[0]
+    assert done.error is None
+    log = read_log(plain.target)
+    assert log is not None
+    assert "deletionVectors" not in log.features()
