@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pipelines import crash
 from pipelines.context import PipelineContext, open_pipeline_source
 from pipelines.decode.changes import decode_changes
-from pipelines.errors import RedolakeError
+from pipelines.errors import RedolakeError, Transient
 from pipelines.land.windows import NOTHING_REREAD, Reread
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.table_versions import known_versions, rules
@@ -181,6 +181,8 @@ def reread_table(
                 made.window.name, token, number, read_again(oracle, wanted, scn, container)
             )
         except RedolakeError as error:
+            if error.ora_code not in OUT_OF_REACH and isinstance(error, Transient):
+                raise  # the window lands once the step is repeated
             if late or error.ora_code not in OUT_OF_REACH:
                 log.warning("window %s: large objects of %s could not be read again: %s", made.window.name, name, error.what)
                 return RereadRows(name, int(scn), None, late=late, error=error.what)

@@ -183,7 +183,7 @@ def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Rep
         return found
     with ThreadPoolExecutor(pipeline.mining_tasks) as pool:
         records = list(pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices))
-    landed = land_window(pipeline, window, records, source)
+    landed = retried(lambda: land_window(pipeline, window, records, source))
     report(f"landed SCN [{landed.start}, {landed.end}): {landed.rows} rows")
     return found
 

@@ -140,3 +140,13 @@ def test_a_landing_killed_after_the_objects_were_read_lands_again(
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}
+
+
+def test_an_outage_while_objects_are_read_repeats_the_landing_and_holds_nothing(shop: Shop, no_spark: str) -> None:
+    pipeline = papers(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    change(shop, CHANGES)
+    shop.oracle.faults.fail_statements(12850, '\n  FROM "SHOP"."PAPERS" AS OF SCN', 1)
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
