@@ -307,17 +307,21 @@ def test_quoted_names_reach_delta(shop: Shop, spark: Any) -> None:
         'CREATE TABLE "Order Parts" ("Part No" NUMBER(9) PRIMARY KEY, "place" VARCHAR2(20), "select" NUMBER(9))',
         'ALTER TABLE "Order Parts" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
         """INSERT INTO "Order Parts" VALUES (1, 'shelf, "left"', 5)""",
+        "CREATE TABLE plain (id NUMBER(9) PRIMARY KEY)",
+        "ALTER TABLE plain ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     )
-    pipeline = shop.pipeline(tables=['SHOP."Order Parts"'])
+    pipeline = shop.pipeline(tables=['SHOP."Order Parts"', "SHOP.PLAIN"])
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
     shop.run_sql(
         """INSERT INTO "Order Parts" VALUES (2, 'it''s here', 7)""",
         """UPDATE "Order Parts" SET "select" = 6, "place" = NULL WHERE "Part No" = 1""",
+        'ALTER TABLE plain ADD ("net weight" NUMBER(5))',
+        "INSERT INTO plain VALUES (1, 5)",
     )
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline) == {}
-    assert [t.table for t in steps.read_status(pipeline).tables] == ['SHOP."Order Parts"']
+    assert [t.table for t in steps.read_status(pipeline).tables] == ['SHOP."Order Parts"', "SHOP.PLAIN"]
 
 
 def test_a_generated_life_of_tables_in_delta(tmp_path: Path, spark: Any) -> None:

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines import crash
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag
+from pipelines.apply.delta.features import NAMES_FEATURES, PROPERTY, feature_of_name
 from pipelines.apply.delta.schema import named, target_schema
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.translation import Translation
@@ -21,6 +22,8 @@ def overwrite(frame: DataFrame, path: str, tag: Mapping[str, str], options: Targ
     """Commit schema and contents at once, whether or not there is a table; for a new one the properties of Delta too."""
     writer = frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
     properties = {key: value for key, value in options.properties if key.startswith("delta.")}
+    if any(map(feature_of_name, frame.columns)):
+        properties.update(PROPERTY[feature] for feature in ("columnMapping", NAMES_FEATURES))
     for key, value in {**properties, **tag}.items():
         writer = writer.option(key, value)
     if options.partition_by:

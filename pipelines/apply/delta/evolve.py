@@ -19,7 +19,7 @@ from pipelines import crash
 from pipelines.apply.commit_ranges import CommitRange
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.delta.commit import Tag, described, tagged
-from pipelines.apply.delta.features import Feature, enabling, feature_of_type, has_feature
+from pipelines.apply.delta.features import Feature, check_names, enabling, feature_of_name, feature_of_type, has_feature
 from pipelines.apply.delta.quoting import quoted, table_at, text_literal
 from pipelines.apply.delta.rewrite import rewrite, widens
 from pipelines.apply.delta.schema import TargetColumn, check_columns, field_of, named
@@ -140,6 +140,7 @@ def add_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     if column.id in table.columns:
         return place_of(evolution, column.id, column.name)
     check_name(evolution, column.name, step.scn, [other.name for other in table.columns.values()])
+    check_names([column.name], evolution.task.options.readers, evolution.task.table)
     type_ = evolution.type_of(step)
     # An append of no rows adds the column together with its metadata, which ALTER TABLE ADD COLUMN could not.
     # It must contain the columns that the table is partitioned by.
@@ -149,7 +150,8 @@ def add_column(evolution: Evolution, step: ColumnChange) -> list[Commit]:
     frame = evolution.context.spark.createDataFrame([], T.StructType([*parts, new]))
     writer = frame.write.format("delta").mode("append").option("mergeSchema", "true")
     append = partial(writer.save, table.path)
-    return [*evolution.enable(feature_of_type(type_)), append, *place_of(evolution, column.id, column.name)]
+    enabled = [*evolution.enable(feature_of_type(type_)), *evolution.enable(feature_of_name(column.name))]
+    return [*enabled, append, *place_of(evolution, column.id, column.name)]
 
 
 def place_of(evolution: Evolution, column_id: int, name: str) -> list[Commit]:
@@ -252,6 +254,7 @@ def rewritten(evolution: Evolution, run: Sequence[ColumnChange]) -> list[Commit]
         if step.kind == "drop_column":
             del after[column.id]
         elif step.kind == "rename_column":
+            check_names([step.column.name], task.options.readers, task.table)
             after[column.id] = replace(column, name=step.column.name)
         else:
             after[column.id] = replace(column, type=evolution.type_of(step))

@@ -5,7 +5,7 @@ Column mapping may be enabled later, because columns that exist keep their names
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pipelines.apply.delta.log import DeltaLog
@@ -26,6 +26,8 @@ NOT_WIDEST: tuple[Feature, ...] = ("columnMapping", "deletionVectors", "typeWide
 # Column mapping alone is reader version 2, by which delta-rs shows a renamed column as NULL, and DuckDB opens no table. With a
 # feature that has no version of its own the protocol names its features, and readers know or refuse them.
 NAMES_FEATURES: Feature = "timestampNtz"
+# Delta writes no column whose name contains one of these, unless column mapping gives it another name in the files.
+MAPPED_CHARACTERS = frozenset(" ,;{}()\n\t=")
 
 
 def has_feature(log: DeltaLog, feature: Feature) -> bool:
@@ -44,6 +46,21 @@ def enabling(feature: Feature) -> str:
 
 def feature_of_type(type_: str) -> Feature | None:
     return "timestampNtz" if type_ == "timestamp_ntz" else None
+
+
+def feature_of_name(name: str) -> Feature | None:
+    return "columnMapping" if MAPPED_CHARACTERS & set(name) else None
+
+
+def check_names(names: Iterable[str], readers: Readers, table: TableId) -> None:
+    """Raise SchemaConflict for a name that needs column mapping, if the profile does not allow it."""
+    found = sorted(name for name in names if readers == "widest" and feature_of_name(name))
+    if found:
+        raise SchemaConflict(
+            f"column names need column mapping, which `readers: widest` does not allow: {', '.join(found)}",
+            cure="declare `readers: spark`, or leave the columns out (`exclude` of the table)",
+            table=table,
+        )
 
 
 def beyond(log: DeltaLog, readers: Readers) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from pipelines.apply.delta.features import check_names
 from pipelines.apply.delta.own_columns import own_fields
 from pipelines.apply.translation import Translation
 from pipelines.errors import SchemaConflict
@@ -94,6 +95,7 @@ def target_schema(
     if not version.key and version.key_kind != "append":
         cure = "add one, declare another `key` for it in pipelines.yml, or leave it out"
         raise SchemaConflict("the table has no primary key", cure=cure, table=version.table)
+    check_names([column.name for column in columns], options.readers, version.table)
     fields = [field_of(c, version, translation.spark_type(c.type, rules.get(c.id))) for c in columns]
     return T.StructType([*fields, *own_fields(options)])
 
