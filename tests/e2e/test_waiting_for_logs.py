@@ -7,6 +7,7 @@ from pipelines import steps
 from pipelines.context import open_context
 from pipelines.land import layout
 from pipelines.records.handover import FirstPosition
+from pipelines.redo import Encoding
 from pipelines.steps import run as run_steps
 
 pytestmark = pytest.mark.airflow
@@ -41,7 +42,7 @@ def pipeline(shop, monkeypatch, airflow_db):
     state = shop.oracle.database.state
     with open_context(made) as context:
         scn = shop.oracle.database.clock.scn
-        start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, "AL32UTF8", shop.container())
+        start = FirstPosition(state.dbid, state.incarnation.resetlogs_id, scn, Encoding(), shop.container())
         context.landing.files.write_record_once(layout.HANDOVER, start)
     return made
 

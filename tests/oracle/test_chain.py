@@ -118,7 +118,7 @@ def kill_after(parts: Parts, progress: str) -> None:
 @pytest.mark.parametrize(
     ("create", "reason"),
     [
-        ("CREATE TABLE refused (id NUMBER(9) PRIMARY KEY, amount BINARY_DOUBLE)", "BINARY_DOUBLE"),
+        ("CREATE TABLE refused (id NUMBER(9) PRIMARY KEY, notes CLOB)", "CLOB"),
         (f'CREATE TABLE refused (id NUMBER(9) PRIMARY KEY, "{"N" * 31}" NUMBER(9))', "30 bytes"),
     ],
     ids=["type", "long name"],

@@ -69,8 +69,8 @@ def test_a_window_is_planned_mined_slice_by_slice_and_landed(run, steps):
 
     assert set(states.values()) == {"success"}
     assert {("plan", -1), ("mine", 0), ("mine", 1), ("land", -1), ("runway", -1)} == set(states)
-    assert steps.calls[-1][1] == ("w1", [mined(0), mined(1)])
     source = steps.calls[0][1][0]
+    assert steps.calls[-1][1] == ("w1", [mined(0), mined(1)], source)
     assert (source.user, source.password, source.dsn) == ("c##reader", "hidden-word", "db.example:1521/FREE")
 
 

@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
 from pipelines.cli import app
+from pipelines.cli.output import console
 from pipelines.cockpit.metrics import HELP
 from tests.cockpit_ledger import CockpitLedger
 
@@ -29,7 +31,9 @@ def shop(tmp_path: Path) -> Iterator[CockpitLedger]:
 
 
 def run(tmp_path: Path, *arguments: str) -> tuple[int, str]:
-    found = CliRunner().invoke(app, [*arguments, "--config", str(tmp_path / "pipelines.yml")], env={"COLUMNS": "200"})
+    """Run a command in a terminal of 200 columns: the console keeps the width of the first test that made it."""
+    with mock.patch.object(console, "_width", 200):
+        found = CliRunner().invoke(app, [*arguments, "--config", str(tmp_path / "pipelines.yml")])
     return found.exit_code, found.output
 
 
