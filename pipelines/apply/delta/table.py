@@ -39,7 +39,8 @@ class DeltaTable:
 
     @cached_property
     def schema(self) -> StructType:
-        return self.rows.schema
+        """The table's schema by its log: a Connect session that outlives its client may answer with an older one."""
+        return self.rows.schema if self.log is None else StructType.fromJson(dict(self.log.schema()))
 
     @cached_property
     def fields(self) -> Mapping[str, Any]:
