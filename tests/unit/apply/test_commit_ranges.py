@@ -103,8 +103,8 @@ def test_merge_sets_a_large_object_only_where_it_was_read_again() -> None:
         "MERGE INTO delta.`/lake/t` AS t USING s AS s ON t.`ID` = s.k1\n"
         "WHEN MATCHED AND s.op = 'D' THEN DELETE\n"
         "WHEN MATCHED AND s.op = 'O' THEN UPDATE SET t.`BODY` = CASE WHEN s.is_read THEN s.a2 ELSE t.`BODY` END, "
-        "t._commit_scn = s.commit_scn\n"
+        "t._commit_scn = s._commit_scn\n"
         "WHEN MATCHED THEN UPDATE SET t.`ID` = s.a1, t.`BODY` = CASE WHEN s.is_read THEN s.a2 ELSE t.`BODY` END, "
-        "t._commit_scn = s.commit_scn\n"
-        "WHEN NOT MATCHED AND s.op = 'U' THEN INSERT (`ID`, `BODY`, _commit_scn) VALUES (s.a1, s.a2, s.commit_scn)"
+        "t._commit_scn = s._commit_scn\n"
+        "WHEN NOT MATCHED AND s.op = 'U' THEN INSERT (`ID`, `BODY`, _commit_scn) VALUES (s.a1, s.a2, s._commit_scn)"
     )
