@@ -365,6 +365,10 @@ class DictionaryTable:
         return tuple(sorted(found, key=lambda column: column.segment_id or 0))
 
     @property
+    def large_objects(self) -> tuple[DictionaryColumn, ...]:
+        return tuple(column for column in self.captured if column.type.name in LARGE_OBJECTS)
+
+    @property
     def unknown_storage(self) -> tuple[DictionaryColumn, ...]:
         """Stored columns of Oracle's own that are of no known kind, as those that store an XMLTYPE or object column."""
         return tuple(c for c in self.columns if c.stored and c.system and c.ignored_kind is None and c.left_out is None)

@@ -10,11 +10,10 @@ from pyspark.sql import functions as F
 
 from pipelines.apply.shallow import any_of
 from pipelines.errors import KeyNeeded, NotLogged, RedolakeError, RedoNotUnderstood, SchemaConflict
-from pipelines.redo import Operation
+from pipelines.redo import NO_ROWID, Operation
 from pipelines.table import ROWID_COLUMN, TableVersion
 
 ROWID_DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-NO_ROWID = "A" * 18  # LogMiner's placeholder for a row without a ROWID of its own
 NOT_GUARANTEED = 3  # STATUS
 SHOWN_CHARACTERS = 500  # of redo text that cannot be decoded
 KINDS = (KeyNeeded, NotLogged, RedoNotUnderstood, SchemaConflict)

@@ -12,13 +12,12 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from pipelines.apply.findings import NO_ROWID
 from pipelines.apply.net import OBJECTS, UPSERT
 from pipelines.apply.shallow import united
 from pipelines.apply.source_rows import read_source
 from pipelines.apply.translation import Translation
 from pipelines.records.batch_spec import LandedWindow, RereadFile, TableTask
-from pipelines.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, Operation
+from pipelines.redo import CHANGE_ORDER, LARGE_OBJECT_CHANGES, NO_ROWID, Operation
 from pipelines.table import ROWID_COLUMN, ROWID_NAME, Column, OracleType, TableVersion
 
 OF_COMMIT = ("commit_scn", "commit_thread", "commit_at", "xid")

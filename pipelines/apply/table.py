@@ -176,8 +176,8 @@ def prepare_range(
     check_columns(named(version, task.options), task.rules, columns, context.translation)
     has_objects = any(column.kind == "unsupported" or column.type in LARGE_OBJECTS for column in version.ignored)
     decoded = decode_range(context, table, task, commit_range, committed)
-    if has_objects or version.reread:
-        decoded = with_row_ids(decoded, version.key) if version.key else decoded
+    if version.key and (has_objects or version.reread):
+        decoded = with_row_ids(decoded, version.key)
     if version.key_kind == "append":
         check_all(task, count_changes(decoded), committed.count)
         return PreparedRange(commit_range, columns, decoded)

@@ -16,7 +16,6 @@ from pipelines.source.rds import RdsFacts
 from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logging_findings, logging_note
 from pipelines.table import (
     ALL_COLUMNS,
-    LARGE_OBJECTS,
     PRIMARY,
     ColumnChoice,
     DictionaryTable,
@@ -300,7 +299,7 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
         if not any(ColumnChoice((pattern,)).names(column.name) for column in table.columns if not column.system):
             what = f"no column has a name like {pattern}, which `exclude` or `include` contains"
             yield Finding(name, what, "nothing, if a later column is meant; else correct the name", "warning")
-    objects = [c.name for c in table.captured if c.type.name in LARGE_OBJECTS]
+    objects = [column.name for column in table.large_objects]
     if choice.large_objects == "reread" and objects and table.iot:
         what = (
             f"large objects ({', '.join(objects)}) are read again by ROWID, which rows of an index-organized table do not have"

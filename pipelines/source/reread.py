@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
-from pipelines.source.snapshot import LARGE_OBJECT_ROWS, select_item
+from pipelines.source.snapshot import LARGE_OBJECT_ROWS, select_item, show_all_rows
 from pipelines.table import ROWID_NAME, DictionaryColumn, DictionaryTable
 
 BIND_LISTS = (1, 10, 100)  # rows per statement, so that statements stay few
@@ -31,9 +31,7 @@ class Wanted:
 
 def read_again(source: Source, wanted: Wanted, scn: Scn, container: str | None) -> Iterator[Any]:
     """Yield frames with the key, the columns and `_rowid`; the first one even if no row is found."""
-    source.use_container(container)
-    if any(column.kind == "archive" for column in wanted.table.ignored):
-        source.call("show_archived_rows")
+    show_all_rows(source, wanted.table, container)
     for rows in _chunks(wanted.rowids):
         names = [f"r{number}" for number in range(len(rows))]
         condition = f"ROWID IN ({', '.join(f':{name}' for name in names)})"

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
-from pipelines.table import LARGE_OBJECTS, ROWID_NAME, DictionaryColumn, DictionaryTable, OracleType
+from pipelines.table import ROWID_NAME, DictionaryColumn, DictionaryTable, OracleType
 
 DATES = frozenset({"DATE", "TIMESTAMP"})
 NUMBER_TEXT = "TO_CHAR({0}, 'TM9', 'NLS_NUMERIC_CHARACTERS=''.,''')"
@@ -90,10 +90,15 @@ def read_snapshot(
     """Yield objects with the Arrow PyCapsule stream. The first is yielded even for an empty table and contains the columns.
 
     Raise ValueDoesNotFit when the driver cannot convert a value; with all dates as text it can."""
-    source.use_container(container)
-    if any(column.kind == "archive" for column in table.ignored):
-        source.call("show_archived_rows")
-    if any(column.type.name in LARGE_OBJECTS for column in table.captured):
+    show_all_rows(source, table, container)
+    if table.large_objects:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")
+
+
+def show_all_rows(source: Source, table: DictionaryTable, container: str | None) -> None:
+    """Use the container, and let the session read rows that row archival hides."""
+    source.use_container(container)
+    if any(column.kind == "archive" for column in table.ignored):
+        source.call("show_archived_rows")

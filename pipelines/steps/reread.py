@@ -24,18 +24,17 @@ from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import RereadRows
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
+from pipelines.redo import LARGE_OBJECT_CHANGES, NO_ROWID, TRANSACTION_ENDS, Operation
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
 from pipelines.steps.next_batch import encoding
 from pipelines.steps.same_container import read_same_container
-from pipelines.table import LARGE_OBJECTS, ROWID_NAME, DictionaryTable, TableId
+from pipelines.table import ROWID_NAME, DictionaryTable, TableId
 
 log = logging.getLogger(__name__)
 
 # Undo no longer reaches the SCN, of a row or of a large object, or the table was altered after it.
 OUT_OF_REACH = frozenset({1466, 1555, 8180, 22924})
-NO_ROWID = "A" * 18  # LogMiner's placeholder, as in the INSERT into a table with large objects
 UNRESOLVED = 2  # STATUS of a row with COL n
 # What must be known of a change to read its row again. `sql_redo` is NULL unless the row has no ROWID.
 LATER = pa.schema(
@@ -71,7 +70,7 @@ def reread_large_objects(
     token = uuid.uuid4().hex
     with open_pipeline_source(context.pipeline, source) as oracle:
         found = chosen_columns(context.pipeline, read_tables(oracle, wanted, context.pipeline.source.container))
-        described = {table: one for table, one in found.items() if any(c.type.name in LARGE_OBJECTS for c in one.captured)}
+        described = {table: one for table, one in found.items() if one.large_objects}
         if not described:
             return NOTHING_REREAD
         touched, ends = touched_rows(context, made, records, described)
@@ -128,7 +127,7 @@ def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str
     if row["operation_code"] != Operation.UPDATE or row["status"] == UNRESOLVED:
         return True
     text = str(row["sql_redo"])
-    if any(f'"{c.name}" = ' in text for c in table.captured if c.type.name in LARGE_OBJECTS):
+    if any(f'"{c.name}" = ' in text for c in table.large_objects):
         return True
     return any(text.count(f'"{name}" = ') > 1 for name in key)
 
@@ -163,11 +162,10 @@ def reread_table(
     """Read one table's rows again AS OF the window's end; at a current SCN where undo no longer reaches that."""
     scn, container = Scn(made.window.scns.end - 1), context.pipeline.source.container
     key = key_names(context, table)
-    columns = tuple(c for c in table.captured if c.type.name in LARGE_OBJECTS)
     is_found = pc.and_(rows["row_id"].is_valid(), pc.not_equal(rows["row_id"], NO_ROWID)).fill_null(False)
     rowids = tuple(sorted(pc.unique(rows.filter(is_found)["row_id"]).to_pylist()))
     keys = tuple(decoded_keys(context, table, key, rows.filter(pc.invert(is_found))))
-    wanted = Wanted(table, key, columns, rowids, keys)
+    wanted = Wanted(table, key, table.large_objects, rowids, keys)
     name = str(table.table)
     if not rowids and not keys:
         return RereadRows(name, int(scn), None, error="the redo contains neither a ROWID nor a key of the changed rows")
@@ -181,11 +179,13 @@ def reread_table(
                 made.window.name, token, number, read_again(oracle, wanted, scn, container)
             )
         except RedolakeError as error:
-            if error.ora_code not in OUT_OF_REACH and isinstance(error, Transient):
+            out_of_reach = error.ora_code in OUT_OF_REACH
+            if out_of_reach and not late:
+                continue
+            if isinstance(error, Transient) and not out_of_reach:
                 raise  # the window lands once the step is repeated
-            if late or error.ora_code not in OUT_OF_REACH:
-                log.warning("window %s: large objects of %s could not be read again: %s", made.window.name, name, error.what)
-                return RereadRows(name, int(scn), None, late=late, error=error.what)
+            log.warning("window %s: large objects of %s could not be read again: %s", made.window.name, name, error.what)
+            return RereadRows(name, int(scn), None, late=late, error=error.what)
         else:
             log.info("window %s: %s row(s) of %s read again AS OF SCN %s", made.window.name, count, name, scn)
             return RereadRows(name, int(scn), file, count, late)
