@@ -14,13 +14,13 @@ from pipelines.steps.run import capture
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
+from tests.papers import BIG, FIRST_ROWS, change, changes
 from tests.plain_lake import PlainLake
 
 TABLE = (
     "CREATE TABLE papers (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan BLOB)",
     "ALTER TABLE papers ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
 )
-BIG, BYTES = "tä" * 9_000, b"\0\xff" * 9_000  # stored outside the row
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def shop(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shop]:
     with standin(log_bytes=64 * 1024, archive_lag_target=0, **getattr(request, "param", {})) as oracle:
         made = Shop(oracle, tmp_path)
         made.run_sql(*TABLE)
-        change(made, [("INSERT INTO papers VALUES (:1, 'a', :2, :3)", (n, "text", b"\1")) for n in range(1, 8)])
+        change(made, FIRST_ROWS)
         yield made
 
 
@@ -38,31 +38,11 @@ def no_spark() -> Iterator[str]:
         yield "no Spark"
 
 
-def change(shop: Shop, statements: list[tuple[str, tuple[Any, ...]]], *, end: str = "commit") -> None:
-    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
-        for sql, binds in statements:
-            cursor.execute(sql, binds)
-        getattr(connection, end)()
-
-
 def papers(shop: Shop, **settings: Any) -> Any:
     return shop.pipeline(tables=["SHOP.PAPERS"], large_objects="reread", **settings)
 
 
-CHANGES: list[tuple[str, tuple[Any, ...]]] = [
-    ("UPDATE papers SET body = :1 WHERE id = 1", (BIG,)),
-    ("UPDATE papers SET body = :1, scan = :2 WHERE id = 2", ("short", BYTES)),
-    ("UPDATE papers SET name = 'b' WHERE id = 3", ()),
-    ("UPDATE papers SET id = 40, body = :1 WHERE id = 4", (BIG,)),
-    ("UPDATE papers SET id = 50 WHERE id = 5", ()),
-    ("UPDATE papers SET body = NULL WHERE id = 6", ()),
-    ("UPDATE papers SET body = :1 WHERE id = 7", (BIG,)),
-    ("DELETE FROM papers WHERE id = 7", ()),
-    ("INSERT INTO papers VALUES (8, 'n', :1, :2)", (BIG, BYTES)),
-    ("INSERT INTO papers VALUES (9, 'n', NULL, NULL)", ()),
-    ("INSERT INTO papers VALUES (10, 'n', :1, :2)", ("x", b"y")),
-    ("UPDATE papers SET id = 11 WHERE id = 10", ()),
-]
+CHANGES = changes()
 READINGS = {
     "23ai": {},
     "placeholder ROWIDs": {"lob_rows_without_rowid": True},

@@ -20,6 +20,7 @@ from pipelines.steps.run import apply, spark_when_needed
 from pipelines.table import TableId
 from tests.delta_table import delta_rows
 from tests.fix_shop import Shop, open_shop
+from tests.papers import BIG, FIRST_ROWS, change, changes
 from tests.source_comparison import compare_with_source
 from tests.table_lives import lives
 from tests.tenant import open_tenant
@@ -331,30 +332,6 @@ def test_a_generated_life_of_tables_in_delta(tmp_path: Path, spark: Any) -> None
     assert sum(life.ddls for life in played.lives) > 3
 
 
-BIG, BYTES = "tä" * 9_000, b"\0\xff" * 9_000  # stored outside the row
-OBJECTS: list[tuple[str, tuple[Any, ...]]] = [
-    ("UPDATE papers SET body = :1 WHERE id = 1", (BIG,)),
-    ("UPDATE papers SET body = :1, scan = :2 WHERE id = 2", ("short", BYTES)),
-    ("UPDATE papers SET name = 'b' WHERE id = 3", ()),
-    ("UPDATE papers SET id = 40, body = :1 WHERE id = 4", (BIG,)),
-    ("UPDATE papers SET id = 50 WHERE id = 5", ()),
-    ("UPDATE papers SET body = NULL, name = 'c' WHERE id = 6", ()),
-    ("UPDATE papers SET body = :1 WHERE id = 7", (BIG,)),
-    ("DELETE FROM papers WHERE id = 7", ()),
-    ("INSERT INTO papers VALUES (8, 'n', :1, :2)", (BIG, BYTES)),
-    ("INSERT INTO papers VALUES (9, 'n', NULL, NULL)", ()),
-    ("INSERT INTO papers VALUES (10, 'n', :1, :2)", ("x", b"y")),
-    ("UPDATE papers SET id = 11 WHERE id = 10", ()),
-]
-
-
-def change_objects(shop: Shop, changes: list[tuple[str, tuple[Any, ...]]]) -> None:
-    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
-        for sql, binds in changes:
-            cursor.execute(sql, binds)
-        connection.commit()
-
-
 def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_table(spark, tmp_path: Path) -> None:
     """LogMiner shows parts of them only, and INSERTs without a ROWID; capture reads them again when a window lands."""
     with open_shop(tmp_path, lob_rows_without_rowid=True) as shop:
@@ -362,15 +339,15 @@ def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_
             "CREATE TABLE papers (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), body CLOB, scan BLOB)",
             "ALTER TABLE papers ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
         )
-        change_objects(shop, [("INSERT INTO papers VALUES (:1, 'a', :2, :3)", (n, "text", b"\1")) for n in range(1, 8)])
+        change(shop, FIRST_ROWS)
         pipeline = shop.pipeline(tables=["SHOP.PAPERS"], large_objects="reread")
         steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-        change_objects(shop, OBJECTS)
+        change(shop, changes(", name = 'c'"))
         caught_up(shop, pipeline, spark)
         assert differences(shop, pipeline) == {}
 
         shop.oracle.faults.fail_statements(942, '\n  FROM "SHOP"."PAPERS" AS OF SCN', 1)
-        change_objects(shop, [("UPDATE papers SET body = :1 WHERE id = 1", (BIG[1:],))])
+        change(shop, [("UPDATE papers SET body = :1 WHERE id = 1", (BIG[1:],))])
         caught_up(shop, pipeline, spark)
         (table,) = steps.read_status(pipeline).tables
         assert "neither read again nor deleted (BODY, SCAN)" in (table.error or "")
