@@ -1,0 +1,34 @@
+"""The settings of `pipelines.yml`: parsed and checked completely, all findings at once, before anything starts.
+
+The file contains no secrets: `source.connection` and `ledger.connection` name Airflow connections (or their environment
+variables), and `${NAME}` in any text is replaced from the environment.
+"""
+
+from pipelines.config.file import (
+    CONFIG_VARIABLE,
+    DEFAULT_FILE,
+    load_configuration,
+    load_each,
+    load_pipeline,
+    parse_configuration,
+    parse_each,
+)
+from pipelines.config.pipeline import AirflowSettings, Configuration, LedgerSettings, Pipeline, Retry, WindowLimits
+from pipelines.config.tables import Table
+
+__all__ = [
+    "CONFIG_VARIABLE",
+    "DEFAULT_FILE",
+    "AirflowSettings",
+    "Configuration",
+    "LedgerSettings",
+    "Pipeline",
+    "Retry",
+    "Table",
+    "WindowLimits",
+    "load_configuration",
+    "load_each",
+    "load_pipeline",
+    "parse_configuration",
+    "parse_each",
+]

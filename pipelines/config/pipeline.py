@@ -1,0 +1,273 @@
+"""The settings of one pipeline, and which of them count for each of its tables."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from pipelines.config.tables import Match, OnDdl, Table, is_match
+from pipelines.config.values import Bytes, LargeObjectsSetting, Properties, Settings, UnsupportedColumns, quoted_on
+from pipelines.ddl_policies import DdlPolicies
+from pipelines.table import ColumnChoice, TableId
+from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions
+
+
+class SourceSettings(Settings):
+    connection: str = Field(description="Airflow connection id; outside Airflow, AIRFLOW_CONN_<ID> is read")
+    container: str | None = Field(None, description="PDB that owns the tables; omit for a non-CDB")
+    fetch_rows: int = Field(10_000, ge=100, le=1_000_000, description="rows per Arrow batch from the driver")
+    call_timeout_seconds: int = Field(1800, ge=1, description="longest single round trip to the database")
+
+
+class WindowLimits(Settings):
+    max_bytes: Bytes = Field(2 * 2**30, description="redo per window, all threads together; a window has at least one log")
+    slice_bytes: Bytes = Field(512 * 2**20, description="redo per LogMiner session; a session has at least one log")
+
+
+class RunwayLimits(Settings):
+    warn_below_hours: float = Field(12, ge=0, description="warn when needed logs may be deleted within this many hours")
+    warn_below_bytes: Bytes | None = Field(None, description="the same in bytes of redo, all redo threads together")
+
+
+class LedgerSettings(Settings):
+    url: str | None = Field(None, repr=False, description="SQLAlchemy URL; default: a SQLite file in a local landing folder")
+    connection: str | None = Field(None, description="Airflow connection id of a PostgreSQL database")
+
+    @model_validator(mode="after")
+    def one_of_both(self) -> LedgerSettings:
+        if self.url and self.connection:
+            raise ValueError("give url or connection, not both")
+        return self
+
+
+class SparkSettings(Settings):
+    mode: Literal["submit", "connect"] = Field(
+        "submit", description="`submit`: spark-submit per batch; `connect`: a running Spark Connect server"
+    )
+    connection: str = Field("spark_default", description="Airflow connection id of the cluster or the Connect server")
+    master: str = Field("local[2]", description="for `redolake run` and `verify` in one process")
+    conf: dict[str, str] = Field(default_factory=dict, description="more Spark settings, passed on unchanged")
+
+
+class AirflowSettings(Settings):
+    owner: str = Field("redolake", description="owner of the DAGs' tasks")
+    tags: list[str] = Field(default_factory=list, description="more tags of the DAGs")
+    pool: str | None = Field(None, description="Airflow pool of the tasks; it must exist")
+    queue: str | None = Field(None, description="queue of the tasks, for executors that have queues")
+
+
+class Retry(Settings):
+    attempts: int = Field(5, ge=1, le=100, description="attempts of a step that fails with a transient error")
+    first_seconds: float = Field(1.0, gt=0, description="first pause between attempts; each further one is twice as long")
+    most_seconds: float = Field(60.0, gt=0, description="longest pause between attempts")
+
+
+def is_local(location: str) -> bool:
+    """Return whether a folder of the settings is a path of this host, as opposed to a URL such as s3://bucket/folder."""
+    return "://" not in location or location.startswith("file://")
+
+
+class Pipeline(Settings):
+    name: str = ""
+    source: SourceSettings
+    landing: str = Field(description="folder or URL (s3://, abfss://, gs://, hdfs://) for landed redo")
+    lake: str = Field(description="folder or URL for the Delta tables")
+    ledger: LedgerSettings = LedgerSettings()
+    schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for manual runs")
+    verify_schedule: str | None = Field(None, description="cron or preset for `<name>_verify`, or null for manual runs")
+    window: WindowLimits = WindowLimits()
+    runway: RunwayLimits = RunwayLimits()
+    spark: SparkSettings = SparkSettings()
+    airflow: AirflowSettings = AirflowSettings()
+    retry: Retry = Retry()
+    mining_tasks: int = Field(4, ge=1, le=64, description="slices mined in parallel")
+    wait_warns_after_minutes: float = Field(
+        30,
+        gt=0,
+        description="how long a run waits for a log that is due before it fails with LogOverdue; the next run keeps waiting",
+    )
+    wait_looks_every_seconds: float = Field(30, gt=0, description="pause between two checks while waiting for a log")
+    lease_wait_minutes: float = Field(
+        60, ge=0, description="how long a step waits while another run writes the same tables, before it fails with LeaseHeld"
+    )
+    show_row_data: bool = Field(
+        False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
+    )
+    on: OnDdl = OnDdl()
+    unsupported_columns: UnsupportedColumns = Field(
+        "refuse",
+        description="tables with a column of a type that is not supported: `refuse` them, or `exclude` the column",
+    )
+    readers: Readers = Field(
+        "spark",
+        description="`spark`: a Delta feature is enabled when a table first needs it (deletion vectors for MERGE into a large "
+        "table, column mapping for a renamed or dropped column, type widening for a wider type); `widest`: none of these, so "
+        "that delta-rs, Polars and others open the table, and such a change writes the table again",
+    )
+    large_objects: LargeObjectsSetting = Field(
+        "refuse",
+        description="CLOB, NCLOB and BLOB columns: `refuse` their tables, `reread` their values from the table after each "
+        "change, or `exclude` the columns",
+    )
+    names: Names = Field("as_is", description="column names in the lake: as in Oracle, or in lower case")
+    metadata_columns: tuple[MetadataName, ...] = Field(
+        ("_commit_scn",),
+        description="Redolake's columns, after all others: of the transaction that changed the row last `_commit_scn`, "
+        "`_commit_time` (the database's clock), `_xid` and `_redo_thread`, and `_op` (load, insert, update, delete)",
+    )
+    deletes: Deletes = Field(
+        "remove", description="deleted rows: `remove` them from the lake, or `mark` them in the column `_deleted`"
+    )
+    change_data_feed: bool = Field(False, description="Delta's change data feed")
+    properties: Properties = Field(default_factory=dict, description="more table properties of Delta")
+    new_tables: Literal["announce", "capture"] = Field(
+        "announce",
+        description="a table that a pattern matches and that was created later: report it in `status` and in the log, or "
+        "capture it too, from its own snapshot on",
+    )
+    tables: list[Table] = Field(default_factory=list)
+    matches: list[Match] = Field(default_factory=list)  # the patterns and exclusions of `tables`, in their order
+
+    @model_validator(mode="before")
+    @classmethod
+    def bare_on(cls, value: object) -> object:
+        return quoted_on(value)
+
+    @model_validator(mode="before")
+    @classmethod
+    def patterns_apart(cls, value: object) -> object:
+        if not isinstance(value, dict) or not isinstance(value.get("tables"), list):
+            return value
+        if value.get("matches"):
+            raise ValueError("`matches` is no setting: write patterns into `tables`")
+        entries = value["tables"]
+        single, several = ([e for e in entries if is_match(e) is wanted] for wanted in (False, True))
+        return {**value, "tables": single, **({"matches": several} if several else {})}
+
+    @model_validator(mode="after")
+    def captures_some(self) -> Pipeline:
+        if not self.tables and all(match.excludes for match in self.matches):
+            raise ValueError("`tables` is empty: list at least one table or pattern")
+        return self
+
+    @model_validator(mode="after")
+    def tables_are_distinct(self) -> Pipeline:
+        seen: set[TableId] = set()
+        for table in self.tables:
+            if table.id in seen:
+                raise ValueError(f"{table.id} is listed twice in `tables`")
+            seen.add(table.id)
+        return self
+
+    @model_validator(mode="after")
+    def ledger_is_where_the_landing_is(self) -> Pipeline:
+        """Refuse the default ledger beside a landing that several hosts reach: each host would make a SQLite file of its own,
+        with its own leases, so that two hosts could write one table at once."""
+        if not (is_local(self.landing) or self.ledger.url or self.ledger.connection):
+            raise ValueError(
+                f"`landing` is {self.landing}, which several hosts can reach, and the ledger would be a SQLite file on each "
+                "host: set `ledger.connection` or `ledger.url` to a PostgreSQL database"
+            )
+        return self
+
+    @cached_property
+    def by_id(self) -> Mapping[TableId, Table]:
+        return {table.id: table for table in self.tables}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Copy, without the cached properties, which may differ in the copy."""
+        copied = super().model_copy(update=update, deep=deep)
+        copied.__dict__.pop("by_id", None)
+        return copied
+
+    def table(self, table: TableId) -> Table:
+        """Return the table's settings. A name in `tables` comes before all patterns; of these the first that matches counts.
+        Raises KeyError."""
+        if table not in self.by_id and (match := self.matching(table)) is not None:
+            return match.table(table)
+        return self.by_id[table]
+
+    def matching(self, table: TableId) -> Match | None:
+        """Return the first pattern that matches; None for a table that an exclusion matches, wherever it stands."""
+        found = [match for match in self.matches if match.pattern.matches(table)]
+        return None if any(match.excludes for match in found) else next(iter(found), None)
+
+    @property
+    def patterns(self) -> list[Match]:
+        return [match for match in self.matches if not match.excludes]
+
+    def with_matched(self, tables: Iterable[TableId]) -> Self:
+        """Return the pipeline with these tables in `tables` as well, as far as a pattern matches them."""
+        found = {table: self.matching(table) for table in sorted(tables) if table not in self.by_id}
+        more = [match.table(table) for table, match in found.items() if match is not None]
+        return self.model_copy(update={"tables": [*self.tables, *more]})
+
+    def ddl_policies(self, table: TableId) -> DdlPolicies:
+        """Return the table's own policies, completed by the pipeline's."""
+        return DdlPolicies(**{**self.on.model_dump(), **self.table(table).on.model_dump(exclude_unset=True)})
+
+    def choice(self, table: TableId) -> ColumnChoice:
+        """Return which of the table's columns are left out."""
+        own = self.table(table)
+        large_objects = own.large_objects or (self.large_objects if own.key != "append" else "refuse")
+        return ColumnChoice(own.exclude, own.include, own.unsupported_columns or self.unsupported_columns, large_objects)
+
+    def target(self, table: TableId) -> str:
+        return f"{self.lake.rstrip('/')}/{self.table(table).path}"
+
+    def target_options(self, table: TableId) -> TargetOptions:
+        own = self.table(table)
+        feed = self.change_data_feed if own.change_data_feed is None else own.change_data_feed
+        properties = {**self.properties, **own.properties, **({"delta.enableChangeDataFeed": "true"} if feed else {})}
+        return TargetOptions(
+            readers=own.readers or self.readers,
+            names=own.names or self.names,
+            metadata_columns=self.metadata_columns if own.metadata_columns is None else own.metadata_columns,
+            deletes=own.deletes or self.deletes,
+            properties=tuple(properties.items()),
+            cluster_by=own.cluster_by,
+            partition_by=own.partition_by,
+        )
+
+    @property
+    def ledger_url(self) -> str:
+        """The SQLAlchemy URL; without `url` and `connection`, a SQLite file in the landing folder, which is local."""
+        return self.ledger.url or f"sqlite:///{Path(self.landing.removeprefix('file://')).absolute()}/redolake-ledger.db"
+
+
+class Configuration(Settings):
+    pipelines: dict[str, Pipeline] = Field(min_length=1)
+
+    @model_validator(mode="before")
+    @classmethod
+    def take_name_from_key(cls, value: Any) -> Any:
+        if isinstance(value, dict) and isinstance(value.get("pipelines"), dict):
+            for name, body in value["pipelines"].items():
+                if isinstance(body, dict) and body.setdefault("name", name) != name:
+                    raise ValueError(f"{name}: `name` says {body['name']!r}; remove it, the key is the pipeline's name")
+        return value
+
+    @field_validator("pipelines")
+    @classmethod
+    def names_fit_dag_ids(cls, value: dict[str, Pipeline]) -> dict[str, Pipeline]:
+        for name in value:
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,99}", name):
+                raise ValueError(f"{name!r}: a pipeline's name must begin with a letter and contain only letters, digits and _")
+        return value
+
+    @model_validator(mode="after")
+    def targets_are_separate(self) -> Configuration:
+        """Refuse a target inside another's folder: VACUUM removes files below the folder that its table does not own."""
+        owned = ((p.target(t.id), f"{p.name}: {t.id}") for p in self.pipelines.values() for t in p.tables)
+        targets = sorted((posixpath.normpath(target).split("/"), table) for target, table in owned)
+        for (outer, one), (inner, other) in pairwise(targets):
+            if inner[: len(outer)] == outer:
+                raise ValueError(f"{'/'.join(inner)} would be written by {one} and {other}; give each its own folder")
+        return self

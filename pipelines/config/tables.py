@@ -1,0 +1,175 @@
+"""The settings of one captured table, or of all tables that a pattern matches."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from pipelines.config.values import (
+    ColumnNames,
+    ColumnRule,
+    Key,
+    LargeObjectsSetting,
+    Patterns,
+    Properties,
+    Settings,
+    UnsupportedColumns,
+    quoted_on,
+)
+from pipelines.table import ColumnChoice, KeyPolicy, TableId
+from pipelines.table_pattern import TablePattern, is_pattern
+from pipelines.target_options import Deletes, MetadataName, Names, Readers
+
+
+class OnDdl(Settings):
+    """What to do at a DDL. A table's settings count before the pipeline's."""
+
+    truncate: Literal["follow", "keep", "hold"] = Field(
+        "hold", description="TRUNCATE TABLE: delete the rows in Delta too, keep them there, or hold the table"
+    )
+    drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    drop_table: Literal["keep", "hold"] = Field("hold", description="only `hold` for now")
+    recreate: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    rename_column: Literal["evolve", "hold"] = Field("evolve", description="RENAME COLUMN: rename it in Delta too, or hold")
+    narrow: Literal["evolve", "hold"] = Field(
+        "hold", description="MODIFY to a type that not all values of the old one fit: change the type in Delta too, or hold"
+    )
+    primary_key: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    unknown_ddl: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+
+    @model_validator(mode="after")
+    def works(self) -> OnDdl:
+        for name in ("drop_partition", "drop_table", "recreate", "primary_key", "unknown_ddl"):
+            if getattr(self, name) != "hold":
+                raise ValueError(f"`{name}: {getattr(self, name)}` does not work yet: `hold` is the only value")
+        return self
+
+
+class TableSettings(Settings):
+    """The settings of one captured table, or of all tables that a pattern matches."""
+
+    key: Key = Field(
+        "primary",
+        description="how rows are identified: `primary` (the primary key); NOT NULL columns of a unique index, e.g. "
+        "`[CODE, DAY]`; `rowid` (stored in Delta as `_rowid`); `append` for a table that only gets INSERTs",
+    )
+    columns: dict[str, ColumnRule] = Field(
+        default_factory=dict,
+        description="how columns are stored where the default does not suit: `string` keeps every value as text; "
+        "NUMBER: `integer`, `decimal(p,s)`, and without precision the scale of DECIMAL(38, scale); FLOAT: `double`, "
+        "`decimal(p,s)`; TIMESTAMP(7) to (9): `truncate`; intervals: `microseconds`, `months`",
+    )
+    readers: Readers | None = Field(None, description="as `readers` of the pipeline, for this table")
+    names: Names | None = Field(None, description="as `names` of the pipeline, for this table")
+    metadata_columns: tuple[MetadataName, ...] | None = Field(None, description="the same")
+    deletes: Deletes | None = Field(None, description="the same")
+    change_data_feed: bool | None = Field(None, description="the same")
+    properties: Properties = Field(default_factory=dict, description="the same; these count before the pipeline's")
+    cluster_by: ColumnNames = Field((), description="columns of Delta's liquid clustering, by their names in Oracle")
+    partition_by: ColumnNames = Field(
+        (), description="columns to partition the Delta table by, by their names in Oracle; a change needs a new snapshot"
+    )
+
+    on: OnDdl = OnDdl()
+    exclude: Patterns = Field(
+        (), description="columns to leave out, also those added later: names in which `*` and `?` stand for any characters"
+    )
+    include: Patterns = Field((), description="the only columns to capture, beside the key; default: all")
+    unsupported_columns: UnsupportedColumns | None = Field(None, description="the pipeline's setting, for this table")
+    large_objects: LargeObjectsSetting | None = Field(None, description="the pipeline's setting, for this table")
+
+    @field_validator("columns")
+    @classmethod
+    def scale_fits(cls, value: dict[str, ColumnRule]) -> dict[str, ColumnRule]:
+        for name, rule in value.items():
+            if isinstance(rule, int) and not 0 <= rule <= 38:
+                raise ValueError(f"{name}: a scale must be between 0 and 38")
+        return value
+
+    @model_validator(mode="after")
+    def one_layout(self) -> Self:
+        if self.cluster_by and self.partition_by:
+            raise ValueError("give cluster_by or partition_by, not both: Delta clusters no partitioned table")
+        return self
+
+    @model_validator(mode="after")
+    def key_is_kept(self) -> Self:
+        """Refuse to leave out a declared key; preflight does for a primary key, which only the dictionary shows."""
+        choice = ColumnChoice(self.exclude)
+        gone = [name for name in self.key_policy.columns if choice.names(name)]
+        if self.large_objects == "reread" and self.key == "append":
+            raise ValueError("`large_objects: reread` needs a key that finds a row again, and append is none")
+        if gone:
+            raise ValueError(f"`exclude` names {', '.join(gone)}, which is part of the `key`: rows need their key")
+        return self
+
+    @property
+    def key_policy(self) -> KeyPolicy:
+        return KeyPolicy(self.key) if isinstance(self.key, str) else KeyPolicy("columns", self.key)
+
+
+class Table(TableSettings):
+    """One captured table; a bare `OWNER.NAME` in the list is the same as `table: OWNER.NAME`."""
+
+    table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
+    target: str | None = Field(None, description="path below `lake`; default: owner/name in lower case")
+
+    @model_validator(mode="before")
+    @classmethod
+    def bare_name(cls, value: object) -> object:
+        return {"table": value} if isinstance(value, str) else quoted_on(value)
+
+    @field_validator("table")
+    @classmethod
+    def two_parts(cls, value: str) -> str:
+        TableId.parse(value)
+        return value
+
+    @cached_property
+    def id(self) -> TableId:
+        return TableId.parse(self.table)
+
+    @property
+    def path(self) -> str:
+        return self.target or f"{self.id.owner}/{self.id.name}".lower()
+
+
+class Match(TableSettings):
+    """Tables by pattern. A bare `SHOP.*` in the list is the same as `match: SHOP.*`; `!SHOP.TMP_*` excludes what it matches."""
+
+    match: str = Field(description="OWNER.PATTERN with `*` for any characters and `?` for one; `!` in front excludes")
+
+    @model_validator(mode="before")
+    @classmethod
+    def bare_pattern(cls, value: object) -> object:
+        return {"match": value} if isinstance(value, str) else quoted_on(value)
+
+    @model_validator(mode="after")
+    def parses(self) -> Match:
+        if self.excludes and self.model_fields_set != {"match"}:
+            raise ValueError(f"{self.match} excludes tables, so it takes no other settings")
+        if self.pattern.owner.text in ("*", "?"):
+            raise ValueError(f"{self.match} names no owner: the tables of Oracle's own users would match too")
+        return self
+
+    @property
+    def excludes(self) -> bool:
+        return self.match.startswith("!")
+
+    @cached_property
+    def pattern(self) -> TablePattern:
+        return TablePattern.parse(self.match.removeprefix("!"))
+
+    def table(self, table: TableId) -> Table:
+        """Return a matched table with the pattern's settings."""
+        settings = {name: getattr(self, name) for name in self.model_fields_set - {"match"}}
+        return Table(table=str(table), **settings)
+
+
+def is_match(entry: object) -> bool:
+    """Return whether an entry of `tables` is a pattern or an exclusion."""
+    if isinstance(entry, dict):
+        return "match" in entry
+    return isinstance(entry, str) and (entry.startswith("!") or is_pattern(entry))
