@@ -10,20 +10,25 @@ from typing import Literal
 class DdlPolicies:
     """The defaults remove no row and change no value.
 
-    follow   do the same in Delta
-    keep     leave the rows in Delta as they are, and go on
-    evolve   change the Delta column
-    hold     stop the table before the statement
+    follow       do the same in Delta
+    keep         leave the rows in Delta as they are, and go on
+    evolve       change the Delta column
+    resnapshot   stop the table before the statement, and read it again by itself, within the limits of `resnapshot`
+    hold         stop the table before the statement
     """
 
     truncate: Literal["follow", "keep", "hold"] = "hold"
     drop_table: Literal["hold"] = "hold"
-    recreate: Literal["hold"] = "hold"
-    drop_partition: Literal["hold"] = "hold"
+    recreate: Literal["resnapshot", "hold"] = "hold"
+    drop_partition: Literal["resnapshot", "hold"] = "hold"
     rename_column: Literal["evolve", "hold"] = "evolve"
     narrow: Literal["evolve", "hold"] = "hold"
-    primary_key: Literal["hold"] = "hold"
-    unknown_ddl: Literal["hold"] = "hold"
+    primary_key: Literal["resnapshot", "hold"] = "hold"
+    unknown_ddl: Literal["resnapshot", "hold"] = "hold"
 
+
+PolicyName = Literal[
+    "truncate", "drop_table", "recreate", "drop_partition", "rename_column", "narrow", "primary_key", "unknown_ddl"
+]  # fmt: skip
 
 DEFAULT_POLICIES = DdlPolicies()

@@ -169,6 +169,7 @@ def lost_key(version: TableVersion, why: str, scn: Scn) -> SchemaConflict:
         "--replace` reads the table again",
         table=table,
         scn=scn,
+        policy="primary_key",
     )
 
 
@@ -199,6 +200,7 @@ def doubtful_ddl(table: TableId, windows: Sequence[WindowManifest], ids: set[int
         cure=f"run `redolake snapshot {table} --replace` to read the table as it is now",
         table=table,
         scn=row.scn,
+        policy="unknown_ddl",
     )
 
 
@@ -210,6 +212,7 @@ def table_missing(table: TableId) -> SchemaConflict:
         cure=f"if it is still there, grant SELECT on it again and `redolake resume {table}`; if it was created again, "
         f"`redolake snapshot {table} --replace`; otherwise remove it from `tables`",
         table=table,
+        policy="drop_table",
     )
 
 

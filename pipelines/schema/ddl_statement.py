@@ -14,7 +14,7 @@ from sqlglot.dialects.oracle import Oracle
 from sqlglot.errors import TokenError
 from sqlglot.tokens import Token, TokenType
 
-from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
+from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies, PolicyName
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
 from pipelines.table import DictionaryTable, OracleType, TableId, upper_name
@@ -43,8 +43,8 @@ class Word:
         return self.text.upper() if self.kind in ("word", "mark") else ""
 
 
-def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
-    """Return the error that stops the table at this statement."""
+def refusal(row: DdlRow, table: TableId, why: str, policy: PolicyName = "unknown_ddl") -> SchemaConflict:
+    """Return the error that stops the table at this statement; `policy` is the setting of `on` that may answer it."""
     statement = " ".join(row.sql.split())
     if len(statement) > 300:
         statement = statement[:300] + " ..."
@@ -56,6 +56,7 @@ def refusal(row: DdlRow, table: TableId, why: str) -> SchemaConflict:
         scn=row.scn,
         thread=row.thread,
         rs_id=row.rs_id.strip(),
+        policy=policy,
     )
 
 
@@ -85,9 +86,9 @@ class DdlStatement:
         """Return the table as the dictionary described it at some time after the statement, if it was read since."""
         return None if self._after is None else self._after(self.row.scn)
 
-    def refuse(self, why: str) -> SchemaConflict:
-        """Return the error that stops the table at this statement."""
-        return refusal(self.row, self.table, why)
+    def refuse(self, why: str, policy: PolicyName = "unknown_ddl") -> SchemaConflict:
+        """Return the error that stops the table at this statement; `policy` is the setting of `on` that may answer it."""
+        return refusal(self.row, self.table, why, policy)
 
     def not_understood(self) -> SchemaConflict:
         """Return the error for a statement with an unknown word at the cursor."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from pipelines.ddl_policies import PolicyName
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.schema.versions import key_indexes, require_known_storage, same_type
@@ -28,7 +29,15 @@ def conflict_with_dictionary(derived: TableVersion, dictionary: DictionaryTable)
         cure=f"run `redolake snapshot {derived.table} --replace`, which takes the columns from the dictionary",
         table=derived.table,
         scn=dictionary.scn_before,
+        policy=_policy(derived, dictionary),
     )
+
+
+def _policy(derived: TableVersion, dictionary: DictionaryTable) -> PolicyName:
+    """Return which setting of `on` may answer the difference."""
+    if derived.object_id not in (0, dictionary.object_id):
+        return "recreate"
+    return "primary_key" if key_difference(derived, dictionary) else "unknown_ddl"
 
 
 def _difference(derived: TableVersion, dictionary: DictionaryTable) -> str | None:
@@ -75,6 +84,7 @@ def guard_conflict(derived: TableVersion, reading_after: ReadingAfter) -> Schema
         cure=f"run `redolake snapshot {derived.table} --replace`, which takes the columns from the dictionary",
         table=derived.table,
         scn=later.scn_before,
+        policy="unknown_ddl",
     )
 
 

@@ -56,14 +56,14 @@ def _require_no_key(statement: DdlStatement, version: TableVersion, name: str) -
     """Raise SchemaConflict if the constraint of that name is, or may be, the key."""
     if version.key_kind == "primary" and version.key_constraint in (None, name):
         may_be = "may be" if version.key_constraint is None else "is"
-        raise statement.refuse(f"a constraint that {may_be} the primary key was dropped or disabled")
+        raise statement.refuse(f"a constraint that {may_be} the primary key was dropped or disabled", "primary_key")
     _require_known_index(statement, version, "a constraint that may be the declared key was dropped or disabled")
 
 
 def _require_known_index(statement: DdlStatement, version: TableVersion, why: str) -> None:
     """Raise SchemaConflict for a declared key whose index has no known OBJECT_ID: no reading could show that it is another."""
     if version.key_kind == "columns" and version.key_index is None:
-        raise statement.refuse(why)
+        raise statement.refuse(why, "primary_key")
 
 
 def _renamed(statement: DdlStatement, version: TableVersion) -> TableVersion:
@@ -117,7 +117,7 @@ def take_inline(statement: DdlStatement) -> bool | None:
 
 def _refuse_key(statement: DdlStatement) -> None:
     if statement.sees("PRIMARY", "KEY"):
-        raise statement.refuse("DDL that changes the primary key is not supported")
+        raise statement.refuse("DDL that changes the primary key is not supported", "primary_key")
     raise statement.not_understood()
 
 

@@ -50,5 +50,6 @@ def _column(statement: DdlStatement, version: TableVersion, name: str) -> Column
     if column is None:
         raise statement.refuse(f"DDL drops column {name}, which the version of SCN {version.from_scn} does not have")
     if column.id in version.key:
-        raise statement.refuse(f"DDL drops column {name} of the {'primary ' if version.key_kind == 'primary' else ''}key")
+        kind = "primary " if version.key_kind == "primary" else ""
+        raise statement.refuse(f"DDL drops column {name} of the {kind}key", "primary_key")
     return column

@@ -30,7 +30,7 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     statement.from_start()
     # Without an OBJECT_ID, an index cannot be distinguished from a later one: the key may have been without one in between.
     if version.key_kind == "columns" and version.key_index is None and statement.take("DROP", "INDEX"):
-        raise statement.refuse("an index was dropped that may have been that of the declared key")
+        raise statement.refuse("an index was dropped that may have been that of the declared key", "primary_key")
     if statement.take_any(*ABOUT_IT) or _creates(statement):
         return Effect(version)
     if not statement.alter_table():

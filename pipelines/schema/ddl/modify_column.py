@@ -72,7 +72,7 @@ def _with_type(statement: DdlStatement, effect: Effect, column: Column, new: Ora
     if change == "rewritten":
         raise statement.refuse(f"{what} lets Oracle rewrite the values of older rows, which no redo shows")
     if change == "narrow" and statement.policies.narrow == "hold":
-        raise statement.refuse(f"{what} narrows the type, and `on: narrow` is `hold`")
+        raise statement.refuse(f"{what} narrows the type, and `on: narrow` is `hold`", "narrow")
     after = replace(column, type=new)
     step = None if change == "same" else DdlStep(Scn(statement.row.scn), "change_type", after)
     return effect.changed(after, step)
@@ -90,7 +90,7 @@ def _take_properties(statement: DdlStatement, effect: Effect, column_id: int) ->
             _skip_expression(statement)
         elif statement.take("NULL"):
             if column_id in effect.version.key:
-                raise statement.refuse(f"column {column.name} of the key may become NULL")
+                raise statement.refuse(f"column {column.name} of the key may become NULL", "primary_key")
             effect = effect.changed(replace(column, nullable=True))
         elif statement.take("ANNOTATIONS"):
             statement.skip_parentheses()

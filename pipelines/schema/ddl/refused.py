@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NoReturn
 
+from pipelines.ddl_policies import PolicyName
 from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
@@ -29,10 +31,21 @@ ALTERATIONS = {
     "NOLOGGING": "NOLOGGING allows rows to be written without redo",
 }
 PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "MODIFY", "RENAME")
+POLICIES: Mapping[str, PolicyName] = {"DROP TABLE": "drop_table", "CREATE TABLE": "recreate"}
+REMOVES_ROWS = ("DROP", "TRUNCATE", "EXCHANGE")
 
 
 def read(statement: DdlStatement, version: TableVersion) -> NoReturn:
-    raise statement.refuse(_why(statement))
+    policy = _policy(statement.from_start())
+    raise statement.refuse(_why(statement.from_start()), policy)
+
+
+def _policy(statement: DdlStatement) -> PolicyName:
+    """Return which setting of `on` may answer the statement."""
+    if statement.alter_table():
+        parts = (statement.sees(word, part) for word in REMOVES_ROWS for part in ("PARTITION", "SUBPARTITION"))
+        return "drop_partition" if any(parts) else "unknown_ddl"
+    return POLICIES.get(statement.take_any(*POLICIES) or "", "unknown_ddl")
 
 
 def _why(statement: DdlStatement) -> str:

@@ -85,6 +85,27 @@ def test_a_policy_decides_what_a_statement_does(sql, policies, kinds):
         assert [step.kind for step in effect_of(row(sql), ORDERS, policies=policies).steps] == kinds
 
 
+ANSWERED_BY = {
+    "truncate": "truncate table orders",
+    "rename_column": "alter table orders rename column amount to total",
+    "narrow": "alter table orders modify (amount number(5))",
+    "drop_table": "drop table orders purge",
+    "recreate": "create table orders (id number primary key)",
+    "drop_partition": "alter table orders truncate subpartition p1",
+    "primary_key": "alter table orders drop primary key",
+    "unknown_ddl": "alter table orders frobnicate",
+}
+
+
+@pytest.mark.parametrize("policy", ANSWERED_BY)
+def test_a_hold_names_the_setting_that_may_answer_it(policy):
+    hold_all = DdlPolicies(rename_column="hold")
+    with pytest.raises(SchemaConflict) as held:
+        effect_of(row(ANSWERED_BY[policy]), ORDERS, policies=hold_all)
+
+    assert held.value.where["policy"] == policy
+
+
 @pytest.mark.parametrize("sql", ["alter table orders move", "alter table orders shrink space", "truncate table orders"])
 def test_a_table_keyed_by_rowid_does_not_follow_what_numbers_its_rows_again(sql):
     by_rowid = replace(ORDERS, key=(0,), key_kind="rowid")
