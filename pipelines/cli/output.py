@@ -17,7 +17,7 @@ from pipelines.errors import Finding
 
 if TYPE_CHECKING:
     from pipelines.reconcile.dropped_transactions import DropReport
-    from pipelines.steps.doctor_report import DoctorReport
+    from pipelines.steps.doctor_report import DoctorReport, FindingGroup
     from pipelines.steps.status import DeclaredGapReport, TableStatus
 
 SEVERITY_STYLES = {"error": "red", "warning": "yellow"}
@@ -97,8 +97,19 @@ def findings_text(findings: Sequence[Finding]) -> Text:
 
 def doctor_text(found: DoctorReport, none_found: str) -> Text:
     """Return doctor's findings by cause, the summary of each schema, and a closing line."""
+    text = groups_text(found.groups)
+    for schema in found.schemas:
+        text.append(f"{schema}\n", style="bold")
+    text.append(found.closing if found.findings else none_found)
+    if found.findings and found.ok:
+        text.append(f"\n{none_found.replace('No problems found', 'Nothing stops a run')}")
+    return text
+
+
+def groups_text(groups: Sequence[FindingGroup]) -> Text:
+    """Return findings by cause, with their subjects and cures."""
     text = Text()
-    for group in found.groups:
+    for group in groups:
         text.append(f"{group.severity:7} ", style=SEVERITY_STYLES.get(group.severity, "dim"))
         if len(group.subjects) == 1:
             text.append(f"{Finding(group.subjects[0], group.what, group.cure)}\n")
@@ -107,11 +118,6 @@ def doctor_text(found: DoctorReport, none_found: str) -> Text:
         text.append(f"{group.what}\n    {tables}: {listed(group.subjects)}\n")
         if group.cure:
             text.append(f"    do this: {group.cure}\n")
-    for schema in found.schemas:
-        text.append(f"{schema}\n", style="bold")
-    text.append(found.closing if found.findings else none_found)
-    if found.findings and found.ok:
-        text.append(f"\n{none_found.replace('No problems found', 'Nothing stops a run')}")
     return text
 
 

@@ -100,7 +100,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text()
     except OSError as error:
-        cure = f"create it, or name another file with --config or {CONFIG_VARIABLE}"
+        cure = f"write one with `redolake init`, or name another file with --config or {CONFIG_VARIABLE}"
         raise ConfigurationError([Finding(str(path), f"cannot be read: {error.strerror}", cure)]) from error
 
 

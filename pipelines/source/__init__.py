@@ -17,10 +17,10 @@ from pipelines.source.facts import (
     read_redo_facts,
 )
 from pipelines.source.handover import Handover, first_window_start, read_handover, read_handover_and_tables
-from pipelines.source.number_range import number_findings
+from pipelines.source.number_range import number_findings, number_rules
 from pipelines.source.oracle import RetryRule, Source, open_source
 from pipelines.source.policies import require_unfiltered
-from pipelines.source.preflight import ConfiguredTable, ProbeResult, preflight_findings, preflight_notes
+from pipelines.source.preflight import ConfiguredTable, ProbeResult, capture_findings, preflight_findings, preflight_notes
 from pipelines.source.probe import probe
 from pipelines.source.rds import rds_findings
 from pipelines.source.reread import Wanted, read_again
@@ -38,6 +38,7 @@ __all__ = [
     "RetryRule",
     "Source",
     "Wanted",
+    "capture_findings",
     "connect_params",
     "connection_from_json",
     "connection_from_uri",
@@ -47,6 +48,7 @@ __all__ = [
     "list_tables",
     "logging_cure",
     "number_findings",
+    "number_rules",
     "open_source",
     "preflight_findings",
     "preflight_notes",

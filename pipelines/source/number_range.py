@@ -41,6 +41,23 @@ def number_findings(
     source: Source, container: str | None, tables: Iterable[DictionaryTable], rules: Mapping[TableId, Mapping[str, TypeRule]]
 ) -> Iterator[Finding]:
     """Propose a rule for each such column that has none yet; a warning where the default would stop the table."""
+    for table, columns, ranges in _ranges(source, container, tables, rules):
+        yield from _findings_of(table, columns, ranges)
+
+
+def number_rules(
+    source: Source, container: str | None, tables: Iterable[DictionaryTable]
+) -> dict[TableId, dict[str, TypeRule]]:
+    """Return the rule that suits each such column, None for one without values. Tables without such columns are left out."""
+    return {
+        table.table: {c.name: proposal(c, ranges[c.name]) if c.name in ranges else None for c in columns}
+        for table, columns, ranges in _ranges(source, container, tables, {})
+    }
+
+
+def _ranges(
+    source: Source, container: str | None, tables: Iterable[DictionaryTable], rules: Mapping[TableId, Mapping[str, TypeRule]]
+) -> Iterator[tuple[DictionaryTable, list[DictionaryColumn], dict[str, NumberRange]]]:
     open_columns = [
         (table, [column for column in table.captured if is_open(column) and column.name not in rules.get(table.table, {})])
         for table in tables
@@ -49,7 +66,7 @@ def number_findings(
     if wanted:
         source.use_container(container)
         for table, columns in wanted:
-            yield from _findings_of(table, columns, measured(source, table, columns))
+            yield table, columns, measured(source, table, columns)
         source.use_container(None)
 
 

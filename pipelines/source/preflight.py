@@ -209,6 +209,14 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
         if probed.tables_of_owner or not probed.refused:
             yield _unknown(wanted.table, probed)
         return
+    yield from capture_findings(table, wanted, supported)
+    if probed.database is not None and not table.logging and not probed.database.forces_logging:
+        yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
+    yield from logging_findings(table, wanted.key, probed.database_logging)
+
+
+def capture_findings(table: DictionaryTable, wanted: ConfiguredTable, supported: Supported) -> Iterator[Finding]:
+    """Check whether a table can be captured with these settings, whatever the database logs of it."""
     large_objects = wanted.choice.large_objects
 
     def refused(type_: OracleType, rule: str | int | None) -> str | None:
@@ -220,10 +228,7 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
     yield from kind_findings(table)
     yield from choice_findings(table, wanted)
     yield from logminer_findings(table)
-    if probed.database is not None and not table.logging and not probed.database.forces_logging:
-        yield Finding(str(wanted.table), NOLOGGING, nologging_cure(table))
     yield from key_findings(table, wanted.key)
-    yield from logging_findings(table, wanted.key, probed.database_logging)
     yield from column_findings(table, wanted.rules, refused)
 
 

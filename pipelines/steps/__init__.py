@@ -8,6 +8,7 @@ from pipelines.steps.backfill import prepare_backfill, record_backfill, run_back
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
 from pipelines.steps.captured_tables import joined_tables
 from pipelines.steps.doctor import examine, run_doctor, validate
+from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
@@ -32,10 +33,13 @@ __all__ = [
     "AwaitedLog",
     "begin_snapshot",
     "capturable_tables",
+    "count_tables",
     "declare_gap",
     "drop_transaction",
     "examine",
     "external_spark_job",
+    "find_source",
+    "find_tables",
     "inspect_redo_loss",
     "is_source_back",
     "is_still_awaited",
@@ -49,10 +53,12 @@ __all__ = [
     "measure_runway",
     "mine_window_slice",
     "open_spark",
+    "open_unconfigured",
     "plan_next_window",
     "prepare_backfill",
     "prepare_batch",
     "prepare_snapshot_load",
+    "propose_pipeline",
     "read_complete_to",
     "read_job_failure",
     "read_snapshot_table",

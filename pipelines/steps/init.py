@@ -1,0 +1,193 @@
+"""Ask the database what a first pipelines.yml needs: containers, owners, tables, keys and numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pipelines.config import Pipeline, parse_configuration
+from pipelines.context import Report, now, silent
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.source import (
+    ConnectParams,
+    ListedTable,
+    Source,
+    list_tables,
+    number_rules,
+    open_source,
+    probe,
+    read_database,
+    read_tables,
+)
+from pipelines.source.preflight import READABLE
+from pipelines.steps.doctor import findings_of, gravity
+from pipelines.steps.doctor_report import FindingGroup, grouped
+from pipelines.steps.first_file import FirstFile, first_file
+from pipelines.steps.proposal import ProposedTable, propose_table
+from pipelines.table import LARGE_OBJECTS, LargeObjects, TableId
+from pipelines.table_pattern import TablePattern, is_pattern
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSource:
+    """A database that answers. `containers` are its open PDBs; None for a database without containers."""
+
+    name: str
+    version: str
+    containers: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTables:
+    """The chosen tables. `left_out` are those that a pattern matches and that are none to capture, with the reason."""
+
+    patterns: tuple[str, ...]
+    tables: tuple[TableId, ...]
+    left_out: Mapping[str, str]
+    with_large_objects: tuple[str, ...]
+
+    @property
+    def owner(self) -> str | None:
+        """The owner of all tables; None if they have several."""
+        owners = {table.owner for table in self.tables}
+        return owners.pop() if len(owners) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPipeline:
+    """The proposed file. `findings` are what remains to be done, on the database for the most part."""
+
+    text: str
+    pipeline: str
+    tables: tuple[ProposedTable, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def groups(self) -> tuple[FindingGroup, ...]:
+        """The findings, each cause once."""
+        return grouped(self.findings, [str(table.table) for table in self.tables])
+
+    @property
+    def captured(self) -> tuple[ProposedTable, ...]:
+        return tuple(table for table in self.tables if not table.refused)
+
+    @property
+    def refused(self) -> tuple[ProposedTable, ...]:
+        return tuple(table for table in self.tables if table.refused)
+
+
+@contextmanager
+def open_unconfigured(params: ConnectParams) -> Iterator[Source]:
+    """Connect to a database that no pipeline names yet."""
+    with open_source(params) as source:
+        yield source
+
+
+def find_source(source: Source) -> FoundSource:
+    database = read_database(source)
+    if not database.is_cdb:
+        return FoundSource(database.name, database.version, None)
+    found = source.query("visible_containers")
+    return FoundSource(database.name, database.version, tuple(sorted(r.name for r in found if r.open_mode in READABLE)))
+
+
+def count_tables(source: Source, container: str | None) -> dict[str, int]:
+    """Return how many tables each owner has that can be captured by their kind. Oracle's own users are left out."""
+    source.use_container(container)
+    owners = [TablePattern.parse(f'"{row.username}".*') for row in source.query("users")]
+    listed = list_tables(source, owners, container) if owners else ()
+    return dict(sorted(Counter(one.table.owner for one in listed if one.left_out is None).items()))
+
+
+def find_tables(source: Source, container: str | None, wanted: Sequence[str]) -> FoundTables:
+    """Return the tables that names and patterns mean. A bare owner means all its tables. Raises ConfigurationError."""
+    entries = [entry if "." in entry else f"{entry}.*" for entry in wanted]
+    single, several = [e for e in entries if not is_several(e)], [e for e in entries if is_several(e)]
+    scratch = pipeline_of(entries)
+    listed: tuple[ListedTable, ...] = ()
+    if scratch.patterns:
+        listed = list_tables(source, [match.pattern for match in scratch.patterns], container)
+    matched = [one for one in listed if scratch.matching(one.table) is not None]
+    plain = [one.table for one in matched if one.left_out is None]
+    if several and not plain:
+        cure = "correct the owner, or GRANT SELECT, FLASHBACK on its tables to the user of the connection"
+        raise ConfigurationError([Finding(", ".join(several), "matches no table that this user may see", cure)])
+    tables = tuple(dict.fromkeys([*(TableId.parse(name) for name in single), *plain]))
+    left_out = {str(one.table): one.left_out for one in matched if one.left_out is not None}
+    return FoundTables(tuple(several), tables, left_out, tuple(map(str, with_large_objects(source, container, tables))))
+
+
+def pipeline_of(entries: Sequence[str]) -> Pipeline:
+    """Return a pipeline with these entries of `tables` and nothing else that counts. Raises ConfigurationError."""
+    body = {"source": {"connection": "x"}, "landing": "x", "lake": "x", "tables": list(entries)}
+    return parse_configuration(json.dumps({"pipelines": {"x": body}}), {}, "the list of tables").pipelines["x"]
+
+
+def is_several(entry: str) -> bool:
+    return entry.startswith("!") or is_pattern(entry)
+
+
+def with_large_objects(source: Source, container: str | None, tables: Sequence[TableId]) -> Iterator[TableId]:
+    for table, found in read_tables(source, tables, container).items():
+        if any(column.type.name in LARGE_OBJECTS for column in found.captured):
+            yield table
+
+
+def propose_pipeline(
+    source: Source,
+    *,
+    name: str,
+    connection: str,
+    container: str | None,
+    found: FoundTables,
+    large_objects: LargeObjects,
+    landing: str,
+    lake: str,
+    ledger: str | None = None,
+    report: Report = silent,
+) -> FirstPipeline:
+    """Return the file that captures the tables, as far as they can be. Raises ConfigurationError if none can."""
+    probed = probe(source, container, found.tables, report)
+    report(f"measuring the numbers of {len(probed.tables)} table(s)")
+    numbers = number_rules(source, container, probed.tables.values())
+    tables = tuple(
+        propose_table(probed.tables[table], numbers.get(table, {}), large_objects)
+        for table in found.tables
+        if table in probed.tables
+    )
+    database = probed.database
+    origin = "" if database is None else f" from {database.name} ({database.version})"
+    file = FirstFile(
+        name=name,
+        connection=connection,
+        container=container,
+        landing=landing,
+        lake=lake,
+        ledger=ledger,
+        large_objects=large_objects,
+        patterns=found.patterns,
+        tables=tables,
+        head=f"Written by `redolake init` on {now():%Y-%m-%d}{origin}.",
+    )
+    captured = [table.table for table in tables if not table.refused]
+    if not captured:
+        refused = [Finding(str(t.table), "; ".join(t.refused), "choose other tables") for t in tables]
+        raise ConfigurationError(refused or findings_of(pipeline_of(list(map(str, found.tables))), probed, found.tables))
+    text = first_file(file)
+    pipeline = parse_configuration(text, {}).pipelines[name].with_matched(found.tables)
+    findings = list(findings_of(pipeline, probed, captured))
+    if missing := [table for table in found.tables if table not in probed.tables]:
+        about_missing = findings_of(pipeline_of(list(map(str, missing))), probed, missing)
+        findings += [finding for finding in about_missing if finding not in findings]
+    needed = (finding for finding in findings if finding.severity != "note")
+    return FirstPipeline(text, name, tables, tuple(sorted(needed, key=gravity)))
+
+
+def name_of(text: str) -> str:
+    """Return a pipeline's name made from that of a container or connection."""
+    found = re.sub(r"\W+", "_", text.removeprefix("oracle_").lower(), flags=re.ASCII).strip("_")
+    return found if re.fullmatch(r"[a-z]\w*", found) else f"oracle_{found}".rstrip("_")

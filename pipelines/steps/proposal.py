@@ -1,0 +1,92 @@
+"""Propose the settings of tables from their dictionary and their numbers. Pure: a person reads and changes the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pipelines.decode.datatypes import why_refused
+from pipelines.source import ConfiguredTable, capture_findings
+from pipelines.table import PRIMARY, ColumnChoice, DictionaryTable, KeyPolicy, LargeObjects, TableId, TypeRule
+
+ROWID = KeyPolicy("rowid")
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedTable:
+    """The settings of one table. `why` explains those that are not the default; `refused` says why the table is left out."""
+
+    table: TableId
+    key: KeyPolicy = PRIMARY
+    columns: Mapping[str, TypeRule] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
+    large_objects: LargeObjects | None = None
+    why: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the defaults suit the table."""
+        return not (self.key != PRIMARY or self.columns or self.exclude or self.large_objects or self.refused)
+
+    @property
+    def logs_all_columns(self) -> bool:
+        """Whether supplemental logging of the primary key is not enough."""
+        return self.key != PRIMARY
+
+
+def propose_table(table: DictionaryTable, numbers: Mapping[str, TypeRule], large_objects: LargeObjects) -> ProposedTable:
+    """Return the settings with which the table can be captured, or why it cannot. `numbers` are rules of measured columns."""
+    key, of_key = propose_key(table)
+    rules = {name: rule for name, rule in numbers.items() if rule is not None}
+    why = [*of_key]
+    if rules:
+        why.append("the numbers' rules suit the first 100,000 rows")
+    if empty := sorted(name for name, rule in numbers.items() if rule is None):
+        why.append(f"no values yet in {', '.join(empty)}: a NUMBER is stored as DECIMAL(38,10), a FLOAT as text")
+    own: LargeObjects | None = "exclude" if large_objects == "reread" and table.iot and table.large_objects else None
+    if own is not None:
+        why.append("large objects are read again by ROWID, which rows of an index-organized table do not have")
+    proposed = ProposedTable(table.table, key, rules, (), own, tuple(why))
+    proposed = with_columns(proposed, table, own or large_objects)
+    return replace(proposed, refused=tuple(errors_of(proposed, table, own or large_objects)))
+
+
+def propose_key(table: DictionaryTable) -> tuple[KeyPolicy, list[str]]:
+    """Return the primary key, else a unique index without NULLs, else ROWID, and the reason unless it is the first."""
+    stored = {column.name for column in table.captured}
+    if table.key and stored.issuperset(table.key):
+        return PRIMARY, []
+    lacks = "no primary key" if not table.key else "the primary key has a column that is not stored"
+    for index in table.key_candidates:
+        if not table.nullable(index.columns):
+            return KeyPolicy("columns", index.columns), [f"{lacks}; the unique index {index.name} identifies rows"]
+    return ROWID, [f"{lacks} and no unique index without NULLs; or `append`, where rows are only inserted"]
+
+
+def with_columns(proposed: ProposedTable, table: DictionaryTable, large_objects: LargeObjects) -> ProposedTable:
+    """Store numbers that no decimal holds as text, and leave out columns whose type is not supported."""
+    rules, out, why = dict(proposed.columns), list[str](), list(proposed.why)
+    key = {*table.key, *proposed.key.columns}
+    for column in table.captured:
+        reason = why_refused(column.type, rules.get(column.name), large_objects)
+        if reason is None or column in table.large_objects:
+            continue  # large objects are a choice of the whole pipeline
+        if why_refused(column.type, "string", large_objects) is None:
+            rules[column.name] = "string"
+            why.append(f"{column.name}: {reason}")
+        elif column.name not in key:
+            out.append(column.name)
+            why.append(f"{column.name} is left out: {reason}")
+    return replace(proposed, columns=rules, exclude=tuple(out), why=tuple(why))
+
+
+def errors_of(proposed: ProposedTable, table: DictionaryTable, large_objects: LargeObjects) -> Iterable[str]:
+    """Yield why the table cannot be captured with the proposed settings."""
+    choice = ColumnChoice(proposed.exclude, large_objects=large_objects)
+    rules = {name: rule for name, rule in proposed.columns.items() if rule is not None}
+    wanted = ConfiguredTable(table.table, rules, proposed.key, choice)
+    for finding in capture_findings(table, wanted, why_refused):
+        if finding.severity == "error":
+            where = finding.subject.removeprefix(str(table.table)).removeprefix(".")
+            yield f"{where}: {finding.what}" if where else finding.what

@@ -1,0 +1,75 @@
+"""The settings that `init` proposes, and the file it writes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.config import parse_configuration
+from pipelines.scn import Scn
+from pipelines.steps.first_file import FirstFile, first_file
+from pipelines.steps.proposal import ProposedTable, propose_table
+from pipelines.table import DictionaryColumn, DictionaryTable, KeyPolicy, OracleType, Part, TableId, UniqueIndex
+
+ORDERS = TableId("SHOP", "ORDERS")
+
+
+def column(name: str, type_: OracleType, position: int, nullable: bool = True) -> DictionaryColumn:
+    return DictionaryColumn(name, type_, position, position, nullable)
+
+
+ID = column("ID", OracleType("NUMBER", precision=9, scale=0), 1, nullable=False)
+TABLE = DictionaryTable(ORDERS, 1, 1, (ID,), ("ID",), frozenset(), Scn(1), Scn(2))
+
+
+def proposed(*columns: DictionaryColumn, **changes: object) -> ProposedTable:
+    return propose_table(replace(TABLE, columns=(ID, *columns), **changes), {}, "reread")  # type: ignore[arg-type]
+
+
+def test_a_table_with_a_primary_key_is_captured_as_it_is() -> None:
+    assert proposed() == ProposedTable(ORDERS)
+
+
+def test_a_column_of_an_unsupported_type_is_left_out_and_named() -> None:
+    found = proposed(column("SHAPE", OracleType("BFILE"), 2))
+
+    assert (found.exclude, found.refused) == (("SHAPE",), ())
+    assert "SHAPE is left out: type BFILE is not supported" in found.why
+
+
+def test_a_number_that_no_decimal_holds_is_stored_as_text() -> None:
+    assert proposed(column("BIG", OracleType("NUMBER", precision=38, scale=-5), 2)).columns == {"BIG": "string"}
+
+
+def test_a_unique_index_with_nulls_is_no_proposal() -> None:
+    code = column("CODE", OracleType("NUMBER", precision=9, scale=0), 2)
+    index = UniqueIndex("CODES", 7, ("CODE",))
+
+    assert proposed(code, key=(), unique=(index,)).key == KeyPolicy("rowid")
+    assert proposed(replace(code, nullable=False), key=(), unique=(index,)).key == KeyPolicy("columns", ("CODE",))
+
+
+def test_large_objects_of_an_index_organized_table_are_left_out() -> None:
+    found = proposed(column("BODY", OracleType("CLOB"), 2), iot=True, parts=(Part(5),))
+
+    assert (found.large_objects, found.refused) == ("exclude", ())
+
+
+def test_a_table_that_logminer_does_not_show_is_refused() -> None:
+    assert "as UNSUPPORTED" in proposed(column("FLAG", OracleType("BOOLEAN"), 2)).refused[0]
+
+
+def test_odd_names_in_the_file_are_read_back_as_they_are() -> None:
+    odd = TableId("Shop it's", "on: #1")
+    settings = {"on": "string", "Total $": 2, "YES": "integer"}
+    table = ProposedTable(odd, KeyPolicy("columns", ("Key 1", "ON")), settings, ("Old one",))
+    refused = ProposedTable(TableId("SHOP", "a*b"), refused=("why: # not",))
+    file = FirstFile(
+        "p", "c", "PDB-1", "/d: #1/landing", "s3://b/lake", None, "exclude", ("SHOP.*",), (table, refused), head="x"
+    )
+
+    read = parse_configuration(first_file(file), {}).pipelines["p"]
+
+    (found,) = read.tables
+    assert (found.id, found.key_policy, found.columns, found.exclude) == (odd, table.key, settings, ("Old one",))
+    assert (read.source.container, read.landing, read.large_objects) == ("PDB-1", "/d: #1/landing", "exclude")
+    assert (read.matching(refused.table), read.matching(ORDERS) is not None) == (None, True)
