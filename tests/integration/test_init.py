@@ -83,7 +83,8 @@ def test_init_asks_for_what_no_option_says_and_shows_no_password(shop: Shop, fil
     assert [str(table.id) for table in pipeline.tables] == ["SHOP.LETTERS", "SHOP.ORDERS"]
     assert (pipeline.large_objects, pipeline.landing, pipeline.lake) == ("exclude", "/data/landing", "/data/lake")
     assert f"export AIRFLOW_CONN_ORACLE_SHOP='oracle://{user.replace('#', '%23')}:PASSWORD@{shop.oracle.root_dsn}'" in output
-    assert password not in output + file.read_text()
+    assert f"Password of {user}: \n" in output
+    assert f":{password}@" not in output + file.read_text()
 
 
 def test_init_never_replaces_a_file_unless_forced(file: Path) -> None:
