@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from pipelines.apply.comparison import CompareTask, Comparison
 from pipelines.assemble.dropped import TransactionEnd, XidUse, xid_uses
 from pipelines.decode.changes import decode_changes
+from pipelines.errors import RedoNotUnderstood
 from pipelines.job.batch import publish_batch, published
 from pipelines.job.snapshot import write_snapshot_result
 from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
@@ -171,7 +172,11 @@ class PlainLake:
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=len(changes), carried_in=len(carried), dropped=dropped, **counts)
         assert account.difference == 0
-        net = fold(with_row_ids([image(change, version) for change in disposed if change.disposition == "applied"]))
+        applied = [change for change in disposed if change.disposition == "applied"]
+        if (refused := refusal(task, applied)) is not None:
+            error = refused if task.hold is None else task.hold.error
+            return TableResult(task.table, "held", at, error, balance=account, position=at, delta_version=NO_VERSIONS)
+        net = fold(with_row_ids([image(change, version) for change in applied]))
         folded = with_large_objects(spec, task, at, table.rows, net)
         position = max(at, spec.end - 1)
         self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, folded)
@@ -234,7 +239,7 @@ def redo_of(part: pa.Table, window_start: int, spec: BatchSpec, task: TableTask)
     ends = [row for row in rows if row["operation_code"] in TRANSACTION_ENDS]
     own = [row["object_id"] in version.object_ids and row["operation_code"] in CHANGES for row in rows]
     for batch in part.filter(pa.array(own, pa.bool_())).combine_chunks().to_batches():
-        decoded = decode_changes(batch, version, types, encoding=spec.encoding).to_pylist()
+        decoded = decode_changes(batch, version, types, encoding=spec.encoding, single_quotes=spec.single_quotes).to_pylist()
         # The undo of a table whose rows have no ROWIDs is in reverse order.
         ends += [{**row, "row_id": None} for row in decoded] if version.organization == "index" else decoded
     yield from ({**row, "window_start": window_start} for row in ends)
@@ -260,6 +265,12 @@ def image(change: DisposedRow, version: TableVersion) -> tuple[Row, Any, Any, An
     if version.organization == "index":
         row = {**row, "row_id": str(keys[row["operation_code"] == Operation.INSERT])}
     return row, *keys, after
+
+
+def refusal(task: TableTask, applied: Sequence[DisposedRow]) -> dict[str, Any] | None:
+    """Return the error of the first change that cannot be decoded."""
+    error = next((change.row["error"] for change in applied if change.row["error"] is not None), None)
+    return None if error is None else RedoNotUnderstood(error, cure="snapshot", table=task.table).as_dict()
 
 
 def open_transactions(rows: Rows) -> Iterator[OpenTransaction]:

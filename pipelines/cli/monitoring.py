@@ -63,7 +63,9 @@ def show_details(status: Status) -> None:
     rows = [(w.name, w.state, w.logs, w.rows) for w in status.windows]
     console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows, ("window",)))
     if quotes := sum(w.single_quote_rows for w in status.windows):
-        console.print(f"LogMiner left quotes inside values single in {quotes} row(s): verify tables whose text contains quotes")
+        console.print(
+            f"LogMiner left quotes inside values single in {quotes} row(s): a table is held where its text has two readings"
+        )
     for window in status.windows:
         for one in window.reread:
             what = (

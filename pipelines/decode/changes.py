@@ -63,6 +63,7 @@ def decode_changes(
     names: Mapping[str, int] | None = None,
     encoding: Encoding = DEFAULT_ENCODING,
     show_row_data: bool = False,
+    single_quotes: bool = False,
 ) -> pa.RecordBatch:
     """Return all columns of `batch` except sql_redo, and these:
 
@@ -78,6 +79,7 @@ def decode_changes(
     `batch` must contain sql_redo, status, info, operation_code and rollback. Undo rows (rollback = 1) have at most a ROWID:
     their text must parse, but no values are read from it. `names` maps names to column ids where the dictionary at mining
     time has other names than the version. `encoding` is that of the PDB; only rows that LogMiner could not resolve need it.
+    `single_quotes` says that LogMiner of this database leaves quotes inside values single, at least some of them.
     """
     redo, targets = resolve(batch, version, names), target_types(version, types)
     slices = redo.slices(len(version.columns))
@@ -87,6 +89,7 @@ def decode_changes(
         for column, bounds in zip(version.columns, slices, strict=True)
     ]
     _refuse_missing_values(redo, version, images, errors)
+    _refuse_doubtful_quotes(redo, version, single_quotes, errors)
     ids = np.array([column.id for column in version.columns], np.int32)
     columns = [
         *(batch.column(name) for name in batch.schema.names if name != "sql_redo"),
@@ -112,6 +115,20 @@ def _refuse_missing_values(redo: ResolvedRedo, version: TableVersion, images: Se
         row, column = int(inserts[at]), segment[int(np.argmax(absent[:, at]))][0]
         if redo.unknown[row] is None:
             errors.setdefault(row, f"the INSERT lacks column {column.name}, and contains later ones")
+
+
+def _refuse_doubtful_quotes(redo: ResolvedRedo, version: TableVersion, single_quotes: bool, errors: dict[int, str]) -> None:
+    """Add an error for each value whose quotes may be doubled or not. It has two readings where LogMiner is known to leave
+    quotes single: in this database, or in this row."""
+    if not len(redo.doubled) or not (single_quotes or len(redo.single_rows)):
+        return
+    given = redo.assignments
+    doubtful = np.isin(given.value, redo.doubled)
+    if not single_quotes:
+        doubtful &= np.isin(given.row, redo.single_rows)
+    what = "quotes stand side by side in its text, and may be one or two each: LogMiner of this database leaves quotes single"
+    for at in np.flatnonzero(doubtful).tolist():
+        errors.setdefault(int(given.row[at]), f"column {version.columns[given.name[at] // 2].name}: {what}")
 
 
 def _errors(sql: pa.Array, errors: Mapping[int, str], show_row_data: bool) -> tuple[pa.Array, pa.Array]:

@@ -52,6 +52,8 @@ class ParsedRedo:
     assignments: Assignments
     error: pa.StringArray
     swallowing: Ints  # indexes of values that would contain further assignments if LogMiner left their quotes single
+    doubled: Ints  # indexes of values with quotes side by side, which stand for one where LogMiner doubles quotes
+    single_rows: Ints  # rows whose text shows that LogMiner left quotes single, and that have quotes side by side
 
 
 def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) -> ParsedRedo:
@@ -64,11 +66,21 @@ def parse_redo_sql(sql: pa.StringArray | pa.LargeStringArray | pa.ChunkedArray) 
         errors = dict.fromkeys(np.flatnonzero(text.is_null().to_numpy(zero_copy_only=False)).tolist(), "no SQL_REDO")
         text = text.fill_null("")
     shown, batch = text, _Batch(split_literals(text))
+    single: Ints = np.empty(0, np.int32)
     for mend in (_hide_apostrophes, _double_apostrophes):
         refused = np.union1d(batch.separator_row[batch.misplaced], batch.split.unbalanced)
         if len(refused) and (mended := _mended(text, refused, mend, shown)) is not None:
             shown, batch = mended, _Batch(split_literals(mended))
-    return _parsed(batch, errors)
+            single = refused if mend is _double_apostrophes else single
+    return _parsed(batch, errors, *_side_by_side(text, single))
+
+
+def _side_by_side(text: pa.StringArray, rows: Ints) -> tuple[Ints, Ints]:
+    """Divide rows whose apostrophes were doubled here: those that had quotes side by side before, and the others."""
+    if not len(rows):
+        return rows, rows
+    found: Bools = pc.match_substring(text.take(pa.array(rows)), "''").to_numpy(zero_copy_only=False)
+    return rows[found], rows[~found]
 
 
 class _Batch:
@@ -158,7 +170,7 @@ def _mended(
     return pc.replace_with_mask(shown, pa.array(mask), pa.array(mended, pa.string()))
 
 
-def _parsed(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
+def _parsed(batch: _Batch, errors: dict[int, str], single_rows: Ints, clear_rows: Ints) -> ParsedRedo:
     for row in batch.split.unbalanced.tolist():
         errors.setdefault(row, "a literal has no end")
     rows, firsts = np.unique(batch.separator_row[batch.misplaced], return_index=True)
@@ -167,6 +179,7 @@ def _parsed(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
             errors[row] = _not_understood(batch, row, separator)
     positions = _positions(batch, errors)
     values, literal_value, numbers_from, swallowing = _values(batch, errors)
+    doubled = literal_value[_doubled_literals(batch, clear_rows)]
 
     assignments = _assignments(batch, positions, literal_value, numbers_from)
     heads = batch.code[batch.head_separator]
@@ -180,7 +193,7 @@ def _parsed(batch: _Batch, errors: dict[int, str]) -> ParsedRedo:
         kind, table = np.where(refused, 0, kind), np.where(refused, -1, table)
         message = pa.array([errors.get(i) for i in range(batch.rows)], pa.string())
     names, tables = tuple(batch.vocabulary.names), tuple(batch.vocabulary.tables)
-    return ParsedRedo(kind, table, tables, names, values, assignments, message, swallowing)
+    return ParsedRedo(kind, table, tables, names, values, assignments, message, swallowing, doubled, single_rows)
 
 
 def _positions(batch: _Batch, errors: dict[int, str]) -> Ints:
@@ -222,6 +235,18 @@ def _values(batch: _Batch, errors: dict[int, str]) -> tuple[pa.StringArray, Ints
     if batch.vocabulary.numbers:
         parts.append(pa.array(batch.vocabulary.numbers, pa.string()))
     return (pa.concat_arrays(parts) if len(parts) > 1 else pieces), index, length, swallowing
+
+
+def _doubled_literals(batch: _Batch, clear_rows: Ints) -> Ints:
+    """Return the literals in which LogMiner has doubled a quote; of a value in several literals the first."""
+    doubled: Ints = np.flatnonzero(batch.split.doubled).astype(np.int32)
+    if len(clear_rows):
+        doubled = doubled[~np.isin(batch.split.row[doubled], clear_rows)]
+    continues = batch.leaves == UNISTR_FOLLOWS
+    if len(doubled) and continues.any():
+        numbers = np.arange(len(continues), dtype=np.int32)
+        doubled = np.unique(np.maximum.accumulate(np.where(continues, 0, numbers))[doubled])
+    return doubled
 
 
 def _unistr(batch: _Batch, values: pa.ChunkedArray, index: Ints, errors: dict[int, str]) -> tuple[list[int], list[str | None]]:

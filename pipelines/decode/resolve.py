@@ -23,13 +23,16 @@ _COL_N = re.compile(r"COL ([0-9]+)")
 @dataclass(frozen=True, slots=True)
 class ResolvedRedo:
     """`kind` is UNKNOWN for rows with an error and for undo rows. The assignments are those of the version's columns, in
-    the order of columns; their `name` is twice the column's index in the version, plus 1 for internal bytes."""
+    the order of columns; their `name` is twice the column's index in the version, plus 1 for internal bytes. `doubled` and
+    `single_rows` are those of ParsedRedo."""
 
     kind: Ints
     errors: dict[int, str]
     unknown: list[list[str] | None]
     values: pa.StringArray
     assignments: Assignments
+    doubled: Ints
+    single_rows: Ints
 
     def slices(self, columns: int) -> Iterator[tuple[int, int, int]]:
         """Yield for each column the bounds of its assignments: start, first with internal bytes, end."""
@@ -66,7 +69,7 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
         given.form[by_column],
         given.value[by_column],
     )
-    return ResolvedRedo(kind, errors, unknown, parsed.values, assignments)
+    return ResolvedRedo(kind, errors, unknown, parsed.values, assignments, parsed.doubled, parsed.single_rows)
 
 
 def _any_error(parsed: ParsedRedo) -> bool:

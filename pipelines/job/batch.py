@@ -42,7 +42,7 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
         report("the batch is applied already")
         return done
     started = time.monotonic()
-    translated = translation(spec.encoding, spec.show_row_data)
+    translated = translation(spec.encoding, show_row_data=spec.show_row_data, single_quotes=spec.single_quotes)
     context = ApplyContext(spark, spec.pipeline, spec.scns, spec.token, translated, may_commit, report, spec.windows)
     tables = [DeltaTable(spark, task.target, task.app_id) for task in spec.tables]
     for table, task in zip(tables, spec.tables, strict=True):

@@ -19,8 +19,8 @@ from pipelines.schema.constant import spark_literal
 from pipelines.table import OracleType, Rules, TableVersion, TypeRule
 
 
-def translation(encoding: Encoding, show_row_data: bool) -> Translation:
-    decode = partial(decode_frame, encoding=encoding, show_row_data=show_row_data)
+def translation(encoding: Encoding, *, show_row_data: bool, single_quotes: bool = False) -> Translation:
+    decode = partial(decode_frame, encoding=encoding, show_row_data=show_row_data, single_quotes=single_quotes)
     return Translation(decode=decode, spark_type=spark_ddl_type, literal=spark_literal, cast_text=cast_text)
 
 
@@ -32,13 +32,22 @@ def decode_frame(
     *,
     encoding: Encoding,
     show_row_data: bool,
+    single_quotes: bool,
 ) -> DataFrame:
     types = {column.id: rules.get(column.id) for column in version.columns}
     arrow = changes_schema(to_arrow_schema(frame.schema), version, types)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield decode_changes(batch, version, types, names=names, encoding=encoding, show_row_data=show_row_data)
+            yield decode_changes(
+                batch,
+                version,
+                types,
+                names=names,
+                encoding=encoding,
+                show_row_data=show_row_data,
+                single_quotes=single_quotes,
+            )
 
     return frame.mapInArrow(decode, from_arrow_schema(arrow, prefer_timestamp_ntz=True))
 

@@ -7,6 +7,7 @@ from pipelines.land.chain import Chain
 from pipelines.land.dictionary import Dictionary
 from pipelines.land.files import Files
 from pipelines.land.gaps import Gaps
+from pipelines.land.quotes import Quotes
 from pipelines.land.snapshots import Snapshots
 from pipelines.land.windows import Windows
 from pipelines.redo import Position
@@ -18,7 +19,8 @@ class Landing:
     def __init__(self, url: str, pipeline: str) -> None:
         self.files = Files(f"{url.rstrip('/')}/{pipeline}")
         self._chain = Chain(self.files)
-        self.windows = Windows(self._chain)
+        self.quotes = Quotes(self.files)
+        self.windows = Windows(self._chain, self.quotes)
         self.gaps = Gaps(self._chain)
         self.snapshots = Snapshots(self.files)
         self.dictionary = Dictionary(self.files)

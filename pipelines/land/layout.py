@@ -3,6 +3,7 @@
 Several attempts may write the same thing; `<token>` and `<attempt>` are random and keep their files apart.
 
 handover.json                                  the SCN at which capture begins, and the database's character set
+single-quotes.json                             the first evidence that LogMiner leaves quotes inside values single
 windows/<resetlogs id>-<start>-<end>/          manifest.json, redo-<token>-<slice>.parquet; reread-<token>-<n>.parquet (large
                                                objects read again), later-<token>.parquet (those of open transactions)
 chain/<resetlogs id>-<start>.json              the window or declared gap that continues the chain from there
@@ -30,6 +31,7 @@ from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
 HANDOVER = "handover.json"
+SINGLE_QUOTES = "single-quotes.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
 SINCE = "since-"

@@ -8,6 +8,7 @@ name.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,8 +25,9 @@ from pipelines.redo import CHANGES, LogFile, Operation, Slice
 from pipelines.table import TableId
 
 FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROLLBACK: "* rollback"}
-# A quote between two letters neither begins nor ends a literal, and is not doubled: decode doubles it.
-SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"
+SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"  # a quote between two letters: single, or in a quoted name
+# A statement whose literals have their quotes doubled. No letter follows a literal; only N may stand before one.
+DOUBLED = re.compile(r"""(?:[^'"]|"[^"]*"|(?:(?<!\w)|(?<=\bN))'(?:[^']|'')*+'(?!\w))*+""")
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
 
 
@@ -52,6 +54,7 @@ class Tally:
         self.unresolved_count = 0
         self.row_count = 0
         self.single_quote_count = 0  # captured changes
+        self.doubtful_quotes: Counter[str] = Counter()  # captured changes by table
 
     def add(self, rows: pa.RecordBatch) -> None:
         self.row_count += rows.num_rows
@@ -62,9 +65,17 @@ class Tally:
         self.unresolved_count += rows.num_rows - counted.num_rows
         for entry in pc.value_counts(counted["label"]).to_pylist():
             self.counts[entry["values"]] += entry["counts"]
-        texts = counted.filter(pc.is_in(counted["operation_code"], value_set=pa.array(CHANGES, pa.int32())))["sql_redo"]
-        self.single_quote_count += pc.sum(pc.match_substring_regex(texts, SINGLE_QUOTE)).as_py() or 0
+        self._count_quotes(counted.filter(pc.is_in(counted["operation_code"], value_set=pa.array(CHANGES, pa.int32()))))
         self._hash(counted)
+
+    def _count_quotes(self, changes: pa.RecordBatch) -> None:
+        texts = changes["sql_redo"]
+        is_odd = pc.equal(pc.bit_wise_and(pc.count_substring(texts, "'"), 1), 1)
+        suspects = texts.filter(pc.or_(is_odd, pc.match_substring_regex(texts, SINGLE_QUOTE)))
+        self.single_quote_count += sum(DOUBLED.fullmatch(text) is None for text in suspects.to_pylist())
+        doubtful = changes["label"].filter(pc.match_substring(texts, "''"))
+        for entry in pc.value_counts(doubtful).to_pylist():
+            self.doubtful_quotes[entry["values"].rpartition(" ")[0]] += entry["counts"]
 
     def _add_ddl(self, rows: pa.RecordBatch, label: pa.Array) -> pa.Array:
         """Record the DDL of captured tables. Return the labels, with those of DDL that only its text assigns to a table."""

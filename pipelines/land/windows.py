@@ -17,10 +17,11 @@ from pipelines.land import layout
 from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_position, check_same
 from pipelines.land.parquet import frames, read_columns, write_parquet
+from pipelines.land.quotes import Quotes, has_single_quotes
 from pipelines.land.tally import Tally
 from pipelines.records.batch_spec import RereadFile
 from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import SINGLE_QUOTE_ROWS, RereadRows, WindowManifest
+from pipelines.records.window_manifest import DOUBTFUL_QUOTE_ROWS, SINGLE_QUOTE_ROWS, RereadRows, WindowManifest
 from pipelines.redo import Window
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import TableId
@@ -39,8 +40,8 @@ log = logging.getLogger(__name__)
 
 
 class Windows:
-    def __init__(self, chain: Chain) -> None:
-        self._chain, self._files = chain, chain.files
+    def __init__(self, chain: Chain, quotes: Quotes) -> None:
+        self._chain, self._files, self._quotes = chain, chain.files, quotes
 
     @crash.writer
     def write_slice(
@@ -74,11 +75,12 @@ class Windows:
             "landed_rows": tally.row_count,
             "unresolved_rows": tally.unresolved_count,
             SINGLE_QUOTE_ROWS: tally.single_quote_count,
+            DOUBTFUL_QUOTE_ROWS: dict(sorted(tally.doubtful_quotes.items())),
         }
         if tally.single_quote_count:
             log.warning(
                 "window %s, slice %s: LogMiner left quotes inside values single in %s row(s); apply reads those that have one "
-                "reading, and holds a table for others: verify tables whose text contains quotes",
+                "reading, and holds a table for others",
                 window.name, slice_number, tally.single_quote_count,
             )  # fmt: skip
         return SliceRecord(
@@ -116,6 +118,8 @@ class Windows:
         published = self.manifest(window.name)
         if published is None:
             check_position(window, self._chain.end(), previous_end)
+            if has_single_quotes(slice_records) and self._quotes.evidence() is None:
+                self._quotes.record_evidence(window.name, self.after())  # first: no batch reads the window without it
             self._chain.continue_with(position, manifest)
             point("land.chain")
             self._chain.finish(position)

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipelines.errors import InvariantBroken, RedoLost, SchemaConflict
+from pipelines.errors import InvariantBroken, RedoLost, RedoNotUnderstood, SchemaConflict
 from pipelines.ledger import TableEntry
 from pipelines.records.batch_spec import HoldAt
+from pipelines.records.single_quotes import DoubtfulWindows
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import ChainPosition
 
@@ -24,7 +25,8 @@ class BatchedTable:
 
     `chain_position` is the end of the previous batch; `crosses_gap` says that a declared gap lies between it and the first
     window. `omission` is the hold for changes that are missing because a window or batch left the table out. `conflict` says
-    why the dictionary contradicts the table's versions. `ddl` is the hold at the first unsupported DDL.
+    why the dictionary contradicts the table's versions. `ddl` is the hold at the first unsupported DDL. `doubtful_quotes` are
+    the older windows whose quotes side by side were read as doubled ones, before LogMiner was known to leave quotes single.
     """
 
     entry: TableEntry
@@ -34,6 +36,7 @@ class BatchedTable:
     omission: HoldAt | None = None
     conflict: SchemaConflict | None = None
     ddl: HoldAt | None = None
+    doubtful_quotes: DoubtfulWindows | None = None
 
     @property
     def start(self) -> int:
@@ -102,6 +105,23 @@ def ahead_of_resetlogs(table: BatchedTable) -> HoldAt | None:
     return HoldAt(table.start, error.as_dict())
 
 
+def applied_doubtful_quotes(table: BatchedTable) -> HoldAt | None:
+    """Hold a table that may have `5'` where the source has `5''`: such texts were applied before anything showed that LogMiner
+    leaves quotes single. Those that are applied from now on are refused one by one."""
+    entry, doubtful = table.entry, table.doubtful_quotes
+    if doubtful is None or entry.complete_to_scn is None or entry.complete_to_scn < doubtful.start:
+        return None
+    if entry.snapshot_scn is not None and entry.snapshot_scn >= doubtful.end - 1:
+        return None
+    error = RedoNotUnderstood(
+        f"LogMiner of this database leaves quotes inside values single, and {doubtful.rows} row(s) with quotes side by side "
+        f"were read as doubled ones before, in windows {doubtful.first} to {doubtful.last}",
+        cure=f"`redolake snapshot {entry.table} --replace` reads the table again",
+        table=entry.table,
+    )
+    return HoldAt(table.start, error.as_dict())
+
+
 def omitted_before(table: BatchedTable) -> HoldAt | None:
     return table.omission
 
@@ -122,6 +142,7 @@ RULES: tuple[Callable[[BatchedTable], HoldAt | None], ...] = (
     behind_the_chain,
     ahead_of_resetlogs,
     omitted_before,
+    applied_doubtful_quotes,
     contradicts_dictionary,
     unsupported_ddl,
 )

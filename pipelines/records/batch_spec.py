@@ -136,6 +136,7 @@ class BatchSpec:
     spark: Mapping[str, str] = field(default_factory=dict)
     lease: int | None = None  # token of the lease it was written under; None where no live table is written
     encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
+    single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
 
     @property

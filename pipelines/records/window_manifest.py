@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +51,17 @@ class RereadRows:
 
 
 SINGLE_QUOTE_ROWS = "single_quote_rows"  # in the circumstance of a slice: its rows with quotes that LogMiner left single
+
+DOUBTFUL_QUOTE_ROWS = "doubtful_quote_rows"  # rows with quotes side by side, by table: they are doubled, or single ones
+
+
+def doubtful_quote_rows(manifest: WindowManifest) -> dict[str, int]:
+    """Return by table the number of change rows in which quotes stand side by side."""
+    found: Counter[str] = Counter()
+    slices: Mapping[str, Mapping[str, Mapping[str, int]]] = manifest.circumstance.get("slices", {})
+    for facts in slices.values():
+        found.update(facts.get(DOUBTFUL_QUOTE_ROWS, {}))
+    return dict(sorted(found.items()))
 
 
 def single_quote_rows(manifest: WindowManifest) -> int:

@@ -113,6 +113,7 @@ def build_batch(
         container=context.pipeline.source.container,
         doubtful_scn=windows[-1].doubtful_scn,  # only the last window of an incarnation ends at a RESETLOGS
         encoding=encoding(context),
+        single_quotes=context.landing.quotes.evidence() is not None,
         show_row_data=context.pipeline.show_row_data,
         spark=dict(context.pipeline.spark.conf),
     )
@@ -131,6 +132,7 @@ def build_tasks(
     is_same_incarnation = before is not None and before.resetlogs_id == resetlogs_id
     expected = positions_after(context, before) if is_same_incarnation and before is not None else {}
     tasks: list[TableTask] = []
+    quotes = context.landing.quotes.evidence()
     readings, known = Readings(context.landing.dictionary), all_known_versions(context)
     for entry in entries:
         if entry.table not in known:
@@ -144,6 +146,7 @@ def build_tasks(
             omission=omission(context, entry, None if crosses_gap else before, windows),
             conflict=past.conflict,
             ddl=past.hold,
+            doubtful_quotes=None if quotes is None else quotes.doubtful.get(str(entry.table)),
         )
         if is_of_later_incarnation(table) is None:
             record_derived(context, past, end)

@@ -55,6 +55,8 @@ class DatabaseOptions:
     hidden_columns: str = "name"  # how SQL_REDO shows Oracle's own stored columns: name, number (COL n), or none
     nonblocking_ddl: bool = False  # ADD of a column and SET UNUSED ONLINE do not wait for open transactions of the table
     renames_keep_version: bool = False  # after RENAME COLUMN LogMiner shows older rows under the new name, not as COL n
+    # The quotes inside texts in SQL_REDO: doubled; single, as some releases leave them; or mixed: single between two letters
+    quotes: str = "doubled"
     long_names: bool = False  # LogMiner knows names beyond 30 bytes; False: such rows are UNSUPPORTED
     lob_rows_without_rowid: bool = False  # the INSERT into a table with a LOB has LogMiner's placeholder for its ROW_ID
     lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text

@@ -5,8 +5,9 @@ One function per family; `literal_of` chooses it. Only LOBs stored in the row ar
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -58,6 +59,19 @@ class Nls:
 
 def quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
+
+
+def single_quoted(text: str) -> str:
+    """Leave the quotes inside the text as they are, as some releases do."""
+    return f"'{text}'"
+
+
+def mixed_quoted(text: str) -> str:
+    """Leave the quotes between two letters or digits as they are, and double the others."""
+    return "'" + re.sub(r"(?<!\w)'|'(?!\w)", "''", text) + "'"
+
+
+QUOTING: Mapping[str, Callable[[str], str]] = {"doubled": quoted, "single": single_quoted, "mixed": mixed_quoted}
 
 
 def hexraw(value: bytes) -> str:
@@ -173,14 +187,15 @@ def _rowid(value: bytes) -> str:
     return quoted(stored_text(value))
 
 
-def literal_of(kind: SqlType, nls: Nls) -> Literal:
+def literal_of(kind: SqlType, nls: Nls, quotes: str = "doubled") -> Literal:
     """Return the function that writes non-NULL values of a type. It caches the last thousands, since values repeat."""
     name, precision = kind.name, 6 if kind.scale is None else kind.scale
     mark = nls.decimal_mark
     if name in ("NUMBER", "FLOAT", "INTEGER"):
         return lru_cache(maxsize=8192)(lambda value: f"'{number_text(value, mark)}'")
     if name in ("VARCHAR2", "CHAR", "VARCHAR", "LONG"):
-        return lambda value: quoted(value.decode("utf-8", "replace"))
+        in_quotes = QUOTING[quotes]
+        return lambda value: in_quotes(value.decode("utf-8", "replace"))
     if name in ("DATE", "TIMESTAMP"):
         return lru_cache(maxsize=8192)(_date(nls) if name == "DATE" else _timestamp(nls, precision))
     families: dict[str, Callable[[], Literal]] = {

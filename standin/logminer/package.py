@@ -127,8 +127,8 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
         Nls.of(session.nls),
         "" if StartOption.NO_SQL_DELIMITER in mined.options else ";",
         StartOption.NO_ROWID_IN_STMT not in mined.options,
+        options.quotes,
     )
-    options = session.database.options
     rendering = Rendering(
         catalog,
         layout,

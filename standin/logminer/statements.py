@@ -20,11 +20,13 @@ _DML = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE})
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The form of the text: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, and the NLS settings."""
+    """The form of the text: the options NO_SQL_DELIMITER and NO_ROWID_IN_STMT, the NLS settings, and how the quotes inside a
+    text are written (doubled, single or mixed)."""
 
     nls: Nls
     delimiter: str = ";"
     rowid: bool = True
+    quotes: str = "doubled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ class TableText:
         if number not in self._columns:
             if number in self.table.columns:
                 name, kind = self.table.columns[number]
-                literal, is_lob = literal_of(kind, self._layout.nls), kind.name in _LOBS
+                literal, is_lob = literal_of(kind, self._layout.nls, self._layout.quotes), kind.name in _LOBS
             else:
                 name, literal, is_lob = f"COL {number}", hexraw, False
             self._names[number] = name

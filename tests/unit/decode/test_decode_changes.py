@@ -358,6 +358,26 @@ def test_written_values_are_read_back_from_any_batch(case, cut):
     assert decode(*rows[:cut], table=made) + decode(*rows[cut:], table=made) == decoded
 
 
+@pytest.mark.parametrize("text", ["'x''y'", "'5'''", "'''5'", "'it''s'"])
+def test_quotes_side_by_side_are_refused_where_logminer_leaves_quotes_single(text):
+    batch = redo_batch((1, f'insert into "S"."T"("ID","NAME","DAY") values (\'7\',{text},NULL)'))
+
+    (doubled,), (single,) = (decode_changes(batch, ORDERS, {}, single_quotes=known).to_pylist() for known in (False, True))
+
+    assert doubled["error"] is None
+    assert single["error"].startswith("column NAME: quotes stand side by side")
+    assert single["n11"] == doubled["n11"] is not None  # the error can name the key
+
+
+def test_a_row_that_leaves_quotes_single_is_read_alone_but_not_beside_quotes_side_by_side():
+    texts = [f'update "S"."T" set "NAME" = {text} where "ID" = \'1\'' for text in ("'it's'", "'it's x''y'", "'x''y'")]
+
+    rows = decode_changes(redo_batch(*((3, text) for text in texts)), ORDERS, {}).to_pylist()
+
+    assert [row["error"] is None for row in rows] == [True, False, True]
+    assert decode_changes(redo_batch((3, texts[0])), ORDERS, {}, single_quotes=True)["error"].null_count == 1
+
+
 def test_without_show_row_data_an_error_contains_nothing_of_the_row():
     texts = [
         'insert into "S"."T"("ID","NAME","DAY") values (\'secret\',\'secret\',NULL)',

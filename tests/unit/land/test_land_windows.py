@@ -16,9 +16,10 @@ from pipelines.land.files import Files
 from pipelines.land.landing import Landing
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.records.codec import decode, encode, from_body, to_body
+from pipelines.records.single_quotes import DoubtfulWindows
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.snapshot_manifest import RedoNeededFrom
-from pipelines.records.window_manifest import WindowManifest, single_quote_rows
+from pipelines.records.window_manifest import WindowManifest, doubtful_quote_rows, single_quote_rows
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 from tests.unit.land.redo_rows import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
@@ -68,6 +69,38 @@ def test_rows_whose_quotes_are_single_are_counted(landing, caplog):
 
     assert single_quote_rows(manifest) == 3
     assert "LogMiner left quotes inside values single in 3 row(s)" in caplog.text
+
+
+def test_a_text_that_has_a_meaning_with_doubled_quotes_is_no_evidence(landing):
+    texts = (
+        "set \"O'BRIEN\" = 'x'",
+        "values ('a\"b''c', 'd\"')",
+        "values (N'x')",
+        "values ('''5''''')",
+        "set \"A\" = '5\" ''o''clock'",
+    )
+    rows = [row(120 + n, 3, sql_redo=text) for n, text in enumerate(texts)]
+
+    manifest = landing.windows.publish(window(), [ORDERS], write(landing, window(), rows=(rows, [])), None)
+
+    assert single_quote_rows(manifest) == 0
+    assert doubtful_quote_rows(manifest) == {"SHOP.ORDERS": 3}
+    assert landing.quotes.evidence() is None
+
+
+@pytest.mark.parametrize("text", ["values ('it's')", "values ('5'')", "values ('5\" disk','it's 6\" disk')"])
+def test_the_first_evidence_of_single_quotes_names_the_older_windows_with_two_readings(landing, text):
+    doubtful = row(120, 3, sql_redo="values ('x''y')")
+    first = landing.windows.publish(window(), [ORDERS], write(landing, window(), rows=([doubtful], [])), None)
+    later = window(300, 400, [(THREE,)])
+    second = landing.windows.publish(
+        later, [ORDERS], write(landing, later, rows=([row(360, 3, thread=2, sequence=7, sql_redo=text)],)), 300
+    )
+
+    evidence = landing.quotes.evidence()
+
+    assert evidence.window == second.name
+    assert evidence.doubtful == {"SHOP.ORDERS": DoubtfulWindows(first.name, first.name, 1)}
 
 
 def test_rows_come_back_as_they_were_landed(tmp_path):

@@ -10,6 +10,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.ledger import TableEntry
 from pipelines.reconcile.holds import BatchedTable, first_hold
 from pipelines.records.batch_spec import HoldAt
+from pipelines.records.single_quotes import DoubtfulWindows
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import ChainPosition, Scn
 from pipelines.table import TableId
@@ -32,6 +33,7 @@ def window(start: int, end: int, *tables: str, resetlogs_id: int = 11) -> Window
     return WindowManifest(7, resetlogs_id, start, end, logs=(), tables=tables, counts={}, row_hash="", ddl=(), files=())
 
 
+DOUBTFUL = DoubtfulWindows("11-70-80", "11-90-95", 2)
 WINDOWS = (window(100, 200, "SHOP.ORDERS"), window(200, 300, "SHOP.ORDERS"))
 TABLE = BatchedTable(LIVE, WINDOWS, ChainPosition(11, 100), crosses_gap=False)
 HELD = replace(LIVE, state="held", error={"code": "KeyNeeded"})
@@ -62,6 +64,17 @@ HOLDS = {
             crosses_gap=True,
         ),
         (100, "RedoLost"),
+    ),
+    "texts with two readings were applied": (replace(TABLE, doubtful_quotes=DOUBTFUL), (100, "RedoNotUnderstood")),
+    "texts with two readings are in its snapshot": (
+        replace(TABLE, entry=replace(LIVE, snapshot_scn=Scn(94)), doubtful_quotes=DOUBTFUL),
+        None,
+    ),
+    "texts with two readings come later": (
+        replace(
+            TABLE, entry=replace(LIVE, snapshot_scn=Scn(60)), doubtful_quotes=DoubtfulWindows("11-100-110", "11-100-110", 2)
+        ),
+        None,
     ),
     "omitted before": (replace(TABLE, omission=HoldAt(100, {"code": "RedoLost"})), (100, "RedoLost")),
     "the dictionary contradicts": (

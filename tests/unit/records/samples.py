@@ -13,6 +13,7 @@ from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.handover import FirstPosition
 from pipelines.records.job_failure import JobFailure
 from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
 from pipelines.records.slice_record import LogTally, SliceRecord
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 from pipelines.records.snapshot_manifest import RedoNeededFrom, SnapshotBegun, SnapshotManifest
@@ -116,5 +117,6 @@ RECORDS: tuple[Any, ...] = (
     SnapshotManifest("SHOP.T", 50, 3, ("f",)),
     SnapshotBegun(),
     RedoNeededFrom(40),
+    SingleQuotes("w", {"SHOP.T": DoubtfulWindows("0000000001-10-20", "0000000001-30-40", 5)}),
     JobFailure(True, "RedoLost: gone"),
 )

@@ -15,7 +15,17 @@ from pipelines.records.window_manifest import WindowManifest
 from tests.unit.records.samples import BATCH, GAP, LOAD, MANIFEST, RECORDS
 
 each_record = pytest.mark.parametrize("record", RECORDS, ids=lambda record: noun_of(type(record)))
-FREE = {"counts", "circumstance", "rules", "error", "rows", "accounts", "spark", "object_ids"}  # their keys are data
+FREE = {
+    "counts",
+    "circumstance",
+    "rules",
+    "error",
+    "rows",
+    "accounts",
+    "spark",
+    "object_ids",
+    "doubtful",
+}  # their keys are data
 
 
 def objects(body: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
