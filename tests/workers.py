@@ -32,7 +32,6 @@ GROUPS = {
         "tests/unit/airflow/",
     ),
     "local Spark": (
-        "tests/e2e/test_scenarios_in_delta.py",
         "tests/e2e/test_kills.py",
         "tests/integration/spark/",
         "tests/oracle/",
