@@ -276,7 +276,7 @@ def refusal(task: TableTask, applied: Sequence[DisposedRow]) -> dict[str, Any] |
 def open_transactions(rows: Rows) -> Iterator[OpenTransaction]:
     by_xid: dict[tuple[int, str], Rows] = {}
     for row in sorted(rows, key=row_key):
-        by_xid.setdefault((row["con_id"], row["xid"]), []).append(row)
+        by_xid.setdefault((row["con_id"], deciding_xid(row)), []).append(row)
     for (con_id, xid), mine in by_xid.items():
         yield OpenTransaction(
             con_id, xid, mine[0]["thread"], mine[0]["start_scn"] or mine[0]["scn"], None, len(mine), 1, "SHOP"
