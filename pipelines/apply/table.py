@@ -6,6 +6,7 @@ writer ends the job.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -70,6 +71,7 @@ class Progress:
     delta_version: int | None
     merged: Merged = field(default_factory=Merged)
     applied: int = 0
+    merge_seconds: float = 0.0
 
 
 def apply_table(
@@ -111,6 +113,7 @@ def apply_table(
         delta_version=progress.delta_version,
         position=table.position,
         balance=replace(balance, applied=progress.applied, held=balance.held + balance.applied - progress.applied),
+        merge_seconds=round(progress.merge_seconds, 3),
     )
 
 
@@ -145,7 +148,9 @@ def apply_ranges(
             ready = prepared() if commit_range is ranges[0] else None
             if ready is None or (ready.commit_range, ready.columns) != (commit_range, table.columns):
                 ready = prepare_range(context, table, task, commit_range, committed)
+            began = time.monotonic()
             progress.merged += merge_range(context, table, task, ready, committed)
+            progress.merge_seconds += time.monotonic() - began
             progress.applied += committed.count
         progress.complete_to, progress.delta_version = commit_range.last_scn, table.version
     if task.reshape:

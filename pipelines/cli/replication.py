@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from enum import StrEnum
-from typing import Annotated
+from threading import Event
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -21,6 +25,12 @@ from pipelines.cli.options import (
     select_pipeline,
 )
 from pipelines.cli.output import Output, grid, print_progress, show
+
+if TYPE_CHECKING:
+    from pipelines.steps.follow import FollowOutcome
+    from pipelines.steps.run import RunOutcome
+
+T = TypeVar("T")
 
 
 class ShadowSchema(StrEnum):
@@ -57,24 +67,54 @@ def run(
     wait: Annotated[
         bool, typer.Option("--wait", help="Wait for an archived log that is due; without it `run` exits with code 75.")
     ] = False,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="Go on until Ctrl+C or SIGTERM, with Spark kept warm; the step that runs is finished."),
+    ] = False,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
 ) -> None:
     """Do in one process what the DAGs do: snapshot new tables, then plan, mine, land and apply one window, or all of them."""
     from pipelines import steps
 
+    if follow and (until_caught_up or wait):
+        raise typer.BadParameter("--follow waits and catches up by itself: leave out --until-caught-up and --wait")
     with report_errors(output):
-        result = steps.run_pipeline(
-            select_pipeline(name, config), until_caught_up=until_caught_up, wait=wait, report=print_progress
-        )
+        pipeline = select_pipeline(name, config)
+        result: RunOutcome | FollowOutcome
+        if follow:
+            result = until_signalled(lambda stop: steps.follow_pipeline(pipeline, stop, report=print_progress))
+        else:
+            result = steps.run_pipeline(pipeline, until_caught_up=until_caught_up, wait=wait, report=print_progress)
         rows = [(t.table, t.state, t.complete_to) for t in result.tables]
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
         if any(t.state == "held" for t in result.tables):
             raise typer.Exit(DIFFERS)
-        if result.outcome == "wait":
+        if not follow and result.outcome == "wait":
             print_progress(f"waiting for a log: {result.reason}")
             raise typer.Exit(TRY_AGAIN)
+
+
+def until_signalled(work: Callable[[Event], T]) -> T:
+    """Run `work` with an event that the first SIGINT or SIGTERM sets. A second one ends the process at once.
+
+    `work` gets a thread of its own, because Spark takes SIGINT for itself where it is opened in the main thread.
+    """
+    stop = Event()
+
+    def ask_to_stop(number: int, _: object) -> None:
+        stop.set()
+        signal.signal(number, signal.SIG_DFL)
+        print_progress(f"{signal.Signals(number).name}: stopping after the step that runs; once more stops at once")
+
+    before = {number: signal.signal(number, ask_to_stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with ThreadPoolExecutor(1, "follow") as pool:
+            return pool.submit(work, stop).result()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def backfill(

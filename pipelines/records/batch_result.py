@@ -63,7 +63,8 @@ class TableResult:
     delta_version: int | None = None
     balance: RowAccount = RowAccount()
     position: int | None = None
-    seconds: float = 0.0  # that its merge took
+    seconds: float = 0.0  # that it took, with what was not yet prepared
+    merge_seconds: float = 0.0  # of them, those of its MERGE
 
 
 @dataclass(frozen=True, slots=True)

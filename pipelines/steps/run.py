@@ -30,6 +30,7 @@ from pipelines.steps.snapshot import (
 )
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
+from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import await_log
 
 T = TypeVar("T")
@@ -64,8 +65,10 @@ class Spark:
         return self._own
 
     def stop(self) -> None:
-        if self._own is not None:
-            self._own.stop()
+        """Close the session if this process opened it; the next batch opens another."""
+        own, self._own = self._own, None
+        if own is not None:
+            own.stop()
 
 
 @contextmanager
@@ -149,14 +152,15 @@ def run_pipeline(
     Tables without contents get their snapshot first.
     """
     windows = batches = 0
+    times = StepTimes()
     with spark_when_needed(pipeline, spark) as session:
         first_contents(pipeline, source, session, report)
         while True:
-            found = capture(pipeline, source, report)
+            found = capture(pipeline, source, report, times)
             windows += found.outcome == "window"
             if until_caught_up and found.outcome == "window":
                 continue  # one batch over many windows costs little more than one over one
-            applied = apply(pipeline, session, report)
+            applied = apply(pipeline, session, report, times)
             batches += applied
             if wait and found.awaited is not None:
                 await_log(pipeline, found.awaited, source, report, retrying(pipeline))
@@ -174,31 +178,42 @@ def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
         report(str(error))
 
 
-def capture(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> PlanOutcome:
+def capture(
+    pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent, times: StepTimes | None = None
+) -> PlanOutcome:
     """Plan one window, mine its slices in parallel, and land it."""
-    retried = retrying(pipeline)
-    found = retried(lambda: plan_next_window(pipeline, source))
+    retried, times = retrying(pipeline), times or StepTimes()
+    with times.of("gate"):
+        found = retried(lambda: plan_next_window(pipeline, source))
     report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
         return found
-    with ThreadPoolExecutor(pipeline.mining_tasks) as pool:
+    with times.of("mine"), ThreadPoolExecutor(pipeline.mining_tasks) as pool:
         records = list(pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices))
-    landed = retried(lambda: land_window(pipeline, window, records, source))
+    with times.of("land"):
+        landed = retried(lambda: land_window(pipeline, window, records, source))
     report(f"landed SCN [{landed.start}, {landed.end}): {landed.rows} rows")
     return found
 
 
-def apply(pipeline: Pipeline, spark: Spark, report: Report) -> bool:
+def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | None = None) -> bool:
     """Apply one batch; return False if there was none. A held table does not stop the others."""
-    prepared = retrying(pipeline)(lambda: prepare_batch(pipeline))
+    times = times or StepTimes()
+    with times.of("prepare"):
+        prepared = retrying(pipeline)(lambda: prepare_batch(pipeline))
     if prepared.batch is None:
         return False
     report(f"applying commits of SCN [{prepared.start}, {prepared.end}): {prepared.reason}")
-    run_spark_job(pipeline, prepared.batch, spark.session())
+    with times.of("start Spark"):
+        session = spark.session()
+    with times.of_job() as job:
+        job.result = run_spark_job(pipeline, prepared.batch, session)
     try:
-        record_batch(pipeline, prepared.batch)
+        with times.of("record"):
+            record_batch(pipeline, prepared.batch)
     except TableHeld as held:
         report(str(held))
+    report(f"SCN {prepared.end - 1} is visible: {times.taken()}")
     return True
 
 

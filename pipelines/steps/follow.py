@@ -1,0 +1,112 @@
+"""Follow a pipeline in one process: capture and apply until asked to stop, with Spark kept warm between batches."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, Literal
+
+from pipelines.config import Pipeline
+from pipelines.context import Report, silent
+from pipelines.errors import Transient
+from pipelines.source import ConnectParams, connect_params
+from pipelines.steps.capture import PlanOutcome
+from pipelines.steps.run import Spark, apply, capture, first_contents, spark_when_needed
+from pipelines.steps.status import TableStatus, read_status
+from pipelines.steps.step_times import StepTimes
+from pipelines.steps.wait import is_still_awaited
+
+
+@dataclass(frozen=True, slots=True)
+class FollowOutcome:
+    windows: int  # landed
+    batches: int  # applied
+    retries: int  # of rounds that ended with a transient error
+    tables: tuple[TableStatus, ...]
+    outcome: Literal["stopped"] = "stopped"
+    reason: str = "asked to stop"
+
+
+def follow_pipeline(
+    pipeline: Pipeline,
+    stop: Event,
+    *,
+    source: ConnectParams | None = None,
+    spark: Any = None,
+    report: Report = silent,
+) -> FollowOutcome:
+    """Land and apply each window as soon as its logs are archived, until `stop` is set: then end after the step that runs.
+
+    A transient error repeats the round after a pause that grows to the longest of `retry`. A terminal error ends the following;
+    a table that is held does not.
+    """
+    follower = Follower(pipeline, stop, source, report)
+    with spark_when_needed(pipeline, spark) as session:
+        while not stop.is_set():
+            try:
+                follower.round(session)
+            except Transient as error:
+                session.stop()  # it may be what failed
+                follower.pause_after(error)
+    return FollowOutcome(follower.windows, follower.batches, follower.retries, read_status(pipeline).tables)
+
+
+class Follower:
+    """Counts what was done, and which error has come how often in a row."""
+
+    def __init__(self, pipeline: Pipeline, stop: Event, source: ConnectParams | None, report: Report) -> None:
+        self.pipeline, self.stop, self.report = pipeline, stop, report
+        self.source = source or connect_params(pipeline.source.connection, os.environ)
+        self.windows = self.batches = self.retries = self.failed_in_a_row = 0
+        self._times = StepTimes()
+        self._has_contents = False
+        self._was_nothing = False
+
+    def round(self, spark: Spark) -> None:
+        """Land all sealed windows, apply them as one batch, and wait for the next log if there was none."""
+        if not self._has_contents:
+            first_contents(self.pipeline, self.source, spark, self.report)
+            self._has_contents = True
+        found = self._captured()
+        if self.stop.is_set():
+            return
+        if apply(self.pipeline, spark, self.report, self._times):
+            self.batches += 1
+            self._has_contents = False  # the redo that a table added later waited for may be landed now
+        elif found is not None:
+            self._wait(found)
+        self.failed_in_a_row = 0
+
+    def pause_after(self, error: Transient) -> None:
+        """Wait before the next try, twice as long after each failure in a row."""
+        retry = self.pipeline.retry
+        seconds = min(retry.first_seconds * 2**self.failed_in_a_row, retry.most_seconds)
+        self.failed_in_a_row += 1
+        self.retries += 1
+        self.report(f"{error}\nretrying in {seconds:g} s")
+        self.stop.wait(seconds)
+
+    def _captured(self) -> PlanOutcome | None:
+        """Land windows until there is none; return why. Return None where it was asked to stop."""
+        while not self.stop.is_set():
+            found = capture(self.pipeline, self.source, self._report_new, self._times)
+            if found.outcome != "window":
+                return found
+            self.windows += 1
+        return None
+
+    def _report_new(self, text: str) -> None:
+        """Report once that there is nothing new, and not at every look."""
+        is_nothing = text.startswith("nothing:")
+        if not (is_nothing and self._was_nothing):
+            self.report(text)
+        self._was_nothing = is_nothing
+
+    def _wait(self, found: PlanOutcome) -> None:
+        """Wait for the next look. A log that is due is looked for alone, which costs less than a plan."""
+        self._times = StepTimes()  # nothing came of this plan
+        seconds = self.pipeline.wait_looks_every_seconds
+        self.stop.wait(seconds)
+        while found.awaited is not None and not self.stop.is_set() and is_still_awaited(found.awaited, self.source):
+            self.stop.wait(seconds)

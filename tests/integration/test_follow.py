@@ -1,0 +1,134 @@
+"""`redolake run --follow`: capture and apply in one process until a signal, with a plain fold in place of Spark and Delta."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from pipelines import steps
+from pipelines.cli import app
+from pipelines.steps import run as run_steps
+from pipelines.steps.follow import FollowOutcome, follow_pipeline
+from tests.fix_shop import Shop
+from tests.integration.test_pipeline import TWO_TABLES, differences
+from tests.plain_lake import PlainLake
+from tests.waiting import wait_until
+
+QUICK = {"wait_looks_every_seconds": 0.05, "retry": {"attempts": 1, "first_seconds": 0.05, "most_seconds": 0.1}}
+
+
+@contextmanager
+def following(shop: Shop, pipeline: Any, lines: list[str]) -> Iterator[list[FollowOutcome]]:
+    """Follow in a thread while the block runs, then stop. The outcome is there after the block."""
+    stop, outcomes = threading.Event(), list[FollowOutcome]()
+    with PlainLake().in_place_of_spark():
+
+        def follow() -> None:
+            outcomes.append(follow_pipeline(pipeline, stop, source=shop.params, spark="no Spark", report=lines.append))
+
+        thread = threading.Thread(target=follow)
+        thread.start()
+        try:
+            yield outcomes
+        finally:
+            stop.set()
+            thread.join(60)
+        assert not thread.is_alive()
+        assert differences(shop, pipeline) == {}
+
+
+def visible(lines: list[str]) -> int:
+    return sum("is visible:" in line for line in lines)
+
+
+def make_visible(shop: Shop, changes: int, lines: list[str]) -> None:
+    """Change rows, switch the logs, and wait until a batch has them."""
+    before = visible(lines)
+    shop.work(changes, seed=before)
+    shop.switch_logs()
+    wait_until(lambda: visible(lines) > before, 60)
+
+
+def test_each_switched_log_becomes_visible_and_its_times_are_reported(shop: Shop) -> None:
+    lines: list[str] = []
+    with following(shop, shop.pipeline(tables=TWO_TABLES, **QUICK), lines) as outcomes:
+        wait_until(lambda: any(line.startswith("nothing:") for line in lines), 60)
+        make_visible(shop, 20, lines)
+        make_visible(shop, 20, lines)
+
+    assert [(o.windows >= 2, o.batches >= 2, o.retries) for o in outcomes] == [(True, True, 0)]
+    assert {t.state for t in outcomes[0].tables} == {"live"}
+    (shown, *_) = [line for line in lines if "is visible:" in line]
+    assert all(f"{step} " in shown for step in ("mine", "s of work"))
+
+
+def test_a_source_that_does_not_answer_is_tried_again_until_it_does(shop: Shop) -> None:
+    lines: list[str] = []
+    with following(shop, shop.pipeline(tables=TWO_TABLES, **QUICK), lines) as outcomes:
+        make_visible(shop, 10, lines)
+        shop.oracle.faults.refuse_clients(12528)
+        wait_until(lambda: sum("retrying in" in line for line in lines) >= 3, 60)
+        shop.oracle.faults.admit_clients()
+        make_visible(shop, 10, lines)
+
+    assert outcomes[0].retries >= 3
+
+
+def test_spark_is_not_opened_while_nothing_is_landed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(run_steps, "open_spark", lambda _: opened.append("session"))
+    pipeline, stop = shop.pipeline(tables=TWO_TABLES, **QUICK), threading.Event()
+    with PlainLake().in_place_of_spark():
+        steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+
+        def stop_at_nothing(line: str) -> None:
+            if line.startswith("nothing:"):
+                stop.set()
+
+        follow_pipeline(pipeline, stop, source=shop.params, report=stop_at_nothing)
+    assert stop.is_set()
+    assert opened == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: signal.Signals(number).name)
+def test_a_signal_ends_the_command_after_the_step_that_runs(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    pipeline, lines = shop.pipeline(tables=TWO_TABLES, **QUICK), list[str]()
+
+    def follow(_: Any, stop: threading.Event, report: Callable[[str], None]) -> FollowOutcome:
+        def reported(line: str) -> None:
+            report(line)
+            lines.append(line)
+            if line.startswith("landed"):  # in the middle of a round
+                os.kill(os.getpid(), number)
+                wait_until(stop.is_set)
+
+        return follow_pipeline(pipeline, stop, source=shop.params, spark="no Spark", report=reported)
+
+    monkeypatch.setattr(steps, "follow_pipeline", follow)
+    monkeypatch.setattr("pipelines.cli.replication.select_pipeline", lambda *_: pipeline)
+    before = signal.getsignal(number)
+    with PlainLake().in_place_of_spark():
+        steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+        shop.work(10)
+        shop.switch_logs()
+        done = CliRunner().invoke(app, ["run", "--follow"])
+
+    assert (done.exit_code, "stopping after the step that runs" in done.stderr) == (0, True), done.output
+    assert lines[-1].startswith("landed")
+    assert signal.getsignal(number) is before
+
+
+def test_follow_refuses_the_options_that_it_makes_needless() -> None:
+    done = CliRunner().invoke(app, ["run", "--follow", "--wait"])
+
+    assert done.exit_code == 2
+    assert "--follow waits" in done.stderr
