@@ -88,6 +88,13 @@ class LedgerUnavailable(Transient):
     """
 
 
+class LandingUnavailable(Transient):
+    """The object store of the landing does not answer, or answers that it is busy.
+
+    The step runs again by itself. If it stays so, try the store from this host with its own client.
+    """
+
+
 class LeaseHeld(Transient):
     """Another process is writing the same pipeline's tables.
 

@@ -1,4 +1,5 @@
-"""What Spark needs of the machine: a Java runtime and Delta's two jars, found or set up inside this Python environment.
+"""What Spark needs of the machine: a Java runtime, Delta's two jars, and those for S3 if the extra `s3` is installed; found or
+set up inside this Python environment.
 
 `python -m pipelines.runtime` is the set-up command. Spark's own settings are the business of `pipelines.apply.session`.
 """
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -40,6 +41,30 @@ NOT_NEEDED = (
     "org.apache.hadoop:hadoop-client-runtime",
     "org.apache.parquet:parquet-hadoop",
     "io.unitycatalog:unitycatalog-client",
+)
+# Hadoop's own S3 file system, for the Hadoop inside pyspark, with the AWS modules it uses: 13 MB, where the bundle that it
+# names has 600 MB.
+AWS = "2.35.4"
+S3_PACKAGES = ",".join(
+    (
+        "org.apache.hadoop:hadoop-aws:3.5.0",
+        *(
+            f"software.amazon.awssdk:{m}:{AWS}"
+            for m in ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
+        ),
+    )
+)
+# The bundle, and what Spark brings itself.
+NOT_NEEDED_FOR_S3 = (
+    "software.amazon.awssdk:bundle",
+    "org.apache.hadoop:hadoop-client-api",
+    "org.apache.hadoop:hadoop-client-runtime",
+    "org.wildfly.openssl:*",
+    "org.apache.httpcomponents:*",
+    "io.netty:*",
+    "org.slf4j:*",
+    "commons-codec:*",
+    "commons-logging:*",
 )
 DOWNLOAD_SECONDS = 600
 
@@ -148,14 +173,36 @@ def ensure_jars() -> list[str]:
         if os.environ.get(JARS_VARIABLE):
             raise
     with tempfile.TemporaryDirectory(prefix="redolake-ivy-") as folder:
-        resolved = resolve_jars(Path(folder))
         target = share() / "jars"
         target.mkdir(parents=True, exist_ok=True)
-        for jar in resolved:
+        for jar in resolve_jars(Path(folder), DELTA_PACKAGE, NOT_NEEDED, DELTA_JARS):
             unfinished = target / f".{jar.name}.{os.getpid()}"
             shutil.copyfile(jar, unfinished)
             unfinished.replace(target / jar.name)
     return delta_jars()
+
+
+def s3_jars() -> list[str]:
+    """Return the jars of Spark's S3 file system, sorted; empty if they were not fetched."""
+    return sorted(map(str, (share() / "s3-jars").glob("*.jar")))
+
+
+def ensure_s3_jars() -> list[str]:
+    """Return the jars of Spark's S3 file system; the first time, let Spark's own Ivy fetch them."""
+    target = share() / "s3-jars"
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".s3-", dir=target.parent) as folder:
+            expected = [f"{package.replace(':', '_', 1).replace(':', '-')}.jar" for package in S3_PACKAGES.split(",")]
+            jars = resolve_jars(Path(folder), S3_PACKAGES, NOT_NEEDED_FOR_S3, expected)
+            jars[0].parent.rename(target)
+    return s3_jars()
+
+
+def spark_jars(*places: str) -> list[str]:
+    """Return the jars for a Spark that reads and writes these folders or URLs."""
+    on_s3 = any(place.startswith(("s3://", "s3a://")) for place in places)
+    return [*delta_jars(), *(s3_jars() if on_s3 else ())]
 
 
 def trust_options(store: Path) -> list[str]:
@@ -174,8 +221,9 @@ def trust_options(store: Path) -> list[str]:
     return [f"-Djavax.net.ssl.trustStore={store}", f"-Djavax.net.ssl.trustStorePassword={password}"]
 
 
-def resolve_jars(folder: Path) -> list[Path]:
-    """Run an empty Spark job that requires Delta. Raises ConfigurationError with Ivy's own output if that fails."""
+def resolve_jars(folder: Path, packages: str, excluded: Sequence[str], expected: Sequence[str]) -> list[Path]:
+    """Run an empty Spark job that requires the packages; return the `expected` jars, which lie in one folder with all others.
+    Raises ConfigurationError with Ivy's own output if that fails."""
     job = folder / "noop.py"
     job.write_text("")
     # Spark's Ivy looks into ~/.m2 first. Where Maven left only the description of a package there, Ivy misses its jar.
@@ -186,8 +234,8 @@ def resolve_jars(folder: Path) -> list[Path]:
     settings += ["--driver-java-options", " ".join(java_options)]
     if own := os.environ.get(IVY_SETTINGS_VARIABLE):
         settings += ["--conf", f"spark.jars.ivySettings={own}"]
-    command = ["spark-submit", "--master", "local[1]", "--packages", DELTA_PACKAGE]
-    command += ["--exclude-packages", ",".join(NOT_NEEDED), *settings, str(job)]
+    command = ["spark-submit", "--master", "local[1]", "--packages", packages]
+    command += ["--exclude-packages", ",".join(excluded), *settings, str(job)]
     with (folder / "log").open("w+") as log:
         try:
             code = subprocess.run(
@@ -197,14 +245,14 @@ def resolve_jars(folder: Path) -> list[Path]:
             code = -1
         log.seek(0)
         output = log.read()
-    jars = [folder / "ivy" / "jars" / name for name in DELTA_JARS]
+    jars = [folder / "ivy" / "jars" / name for name in expected]
     if code or not all(jar.is_file() for jar in jars):
         cure = (
             "check the network (Spark downloads from Maven Central), set your mirror's Ivy settings file in "
-            f"{IVY_SETTINGS_VARIABLE}, or fetch {' and '.join(DELTA_JARS)} yourself and set {JARS_VARIABLE}"
+            f"{IVY_SETTINGS_VARIABLE}, or fetch {', '.join(expected)} yourself and set {JARS_VARIABLE}"
         )
         last = "\n".join(output.strip().splitlines()[-15:])
-        raise ConfigurationError([Finding(DELTA_PACKAGE, f"Spark could not fetch it (exit {code}):\n{last}", cure)])
+        raise ConfigurationError([Finding(packages, f"Spark could not fetch it (exit {code}):\n{last}", cure)])
     return jars
 
 
@@ -239,6 +287,10 @@ def main() -> int:
         with console.status("Delta for Spark: downloading two jars from Maven, once ..."):
             jars = ensure_jars()
         console.print(f"Delta for Spark: {', '.join(Path(jar).name for jar in jars)}")
+        if importlib.util.find_spec("s3fs") is not None:
+            with console.status("S3 for Spark: downloading Hadoop's S3 file system from Maven, once ..."):
+                ensure_s3_jars()
+            console.print("S3 for Spark: Hadoop's S3 file system")
     except ConfigurationError as error:
         Console(stderr=True, soft_wrap=True, highlight=False).print(f"set-up stopped. {error}", markup=False)
         return 1

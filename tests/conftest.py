@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest_plugins = ["tests.workers", "tests.fix_disk", "tests.fix_postgres", "tests.fix_spark", "tests.fix_shop"]
+pytest_plugins = ["tests.workers", "tests.fix_disk", "tests.fix_postgres", "tests.fix_s3", "tests.fix_spark", "tests.fix_shop"]
 
 
 @pytest.fixture(autouse=True)

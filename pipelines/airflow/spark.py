@@ -34,10 +34,10 @@ class SubmitBatch(SparkSubmitOperator):
     def execute(self, context: Any) -> None:
         from pipelines import steps
         from pipelines.apply.session import spark_conf
-        from pipelines.runtime import delta_jars, find_java
+        from pipelines.runtime import find_java, spark_jars
 
         with airflow_failures():
-            self.jars = ",".join(delta_jars())
+            self.jars = ",".join(spark_jars(self.pipeline.landing, self.pipeline.lake))
             self.conf = spark_conf(self.pipeline.spark.conf)
             # This process runs only this task, and cluster deploy modes refuse the operator's own env_vars.
             os.environ["JAVA_HOME"] = find_java()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from pipelines.runtime import delta_jars, prepare_this_process
+from pipelines.runtime import prepare_this_process, spark_jars
 
 DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -28,6 +29,8 @@ SESSION = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4000",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+# One spelling of the URL for Python and Spark. Delta's own choice for S3 is kept: a log that one driver at a time may write.
+S3 = {"spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
 LOGGING = Path(__file__).with_name("log4j2.properties")
 SERVER = {
     "spark.ui.enabled": "false",
@@ -41,13 +44,29 @@ SERVER = {
 
 def spark_conf(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the settings to start Spark with (spark-submit, Connect server, local session); `extra` wins."""
-    return {**DELTA, **SERVER, **SESSION, **(extra or {})}
+    return {**DELTA, **S3, **s3_endpoint(os.environ), **SERVER, **SESSION, **(extra or {})}
+
+
+def s3_endpoint(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return Hadoop's settings for the S3-compatible store that the AWS variables name for all other clients."""
+    endpoint = environ.get("AWS_ENDPOINT_URL_S3") or environ.get("AWS_ENDPOINT_URL")
+    if not endpoint:
+        return {}
+    return {
+        "spark.hadoop.fs.s3a.endpoint": endpoint,
+        "spark.hadoop.fs.s3a.endpoint.region": environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or "us-east-1",
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+    }
 
 
 def open_session(
-    mode: Literal["local", "submit", "connect"], master_or_remote: str | None = None, conf: Mapping[str, str] | None = None
+    mode: Literal["local", "submit", "connect"],
+    master_or_remote: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    places: Sequence[str] = (),
 ) -> SparkSession:
-    """Open a session: `local` starts Spark here on that master, `submit` uses spark-submit's, `connect` takes a remote URL."""
+    """Open a session: `local` starts Spark here on that master, `submit` uses spark-submit's, `connect` takes a remote URL.
+    A local Spark gets the jars for the folders and URLs in `places`."""
     if mode == "connect":
         session = SparkSession.builder.remote(master_or_remote or "sc://localhost").create()
         for key, value in {**SESSION, **_runtime(conf or {})}.items():
@@ -58,7 +77,7 @@ def open_session(
     if mode == "local":
         prepare_this_process()
         builder = builder.master(master_or_remote or "local[2]")
-        settings.setdefault("spark.jars", ",".join(delta_jars()))
+        settings.setdefault("spark.jars", ",".join(spark_jars(*places)))
         settings.setdefault("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={LOGGING.as_uri()}")
     for key, value in settings.items():
         builder = builder.config(key, value)

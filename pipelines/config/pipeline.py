@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 from pipelines.config.tables import Match, OnDdl, Table, is_match
 from pipelines.config.values import Bytes, LargeObjectsSetting, Properties, Settings, UnsupportedColumns, quoted_on
 from pipelines.ddl_policies import DdlPolicies
+from pipelines.filesystem import CREATES_ONCE, protocol_of
 from pipelines.table import ColumnChoice, TableId
 from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions
 
@@ -77,7 +78,7 @@ def is_local(location: str) -> bool:
 class Pipeline(Settings):
     name: str = ""
     source: SourceSettings
-    landing: str = Field(description="folder or URL (s3://, abfss://, gs://, hdfs://) for landed redo")
+    landing: str = Field(description="folder or URL (s3://, abfss://, gs://) for landed redo")
     lake: str = Field(description="folder or URL for the Delta tables")
     ledger: LedgerSettings = LedgerSettings()
     schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for manual runs")
@@ -165,6 +166,17 @@ class Pipeline(Settings):
                 raise ValueError(f"{table.id} is listed twice in `tables`")
             seen.add(table.id)
         return self
+
+    @field_validator("landing")
+    @classmethod
+    def landing_keeps_two_writers_apart(cls, value: str) -> str:
+        """Refuse a file system on which two writers can both create one file: each would take the same place in the chain."""
+        if protocol_of(value) not in CREATES_ONCE:
+            raise ValueError(
+                f"{value}: of two writers of one file there, both can succeed; use a folder (for HDFS a mount of it), s3://, "
+                "gs:// or abfss://"
+            )
+        return value
 
     @model_validator(mode="after")
     def ledger_is_where_the_landing_is(self) -> Pipeline:

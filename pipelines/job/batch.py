@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 
-import fsspec
 from pyspark.sql import SparkSession
 
 from pipelines import crash
@@ -112,9 +111,7 @@ def carry_over(
 
 
 def parquet_files(folder: str) -> tuple[str, ...]:
-    filesystem, root = fsspec.core.url_to_fs(folder)
-    found = filesystem.glob(f"{root}/*.parquet")
-    return tuple(sorted(str(filesystem.unstrip_protocol(path)) if "://" in folder else str(path) for path in found))
+    return tuple(f"{folder}/{name}" for name in Files(folder).names("") if name.endswith(".parquet"))
 
 
 def apply_all(

@@ -1,6 +1,7 @@
 """The adapter of the landing's file system. A file appears complete under its name, or not at all.
 
-Locally a temporary file is synced, then linked or renamed; object stores do the same with one put.
+Locally a temporary file is synced, then linked or renamed. Object stores publish an object whole, at the end of its upload;
+a file that only one writer may create is created by a conditional request.
 """
 
 from __future__ import annotations
@@ -12,11 +13,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, TypeVar
 
-import fsspec
-from fsspec.implementations.local import LocalFileSystem
+from fsspec.spec import AbstractBufferedFile
+from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from pipelines.crash import file_point, point
-from pipelines.errors import LandingConflict, LandingUnwritable
+from pipelines.errors import (
+    ConfigurationError,
+    Finding,
+    LandingConflict,
+    LandingUnavailable,
+    LandingUnwritable,
+    RedolakeError,
+)
+from pipelines.filesystem import code_of, is_local_filesystem, open_filesystem, protocol_of, storage_errors
 from pipelines.records.codec import decode, encode
 
 T = TypeVar("T")
@@ -34,6 +43,12 @@ CURES = {
 }
 PART = ".part"  # suffix of a file that is still being written
 OTHER_CURE = "make the folder writable, or set `landing` to another one; then run again: nothing was published"
+DENIED_CURE = "give this process credentials that may list, read, write and delete there; nothing was published"
+BUCKET_CURE = "create it, or correct `landing` and `lake`"
+NOT_ONCE = "two writers can both create one object there: the store ignores the condition If-None-Match"
+NOT_ONCE_CURE = "upgrade the store to a release that knows S3's conditional writes, or set `landing` to another one"
+CONFLICT = "ConditionalRequestConflict"  # S3: another request for the same object was under way; the answer is to ask again
+_proven: set[str] = set()  # S3 buckets that have refused a second writer to this process
 
 
 class Files:
@@ -41,21 +56,19 @@ class Files:
 
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
-        self._fs, root = fsspec.core.url_to_fs(self.url)
-        self._root = root.rstrip("/")
-        self._is_local = isinstance(self._fs, LocalFileSystem)
+        self._fs, self._root = open_filesystem(self.url)
+        self._is_local = is_local_filesystem(self._fs)
 
     def path(self, relative: str) -> str:
         return f"{self._root}/{relative}"
 
     def location(self, relative: str) -> str:
-        """Return the absolute path, with its protocol unless it is local."""
-        path = self.path(relative)
-        return os.path.abspath(path) if self._is_local else str(self._fs.unstrip_protocol(path))
+        """Return the absolute path; for an object store the URL as configured, by which Spark finds the same object."""
+        return os.path.abspath(self.path(relative)) if self._is_local else f"{self.url}/{relative}"
 
     def remove(self, relative: str) -> None:
         """Remove a file, or a folder with its files, if it exists."""
-        if self._fs.exists(self.path(relative)):
+        if self.exists(relative):
             with self._translated(relative):
                 self._fs.rm(self.path(relative), recursive=True)
             file_point(self.path(relative))
@@ -65,17 +78,30 @@ class Files:
 
     @contextmanager
     def _translated(self, relative: str) -> Iterator[None]:
-        """Raise LandingUnwritable for an OSError."""
+        """Raise LandingUnwritable or LandingUnavailable for what the file system raises."""
         try:
             yield
-        except OSError as error:
-            cure = CURES.get(error.errno or 0, OTHER_CURE)
-            what = f"the landing cannot be used: {error.strerror or error}"
-            raise LandingUnwritable(what, cure=cure, path=self.shown(relative)) from error
+        except RedolakeError:
+            raise
+        except storage_errors() as error:
+            raise self._explained(error, relative) from error
+
+    def _explained(self, error: BaseException, relative: str) -> RedolakeError:
+        number = getattr(error, "errno", None) or 0
+        what = f"the landing cannot be used: {getattr(error, 'strerror', None) or error}"
+        if self._is_local:
+            return LandingUnwritable(what, cure=CURES.get(number, OTHER_CURE), path=self.shown(relative))
+        if isinstance(error, PermissionError) or "Credentials" in type(error).__name__:
+            return LandingUnwritable(what, cure=DENIED_CURE, path=self.shown(relative))
+        if is_without_bucket(error):
+            return LandingUnwritable(what, cure=BUCKET_CURE, path=self.shown(relative))
+        return LandingUnavailable(what, cure="run again when the object store answers", path=self.shown(relative))
 
     def make_folder(self, relative: str) -> None:
-        with self._translated(relative):
-            self._fs.makedirs(self.path(relative), exist_ok=True)
+        """Make a local folder. Object stores have none, and their packages would make a bucket whose name is mistyped."""
+        if self._is_local:
+            with self._translated(relative):
+                self._fs.makedirs(self.path(relative), exist_ok=True)
 
     @contextmanager
     def writing(self, relative: str) -> Iterator[IO[bytes]]:
@@ -84,12 +110,14 @@ class Files:
         self.make_folder(folder)
         final = self.path(relative)
         if not self._is_local:
-            with self._translated(relative), self._fs.open(final, "wb") as out:
+            with self._translated(relative):
+                out = self._fs.open(final, "wb")
                 try:
                     yield out
                 except BaseException:
-                    out.discard()
+                    discard(out)
                     raise
+                out.close()
             file_point(final)
             return
         part = f"{final}.{uuid.uuid4().hex}{PART}"
@@ -116,18 +144,47 @@ class Files:
                 if self._is_local:
                     create_local(self.path(relative), body)
                 else:
-                    self._fs.pipe_file(self.path(relative), body, mode="create")
+                    self._require_single_creation()
+                    self._create_object(self.path(relative), body)
             except FileExistsError:
                 return False
         file_point(self.path(relative))
         return True
+
+    def _create_object(self, path: str, body: bytes) -> None:
+        asked_again = Retrying(
+            retry=retry_if_exception(lambda error: code_of(error) == CONFLICT),
+            wait=wait_random_exponential(0.05, max=2),
+            stop=stop_after_attempt(8),
+            reraise=True,
+        )
+        asked_again(self._fs.pipe_file, path, body, mode="create")
+
+    def _require_single_creation(self) -> None:
+        """Create an object twice, once per process and bucket: some S3-compatible stores ignore the condition, and two writers
+        would both own a place in the chain. Raises ConfigurationError."""
+        bucket = self._root.partition("/")[0]
+        if protocol_of(self.url) not in ("s3", "s3a") or bucket in _proven:
+            return
+        probe = self.path(f"created-once-{uuid.uuid4().hex}")
+        self._create_object(probe, b"")
+        try:
+            self._create_object(probe, b"")
+        except FileExistsError:
+            _proven.add(bucket)
+            return
+        finally:
+            self._fs.rm_file(probe)
+        raise ConfigurationError([Finding(self.url, NOT_ONCE, NOT_ONCE_CURE)])
 
     def read(self, relative: str) -> bytes | None:
         """Return None when there is no such file."""
         with self._translated(relative):
             try:
                 body: bytes = self._fs.cat_file(self.path(relative))
-            except FileNotFoundError:
+            except FileNotFoundError as error:
+                if is_without_bucket(error):
+                    raise
                 return None
         return body
 
@@ -149,7 +206,9 @@ class Files:
         with self._translated(relative):
             try:
                 found = self._fs.ls(self.path(relative), detail=False, refresh=True)
-            except FileNotFoundError:
+            except FileNotFoundError as error:
+                if is_without_bucket(error):
+                    raise
                 return []
         names = (path.rstrip("/").rpartition("/")[2] for path in found)
         return sorted(name for name in names if not name.endswith(PART))
@@ -169,7 +228,8 @@ class Files:
 
     def write_new_record(self, relative: str, record: Any) -> str:
         """Write a record and return its location. Raises LandingConflict when a file has its name already."""
-        if not self.create_record(relative, record):
+        # An object store's package repeats a request whose answer was lost: then the record is there, and is ours.
+        if not self.create_record(relative, record) and self.read_record(type(record), relative) != record:
             raise LandingConflict("the file is there already", cure="give each attempt a name of its own", path=relative)
         return self.location(relative)
 
@@ -181,6 +241,17 @@ class Files:
             cure = "find out who else writes there: no file of the landing is ever changed"
             raise LandingConflict("the file is there with other content", cure=cure, path=self.shown(relative))
         return False
+
+
+def is_without_bucket(error: BaseException) -> bool:
+    return code_of(error) in ("NoSuchBucket", "ContainerNotFound")
+
+
+def discard(out: Any) -> None:
+    """Give up an upload. Without the mark, closing the file would publish what was written so far."""
+    out.discard()
+    if isinstance(out, AbstractBufferedFile):
+        out.closed = True
 
 
 def create_local(path: str, body: bytes) -> None:

@@ -63,10 +63,10 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
         name = f"write-test-{uuid.uuid4().hex}"
         landing.files.create(name, b"")
         landing.files.remove(name)
+    except ConfigurationError as error:
+        return [replace(finding, subject=subject, what=f"{place}: {finding.what}") for finding in error.findings]
     except RedolakeError as error:
         return [Finding(subject, f"{place}: {error.what}", error.cure)]
-    except (ValueError, ImportError) as error:
-        return [Finding(subject, f"{place}: {error}", "write a folder, or a URL whose file system is installed")]
     return []
 
 

@@ -30,7 +30,8 @@ def open_spark(pipeline: Pipeline, app: str = "redolake") -> Any:
 
     if pipeline.spark.mode == "connect":
         return open_session("connect", remote_of(pipeline), dict(pipeline.spark.conf))
-    return open_session("local", pipeline.spark.master, dict(pipeline.spark.conf))
+    places = (pipeline.landing, pipeline.lake)
+    return open_session("local", pipeline.spark.master, dict(pipeline.spark.conf), places)
 
 
 def remote_of(pipeline: Pipeline) -> str:

@@ -112,6 +112,7 @@ WRONG = {
     "a key with a column twice": (GOOD.replace("target: mixed", "target: mixed, key: [a, A]"), "not a key"),
     "a policy that does not work yet": (GOOD + "    on: {drop_table: keep}\n", "`drop_table: keep` does not work yet"),
     "a policy without a value": (GOOD + "    on: {truncate: maybe}\n", "'follow', 'keep' or 'hold'"),
+    "a landing that cannot keep two writers apart": (GOOD.replace("landing: ", "landing: hdfs://"), "both can succeed"),
     "two ledgers": (GOOD + "    ledger: {url: 'sqlite:///x', connection: y}\n", "not both"),
 }
 

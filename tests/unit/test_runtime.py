@@ -123,7 +123,7 @@ def test_missing_jars_are_all_named_with_the_command_that_brings_them(share):
 def test_jars_are_fetched_once(share, monkeypatch, tmp_path):
     asked = []
 
-    def resolve(folder):
+    def resolve(folder, *_):
         asked.append(folder)
         jars = [folder / name for name in runtime.DELTA_JARS]
         for jar in jars:
@@ -135,6 +135,34 @@ def test_jars_are_fetched_once(share, monkeypatch, tmp_path):
 
     assert runtime.ensure_jars() == runtime.ensure_jars() == [str(share / "jars" / name) for name in runtime.DELTA_JARS]
     assert len(asked) == 1
+
+
+def test_the_jars_for_s3_are_given_to_a_spark_that_needs_them(fetched, share, monkeypatch):
+    def resolve(folder, packages, excluded, expected):
+        (folder / "jars").mkdir()
+        for name in (*expected, "software.amazon.awssdk_auth.jar"):
+            (folder / "jars" / name).touch()
+        return [folder / "jars" / name for name in expected]
+
+    monkeypatch.setattr(runtime, "resolve_jars", resolve)
+    monkeypatch.delenv(runtime.JARS_VARIABLE, raising=False)
+    assert runtime.spark_jars("s3://lake") == fetched
+
+    jars = runtime.ensure_s3_jars()
+
+    assert len(jars) == 7
+    assert str(share / "s3-jars" / "org.apache.hadoop_hadoop-aws-3.5.0.jar") in jars
+    assert runtime.spark_jars("/landing", "s3a://lake") == [*fetched, *jars]
+    assert runtime.spark_jars("/landing", "/lake") == fetched
+
+
+def test_the_hadoop_for_s3_is_the_one_inside_pyspark():
+    """With another version the classes do not fit together."""
+    from importlib.util import find_spec
+
+    jars = Path(find_spec("pyspark").origin).parent / "jars"
+
+    assert (jars / f"hadoop-client-api-{runtime.S3_PACKAGES.split(',')[0].rpartition(':')[2]}.jar").exists()
 
 
 def test_the_packaged_java_trusts_an_authority_that_the_machine_trusts(monkeypatch, tmp_path):
@@ -174,14 +202,14 @@ def test_a_download_does_not_look_into_the_users_maven_cache(spark_submit, tmp_p
     spark_submit('echo "$@"; exit 1')
 
     with pytest.raises(ConfigurationError, match=f"-Duser.home={tmp_path}"):
-        runtime.resolve_jars(tmp_path)
+        runtime.resolve_jars(tmp_path, runtime.DELTA_PACKAGE, runtime.NOT_NEEDED, runtime.DELTA_JARS)
 
 
 def test_a_failed_download_shows_its_cause_and_the_alternatives(spark_submit, tmp_path):
     spark_submit("echo 'Server access error: no route to host'; exit 1")
 
     with pytest.raises(ConfigurationError) as caught:
-        runtime.resolve_jars(tmp_path)
+        runtime.resolve_jars(tmp_path, runtime.DELTA_PACKAGE, runtime.NOT_NEEDED, runtime.DELTA_JARS)
 
     for part in ("no route to host", runtime.IVY_SETTINGS_VARIABLE, runtime.JARS_VARIABLE):
         assert part in str(caught.value)

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import fsspec
 import pyarrow.parquet as pq
 
 from pipelines.errors import RedoNotUnderstood
+from pipelines.filesystem import open_filesystem
 
 OURS = '{"redolake": '  # how the user metadata of all our commits begins (commit.py)
 COMMIT = re.compile(r"(\d{20})\.json")
@@ -155,8 +155,8 @@ def _app_of(action: dict[str, Any]) -> str:
 
 def read_log(path: str) -> DeltaLog | None:
     """List the log of the table at `path`; return None when no Delta table is there."""
-    filesystem, root = fsspec.core.url_to_fs(path)
-    folder = f"{root.rstrip('/')}/_delta_log"
+    filesystem, root = open_filesystem(path)
+    folder = f"{root}/_delta_log"
     try:
         names = [str(name).rpartition("/")[2] for name in filesystem.ls(folder, detail=False, refresh=True)]
     except FileNotFoundError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fsspec
 from pyspark.sql import SparkSession
 
 from pipelines import crash
@@ -16,6 +15,7 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.source_rows import check_values, read_source
 from pipelines.apply.translation import Translation
 from pipelines.errors import InvariantBroken, LandingConflict
+from pipelines.filesystem import open_filesystem
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotSpec, SnapshotTask
 
 
@@ -65,7 +65,7 @@ def check_replace(spec: SnapshotSpec, task: SnapshotTask, position: int) -> None
 
 def remove_table(path: str) -> None:
     """Remove the log first: without it the other files are no table."""
-    filesystem, root = fsspec.core.url_to_fs(path)
+    filesystem, root = open_filesystem(path)
     filesystem.rm(f"{root}/_delta_log", recursive=True)
     crash.point("snapshot's log removed")
     filesystem.rm(root, recursive=True)

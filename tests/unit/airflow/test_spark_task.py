@@ -42,7 +42,7 @@ def submit(spec, monkeypatch, tmp_path):
     session = type(sys)("pipelines.apply.session")
     session.spark_conf = lambda extra: {"spark.sql.extensions": "delta", **extra}
     monkeypatch.setitem(sys.modules, "pipelines.apply.session", session)
-    monkeypatch.setattr(pipelines.runtime, "delta_jars", lambda: ["/jars/a.jar", "/jars/b.jar"])
+    monkeypatch.setattr(pipelines.runtime, "delta_jars", lambda *_: ["/jars/a.jar", "/jars/b.jar"])
     monkeypatch.setattr(pipelines.runtime, "find_java", lambda: "/java/home")
     monkeypatch.setattr(sys, "prefix", str(tmp_path))  # whose bin/ comes first on the task's PATH
     for name in ("JAVA_HOME", "PATH", "PYSPARK_PYTHON", "PYTHONSAFEPATH"):

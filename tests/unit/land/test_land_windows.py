@@ -25,8 +25,10 @@ from pipelines.table import TableId
 from tests.unit.land.redo_rows import FIRST, ONE, ORDERS, SECOND, TABLES, THREE, TWO, batch, frame, row, window, write
 
 
-@pytest.fixture(params=["local", "memory"])
+@pytest.fixture(params=["local", "memory", "s3"])
 def url(request, tmp_path):
+    if request.param == "s3":
+        return f"s3://{request.getfixturevalue('bucket')}/landing"
     return str(tmp_path / "landing") if request.param == "local" else f"memory://{tmp_path.name}"
 
 
