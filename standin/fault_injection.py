@@ -9,7 +9,7 @@ option selects all. Only `resetlogs_id` selects logs of an incarnation before th
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -172,12 +172,13 @@ class FaultInjector:
         resetlogs_id: int | None = None,
         first_scn: int | None = None,
         next_scn: int | None = None,
+        sequence: int | None = None,
     ) -> list[ArchivedCopy]:
-        """Add a row for a file of this name beside the selected logs, with another FIRST_CHANGE# or NEXT_CHANGE#, as when a
-        log of an abandoned future is catalogued. Return the rows."""
+        """Add a row for a file of this name beside the selected logs, with another FIRST_CHANGE#, NEXT_CHANGE# or SEQUENCE#, as
+        when a log of an abandoned future is catalogued. Return the rows."""
         choice = LogChoice(thread, from_sequence, to_sequence, dest_id, resetlogs_id)
         with self._database.lock:
-            rows = self._database.archived_logs.catalogue(choice, name, first_scn, next_scn)
+            rows = self._database.archived_logs.catalogue(choice, name, first_scn, next_scn, sequence)
             return [replace(row) for row in rows]
 
     @fault(ended_by="show_destination")
@@ -402,6 +403,10 @@ class FaultInjector:
     def mend_statements(self) -> None:
         """Stop failing statements."""
         self._listener.network_faults.fail_statements(None)
+
+    def act_before(self, containing: str, action: Callable[[], object]) -> None:
+        """Run an action before the next statement that contains a text. For callers in this process only."""
+        self._listener.network_faults.act_before(containing, action)
 
     @fault(ended_by="admit_logons")
     def refuse_logons(self, code: int = 18) -> None:

@@ -1,7 +1,7 @@
 """Read facts about redo, database and open transactions from the V$ views, as values.
 
-The V$ views are not consistent with each other. CURRENT_SCN is read first and the threads last, so a change in between makes
-the facts look older than they are, never newer. Online logs are read before archived ones, so no log is missed.
+The V$ views are not consistent with each other. So they are read again until no log was switched in between. CURRENT_SCN is
+read first and the threads last, so any other change in between makes the facts look older than they are, never newer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.errors import SourceRefused
+from pipelines.errors import SourceBusy, SourceRefused
 from pipelines.redo import (
     ContainerFacts,
     ContainerIdentity,
@@ -30,6 +30,7 @@ from pipelines.source.supplemental import DatabaseLogging, LoggedColumns, logged
 
 RECURSIVE_START = 1  # START_SCN 0 and 1 are no SCNs
 ALL_LOGS = -1
+READINGS = 5  # of the views, until no log is switched meanwhile
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,22 @@ def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
     """
     source.use_container(None)
     ended = {"since": ALL_LOGS if since is None else int(since)}
-    head = source.query("redo_head")[0]
-    history = source.query("log_history", **ended)
-    lines = source.query("incarnations")
+    for _ in range(READINGS):
+        head = source.query("redo_head")[0]
+        groups, history = source.query("online_logs"), source.query("log_history", **ended)
+        lines, files = source.query("incarnations"), source.query("archived_logs", **ended)
+        running = source.query("redo_threads")
+        if _switched(source.query("online_logs"), source.query("log_history", **ended)) == _switched(groups, history):
+            break
+    else:
+        raise SourceBusy(
+            f"redo logs were switched during each of {READINGS} readings of the views",
+            cure="wait; larger redo logs are advised",
+        )
     incarnations = tuple(map(_incarnation, lines))
     current = next((i.resetlogs_id for i in incarnations if i.status == "CURRENT"), 0)
-    online = tuple(_online(row, current) for row in _with_range(source.query("online_logs")))
-    archived = _archived(_with_range(source.query("archived_logs", **ended)))
-    threads = tuple(map(_thread, source.query("redo_threads")))
+    online = tuple(_online(row, current) for row in _with_range(groups))
+    archived, threads = _archived(_with_range(files)), tuple(map(_thread, running))
     if source.pdb_only:
         shown = {"V$DATABASE_INCARNATION": current, "V$THREAD": threads, "V$LOG": online}
         require_shown({**shown, "V$LOG_HISTORY": history or not archived, "V$ARCHIVED_LOG": archived or not history})
@@ -106,6 +115,12 @@ def read_redo_facts(source: Source, since: Scn | None = None) -> RedoFacts:
         history=_traces(_with_range(history), lines),
         is_standby=head.database_role != "PRIMARY",
     )
+
+
+def _switched(groups: list[Any], history: list[Any]) -> tuple[set[tuple[Any, ...]], set[tuple[Any, ...]]]:
+    """Return what changes in V$LOG and V$LOG_HISTORY when a log is switched. That a log is archived may be seen late."""
+    online = {(row.thread, row.sequence_no, row.first_scn, _online_end(row)) for row in groups}
+    return online, {(row.thread, row.sequence_no, row.first_scn, row.resetlogs_scn) for row in history}
 
 
 def _with_range(rows: list[Any]) -> list[Any]:
@@ -164,13 +179,17 @@ def _end(next_scn: Any) -> Scn | None:
     return known_end(None if next_scn is None else int(next_scn))
 
 
+def _online_end(row: Any) -> Scn | None:
+    return None if (row.status or "CURRENT").startswith("CURRENT") else _end(row.next_scn)
+
+
 def _online(row: Any, resetlogs_id: int) -> LogFile:
     return LogFile(
         thread=int(row.thread),
         sequence=int(row.sequence_no),
         resetlogs_id=resetlogs_id,
         first_scn=Scn(int(row.first_scn)),
-        next_scn=None if (row.status or "CURRENT").startswith("CURRENT") else _end(row.next_scn),
+        next_scn=_online_end(row),
         bytes=int(row.bytes or 0),
         first_at=row.first_at,
         is_archived=row.archived == "YES",

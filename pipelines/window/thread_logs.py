@@ -64,13 +64,20 @@ def logs_of(thread: int, branch: Branch, facts: RedoFacts) -> ThreadLogs:
 
     history = {h.sequence: h for h in facts.history if h.thread == thread and h.resetlogs_id == resetlogs_id}
     online = {g.sequence: g for g in of_thread(facts.online)}
-    archived, conflicts = _by_sequence(of_thread(facts.archived), online, history)
+    rows = [row for row in of_thread(facts.archived) if facts.is_standby or not _is_open(row.sequence, online, history)]
+    archived, conflicts = _by_sequence(rows, online, history)
     known = ThreadLogs(thread, archived, online, history, conflicts, facts.is_standby)
     last = known.archived.get(known.newest)
     if branch.ends_at is not End.OPEN and last is not None and last.next_scn is None and last.first_scn < branch.ends_at:
         # Oracle may leave NEXT_CHANGE# of the last log before a RESETLOGS empty; the log ends at the RESETLOGS.
         known.archived[last.sequence] = replace(last, next_scn=branch.ends_at)
     return known
+
+
+def _is_open(sequence: int, online: dict[int, LogFile], history: dict[int, LogTrace]) -> bool:
+    """Return whether the log is still written. No log was switched while the views were read, so a row of V$ARCHIVED_LOG with
+    an end is another log, such as one of an abandoned future. V$LOG of a standby does not show what the primary writes."""
+    return sequence in online and online[sequence].next_scn is None and sequence not in history
 
 
 def _by_sequence(

@@ -1,5 +1,6 @@
 -- Redo facts of the control file. V$ and not GV$: the control file is shared, and GV$ repeats its rows per instance.
--- The views are not consistent with each other, so the order of reading matters: see source/facts.py.
+-- The views are not consistent with each other, so the order of reading matters, and V$LOG and V$LOG_HISTORY are read once more
+-- at the end: see source/facts.py.
 
 -- name: redo_head
 -- Read first: nothing read later is used beyond this SCN.

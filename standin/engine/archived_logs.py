@@ -94,13 +94,17 @@ class ArchivedLogs:
                 with_row.append(copy)
         return with_row
 
-    def catalogue(self, choice: LogChoice, name: str, first_scn: int | None, next_scn: int | None) -> list[ArchivedCopy]:
-        """Add a row for another file under the sequence of each chosen copy, as CATALOG ARCHIVELOG of a wrong file does."""
+    def catalogue(
+        self, choice: LogChoice, name: str, first_scn: int | None, next_scn: int | None, sequence: int | None
+    ) -> list[ArchivedCopy]:
+        """Add a row for another file under the sequence of each chosen copy, or under `sequence`, as CATALOG ARCHIVELOG of a
+        wrong file does."""
         current = self._state.incarnation.resetlogs_id
         rows = []
         for copy in [c for c in self._state.archived if c.name and not c.deleted and choice.includes(c, current)]:
             first, end = first_scn or copy.first_scn, next_scn or copy.next_scn
             row = replace(copy, recid=self._state.next_recid(), name=name, first_scn=first, next_scn=end)
+            row.sequence = sequence or copy.sequence
             self._state.archived.append(row)
             rows.append(row)
         return rows

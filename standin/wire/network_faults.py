@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from standin.interface import OraError
@@ -71,6 +72,7 @@ class NetworkFaults:
         self.refuse_logon: int | None = None  # error code for clients whose password was right, such as 18 or 1035
         self._cut: _Fault | None = None
         self._statement: tuple[str, _Fault] | None = None
+        self._action: tuple[str, Callable[[], object]] | None = None
         self._failure: _Fault | None = None
         self._stalled = False
         self._changed = threading.Condition()
@@ -84,6 +86,20 @@ class NetworkFaults:
         """Fail statements that contain a text, in any case, before they run; None ends the fault."""
         with self._changed:
             self._statement = None if error is None else (containing.upper(), _Fault(-1, times, error))
+
+    def act_before(self, containing: str, action: Callable[[], object]) -> None:
+        """Run an action once, before the next statement that contains a text, in any case: a change between two reads."""
+        with self._changed:
+            self._action = (containing.upper(), action)
+
+    def before_statement(self, sql: str) -> OraError | None:
+        """Take the action that waits for this statement. Return the error if it must fail."""
+        with self._changed:
+            is_due = self._action is not None and self._action[0] in sql.upper()
+            action, self._action = (self._action, None) if is_due else (None, self._action)
+        if action is not None:
+            action[1]()
+        return self.statement_failure(sql)
 
     def statement_failure(self, sql: str) -> OraError | None:
         """Return the error for a statement that is about to run, if it must fail."""

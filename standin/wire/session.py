@@ -79,7 +79,7 @@ class ClientSession:
             stream.send_data(messages.end_of_call(self._context(), error=error))
             return None
         lobs = LobStore(dialect)
-        return _LoggedOn(session, Statements(session, lobs, dialect, self._network_faults.statement_failure), lobs, dialect)
+        return _LoggedOn(session, Statements(session, lobs, dialect, self._network_faults.before_statement), lobs, dialect)
 
     def _authenticated(self, connect: handshake.ConnectData, dialect: Dialect) -> Session:
         typed = read_auth_request(self._logon_request(Function.AUTH_PHASE_ONE), dialect).user

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from pipelines.errors import SourceBusy
 from pipelines.redo import Position
 from pipelines.scn import Scn, ScnRange
 from pipelines.source.connection import ConnectParams
@@ -120,6 +121,41 @@ def test_a_file_of_an_abandoned_future_is_not_mined_in_place_of_the_log():
         switch(oracle)
         switch(oracle)  # V$LOG shows log 1 no more
         assert isinstance(plan_window(start, facts_of(oracle), Limits()), Lost)
+
+
+@pytest.mark.parametrize("view", ["v$log_history", "v$database_incarnation", "v$archived_log", "v$thread"])
+@pytest.mark.parametrize("switched", [True, False])
+def test_a_file_of_an_abandoned_future_catalogued_between_two_reads_is_not_mined(view, switched):
+    with standin() as oracle:
+        switch(oracle)
+        facts = facts_of(oracle)
+        start, begins = at(facts, facts.current_scn), int(facts.archived[0].next_scn)
+
+        def meanwhile():
+            if switched:
+                switch(oracle)
+            oracle.faults.catalogue_file(
+                "/arch/abandoned", to_sequence=1, first_scn=begins, next_scn=begins + 90_000, sequence=2
+            )
+
+        oracle.faults.act_before(view, meanwhile)
+        answer = plan_window(start, facts_of(oracle), Limits())
+
+        assert isinstance(answer, Sealed if switched else NothingNew), answer
+        if switched:
+            assert all(c.name != "/arch/abandoned" for g in answer.window.slices[0].logs for c in g.claimed)
+
+
+def test_a_plan_reads_the_views_again_until_no_log_is_switched_meanwhile():
+    with standin() as oracle:
+
+        def again():
+            switch(oracle)
+            oracle.faults.act_before("v$archived_log", again)
+
+        again()
+        with pytest.raises(SourceBusy, match="switched during each"):
+            facts_of(oracle)
 
 
 def test_a_standby_waits_for_the_logs_of_each_thread():

@@ -136,10 +136,10 @@ class History:
                 self._archive(full, 1)
 
     def catalogue(self, number, n):
-        """Catalogue a file of an abandoned future beside the log that has its sequence."""
-        log = self._chosen(number, n, lambda g: g.next is not None and LOCAL[1] not in g.copies)
+        """Catalogue a file of an abandoned future beside the log that has its sequence, or will have it once it is switched."""
+        log = self._chosen(number, n, lambda g: LOCAL[1] not in g.copies)
         if log is not None:
-            log.void_end = log.next + 2 + n
+            log.void_end = self.scn + 500 if log.next is None else log.next + 2 + n
 
     def close(self, thread, n):
         if thread.is_open:
@@ -360,14 +360,20 @@ def _copy(dest, status):
 
 
 def read(history, between=()):
-    """Read the views in the order of source/facts.py, and play the events of `between` after each."""
+    """Read the views as source/facts.py does, and play the events of `between` after each, at the first reading."""
     parts = [*between, (), (), (), ()]
-    scn = history.current_scn()
-    history.play(parts[0])
-    traces, incarnations = history.log_history(), history.incarnations()
-    history.play(parts[1])
-    online = history.online()
-    history.play(parts[2])
-    archived = history.archived()
-    history.play(parts[3])
-    return RedoFacts(DBID, scn, history.v_thread(), archived, online, incarnations, traces)
+    while True:
+        scn = history.current_scn()
+        history.play(parts.pop(0) if parts else ())
+        online, traces = history.online(), history.log_history()
+        history.play(parts.pop(0) if parts else ())
+        incarnations, archived = history.incarnations(), history.archived()
+        history.play(parts.pop(0) if parts else ())
+        threads = history.v_thread()
+        history.play(parts.pop(0) if parts else ())
+        if (switched(history.online()), history.log_history()) == (switched(online), traces):
+            return RedoFacts(DBID, scn, threads, archived, online, incarnations, traces)
+
+
+def switched(online):
+    return {(g.thread, g.sequence, g.first_scn, g.next_scn) for g in online}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.redo import Incarnation, LogFile
@@ -104,7 +106,9 @@ WAIT = {
     "only the standby has its copy yet": facts(
         [log(1, 1, 50, 200, copy(2, standby=True, name="stby"))], [online(1, 1, 50, 200), online(1, 2, 200)]
     ),
-    "V$LOG was read before two quick switches": facts([log(1, 0, 20, 100), log(1, 2, 200, 300)], [online(1, 0, 20)]),
+    "V$LOG of a standby is older than two quick switches": replace(
+        facts([log(1, 0, 20, 100), log(1, 2, 200, 300)], [online(1, 0, 20)]), is_standby=True
+    ),
 }
 
 
