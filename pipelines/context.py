@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError, Finding, LeaseHeld, Terminal
 from pipelines.land import Landing
-from pipelines.ledger import Lease, Ledger, open_ledger
+from pipelines.ledger import Lease, Ledger, open_ledger, open_ledger_to_read
 from pipelines.ledger.connection import url_of_connection
 from pipelines.records.job_spec import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
@@ -95,6 +95,17 @@ def held_lease(context: PipelineContext, what: str, seconds: float) -> Iterator[
 @contextmanager
 def open_context(pipeline: Pipeline) -> Iterator[PipelineContext]:
     ledger = open_ledger(ledger_url(pipeline), pipeline.name, now)
+    try:
+        landing = Landing(pipeline.landing, pipeline.name)
+        yield PipelineContext(with_recorded_tables(pipeline, landing), ledger, landing)
+    finally:
+        ledger.close()
+
+
+@contextmanager
+def open_to_read(pipeline: Pipeline) -> Iterator[PipelineContext]:
+    """Open the ledger so that nothing can be written. It is not corrected from the landing: steps do that."""
+    ledger = open_ledger_to_read(ledger_url(pipeline), pipeline.name, now)
     try:
         landing = Landing(pipeline.landing, pipeline.name)
         yield PipelineContext(with_recorded_tables(pipeline, landing), ledger, landing)

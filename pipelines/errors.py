@@ -130,7 +130,7 @@ class PdbChanged(RedoLost):
     """The pluggable database is not the one that was captured: it alone was set back (FLASHBACK PLUGGABLE DATABASE,
     point-in-time recovery), or another one has its name. The redo does not show it, so the tables no longer agree.
 
-    Run `redolake recover PIPELINE --snapshot`, which reads all tables again, or connect to the PDB that was captured.
+    Run `redolake recover -p PIPELINE --snapshot`, which reads all tables again, or connect to the PDB that was captured.
     """
 
 

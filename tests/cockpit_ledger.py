@@ -147,13 +147,13 @@ class CockpitLedger:
         missing = [{"thread": 1, "sequence": 105, "resetlogs_id": INCARNATION, "why": "deleted from destination 1"}]
         self.ledger.record_loss(error, step="plan", position=position, missing=missing)
         choices = (
-            ChoiceFact("restore", "restore 1 archived log(s), then recheck", "nothing", "redolake recover shop --restored"),
+            ChoiceFact("restore", "restore 1 archived log(s), then recheck", "nothing", "redolake recover -p shop --restored"),
             ChoiceFact("snapshot", "snapshot all tables again; capture goes on from now",
                        "the history between the position and the new snapshot; a table is held until its snapshot",
-                       "redolake recover shop --snapshot"),
+                       "redolake recover -p shop --snapshot"),
             ChoiceFact("gap", "declare the gap, SCN 2005000 to 2006000: the tables go on without its changes",
                        "every change committed in the gap. It stays visible until the tables are snapshotted again",
-                       "redolake recover shop --declare-gap --reason TEXT"),
+                       "redolake recover -p shop --declare-gap --reason TEXT"),
         )  # fmt: skip
         rman = ("RESTORE ARCHIVELOG SEQUENCE 105 THREAD 1;",)
         self.ledger.record_fact("choices", to_body(ChoicesFact(FIRST_SCN + 5 * SCNS, choices, rman)))

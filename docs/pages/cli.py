@@ -17,7 +17,6 @@ HEAD = """\
 """
 # Options of nearly every command; the commands below list their own only.
 SHARED = {"config", "output", "pipeline", "help"}
-NAMES = {"name"}
 
 
 def page() -> str:
@@ -48,7 +47,7 @@ def shared_rows(commands: list[tuple[str, Any]]) -> Iterator[str]:
     shown = set()
     for _, command in commands:
         for parameter in command.params:
-            if parameter.name in SHARED | NAMES and parameter.name not in shown:
+            if parameter.name in SHARED and parameter.name not in shown:
                 shown.add(parameter.name)
                 yield option_row(parameter)
 
@@ -63,7 +62,7 @@ def section(name: str, command: Any) -> list[str]:
         "",
         *(" ".join(block.split()) + "\n" for block in text.split("\n\n")),
     ]
-    rows = [option_row(p) for p in command.params if p.name not in SHARED | NAMES and not getattr(p, "hidden", False)]
+    rows = [option_row(p) for p in command.params if p.name not in SHARED and not getattr(p, "hidden", False)]
     if rows:
         lines += ["| Option | Meaning |", "|---|---|", *rows]
     elif lines[-1].endswith("\n"):

@@ -30,7 +30,7 @@ def verify_dag(pipeline: Pipeline) -> DAG:
         spark = connect_session(pipeline) if pipeline.spark.mode == "connect" else None
         try:
             with resolved_pipeline(pipeline) as resolved:
-                found = steps.verify_tables(resolved, chosen, source_of(pipeline), spark, log.info)
+                found = steps.verify_tables(resolved, chosen, source_of(pipeline), spark, log_line)
         finally:
             if spark is not None:
                 spark.stop()
@@ -46,6 +46,11 @@ def verify_dag(pipeline: Pipeline) -> DAG:
     with DAG(**settings, schedule=pipeline.verify_schedule, params=params, doc_md=dag_text(VERIFY, pipeline)) as dag:
         verify()
     return dag
+
+
+def log_line(line: str) -> None:
+    if line:  # empty lines only count work, for a terminal
+        log.info("%s", line)
 
 
 def connect_session(pipeline: Pipeline) -> Any:

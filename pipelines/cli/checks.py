@@ -20,7 +20,17 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, console, grid, print_alert, print_progress, show, show_declared_gaps, show_dropped
+from pipelines.cli.output import (
+    Output,
+    console,
+    grid,
+    print_alert,
+    print_progress,
+    progress,
+    show,
+    show_declared_gaps,
+    show_dropped,
+)
 
 if TYPE_CHECKING:
     from pipelines.apply.comparison import Difference
@@ -40,17 +50,20 @@ def verify(
     from pipelines import steps
 
     with report_errors(output):
-        result = steps.verify_tables(select_pipeline(pipeline, config), tables or None, report=print_progress)
+        selected = select_pipeline(pipeline, config)
+        with progress() as report:
+            result = steps.verify_tables(selected, tables or None, report=report)
         if not show_values:
             result = without_values(result)
         columns = ("table", "AS OF SCN", "Delta version", "source rows", "Delta rows", "differing cells")
         rows = [
             (t.table, t.applied_scn, t.delta_version, t.source_rows, t.delta_rows, t.differing_cells) for t in result.tables
         ]
-        show(output, result, lambda: grid("Source and Delta, cell by cell", columns, rows))
+        if output is Output.table:
+            show_verdict(result)
+        show(output, result, lambda: grid("Source and Delta, cell by cell", columns, rows) if rows else "")
         if output is Output.table:
             show_differences(result)
-            show_verdict(result)
         if not result.equal:
             raise typer.Exit(code_of(result))
 
@@ -76,8 +89,6 @@ def code_of(result: Verification) -> int:
 
 
 def show_verdict(result: Verification) -> None:
-    for one in result.not_compared:
-        print_alert(str(one))
     differing, equal = sum(not t.equal for t in result.tables), sum(t.equal for t in result.tables)
     verdict = f"{equal} of {equal + differing + len(result.not_compared)} tables are equal to the source"
     if differing:
@@ -85,6 +96,8 @@ def show_verdict(result: Verification) -> None:
     if result.not_compared:
         verdict += f", {len(result.not_compared)} could not be compared"
     console.print(Text(verdict, style="green" if result.equal else "red"), soft_wrap=True)
+    for one in result.not_compared:
+        print_alert(str(one))
 
 
 def show_differences(result: Verification) -> None:
@@ -105,7 +118,9 @@ def remine(
     from pipelines import steps
 
     with report_errors(output):
-        result = steps.remine_window(select_pipeline(pipeline, config), window, report=print_progress)
+        selected = select_pipeline(pipeline, config)
+        with progress() as report:
+            result = steps.remine_window(selected, window, report=report)
         differs = ", ".join(result.differs)
         show(output, result, lambda: "The manifests are equal." if result.equal else f"They differ in: {differs}")
         if not result.equal:

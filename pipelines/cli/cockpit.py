@@ -9,7 +9,7 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
-from pipelines.cli.options import ConfigOption, NameArgument, OutputOption, report_errors, select_pipeline
+from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, report_errors, select_pipeline
 from pipelines.cli.output import Output, console, grid, print_alert, show
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def verdict(found: Overview) -> Text:
 
 
 def tables(
-    name: NameArgument = None,
+    pipeline: PipelineOption = None,
     search: Annotated[str, typer.Option(help="Only tables with this in their name.")] = "",
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -48,7 +48,7 @@ def tables(
     """Show each table's state, position, rows changed in 24 hours, and last comparison; held tables first. Only the ledger is
     read."""
     with report_errors(output):
-        found = overview(select_pipeline(name, config), search)
+        found = overview(select_pipeline(pipeline, config), search)
         show(output, found.tables, lambda: tables_grid(found))
         if output is Output.table:
             for table in found.tables:
@@ -70,10 +70,10 @@ def tables_grid(found: Overview) -> Grid:
     return grid(f"{found.pipeline}: rows of the last 24 hours", columns, rows)
 
 
-def explain_lag(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+def explain_lag(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
     """Show how far Delta lags Oracle, and which part of the way takes the time. Only the ledger is read."""
     with report_errors(output):
-        found = overview(select_pipeline(name, config))
+        found = overview(select_pipeline(pipeline, config))
         show(output, {"health": found.health, "latency": found.latency}, lambda: verdict(found))
         if output is Output.table and found.latency.terms:
             console.print(latency_grid(found))
@@ -91,7 +91,7 @@ def latency_grid(found: Overview) -> Grid:
 
 
 def metrics(
-    name: NameArgument = None,
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Print metrics in the text format of Prometheus, of one pipeline or of all. Only the ledger is read.
@@ -102,7 +102,7 @@ def metrics(
     from pipelines.config import load_configuration
 
     with report_errors(Output.table):
-        chosen = [select_pipeline(name, config)] if name else list(load_configuration(config).pipelines.values())
+        chosen = [select_pipeline(pipeline, config)] if pipeline else list(load_configuration(config).pipelines.values())
         sys.stdout.write(prometheus_text([overview(pipeline) for pipeline in chosen]))
 
 

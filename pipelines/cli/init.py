@@ -49,7 +49,9 @@ def init(
         str | None,
         typer.Option(help="Airflow connection id, or user@host:1521/service; the password is asked and not shown."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="The pipeline; default: the owner's or the container's name.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--pipeline", "-p", help="Its name; default: that of the tables' owner, or of the container.")
+    ] = None,
     container: Annotated[str | None, typer.Option(help="The PDB with the tables; default: the only one, or asked.")] = None,
     landing: Annotated[str | None, typer.Option(help="Folder or URL for landed redo; default: ./redolake/landing.")] = None,
     lake: Annotated[str | None, typer.Option(help="Folder or URL for the Delta tables; default: ./redolake/lake.")] = None,
@@ -213,7 +215,7 @@ def summary(file: Path, made: FirstPipeline, found: FoundTables, known: Connecti
     text.append("Next:", style="bold")
     if known.variable is not None:
         text.append(f"\n  export AIRFLOW_CONN_{(known.id or '').upper()}='{known.variable}'")
-    return text.append(f"\n  redolake doctor {made.pipeline}")
+    return text.append(f"\n  redolake doctor -p {made.pipeline}")
 
 
 COMMANDS = (init,)

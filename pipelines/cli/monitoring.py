@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,8 +15,8 @@ from pipelines.cli.options import (
     CONFIGURATION,
     TERMINAL,
     ConfigOption,
-    NameArgument,
     OutputOption,
+    PipelineOption,
     report_errors,
     select_pipeline,
 )
@@ -36,32 +37,37 @@ if TYPE_CHECKING:
     from pipelines.steps.runway import LogReport, ThreadRunwayReport
     from pipelines.steps.status import Status
 
-ACCOUNT_TERMS = ("applied", "undone", "still open", "before snapshot", "held", "dropped")
+ACCOUNT_TERMS = ("applied", "rolled back", "still open", "before snapshot", "held", "dropped")
 
 
-def status(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+def status(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
     """Show position, windows, tables and open transactions, from the ledger and the landing alone."""
     from pipelines import steps
 
     with report_errors(output):
-        pipeline = select_pipeline(name, config)
-        result = steps.read_status(pipeline)
+        selected = select_pipeline(pipeline, config)
+        result = steps.read_status(selected)
         if output is Output.table:
-            console.print(verdict(overview(pipeline)), soft_wrap=True)
+            console.print(verdict(overview(selected)), soft_wrap=True)
         show(output, result, lambda: tables_grid(result))
         if output is Output.table:
             show_details(result)
 
 
 def tables_grid(status: Status) -> Grid:
-    rows = [(t.table, t.state, t.complete_to) for t in status.tables]
-    return grid(f"{status.pipeline}: landed to SCN {status.landed_to}", ("table", "state", "complete to SCN"), rows)
+    rows = [(t.table, t.state, t.complete_to, shown(t.complete_to_at)) for t in status.tables]
+    return grid(f"{status.pipeline}: landed to SCN {status.landed_to}", ("table", "state", "complete to SCN", "UTC"), rows)
+
+
+def shown(at: datetime | None) -> str:
+    return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def show_details(status: Status) -> None:
     show_held(status.tables)
-    rows = [(w.name, w.state, w.logs, w.rows) for w in status.windows]
-    console.print(grid("Latest windows", ("window", "state", "logs", "rows"), rows, ("window",)))
+    rows = [(w.name, w.state, w.logs, w.rows, shown(w.ends_at)) for w in status.windows]
+    windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))
+    console.print(windows if rows else "No window has landed yet.")
     if quotes := sum(w.single_quote_rows for w in status.windows):
         console.print(
             f"LogMiner left quotes inside values single in {quotes} row(s): a table is held where its text has two readings"
@@ -72,8 +78,8 @@ def show_details(status: Status) -> None:
                 f"could not be read again: {one.error}" if one.error else f"were read again AS OF SCN {one.scn}, after its end"
             )
             print_notice(f"window {window.name}: large objects of {one.table} {what}")
-    if status.open_transactions:
-        console.print(f"{status.open_transactions} open transaction(s): redolake tx list {status.pipeline}")
+    some = f"{status.open_transactions} open transaction(s): redolake tx list -p {status.pipeline}"
+    console.print(some if status.open_transactions else "No transaction is open.")
     show_declared_gaps(status.declared_gaps)
     show_dropped(status.dropped)
     for new in status.announced:
@@ -83,11 +89,11 @@ def show_details(status: Status) -> None:
         print_notice(f"{missing.table} is missing in the dictionary since SCN {missing.missing_scn}\n  do this: {cure}")
     if status.lost is not None:
         lost = status.lost
-        print_alert(f"LOST since {lost.since}: {lost.what}\n  do this: redolake recover {status.pipeline}")
+        print_alert(f"LOST since {lost.since}: {lost.what}\n  do this: redolake recover -p {status.pipeline}")
 
 
 def windows(
-    name: NameArgument = None,
+    pipeline: PipelineOption = None,
     limit: Annotated[int, typer.Option(help="How many windows; the newest is last.")] = 20,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -96,10 +102,11 @@ def windows(
     from pipelines import steps
 
     with report_errors(output):
-        result = steps.list_windows(select_pipeline(name, config), limit)
-        columns = ("start SCN", "end SCN", "logs", "rows", "of these", "row hash")
-        rows = [(w.start, w.end, w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result]
-        show(output, result, lambda: grid("Landed windows", columns, rows, ("start SCN", "end SCN", "row hash")))
+        result = steps.list_windows(select_pipeline(pipeline, config), limit)
+        columns = ("start SCN", "end SCN", "ends, UTC", "logs", "rows", "of these", "row hash")
+        rows = [(w.start, w.end, shown(w.ends_at), w.logs, w.rows, account_text(w.account), w.hash[:8]) for w in result]
+        windows = grid("Landed windows", columns, rows, ("start SCN", "end SCN", "row hash"))
+        show(output, result, lambda: windows if rows else "No window has landed yet.")
 
 
 def account_text(account: Mapping[str, int] | None) -> str:
@@ -113,7 +120,7 @@ def account_text(account: Mapping[str, int] | None) -> str:
     return ", ".join(f"{count} {term}" for term, count in terms if count)
 
 
-def runway(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+def runway(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
     """Show how long redo that is still needed will be kept. Reads from Oracle and changes nothing there.
 
     For a monitor: exits with 0 if the runway is long enough, 1 if it is below the threshold (`runway` in pipelines.yml) or redo
@@ -122,7 +129,7 @@ def runway(name: NameArgument = None, config: ConfigOption = None, output: Outpu
     from pipelines import steps
 
     with report_errors(output, code=CONFIGURATION):
-        result = steps.measure_runway(select_pipeline(name, config))
+        result = steps.measure_runway(select_pipeline(pipeline, config))
         show(output, result, lambda: Text(f"{result.summary}\n{result.standing}"))
         if output is Output.table:
             if rows := [runway_cells(thread) for thread in result.threads]:

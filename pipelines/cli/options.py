@@ -37,9 +37,9 @@ ConfigOption = Annotated[
 ]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="How to print the result.")]
 PipelineOption = Annotated[
-    str | None, typer.Option("--pipeline", "-p", help="Needed only if the file defines several pipelines.")
+    str | None,
+    typer.Option("--pipeline", "-p", envvar="REDOLAKE_PIPELINE", help="Needed only if the file defines several pipelines."),
 ]
-NameArgument = Annotated[str | None, typer.Argument(help="The pipeline; needed only if the file defines several.")]
 TablesArgument = Annotated[
     list[str] | None, typer.Argument(help="OWNER.TABLE ...; default: all tables.", callback=check_table_names)
 ]
@@ -76,7 +76,9 @@ def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
         return next(iter(pipelines.values()))
     if name is None or name not in pipelines:
         what = "name one pipeline" if name is None else f"no pipeline {name!r}"
-        raise ConfigurationError([Finding(str(config or "pipelines.yml"), what, "one of: " + ", ".join(sorted(pipelines)))])
+        raise ConfigurationError(
+            [Finding(str(config or "pipelines.yml"), what, "--pipeline with one of: " + ", ".join(sorted(pipelines)))]
+        )
     return pipelines[name]
 
 

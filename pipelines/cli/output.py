@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
 from rich.table import Table as Grid
 from rich.text import Text
 
 from pipelines.errors import Finding
+from pipelines.progress import Progress
 
 if TYPE_CHECKING:
     from pipelines.reconcile.dropped_transactions import DropReport
@@ -62,7 +73,32 @@ def print_error(text: str) -> None:
 
 
 def print_progress(text: str) -> None:
-    stderr.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
+    """Print a line of progress; the empty lines that only count work are left out."""
+    if text:
+        stderr.print(text, style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Yield a function that prints lines of progress, on a terminal with a bar below them for work that is counted."""
+    if not stderr.is_terminal:
+        yield print_progress
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    with Bars(*columns, console=stderr, transient=True) as bars:
+
+        def report(line: str) -> None:
+            print_progress(line)
+            if not isinstance(line, Progress):
+                return
+            if line.work not in tasks:
+                tasks[line.work] = bars.add_task(line.work, total=line.total)
+            bars.update(tasks[line.work], completed=line.done, total=line.total)
+            if line.done == line.total:
+                bars.remove_task(tasks.pop(line.work))
+
+        yield report
 
 
 def print_alert(text: str) -> None:

@@ -12,7 +12,6 @@ from rich.text import Text
 from pipelines.cli.options import (
     TERMINAL,
     ConfigOption,
-    NameArgument,
     OutputOption,
     PipelineOption,
     YesOption,
@@ -43,7 +42,7 @@ def resume(
 
 
 def recover(
-    name: NameArgument = None,
+    pipeline: PipelineOption = None,
     restored: Annotated[bool, typer.Option("--restored", help="Check again after logs were restored.")] = False,
     snapshot: Annotated[bool, typer.Option("--snapshot", help="Continue from now and read the tables again.")] = False,
     declare_gap: Annotated[
@@ -68,7 +67,7 @@ def recover(
     from pipelines import steps
 
     with report_errors(output):
-        pipeline = select_pipeline(name, config)
+        selected = select_pipeline(pipeline, config)
         asked: list[tuple[Literal["snapshot", "gap", "position"], int | None]] = []
         asked += [("snapshot", None)] if snapshot else []
         asked += [("gap", to_scn)] if declare_gap else []
@@ -76,15 +75,15 @@ def recover(
         if len(asked) + restored > 1 or (to_scn is not None and not declare_gap):
             raise typer.BadParameter("choose one of --restored, --snapshot, --declare-gap [--to] and --position")
         if asked:
-            confirm(pipeline, yes)
+            confirm(selected, yes)
             kind, scn = asked[0]
             recovered = steps.recover_redo_loss(
-                pipeline, kind, scn=scn, reason=reason, by=getpass.getuser(), tables=tables or None, report=print_progress
+                selected, kind, scn=scn, reason=reason, by=getpass.getuser(), tables=tables or None, report=print_progress
             )
             body = {**asdict(recovered.gap), "snapshots": recovered.snapshots}
             show(output, body, lambda: declared_text(recovered))
             return
-        found = steps.recheck_redo_loss(pipeline) if restored else steps.inspect_redo_loss(pipeline)
+        found = steps.recheck_redo_loss(selected) if restored else steps.inspect_redo_loss(selected)
         show(output, found, lambda: Text(steps.recovery_text(found)))
         if found.lost:
             raise typer.Exit(TERMINAL)

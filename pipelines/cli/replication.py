@@ -16,7 +16,6 @@ from pipelines.cli.options import (
     DIFFERS,
     TRY_AGAIN,
     ConfigOption,
-    NameArgument,
     OutputOption,
     PipelineOption,
     TablesArgument,
@@ -24,7 +23,7 @@ from pipelines.cli.options import (
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, grid, print_progress, show
+from pipelines.cli.output import Output, grid, print_progress, progress, show
 
 if TYPE_CHECKING:
     from pipelines.steps.follow import FollowOutcome
@@ -54,13 +53,14 @@ def snapshot(
     from pipelines import steps
 
     with report_errors(output):
-        result = steps.take_snapshot(select_pipeline(pipeline, config), tables or None, replace=replace, report=print_progress)
+        with progress() as report:
+            result = steps.take_snapshot(select_pipeline(pipeline, config), tables or None, replace=replace, report=report)
         rows = [(t.table, t.scn, t.rows) for t in result.tables]
         show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
 
 
 def run(
-    name: NameArgument = None,
+    pipeline: PipelineOption = None,
     until_caught_up: Annotated[
         bool, typer.Option("--until-caught-up", help="Repeat until no sealed redo is left to land or apply.")
     ] = False,
@@ -80,12 +80,13 @@ def run(
     if follow and (until_caught_up or wait):
         raise typer.BadParameter("--follow waits and catches up by itself: leave out --until-caught-up and --wait")
     with report_errors(output):
-        pipeline = select_pipeline(name, config)
+        selected = select_pipeline(pipeline, config)
         result: RunOutcome | FollowOutcome
-        if follow:
-            result = until_signalled(lambda stop: steps.follow_pipeline(pipeline, stop, report=print_progress))
-        else:
-            result = steps.run_pipeline(pipeline, until_caught_up=until_caught_up, wait=wait, report=print_progress)
+        with progress() as report:
+            if follow:
+                result = until_signalled(lambda stop: steps.follow_pipeline(selected, stop, report=report))
+            else:
+                result = steps.run_pipeline(selected, until_caught_up=until_caught_up, wait=wait, report=report)
         rows = [(t.table, t.state, t.complete_to) for t in result.tables]
         title = f"{result.windows} window(s) landed, {result.batches} batch(es) applied"
         show(output, result, lambda: grid(title, ("table", "state", "complete to SCN"), rows))
@@ -133,15 +134,9 @@ def backfill(
     from pipelines import steps
 
     with report_errors(output):
-        result = steps.run_backfill(
-            select_pipeline(pipeline, config),
-            from_scn,
-            to_scn,
-            tables or None,
-            execute=execute,
-            schema=schema.value,
-            report=print_progress,
-        )
+        selected, wanted = select_pipeline(pipeline, config), tables or None
+        with progress() as report:
+            result = steps.run_backfill(selected, from_scn, to_scn, wanted, execute=execute, schema=schema.value, report=report)
         prepared, recorded = result.prepared, result.recorded
         if recorded is None:
             show(output, prepared, lambda: f"Nothing is done yet; --execute does it: {prepared.plan}")

@@ -12,13 +12,13 @@ import typer
 from pipelines.cli.options import (
     CONFIGURATION,
     ConfigOption,
-    NameArgument,
     OutputOption,
+    PipelineOption,
     check_table_names,
     report_errors,
     select_pipeline,
 )
-from pipelines.cli.output import Output, doctor_text, findings_text, print_progress, show
+from pipelines.cli.output import Output, doctor_text, findings_text, progress, show
 from pipelines.config import DEFAULT_FILE, Pipeline, load_configuration
 from pipelines.errors import Finding
 from pipelines.setup_sql import RDS_HOURS, Flavour, KeyLogging
@@ -42,20 +42,21 @@ def validate(config: ConfigOption = None, output: OutputOption = Output.table) -
         report_findings(output, findings, "The configuration is good. Next: redolake doctor")
 
 
-def doctor(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+def doctor(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
     """Check the source: ARCHIVELOG, supplemental logging, privileges, tables, types. List all findings with their cures."""
     from pipelines import steps
 
     with report_errors(output):
-        pipeline = select_pipeline(name, config)
-        found = steps.examine(pipeline, report=print_progress)
-        show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run {pipeline.name}"))
+        selected = select_pipeline(pipeline, config)
+        with progress() as report:
+            found = steps.examine(selected, report=report)
+        show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))
         if not found.ok:
             raise typer.Exit(CONFIGURATION)
 
 
 def setup_sql(
-    name: NameArgument = None,
+    pipeline: PipelineOption = None,
     config: ConfigOption = None,
     flavour: Annotated[
         Flavour | None,
@@ -85,7 +86,7 @@ def setup_sql(
     with report_errors(Output.table):
         sys.stdout.write(
             steps.write_setup_sql(
-                described_pipeline(name, config),
+                described_pipeline(pipeline, config),
                 flavour=flavour,
                 user=user,
                 container=container,

@@ -10,7 +10,6 @@ import typer
 
 from pipelines.cli.options import (
     ConfigOption,
-    NameArgument,
     OutputOption,
     PipelineOption,
     YesOption,
@@ -29,12 +28,14 @@ app = typer.Typer(no_args_is_help=True)
 
 
 @app.command(name="list")
-def list_transactions(name: NameArgument = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+def list_transactions(
+    pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table
+) -> None:
     """List the transactions that were open at the end of the last batch, with their carried rows, and the dropped ones."""
     from pipelines import steps
 
     with report_errors(output):
-        found = steps.list_transactions(select_pipeline(name, config))
+        found = steps.list_transactions(select_pipeline(pipeline, config))
         until = "" if found.read_to is None else f", redo read to {found.read_to}"
         rows = [transaction_cells(t) for t in found.open]
         none = f"No transaction is open{until}."

@@ -110,7 +110,7 @@ def recovery_choices(pipeline: str, recovery: Recovery | None) -> list[ChoiceCar
         return []
     if not recovery.choices:
         look = Action("Look", f"{pipeline}_recover", {"choice": "look"})
-        return [ChoiceCard("look", "list the choices and what each costs", "nothing", f"redolake recover {pipeline}", look)]
+        return [ChoiceCard("look", "list the choices and what each costs", "nothing", f"redolake recover -p {pipeline}", look)]
     return [card_of(pipeline, choice) for choice in recovery.choices if choice.name in FORM_CHOICES]
 
 

@@ -26,6 +26,7 @@ from pipelines.assemble.transactions import APPLIED, CARRIED_OUT
 from pipelines.errors import LandingConflict
 from pipelines.job.translation import translation
 from pipelines.land.files import Files
+from pipelines.progress import Progress
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.codec import decode, encode
@@ -161,7 +162,8 @@ def apply_one(
     result = replace(result, seconds=round(time.monotonic() - started, 3))
     counts = f"+{result.inserted} ~{result.updated} -{result.deleted}"
     log.info("%s: %s to SCN %s, %s, %.1f s", task.table, result.state, result.complete_to, counts, result.seconds)
-    context.report(f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}")
+    line = f"{task.table}: {result.state} to SCN {result.complete_to}, {counts}"
+    context.report(Progress(line, "applying tables", number + 1, len(spec.tables)))
     return result
 
 

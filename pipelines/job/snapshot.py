@@ -13,6 +13,7 @@ from pipelines.apply.failures import check_session, unexpected
 from pipelines.errors import RedolakeError, Transient
 from pipelines.job.translation import TRANSLATION
 from pipelines.land.files import Files
+from pipelines.progress import Progress
 from pipelines.records.codec import encode
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
 
@@ -27,8 +28,9 @@ def run_snapshot(
         may_commit()
         loaded = load_or_hold(spark, spec, task)
         log.info("%s: %s, %s rows loaded AS OF SCN %s", task.table, loaded.state, loaded.rows, task.scn)
-        report(f"{task.table}: {loaded.rows} rows" if loaded.loaded else f"{task.table}: nothing loaded")
         tables.append(loaded)
+        line = f"{task.table}: {loaded.rows} rows" if loaded.loaded else f"{task.table}: nothing loaded"
+        report(Progress(line, "loading tables", len(tables), len(spec.tables)))
     result = SnapshotResult(spec.pipeline, spec.scn, tuple(tables))
     write_snapshot_result(spec.manifest, result)
     return result

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.pool import StaticPool
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from pipelines.errors import ConfigurationError, Finding, FormatTooNew, LedgerUnavailable
@@ -48,6 +49,35 @@ def open_ledger(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) 
     with database_errors(engine):
         _prepare(engine)
     return Ledger(engine, pipeline, now)
+
+
+def open_ledger_to_read(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) -> Ledger:
+    """Open a pipeline's ledger so that nothing can be written; where there is none yet, return an empty one that nothing keeps.
+    Raises as `open_ledger` does."""
+    checked = checked_url(url)
+    if checked.get_backend_name() == "sqlite":
+        if not Path(checked.database or "").exists():
+            return Ledger(_empty(), pipeline, now)
+        engine = engine_of(checked)
+        event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA query_only = ON"))
+    else:
+        engine = engine_of(checked).execution_options(postgresql_readonly=True)
+    with database_errors(engine), engine.begin() as connection:
+        found = _format(connection)
+    if found is None:
+        engine.dispose()
+        return Ledger(_empty(), pipeline, now)
+    _check_format(found, engine)
+    return Ledger(engine, pipeline, now)
+
+
+def _empty() -> Engine:
+    """Return an engine over a ledger in memory, without rows."""
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    t.metadata.create_all(engine)
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+    return engine
 
 
 def checked_url(text_: str) -> URL:
@@ -119,12 +149,16 @@ def _prepare(engine: Engine) -> None:
         if found is None:
             t.metadata.create_all(connection)
             connection.execute(insert(t.format_version).values(only=1, version=t.FORMAT))
-        elif found > t.FORMAT:
-            raise FormatTooNew(
-                f"the ledger is in format {found}, this Redolake knows {t.FORMAT}",
-                cure="use a newer Redolake",
-                ledger=engine.url.render_as_string(hide_password=True),
-            )
+        _check_format(found, engine)
+
+
+def _check_format(found: int | None, engine: Engine) -> None:
+    if found is not None and found > t.FORMAT:
+        raise FormatTooNew(
+            f"the ledger is in format {found}, this Redolake knows {t.FORMAT}",
+            cure="use a newer Redolake",
+            ledger=engine.url.render_as_string(hide_password=True),
+        )
 
 
 def _format(connection: Connection) -> int | None:

@@ -18,6 +18,7 @@ from pipelines.records.window_manifest import WindowManifest
 from pipelines.scn import Scn, ScnRange
 
 W = t.windows.c
+ENDS_AT_ONCE = 500
 
 
 class Windows(LedgerBase):
@@ -107,6 +108,18 @@ class Windows(LedgerBase):
             query = query.where(W.state == state)
         with self._read() as connection:
             return [_entry(row) for row in connection.execute(query)]
+
+    def end_times(self, ends: Iterable[tuple[int, int]]) -> dict[tuple[int, int], datetime]:
+        """Return when the source wrote the ends of windows, each an incarnation and an SCN, as far as the ledger knows."""
+        wanted = sorted({scn for _, scn in ends})
+        found: dict[tuple[int, int], datetime] = {}
+        for start in range(0, len(wanted), ENDS_AT_ONCE):
+            query = select(W.resetlogs_id, W.end_scn, W.ends_at).where(
+                W.pipeline == self._pipeline, W.end_scn.in_(wanted[start : start + ENDS_AT_ONCE]), W.ends_at.is_not(None)
+            )
+            with self._read() as connection:
+                found |= {(row.resetlogs_id, int(row.end_scn)): row.ends_at for row in connection.execute(query)}
+        return found
 
     def landed_names(self) -> set[str]:
         """Return the names of the windows that have landed, including applied ones."""

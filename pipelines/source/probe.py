@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
+from pipelines.progress import Progress
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
 from pipelines.source.dictionary import read_tables
@@ -108,7 +109,8 @@ def probe_tables(
     report(f"reading the dictionary of {len(tables)} table(s)")
     found = attempt("dictionary", partial(read_tables, source, tables, result.container)) or {}
     for start in range(0, len(tables), REPORT_EVERY):
-        report(f"reading tables AS OF an SCN: {start} of {len(tables)}")
+        line = f"reading tables AS OF an SCN: {start} of {len(tables)}"
+        report(Progress(line, "reading tables AS OF an SCN", start, len(tables)))
         read_past_of(attempt, source, [table for table in tables[start : start + REPORT_EVERY] if table in found], scn)
     for table in tables:
         if table not in found and table.owner not in of_owner:

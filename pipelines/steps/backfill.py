@@ -325,7 +325,7 @@ def run_backfill(
         return BackfillOutcome(prepared)
     session = spark or open_spark(pipeline)
     try:
-        run_spark_job(pipeline, prepared.batch, session)
+        run_spark_job(pipeline, prepared.batch, session, report)
     finally:
         if spark is None:
             session.stop()

@@ -17,6 +17,7 @@ from pipelines.land import build_manifest, layout
 from pipelines.land.windows import NOTHING_REREAD
 from pipelines.landed_schema import LANDED_SCHEMA
 from pipelines.mine import EdgeCut, LogSet, mine_from_any_copy, mine_slice
+from pipelines.progress import Progress
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import object_ids, record_baselines
 from pipelines.records.codec import from_body, to_body
@@ -346,7 +347,8 @@ def remine_window(
         records = []
         try:
             for piece in made.window.slices:
-                report(f"mining slice {piece.number + 1} of {len(made.window.slices)}")
+                number, slices = piece.number, len(made.window.slices)
+                report(Progress(f"mining slice {number + 1} of {slices}", "mining slices", number, slices))
                 records.append(mined(context, source, made, piece.number))
             again = build_manifest(made.window, made.tables, records)
         finally:

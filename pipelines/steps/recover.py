@@ -219,7 +219,7 @@ def already_declared(context: PipelineContext, position: Position, kind: GapKind
     for gap in context.landing.gaps.all()[-1:]:
         if (gap.kind, gap.end) == (kind, position):
             return gap
-    raise Terminal(f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"redolake run {context.name}")
+    raise Terminal(f"nothing is lost: the redo from SCN {position.scn} on is there", cure=f"redolake run -p {context.name}")
 
 
 def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind: GapKind, scn: int | None) -> Position:
@@ -227,7 +227,7 @@ def end_of_gap(context: PipelineContext, oracle: Source, found: Inspection, kind
     if found.pdb_opened_scn is not None and kind != "snapshot":
         raise Terminal(
             "a gap would keep rows that the pluggable database no longer has",
-            cure=f"redolake recover {context.name} --snapshot",
+            cure=f"redolake recover -p {context.name} --snapshot",
         )
     if kind == "snapshot":
         handover = read_handover(oracle)
@@ -264,7 +264,7 @@ def open_transactions(context: PipelineContext, position: Position) -> tuple[Ope
     if context.landing.windows.after(BEFORE_ALL if last is None else last.end_position):
         raise Terminal(
             "windows landed before the lost redo are not applied yet",
-            cure=f"let {context.name}_apply run, or `redolake run {context.name}`; then recover again",
+            cure=f"let {context.name}_apply run, or `redolake run -p {context.name}`; then recover again",
         )
     if last is None or last.end_position != position.chain_position:
         return ()  # nothing was landed since the last gap, which dropped the transactions that were open there

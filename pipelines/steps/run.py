@@ -14,6 +14,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 from pipelines.config import Pipeline
 from pipelines.context import Report, silent
 from pipelines.errors import Finding, SnapshotTooEarly, TableHeld, Terminal, Transient
+from pipelines.progress import Progress
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
@@ -112,18 +113,18 @@ def read_and_load_snapshot(
     if not begun.tables:
         return reported(LoadedSnapshot(None, ()), begun.held)
     reads, unread = dict[str, int](), dict[str, Terminal]()
-    for table in begun.tables:
-        report(f"reading {table} AS OF SCN {begun.scn}")
+    for number, table in enumerate(begun.tables):
+        report(Progress(f"reading {table} AS OF SCN {begun.scn}", "reading tables", number, len(begun.tables)))
         try:
-            reads[table] = retried(partial(read_snapshot_table, pipeline, source, begun.scn, table)).scn
+            reads[table] = retried(partial(read_snapshot_table, pipeline, source, begun.scn, table, report)).scn
         except Terminal as error:
             unread[table] = error
     if not reads:
         raise next(iter(unread.values()))
     held = (*begun.held, *(hold_unread(pipeline, table, error) for table, error in unread.items()))
     batch = prepare_snapshot_load(pipeline, reads, replace=replace)
-    report("loading into Delta")
-    run_spark_job(pipeline, batch, spark.session())
+    report(Progress("loading into Delta", "loading tables", 0, len(reads)))
+    run_spark_job(pipeline, batch, spark.session(), report)
     try:
         loaded = record_snapshot_load(pipeline, batch)
     except TableHeld as failed:
@@ -188,8 +189,11 @@ def capture(
     report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
         return found
+    records = []
     with times.of("mine"), ThreadPoolExecutor(pipeline.mining_tasks) as pool:
-        records = list(pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices))
+        for record in pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices):
+            records.append(record)
+            report(Progress("", "mining slices", len(records), len(found.slices)))
     with times.of("land"):
         landed = retried(lambda: land_window(pipeline, window, records, source))
     report(f"landed SCN [{landed.start}, {landed.end}): {landed.rows} rows")
@@ -207,7 +211,7 @@ def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | N
     with times.of("start Spark"):
         session = spark.session()
     with times.of_job() as job:
-        job.result = run_spark_job(pipeline, prepared.batch, session)
+        job.result = run_spark_job(pipeline, prepared.batch, session, report)
     try:
         with times.of("record"):
             record_batch(pipeline, prepared.batch)

@@ -36,8 +36,8 @@ def pdb_change(context: PipelineContext, recorded: ContainerIdentity | None, fou
         return None
     return PdbChanged(
         f"{change.what}. The redo does not show it, and the tables may contain rows that the pluggable database no longer has",
-        cure=f"`redolake recover {context.name} --snapshot` reads all tables again; if this is the wrong database, correct the "
-        "connection or `container`",
+        cure=f"`redolake recover -p {context.name} --snapshot` reads all tables again; if this is the wrong database, correct "
+        "the connection or `container`",
         container=context.pipeline.source.container,
         opened_scn=change.opened_scn,
     )

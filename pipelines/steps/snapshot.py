@@ -5,23 +5,27 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import (
     PipelineContext,
+    Report,
     open_context,
     open_pipeline_source,
     read_result,
     read_spec,
+    silent,
 )
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal
 from pipelines.land import layout
+from pipelines.land.snapshots import SnapshotFile
 from pipelines.ledger.states import TableState
+from pipelines.progress import counting
 from pipelines.reconcile.batches import beyond, load_name
 from pipelines.reconcile.chosen_columns import chosen_columns
 from pipelines.reconcile.ledger import proven_position, reconcile_ledger
@@ -226,7 +230,7 @@ def check_followed(context: PipelineContext, facts: RedoFacts) -> None:
     if position is not None and position.resetlogs_id != current.resetlogs_id:
         raise SnapshotTooEarly(
             f"the database was opened with RESETLOGS at SCN {current.resetlogs_scn}, and capture has not passed it yet",
-            cure=f"let {context.name}_capture land a window after it; if redo is lost, `redolake recover {context.name}`",
+            cure=f"let {context.name}_capture land a window after it; if redo is lost, `redolake recover -p {context.name}`",
             position=int(position.scn),
         )
 
@@ -265,23 +269,27 @@ def check_captured(context: PipelineContext, chosen: Sequence[TableId], handover
     return oldest
 
 
-def read_snapshot_table(pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str) -> TableSnapshot:
+def read_snapshot_table(
+    pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str, report: Report = silent
+) -> TableSnapshot:
     """Read one table into Parquet AS OF the SCN, or AS OF a newer one where the database can no longer show it at that SCN.
 
     A table that was already read is not read again.
     """
     for _ in range(MORE_READS):
         try:
-            return read_table_as_of(pipeline, source, scn, TableId.parse(table))
+            return read_table_as_of(pipeline, source, scn, TableId.parse(table), report)
         except RedolakeError as error:
             if error.ora_code not in OUT_OF_REACH:
                 raise
             log.warning("%s cannot be read AS OF SCN %s any more, and is read AS OF a newer one: %s", table, scn, error.what)
         scn = begin_snapshot(pipeline, source, [table], replace=True).scn
-    return read_table_as_of(pipeline, source, scn, TableId.parse(table))
+    return read_table_as_of(pipeline, source, scn, TableId.parse(table), report)
 
 
-def read_table_as_of(pipeline: Pipeline, source: ConnectParams | None, scn: int, wanted: TableId) -> TableSnapshot:
+def read_table_as_of(
+    pipeline: Pipeline, source: ConnectParams | None, scn: int, wanted: TableId, report: Report
+) -> TableSnapshot:
     with open_context(pipeline) as context:
         there = context.landing.snapshots.manifest(wanted, scn)
         if there is None:
@@ -289,7 +297,11 @@ def read_table_as_of(pipeline: Pipeline, source: ConnectParams | None, scn: int,
             record_snapshot(context, [wanted], SnapshotFact("reading", scn))
             with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
                 by_rowid, token = pipeline.table(wanted).key == "rowid", uuid.uuid4().hex
-                write = partial(context.landing.snapshots.write_rows, wanted, scn, token=token)
+
+                def write(answers: Iterator[Any]) -> SnapshotFile:
+                    counted = counting(answers, f"rows of {wanted}", report)
+                    return context.landing.snapshots.write_rows(wanted, scn, counted, token=token)
+
                 file = read_rows(context, source, oracle, found, Scn(scn), by_rowid, write)
             there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
             seconds = round(time.monotonic() - started, 3)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, open_context
+from pipelines.context import PipelineContext, open_context, open_to_read
 from pipelines.ledger import Loss, TableEntry
 from pipelines.ledger.states import TableState, WindowState
 from pipelines.reconcile.batches import is_in_chain
@@ -32,6 +33,7 @@ class WindowStatus:
     rows: int | None
     single_quote_rows: int = 0
     reread: tuple[RereadRows, ...] = ()
+    ends_at: datetime | None = None  # when the source wrote its end SCN
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class TableStatus:
     code: str | None = None
     where: Mapping[str, object] | None = None
     cure: str | None = None
+    complete_to_at: datetime | None = None  # when the source wrote that SCN; None where it is no window's end
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +138,7 @@ class WindowReport:
     hash: str
     account: Mapping[str, int] | None
     single_quote_rows: int = 0
+    ends_at: datetime | None = None
 
 
 def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
@@ -145,14 +149,14 @@ def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
 
 
 def read_status(pipeline: Pipeline) -> Status:
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        position = context.ledger.position()
+    with open_to_read(pipeline) as context:
+        position, tables = context.ledger.position(), context.ledger.tables()
+        times = context.ledger.end_times(filter(None, map(end_of_table, tables)))
         return Status(
             pipeline=pipeline.name,
             landed_to=None if position is None else int(position.scn),
             windows=latest_windows(context),
-            tables=tuple(table_status(entry) for entry in context.ledger.tables()),
+            tables=tuple(table_status(entry, times) for entry in tables),
             lost=loss_status(context.ledger.loss()),
             declared_gaps=open_gaps(context),
             dropped=read_open_drops(context),
@@ -175,18 +179,27 @@ def gone(context: PipelineContext) -> tuple[GoneTable, ...]:
 
 def latest_windows(context: PipelineContext) -> tuple[WindowStatus, ...]:
     """Return the latest windows, planned ones included, oldest first."""
-    found = []
-    for entry in reversed(context.ledger.windows(limit=LATEST_WINDOWS)):
+    found, entries = [], context.ledger.windows(limit=LATEST_WINDOWS)
+    times = context.ledger.end_times((entry.resetlogs_id, int(entry.scns.end)) for entry in entries)
+    for entry in reversed(entries):
+        ends_at = times.get((entry.resetlogs_id, int(entry.scns.end)))
         manifest = context.landing.windows.manifest(entry.name)
         logs, rows = (None, None) if manifest is None else (len(manifest.logs), manifest.change_rows)
         quotes = 0 if manifest is None else single_quote_rows(manifest)
         reread = () if manifest is None else tuple(one for one in manifest.reread if one.late or one.error)
-        found.append(WindowStatus(entry.name, entry.state, logs, rows, quotes, reread))
+        found.append(WindowStatus(entry.name, entry.state, logs, rows, quotes, reread, ends_at))
     return tuple(found)
 
 
-def table_status(entry: TableEntry) -> TableStatus:
-    error = entry.error or {}
+def end_of_table(entry: TableEntry) -> tuple[int, int] | None:
+    """Return the end of the window that a table is complete to, with its incarnation."""
+    if entry.complete_to_scn is None or entry.resetlogs_id is None:
+        return None
+    return entry.resetlogs_id, int(entry.complete_to_scn) + 1
+
+
+def table_status(entry: TableEntry, times: Mapping[tuple[int, int], datetime]) -> TableStatus:
+    error, end = entry.error or {}, end_of_table(entry)
     return TableStatus(
         table=str(entry.table),
         state=entry.state,
@@ -195,6 +208,7 @@ def table_status(entry: TableEntry) -> TableStatus:
         code=error.get("code"),
         where=error.get("where"),
         cure=error.get("cure"),
+        complete_to_at=None if end is None else times.get(end),
     )
 
 
@@ -206,9 +220,9 @@ def loss_status(loss: Loss | None) -> LossStatus | None:
 
 def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
     """Return the last landed windows, oldest first."""
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
-        accounts = accounts_by_window(context)
+    with open_to_read(pipeline) as context:
+        accounts, landed = accounts_by_window(context), context.landing.windows.last(limit)
+        times = context.ledger.end_times((manifest.resetlogs_id, manifest.end) for manifest in landed)
         return [
             WindowReport(
                 name=manifest.name,
@@ -220,8 +234,9 @@ def list_windows(pipeline: Pipeline, limit: int = 20) -> list[WindowReport]:
                 hash=manifest.row_hash,
                 account=accounts.get(manifest.name),
                 single_quote_rows=single_quote_rows(manifest),
+                ends_at=times.get((manifest.resetlogs_id, manifest.end)),
             )
-            for manifest in context.landing.windows.last(limit)
+            for manifest in landed
         ]
 
 

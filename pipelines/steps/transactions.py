@@ -10,7 +10,7 @@ from datetime import datetime
 from pipelines import crash
 from pipelines.apply.delta.log import last_txn
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, now, open_context
+from pipelines.context import PipelineContext, now, open_context, open_to_read
 from pipelines.errors import InvariantBroken, Terminal
 from pipelines.land import layout
 from pipelines.land.carried import CarriedRows, read_carried
@@ -49,8 +49,7 @@ class DropCost(OpenTransaction):
 
 def list_transactions(pipeline: Pipeline) -> TransactionList:
     """Return the transactions open at the end of the last batch, and the dropped ones."""
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
+    with open_to_read(pipeline) as context:
         last = last_batch(context)
         dropped = read_drops(context)
         dropped_keys = {drop.key for drop in dropped}
@@ -72,8 +71,7 @@ def age(first_at: str | None, read_to: str | None) -> int | None:
 def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None) -> DropCost:
     """Return the one open transaction of that xid with its carried rows. Raises Terminal for one that is not open, is already
     dropped, or is open in several containers."""
-    with open_context(pipeline) as context:
-        reconcile_ledger(context)
+    with open_to_read(pipeline) as context:
         found, carried = read_carried_transaction(context, xid, con_id)
         return DropCost(**asdict(found), tables=rows_by_table(context, carried))
 
@@ -167,7 +165,8 @@ def check_settled(context: PipelineContext, last: BatchResult) -> None:
             if scn is not None and ChainPosition(resetlogs_id, scn) > entry.position:
                 raise Terminal(
                     "a batch or a snapshot was applied in part: a transaction must be dropped from all tables or none",
-                    cure=f"let {context.name}_apply run to its end, or `redolake run {context.name}`; then `redolake tx list`",
+                    cure=f"let {context.name}_apply run to its end, or `redolake run -p {context.name}`; "
+                    "then `redolake tx list`",
                     table=entry.table,
                     complete_to=scn,
                 )

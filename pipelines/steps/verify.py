@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 from pipelines import crash
@@ -15,6 +14,7 @@ from pipelines.context import PipelineContext, Report, open_context, open_pipeli
 from pipelines.errors import RedolakeError, RedoLost, SchemaConflict, Terminal, Transient
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
+from pipelines.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import known_versions, rules
@@ -107,7 +107,7 @@ def verify_tables(
             for table in ids:
                 found.append(compare_or_explain(context, source, session, table, report))
                 context.ledger.record_proof(table, to_body(proof_of(found[-1])))
-                report(str(found[-1]))
+                report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
         names = {str(table) for table in ids}
         return Verification(
             equal=all(isinstance(one, TableComparison) and one.equal for one in found),
@@ -197,7 +197,7 @@ def check_readable(entry: TableEntry, facts: RedoFacts, pipeline: str) -> None:
             f"the table is complete to SCN {entry.complete_to_scn} of incarnation {entry.resetlogs_id}, and the database "
             "was set back to before that: there is nothing to compare it with",
             cure=f"let {pipeline}_capture and {pipeline}_apply pass the RESETLOGS, then verify again; if they "
-            f"stop, see `redolake recover {pipeline}` for the choices",
+            f"stop, see `redolake recover -p {pipeline}` for the choices",
             table=entry.table,
         )
 
@@ -217,7 +217,11 @@ def read_side(
         raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
     report(f"reading {table} AS OF SCN {scn}")
     columns, by_rowid = columns_of(found, version), version.key_kind == "rowid"
-    write = partial(context.landing.snapshots.write_for_comparison, token, found.object_id)
+
+    def write(batches: Iterator[Any]) -> str:
+        counted = counting(batches, f"rows of {table}", report)
+        return context.landing.snapshots.write_for_comparison(token, found.object_id, counted)
+
     path = read_rows(context, source, oracle, columns, scn, by_rowid, write)
     target, rules_by_id = context.pipeline.target(table), rules(context, table, (version,))
     options = context.pipeline.target_options(table)

@@ -27,7 +27,7 @@ def choices(
     pipeline: str, position: Position, facts: RedoFacts, missing: Sequence[MissingLog], gap: Position | None
 ) -> list[Choice]:
     """Return the choices that are possible now, those that lose least first."""
-    recover = f"redolake recover {pipeline}"
+    recover = f"redolake recover -p {pipeline}"
     if not continues_from(position, facts):
         return other_database_choices(pipeline, position, facts)
     rewound = is_rewound(position, facts)
@@ -55,7 +55,7 @@ def choices(
 
 def pdb_choices(pipeline: str, position: Position) -> list[Choice]:
     """Return the choices where the PDB was set back alone, or is another one: no redo continues the tables."""
-    recover = f"redolake recover {pipeline}"
+    recover = f"redolake recover -p {pipeline}"
     return [
         Choice(
             "snapshot",
@@ -126,14 +126,14 @@ def other_database_choices(pipeline: str, position: Position, facts: RedoFacts) 
             if another
             else "wait, if this is a lagging standby, or connect to the database that is ahead; then recheck",
             "nothing",
-            f"redolake recover {pipeline} --restored",
+            f"redolake recover -p {pipeline} --restored",
         ),
         Choice(
             "new-pipeline",
             f"start over with this database ({facts.dbid}) under another name: rename the pipeline in pipelines.yml",
             f"the history since SCN {position.scn}. The landing of {pipeline} stays unused; its Delta tables are replaced, "
             "or kept if `lake` is changed too",
-            "redolake doctor NEW-NAME; redolake snapshot -p NEW-NAME",
+            "redolake doctor -p NEW-NAME; redolake snapshot -p NEW-NAME",
         ),
     ]
 

@@ -96,6 +96,14 @@ def manifest(start: int, end: int) -> WindowManifest:
     return WindowManifest(7, 1, start, end, (), ("SHOP.ORDERS",), {}, "hash", (), ())
 
 
+def test_the_end_of_a_window_has_its_time(ledger: Ledger) -> None:
+    lease, at = ledger.lease("capture/shop", "me", 60), datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    ledger.plan_window(name(100, 200), 1, scns(100, 200), {}, lease, at)
+    ledger.plan_window(name(200, 300), 1, scns(200, 300), {}, lease)
+
+    assert ledger.end_times([(1, 200), (1, 300), (2, 200)]) == {(1, 200): at}
+
+
 def at_once(*calls: Callable[[], R]) -> list[R | Exception]:
     """Run the calls side by side, let go at the same moment; what each gave or raised."""
     ready = threading.Barrier(len(calls))

@@ -51,7 +51,7 @@ def test_a_pdb_that_was_set_back_stops_every_step_until_new_snapshots(plain: Los
     for _ in range(2):
         with pytest.raises(PdbChanged, match=r"was set back to SCN \d+ and opened with RESETLOGS") as stopped:
             plain.plan()
-        assert f"redolake recover {plain.pipeline.name} --snapshot" in stopped.value.cure
+        assert f"redolake recover -p {plain.pipeline.name} --snapshot" in stopped.value.cure
     assert plain.lost_in() == "plan"
     with pytest.raises(PdbChanged):
         steps.begin_snapshot(plain.pipeline, plain.shop.params, ["SHOP.PARTS"], replace=True)

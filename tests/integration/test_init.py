@@ -45,7 +45,7 @@ def test_init_writes_a_file_that_doctor_accepts(shop: Shop, file: Path) -> None:
     assert code == 0, output
     pipeline = load_configuration(file).pipelines["shop"]
     assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
-    assert "redolake doctor shop" in output
+    assert "redolake doctor -p shop" in output
 
 
 def test_init_proposes_keys_and_number_rules_and_says_what_is_left_out(shop: Shop, file: Path) -> None:

@@ -9,10 +9,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from pipelines.apply.comparison import Difference
-from pipelines.cli import app
+from pipelines.cli import app, output
+from pipelines.progress import Progress
 from pipelines.reconcile.dropped_transactions import DropReport
 from pipelines.steps.schema_versions import ColumnReport, VersionReport
 from pipelines.steps.transactions import DropCost, OpenTransactionReport, TransactionList
@@ -76,7 +78,7 @@ def test_a_mistake_in_the_connection_is_an_error_and_a_missing_one_a_warning(
 
 
 def test_an_unknown_pipeline_name_lists_the_known_ones(settings: Path) -> None:
-    code, output = run("status", "shoop", "--config", str(settings))
+    code, output = run("status", "-p", "shoop", "--config", str(settings))
 
     assert code == 2
     assert "one of: shop" in output
@@ -126,7 +128,7 @@ def test_status_shows_of_a_held_table_what_where_and_the_cure(settings: Path, mo
 
     assert code == 0
     assert f"SHOP.ORDERS is held, RedoNotUnderstood: {text} (scn 150)\n  do this: report it\n" in output
-    assert "2 open transaction(s): redolake tx list shop" in output
+    assert "2 open transaction(s): redolake tx list -p shop" in output
 
 
 def test_the_xid_of_an_open_transaction_can_be_copied(settings: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +180,7 @@ def test_a_run_that_ends_before_a_log_that_is_due_says_so_and_exits_with_75(
     ],
 )
 def test_recover_takes_one_option_and_asks_for_confirmation(settings: Path, options: list[str], message: str) -> None:
-    code, output = run("recover", "shop", *options, "--config", str(settings))
+    code, output = run("recover", "-p", "shop", *options, "--config", str(settings))
 
     assert (code, message in output) == (2, True), output
 
@@ -244,7 +246,7 @@ UNREADABLE = NotCompared("SHOP.PARTS", {"code": "SourceRefused", "what": "ORA-01
         ((DIFFERING,), (UNREADABLE,), 3, "0 of 2 tables are equal to the source, 1 differ, 1 could not be compared"),
     ],
 )
-def test_verify_ends_with_a_verdict_and_its_exit_code(
+def test_verify_begins_with_a_verdict_and_ends_with_its_exit_code(
     settings: Path,
     monkeypatch: pytest.MonkeyPatch,
     compared: tuple[TableComparison, ...],
@@ -257,7 +259,7 @@ def test_verify_ends_with_a_verdict_and_its_exit_code(
 
     ended, output = run("verify", "--config", str(settings))
 
-    assert (ended, output.splitlines()[-1]) == (code, verdict)
+    assert (ended, output.splitlines()[0]) == (code, verdict)
 
 
 @pytest.mark.parametrize(("options", "shown"), [((), False), (("--show-values",), True)])
@@ -294,3 +296,18 @@ def test_schema_needs_owner_and_table(settings):
 
     assert code == 2
     assert "OWNER.TABLE" in output
+
+
+def test_work_that_is_counted_has_a_bar_on_a_terminal_and_lines_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(console: Console) -> str:
+        monkeypatch.setattr(output, "stderr", console)
+        with console.capture() as captured, output.progress() as report:
+            report("landing")
+            report(Progress("SHOP.ORDERS is equal", "comparing tables", 3, 12))
+            report(Progress("", "rows of SHOP.STOCK", 70_000))
+        return captured.get()
+
+    on_terminal = shown(Console(force_terminal=True, width=200))
+
+    assert all(part in on_terminal for part in ("landing", "comparing tables", "3/12", "rows of SHOP.STOCK", "70000/?"))
+    assert shown(Console(force_terminal=False)) == "landing\nSHOP.ORDERS is equal\n"
