@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, Literal
 
 from pipelines.config import Pipeline
-from pipelines.context import Report, silent
+from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.errors import Transient
 from pipelines.source import ConnectParams, connect_params
 from pipelines.steps.capture import PlanOutcome
 from pipelines.steps.run import Spark, apply, capture, first_contents, spark_when_needed
 from pipelines.steps.status import TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
-from pipelines.steps.wait import is_still_awaited
+from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now
+from pipelines.window import NothingNew, Wait
+
+LOOK_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class Follower:
         self._times = StepTimes()
         self._has_contents = False
         self._was_nothing = False
+        self._awaited: AwaitedLog | None = None
+        self._awaited_since = math.inf
 
     def round(self, spark: Spark) -> None:
         """Land all sealed windows, apply them as one batch, and wait for the next log if there was none."""
@@ -104,9 +111,29 @@ class Follower:
         self._was_nothing = is_nothing
 
     def _wait(self, found: PlanOutcome) -> None:
-        """Wait for the next look. A log that is due is looked for alone, which costs less than a plan."""
+        """Wait until there is redo to land, and at most until the next plan is due.
+
+        One connection stays open for the looks, each of which reads the views that a plan reads first.
+        """
         self._times = StepTimes()  # nothing came of this plan
+        self._report_overdue(found.awaited)
         seconds = self.pipeline.wait_looks_every_seconds
-        self.stop.wait(seconds)
-        while found.awaited is not None and not self.stop.is_set() and is_still_awaited(found.awaited, self.source):
+        due = time.monotonic() + seconds
+        with open_context(self.pipeline) as context:
+            position = context.ledger.position()
+        if position is None:
             self.stop.wait(seconds)
+            return
+        with open_pipeline_source(self.pipeline, self.source) as oracle:
+            while not self.stop.wait(min(LOOK_SECONDS, seconds)) and time.monotonic() < due:
+                if not isinstance(plan_now(oracle, position, self.pipeline.window), NothingNew | Wait):
+                    return
+
+    def _report_overdue(self, awaited: AwaitedLog | None) -> None:
+        """Report once that an awaited log has not come for as long as a run would wait."""
+        if awaited != self._awaited:
+            self._awaited, self._awaited_since = awaited, time.monotonic()
+        minutes = (time.monotonic() - self._awaited_since) / 60
+        if awaited is not None and minutes >= self.pipeline.wait_warns_after_minutes:
+            self.report(str(log_overdue(awaited, minutes)))
+            self._awaited_since = math.inf

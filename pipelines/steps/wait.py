@@ -15,8 +15,8 @@ from pipelines.context import Report
 from pipelines.errors import LogOverdue, SourceUnavailable
 from pipelines.redo import Position
 from pipelines.scn import Scn
-from pipelines.source import ConnectParams, RetryRule, connect_params, open_source, read_current_scn, read_redo_facts
-from pipelines.window import Wait, plan_window
+from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source, read_current_scn, read_redo_facts
+from pipelines.window import Wait, WindowDecision, plan_window
 
 CHECK_TIMEOUT_SECONDS = 60.0
 
@@ -42,11 +42,16 @@ def awaited_by(position: Position, wait: Wait) -> AwaitedLog:
     )
 
 
+def plan_now(oracle: Source, position: Position, limits: WindowLimits) -> WindowDecision:
+    """Return what a plan would find, from one reading of the views. Nothing is recorded."""
+    return plan_window(position, read_redo_facts(oracle, position.scn), limits)
+
+
 def is_still_awaited(awaited: AwaitedLog, source: ConnectParams) -> bool:
     """Return whether the position still waits for this log. Ask once, with a short timeout: the caller checks again anyway."""
     position = Position(awaited.dbid, awaited.resetlogs_id, Scn(awaited.position))
     with open_source(source, call_timeout_seconds=CHECK_TIMEOUT_SECONDS, retry=RetryRule(attempts=1)) as oracle:
-        found = plan_window(position, read_redo_facts(oracle, position.scn), WindowLimits())
+        found = plan_now(oracle, position, WindowLimits())
     return isinstance(found, Wait) and (found.thread, found.sequence) == (awaited.thread, awaited.sequence)
 
 

@@ -81,6 +81,22 @@ def test_a_source_that_does_not_answer_is_tried_again_until_it_does(shop: Shop) 
     assert outcomes[0].retries >= 3
 
 
+def test_a_log_that_is_not_archived_yet_is_reported_as_overdue_and_waited_for(shop: Shop) -> None:
+    lines: list[str] = []
+    pipeline = shop.pipeline(tables=TWO_TABLES, **QUICK, wait_warns_after_minutes=0.005)
+    with following(shop, pipeline, lines):
+        make_visible(shop, 10, lines)
+        shop.oracle.faults.lag_archiver(2)
+        shop.work(10, seed=7)
+        shop.switch_logs()
+        wait_until(lambda: any(line.startswith("LogOverdue") for line in lines), 60)
+        before = visible(lines)
+        shop.oracle.faults.catch_up_archiver(2)
+        wait_until(lambda: visible(lines) > before, 60)
+
+    assert sum(line.startswith("LogOverdue") for line in lines) == 1
+
+
 def test_spark_is_not_opened_while_nothing_is_landed(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(run_steps, "open_spark", lambda _: opened.append("session"))
