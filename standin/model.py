@@ -206,6 +206,8 @@ class ArchivedCopy:
     standby_dest: bool = False
     status: str = "A"
     completed_at: datetime | None = None
+    dictionary_begin: bool = False
+    dictionary_end: bool = False
 
 
 @dataclass(slots=True)
@@ -225,6 +227,8 @@ class OnlineLog:
     size_bytes: int = 50 * 1024 * 1024
     used_bytes: int = 0
     records: list[RedoRecord] = field(default_factory=list)
+    dictionary_begin: bool = False  # contains the first record of a dictionary that DBMS_LOGMNR_D.BUILD wrote
+    dictionary_end: bool = False  # contains the last one
 
 
 @dataclass(slots=True)
@@ -375,6 +379,7 @@ class DatabaseState:
     last_drop_scn: int = 0  # of the last DROP or RENAME of a table; flashback goes no further back
     is_mounted: bool = False  # mounted but not open
     pdb_is_open: bool = True  # while closed, it is MOUNTED
+    redo_dictionary: dict[tuple[int, int], str] | None = None  # what the redo says of each table since the last BUILD
     rds_configuration: dict[str, str] = field(default_factory=dict)  # settings of RDSADMIN_UTIL.SET_CONFIGURATION
 
     def next_recid(self) -> int:

@@ -21,6 +21,7 @@ import pyarrow as pa
 MAGIC = b"RLREDO1\n"
 HEADER_BYTES = 512
 BATCH_RECORDS = 5000
+DICTIONARY = "DICTIONARY"  # INFO of a record that contains the definition of a table
 _VALUE_HEAD = Struct(">HH")
 
 
@@ -57,6 +58,8 @@ class LogHeader:
     next_scn: int  # 2^64-1 while the log is current
     next_time: str | None
     records: int
+    dictionary_begin: bool = False
+    dictionary_end: bool = False
 
 
 @dataclass(slots=True)
@@ -85,7 +88,7 @@ class RedoRecord:
     row_id: str = ""
     before: dict[int, bytes | None] = field(default_factory=dict)
     after: dict[int, bytes | None] = field(default_factory=dict)
-    sql: str = ""  # DDL text as the user typed it
+    sql: str = ""  # DDL text as the user typed it; of a dictionary record, the definition of a table
     owner: str = ""  # of the object a DDL names
     object_name: str = ""
     user: str = ""

@@ -108,6 +108,7 @@ class Archiver:
         header = LogHeader(
             self._state.dbid, self._state.name, incarnation.resetlogs_id, incarnation.resetlogs_scn, log.thread, log.sequence,
             log.first_scn, log.first_at.isoformat(), log.next_scn, log.next_at.isoformat(), len(log.records),
+            log.dictionary_begin, log.dictionary_end,
         )  # fmt: skip
         written = False
         for destination in self._state.destinations:
@@ -135,5 +136,6 @@ class Archiver:
                 self._state.next_recid(), log.thread, log.sequence, incarnation.resetlogs_id, incarnation.resetlogs_scn,
                 incarnation.resetlogs_at, log.first_scn, log.first_at, log.next_scn, log.next_at, destination.dest_id,
                 str(path), -(-path.stat().st_size // _BLOCK), completed_at=self._clock.second(),
+                dictionary_begin=log.dictionary_begin, dictionary_end=log.dictionary_end,
             )
         )  # fmt: skip

@@ -14,6 +14,7 @@ from standin.engine import (
     ddl_system,
     ddl_tables,
     materialized_views,
+    redo_dictionary,
 )
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
@@ -82,6 +83,7 @@ def run_ddl(session: EngineSession, text: str) -> None:
     if statement not in (ddl_system.alter_database, ddl_system.flashback_database):
         session.database.await_redo(session)
     statement(session, cursor)
+    redo_dictionary.write_changes(session)
 
 
 def _find(cursor: Cursor) -> tuple[Statement, bool]:

@@ -176,6 +176,7 @@ class RedoWriter:
         new.sequence, new.first_scn, new.first_at = old.sequence + 1, scn, at
         new.next_scn = new.next_at = None
         new.status, new.archived, new.used_bytes, new.records = "CURRENT", False, 0, []
+        new.dictionary_begin = new.dictionary_end = False
         self._current[thread.number] = new
         thread.checkpoint_scn, thread.checkpoint_at = scn, at
         self._archiver.archive(old)

@@ -7,6 +7,7 @@ from typing import Any
 from standin.logminer.logs import MinedLog, header_time
 from standin.logminer.mining import Mining, MiningRange, MissingLogs, missing_logs
 from standin.views.columns import columns_of
+from standin.views.registration import yes_no
 
 LOG_COLUMNS = columns_of(
     """
@@ -66,7 +67,8 @@ def _log_row(number: int, log: MinedLog, status: int) -> Row:
     kind = "ARCHIVED" if log.online is None else "ONLINE"
     return (
         number, log.name, header_time(h.first_time), header_time(h.next_time), h.dbid, h.db_name, h.resetlogs_scn, None,
-        "19.0.0", h.thread, h.sequence, h.first_scn, h.next_scn, "NO", "NO", kind, 512, log.size_bytes, None, status, 0,
+        "19.0.0", h.thread, h.sequence, h.first_scn, h.next_scn,
+        yes_no(h.dictionary_begin), yes_no(h.dictionary_end), kind, 512, log.size_bytes, None, status, 0,
     )  # fmt: skip
 
 
@@ -82,4 +84,5 @@ def parameter_rows(mining: Mining) -> list[Row]:
     mined = mining.started
     if mined is None:
         return []
-    return [(None, None, None, mined.start_scn, mined.start_scn, mined.end_scn or 0, int(mined.options), None, 0, 0)]
+    required = mined.start_scn if mined.dictionary is None else mined.dictionary.begin_scn
+    return [(None, None, None, mined.start_scn, required, mined.end_scn or 0, int(mined.options), None, 0, 0)]

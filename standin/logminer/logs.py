@@ -75,6 +75,8 @@ def _online_header(log: OnlineLog, state: DatabaseState) -> LogHeader:
         next_scn=2**64 - 1 if log.next_scn is None else log.next_scn,
         next_time=log.next_at.isoformat() if log.next_at else None,
         records=len(log.records),
+        dictionary_begin=log.dictionary_begin,
+        dictionary_end=log.dictionary_end,
     )
 
 

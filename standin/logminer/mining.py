@@ -5,13 +5,17 @@ Calls in a wrong order get the errors that Oracle documents for them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import pyarrow.compute as pc
+
 from standin.interface import OraError
-from standin.logminer.logs import MinedLog, open_log
+from standin.logminer.logs import MinedLog, open_log, read_log
 from standin.logminer.options import ADDFILE, NEW, REMOVEFILE, StartOption
 from standin.model import DatabaseState
+from standin.redo_file import DICTIONARY
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,14 @@ class MissingLogs:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundDictionary:
+    """A dictionary in the added logs: its definitions, and those that DDL made up to the start of the range."""
+
+    begin_scn: int
+    records: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MiningRange:
     """The arguments of START_LOGMNR. `end_scn` is inclusive; None means the end of the redo."""
 
@@ -38,6 +50,7 @@ class MiningRange:
     end_scn: int | None
     options: StartOption
     logs: tuple[MinedLog, ...]
+    dictionary: FoundDictionary | None = None  # where DICT_FROM_REDO_LOGS is among the options
 
 
 @dataclass(slots=True)
@@ -82,7 +95,8 @@ class Mining:
             raise OraError(1291, "missing log file")
         if end_scn and end_scn > max(log.header.next_scn for log in logs):
             raise OraError(1291, "missing log file")
-        self.started = MiningRange(start_scn, end_scn or None, options, tuple(logs))
+        found = find_dictionary(logs, start_scn, options) if StartOption.DICT_FROM_REDO_LOGS in options else None
+        self.started = MiningRange(start_scn, end_scn or None, options, tuple(logs), found)
 
     def end(self) -> None:
         if self.started is None:
@@ -126,3 +140,35 @@ def missing_logs(logs: tuple[MinedLog, ...] | list[MinedLog]) -> list[MissingLog
                     MissingLogs(thread, a.header.sequence + 1, b.header.sequence - 1, a.header.next_scn, b.header.first_scn)
                 )
     return missing
+
+
+def find_dictionary(logs: list[MinedLog], start_scn: int, options: StartOption) -> FoundDictionary:
+    """Read the newest dictionary that lies completely before the range. Raises ORA-01371 without one, and ORA-01291 if it must
+    follow DDL and a log between it and the range is missing."""
+    start = start_scn or min((log.header.first_scn for log in logs), default=0)
+    starts = [log for log in logs if log.header.dictionary_begin and log.header.first_scn <= start]
+    for begin in sorted(starts, key=lambda log: log.header.first_scn, reverse=True):
+        chain = by_thread(logs)[begin.header.thread]
+        chain = [log for log in chain if log.header.sequence >= begin.header.sequence]
+        length = next((n for n, log in enumerate(chain, 1) if log.header.dictionary_end), None)
+        if length is None or missing_logs(chain[:length]):
+            continue
+        later = [log for log in logs if log.header.next_scn > begin.header.first_scn]
+        if StartOption.DDL_DICT_TRACKING in options and missing_logs(later):
+            raise OraError(1291, "missing log file")
+        return FoundDictionary(begin.header.first_scn, tuple(_definitions(chain[:length], later, start)))
+    raise OraError(1371, "Complete LogMiner dictionary not found")
+
+
+def _definitions(built: list[MinedLog], later: list[MinedLog], start: int) -> Iterator[str]:
+    """Yield the definitions of the dictionary's logs, and of others below the start, in the order of their SCNs."""
+    found: list[tuple[int, str]] = []
+    identities = {log.identity for log in built}
+    for log in later:
+        if log.identity not in identities and log.header.first_scn >= start:
+            continue
+        for batch in read_log(log):
+            chosen = batch.filter(pc.equal(batch.column("info"), DICTIONARY))
+            pairs = zip(chosen.column("scn").to_pylist(), chosen.column("sql").to_pylist(), strict=True)
+            found += [(scn, text) for scn, text in pairs if log.identity in identities or scn < start]
+    yield from (text for _, text in sorted(found, key=lambda pair: pair[0]))

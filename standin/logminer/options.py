@@ -43,10 +43,7 @@ def check_options(options: int, release: int) -> StartOption:
     online, in_redo = StartOption.DICT_FROM_ONLINE_CATALOG in chosen, StartOption.DICT_FROM_REDO_LOGS in chosen
     if online and (in_redo or StartOption.DDL_DICT_TRACKING in chosen):
         raise OraError(1298, "conflicting dictionary option")
-    if in_redo:
-        # The stand-in has no DBMS_LOGMNR_D.BUILD, so no log contains a dictionary.
-        raise OraError(1371, "Complete LogMiner dictionary not found")
-    if not online and release >= 23:
+    if not (online or in_redo) and release >= 23:
         raise OraError(44613, "A LogMiner dictionary option is required: DICT_FROM_REDO_LOGS or DICT_FROM_ONLINE_CATALOG")
     for option in _NOT_MODELLED:
         if option in chosen:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from standin.engine import redo_dictionary
 from standin.engine.catalog import register_view
 from standin.engine.plsql import Parameter, procedures
 from standin.engine.privileges import require
 from standin.interface import OraError
+from standin.known_tables import CatalogForms
 from standin.logminer import contents, listing
-from standin.logminer.dictionary import CatalogForms, NoCatalog, OnlineCatalog
+from standin.logminer.dictionary import NoCatalog, OnlineCatalog, RedoDictionary
 from standin.logminer.literals import Nls
 from standin.logminer.logs import MinedLog, open_log
 from standin.logminer.mining import Mining, MiningRange
 from standin.logminer.options import ADDFILE, CONSTANTS, StartOption, check_options
-from standin.logminer.rows import Rendering
+from standin.logminer.rows import Catalog, Rendering
 from standin.logminer.statements import Layout
 from standin.model import PDB, ROOT, DatabaseState
 
@@ -67,6 +69,8 @@ def start_logmnr(
     with session.database.lock:
         mining = mining_of(session)
         logs = mining.logs if _is_root(session) else _choose_logs(state, start, end)
+        if not _is_root(session) and StartOption.DICT_FROM_REDO_LOGS in chosen:
+            raise OraError(1371, "Complete LogMiner dictionary not found")
         mining.start(start, end, chosen, logs)
 
 
@@ -117,10 +121,12 @@ def contents_rows(session: EngineSession, wanted: frozenset[str]) -> Iterator[pa
     mined = mining.required()
     state = session.database.state
     with session.database.lock:
-        online = StartOption.DICT_FROM_ONLINE_CATALOG in mined.options
         options = session.database.options
-        forms = CatalogForms(options.hidden_columns, options.long_names)
-        catalog = OnlineCatalog(state, forms) if online else NoCatalog()
+        catalog: Catalog = NoCatalog()
+        if mined.dictionary is not None:
+            catalog = RedoDictionary(mined.dictionary.records, tracks=StartOption.DDL_DICT_TRACKING in mined.options)
+        elif StartOption.DICT_FROM_ONLINE_CATALOG in mined.options:
+            catalog = OnlineCatalog(state, CatalogForms(options.hidden_columns, options.long_names))
         shows_names = state.is_cdb and (_is_root(session) or session.database.options.names_container_in_pdb)
         names = {con: state.container_name(con) for con in (1, 2, 3)} if shows_names else {}
     layout = Layout(
@@ -179,6 +185,7 @@ def register() -> None:
         ],
     )
     procedures.register("DBMS_LOGMNR.END_LOGMNR", end_logmnr)
+    redo_dictionary.register()
     register_view("V$LOGMNR_CONTENTS", contents.COLUMNS, contents_rows)
     register_view("V$LOGMNR_LOGS", listing.LOG_COLUMNS, _log_rows)
     register_view(

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from standin.logminer.dictionary import VERSION_MISMATCH, ResolvedTable
+from standin.logminer.dictionary import VERSION_MISMATCH, RedoDictionary, ResolvedTable
 from standin.logminer.pieces import cut
 from standin.logminer.statements import LOB_OPS, Layout, TableText
-from standin.redo_file import Op, unpack
+from standin.redo_file import DICTIONARY, Op, unpack
 
 MISSING_SCN = 34
 USER_DDL = "USER DDL (PlSql=0 RecDep=0)"
@@ -48,6 +48,12 @@ class Rendering:
             text = self.tables[key] = TableText(self.catalog.resolve(*key), self.layout)
         return text
 
+    def learn(self, record: str) -> None:
+        """Take a table's definition from the redo, where the dictionary follows DDL."""
+        if isinstance(self.catalog, RedoDictionary) and self.catalog.tracks:
+            self.catalog.learn(record)
+            self.tables.clear()
+
 
 class RedoRows:
     """The rows of a batch of records. `take` repeats a record's value for its continuation rows."""
@@ -74,7 +80,14 @@ class RedoRows:
         find = self.rendering.table
         names = ("op", "con_id", "object_id", "object_version", "supplemental")
         keys = zip(*map(self.values, names), strict=True)
-        return [find(*key) if op in _TABLE_OPS else None for op, *key in keys]
+        if not pc.any(pc.equal(self.batch.column("info"), DICTIONARY)).as_py():
+            return [find(*key) if op in _TABLE_OPS else None for op, *key in keys]
+        found: list[TableText | None] = []
+        for (op, *key), info, text in zip(keys, self.values("info"), self.values("sql"), strict=True):
+            if info == DICTIONARY:
+                self.rendering.learn(text)
+            found.append(find(*key) if op in _TABLE_OPS else None)
+        return found
 
     @cached_property
     def beyond_definition(self) -> list[bool]:

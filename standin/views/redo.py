@@ -89,8 +89,8 @@ def archived_logs(session: EngineSession) -> Iterator[Row]:
         yield (
             c.recid, c.recid, c.name, c.dest_id, c.thread, c.sequence, c.resetlogs_scn, c.resetlogs_at, c.resetlogs_id,
             c.first_scn, c.first_at, c.next_scn, c.next_at, c.blocks, c.block_size, "ARCH", "ARCH", yes_no(c.standby_dest),
-            yes_no(c.archived), "NO", yes_no(c.deleted), c.status, c.completed_at, "NO", "NO", "NO", 0, None, "NO", "NO",
-            "NO", 0,
+            yes_no(c.archived), "NO", yes_no(c.deleted), c.status, c.completed_at,
+            yes_no(c.dictionary_begin), yes_no(c.dictionary_end), "NO", 0, None, "NO", "NO", "NO", 0,
         )  # fmt: skip
 
 
