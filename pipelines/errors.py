@@ -226,6 +226,13 @@ class NotCapturable(Terminal):
     """
 
 
+class SnapshotTooLarge(Terminal):
+    """A table that a DDL holds was to be snapshotted again by itself, and has more rows than `resnapshot.max_rows` allows.
+
+    Raise the limit, or run `redolake snapshot OWNER.TABLE --replace`, which has no limits.
+    """
+
+
 class InvariantBroken(Terminal):
     """Numbers that must be equal are not. Nothing was merged.
 

@@ -8,6 +8,7 @@ import logging
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast
 
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -66,7 +67,32 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         recorded = record(batch)
         spark_task(pipeline, batch, TASKS["spark"]) >> recorded
         check(recorded)
+        if pipeline.may_resnapshot:
+            snapshot_held_tables(pipeline)
     return dag
+
+
+def snapshot_held_tables(pipeline: Pipeline) -> None:
+    """Start a snapshot of each held table that a policy lets read again by itself.
+
+    It does not wait for the batch: a table that this run holds is started by the next one, which a timetable starts.
+    """
+
+    @task.short_circuit(doc_md=TASKS["held_tables"])
+    def held_tables() -> list[dict[str, Any]]:
+        """Return the values for each run of the snapshot's DAG; with none nothing is started."""
+        from pipelines import steps
+
+        with resolved_pipeline(pipeline) as resolved:
+            due = steps.begin_resnapshots(resolved)
+        log.info("snapshotted again by itself: %s", ", ".join(due) or "no table")
+        return [{"tables": [table], "replace": True, "by_policy": True} for table in due]
+
+    TriggerDagRunOperator.partial(
+        task_id="snapshot",
+        trigger_dag_id=f"{pipeline.name}_snapshot",
+        doc_md=TASKS["reload"],
+    ).expand(conf=held_tables())
 
 
 def recorded_apply(pipeline: Pipeline, batch: str) -> tuple[RecordedBatch, str]:

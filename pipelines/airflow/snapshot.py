@@ -41,7 +41,11 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
         chosen = context["params"]
         with resolved_pipeline(pipeline) as resolved:
             begun = steps.begin_snapshot(
-                resolved, source_of(pipeline), list(chosen["tables"]) or None, replace=bool(chosen["replace"])
+                resolved,
+                source_of(pipeline),
+                list(chosen["tables"]) or None,
+                replace=bool(chosen["replace"]),
+                only_held=bool(chosen["by_policy"]),
             )
         if begun.held:
             message = str(TableHeld(begun.held))
@@ -60,8 +64,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
     def read(scn: int, table: str) -> dict[str, Any]:
         from pipelines import steps
 
+        by_itself = bool(get_current_context()["params"]["by_policy"])
         with resolved_pipeline(pipeline) as resolved:
-            done = steps.read_snapshot_table(resolved, source_of(pipeline), scn, table)
+            done = steps.read_snapshot_table(resolved, source_of(pipeline), scn, table, by_itself=by_itself)
         log.info("%s: %s rows AS OF SCN %s", table, done.rows, done.scn)
         return asdict(done)
 
@@ -105,6 +110,9 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
     params = {
         "tables": tables_param(pipeline, [], "None chosen: all tables that have no contents yet."),
         "replace": Param(False, type="boolean", title="Replace", description="Read tables that have contents again, too."),
+        "by_policy": Param(
+            False, type="boolean", title="By policy", description="Only held tables, within the limits of `resnapshot`."
+        ),
     }
     with DAG(**dag_settings(pipeline, "snapshot"), schedule=None, params=params, doc_md=dag_text(SNAPSHOT, pipeline)) as dag:
         begun = begin()

@@ -31,6 +31,7 @@ change is applied only above the position in the table's own Delta log.
 SNAPSHOT = """Loads the first contents of tables of **{name}**: reads them `AS OF` one SCN and writes each in one Delta commit.
 
 Trigger it with the tables, or with none for all tables that have no contents yet. Apply continues from the same SCN.
+`{name}_apply` triggers it for a held table where `on` says `resnapshot`.
 """
 
 BACKFILL = """Applies the changes that committed in an old SCN range of **{name}** to *shadow* tables beside the live ones.
@@ -78,6 +79,8 @@ TASKS = {
     "begin": "Chooses the SCN at which all tables are read.",
     "read": "Reads one table AS OF that SCN into Parquet.",
     "new_tables": "Lists the tables that a pattern has added and that have no contents yet; ends the run without any.",
+    "held_tables": "Lists the held tables that `on` lets be snapshotted again by itself, and records an attempt for each; ends "
+    "here without any.",
     "recover": "Shows what is lost, or carries out the chosen option; ends the run unless tables are to be read again.",
     "reload": "Starts the snapshot of these tables.",
 }

@@ -12,6 +12,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.tables import Match, OnDdl, Table, is_match
 from pipelines.config.values import Bytes, LargeObjectsSetting, Properties, Settings, UnsupportedColumns, quoted_on
 from pipelines.ddl_policies import DdlPolicies
@@ -102,6 +103,7 @@ class Pipeline(Settings):
         False, description="let errors and logs contain the redo text of rows that cannot be decoded, not only their keys"
     )
     on: OnDdl = OnDdl()
+    resnapshot: ResnapshotLimits = ResnapshotLimits()
     unsupported_columns: UnsupportedColumns = Field(
         "refuse",
         description="tables with a column of a type that is not supported: `refuse` them, or `exclude` the column",
@@ -224,6 +226,17 @@ class Pipeline(Settings):
     def ddl_policies(self, table: TableId) -> DdlPolicies:
         """Return the table's own policies, completed by the pipeline's."""
         return DdlPolicies(**{**self.on.model_dump(), **self.table(table).on.model_dump(exclude_unset=True)})
+
+    def resnapshot_limits(self, table: TableId) -> ResnapshotLimits:
+        """Return the table's own limits, completed by the pipeline's."""
+        own = self.table(table).resnapshot.model_dump(exclude_unset=True)
+        return ResnapshotLimits(**{**self.resnapshot.model_dump(), **own})
+
+    @property
+    def may_resnapshot(self) -> bool:
+        """Return whether `on` lets some table be snapshotted again by itself."""
+        settings = (self.on, *(entry.on for entry in (*self.tables, *self.matches)))
+        return any("resnapshot" in on.model_dump().values() for on in settings)
 
     def choice(self, table: TableId) -> ColumnChoice:
         """Return which of the table's columns are left out."""

@@ -7,6 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from pipelines.config.resnapshot import ResnapshotLimits
 from pipelines.config.values import (
     ColumnNames,
     ColumnRule,
@@ -29,21 +30,32 @@ class OnDdl(Settings):
     truncate: Literal["follow", "keep", "hold"] = Field(
         "hold", description="TRUNCATE TABLE: delete the rows in Delta too, keep them there, or hold the table"
     )
-    drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field(
+        "hold", description="DROP, TRUNCATE or EXCHANGE PARTITION: snapshot the table again by itself, or hold it"
+    )
     drop_table: Literal["keep", "hold"] = Field("hold", description="only `hold` for now")
-    recreate: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    recreate: Literal["resnapshot", "hold"] = Field(
+        "hold",
+        description="a table of the same name was created, after DROP TABLE or by a redefinition: snapshot it again by itself, "
+        "or hold",
+    )
     rename_column: Literal["evolve", "hold"] = Field("evolve", description="RENAME COLUMN: rename it in Delta too, or hold")
     narrow: Literal["evolve", "hold"] = Field(
         "hold", description="MODIFY to a type that not all values of the old one fit: change the type in Delta too, or hold"
     )
-    primary_key: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
-    unknown_ddl: Literal["resnapshot", "hold"] = Field("hold", description="only `hold` for now")
+    primary_key: Literal["resnapshot", "hold"] = Field(
+        "hold", description="the key was added, dropped or changed: snapshot the table again by itself, or hold it"
+    )
+    unknown_ddl: Literal["resnapshot", "hold"] = Field(
+        "hold", description="any other DDL that is not followed: snapshot the table again by itself, or hold it"
+    )
 
     @model_validator(mode="after")
     def works(self) -> OnDdl:
-        for name in ("drop_partition", "drop_table", "recreate", "primary_key", "unknown_ddl"):
-            if getattr(self, name) != "hold":
-                raise ValueError(f"`{name}: {getattr(self, name)}` does not work yet: `hold` is the only value")
+        works = {"drop_partition": ("resnapshot", "hold"), "drop_table": ("hold",)}
+        for name, values in works.items():
+            if getattr(self, name) not in values:
+                raise ValueError(f"`{name}: {getattr(self, name)}` does not work yet: write {' or '.join(values)}")
         return self
 
 
@@ -73,6 +85,7 @@ class TableSettings(Settings):
     )
 
     on: OnDdl = OnDdl()
+    resnapshot: ResnapshotLimits = ResnapshotLimits()
     exclude: Patterns = Field(
         (), description="columns to leave out, also those added later: names in which `*` and `?` stand for any characters"
     )

@@ -20,6 +20,7 @@ batches/<resetlogs id>-<start>-<end>/          spec-<attempt>.json, manifest.jso
                                                -<attempt> after its end SCN
 backfills/<start>-<end>-<token>/               spec.json, manifest.json, carry/
 drops/<resetlogs id>-<scn>-<con_id>-<xid>.json dropped transactions
+approvals/<time>-<token>.json                   what people approved: a resumed table, a DDL; and reads by a policy
 verify/<token>/<object id>.parquet             rows for one comparison; removed after it
 """
 
@@ -34,6 +35,7 @@ HANDOVER = "handover.json"
 SINGLE_QUOTES = "single-quotes.json"
 WINDOWS, CHAIN, GAPS, SPLIT, DICTIONARY, CAPTURED = "windows", "chain", "gaps", "split", "dictionary", "captured"
 SNAPSHOTS, LOADS, BATCHES, BACKFILLS, DROPS, VERIFY = "snapshots", "loads", "batches", "backfills", "drops", "verify"
+APPROVALS = "approvals"
 SINCE = "since-"
 
 
@@ -182,6 +184,10 @@ def failure_file(spec: str, attempt: str) -> str:
 
 def drop_file(drop: str) -> str:
     return f"{DROPS}/{drop}.json"
+
+
+def approval_file(approval: str) -> str:
+    return f"{APPROVALS}/{approval}.json"
 
 
 def verify_folder(token: str) -> str:

@@ -73,6 +73,13 @@ class CapturedTables(LedgerBase):
             return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state != "held").values(values))
 
     @crash.writer
+    def restate_hold(self, table: TableId, error: Json) -> bool:
+        """Replace the error of a held table, which stays held since it was. Return False when it is not held."""
+        values = {"error": dict(error), "changed_at": self._now()}
+        with self._write() as connection:
+            return changed(connection, update(t.tables).where(_is(self._pipeline, table), T.state == "held").values(values))
+
+    @crash.writer
     def release(self, table: TableId) -> bool:
         """Return a held table to the state it was held in. Return False when it is not held."""
         values = {"state": T.held_from, "held_from": None, "held_at": None, "error": None, "changed_at": self._now()}

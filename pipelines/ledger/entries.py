@@ -58,6 +58,11 @@ class TableEntry:
         return self.state == "held" and self.complete_to_scn is None
 
     @property
+    def stopped_at(self) -> int | None:
+        """Return the first SCN that is not applied; None for a table without contents."""
+        return None if self.complete_to_scn is None else self.complete_to_scn + 1
+
+    @property
     def position(self) -> ChainPosition:
         """Return the applied SCN with its incarnation; for a table without contents a position below all others."""
         return ChainPosition(self.resetlogs_id or 0, -1 if self.complete_to_scn is None else self.complete_to_scn)

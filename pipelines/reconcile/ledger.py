@@ -12,6 +12,7 @@ from pipelines.errors import RedoLost
 from pipelines.land import layout
 from pipelines.ledger import TableEntry
 from pipelines.ledger.facts import Changes
+from pipelines.reconcile.approvals import reconcile_approvals
 from pipelines.reconcile.batches import Void, batch_result, end_of, is_in_chain, superseded
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.tables import rebuild_tables, rebuild_versions
@@ -46,6 +47,7 @@ def reconcile_ledger(context: PipelineContext) -> None:
         rebuild_versions(context)
     reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
     reconcile_drops(context)
+    reconcile_approvals(context)
 
 
 def proven_position(context: PipelineContext) -> Position | None:

@@ -12,6 +12,7 @@ from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
+from pipelines.steps.resnapshot import begin_resnapshots
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
 from pipelines.steps.schema_versions import list_versions, schema_at, schema_difference
@@ -32,6 +33,7 @@ from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, l
 __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
+    "begin_resnapshots",
     "begin_snapshot",
     "capturable_tables",
     "count_tables",

@@ -11,6 +11,7 @@ from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, open_context, owner, read_result, read_spec
 from pipelines.errors import Finding, TableHeld, Terminal
 from pipelines.land import layout
+from pipelines.reconcile.approvals import record_approval
 from pipelines.reconcile.batches import attempt_of, superseded
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.ledger import lacks_gap, last_batch, never_read, reconcile_ledger, record_result
@@ -110,7 +111,7 @@ def finding_of(table: TableId, error: Mapping[str, Any] | None) -> Finding:
     return Finding(str(table), what, str(known.get("cure", "")))
 
 
-def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "") -> tuple[str, ...]:
+def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reason: str = "") -> tuple[str, ...]:
     """Release held tables, as `by` decided; the next apply catches each up from its own position.
 
     Raises Terminal for a table not held."""
@@ -120,9 +121,11 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "") -> tu
         for text in tables:
             table = TableId.parse(text)
             check_contents(context, table)
-            if not context.ledger.release(table):
+            entry = context.ledger.table(table)
+            if entry is None or entry.state != "held":
                 raise Terminal("the table is not held", cure="`redolake status` shows which are", table=table)
-            context.ledger.record_decision("resume", {"table": str(table)}, by or owner())
+            record_approval(context, "resume", table, entry.stopped_at, by=by or owner(), reason=reason.strip())
+            context.ledger.release(table)
             resumed.append(str(table))
         return tuple(resumed)
 

@@ -14,7 +14,7 @@ from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.errors import Transient
 from pipelines.source import ConnectParams, connect_params
 from pipelines.steps.capture import PlanOutcome
-from pipelines.steps.run import Spark, apply, capture, first_contents, spark_when_needed
+from pipelines.steps.run import Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.steps.status import TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now
@@ -81,7 +81,7 @@ class Follower:
         if apply(self.pipeline, spark, self.report, self._times):
             self.batches += 1
             self._has_contents = False  # the redo that a table added later waited for may be landed now
-        elif found is not None:
+        elif not snapshot_again(self.pipeline, self.source, spark, self.report) and found is not None:
             self._wait(found)
         self.failed_in_a_row = 0
 

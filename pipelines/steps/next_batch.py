@@ -30,6 +30,7 @@ from pipelines.records.open_transaction import OpenTransaction
 from pipelines.records.window_manifest import WindowManifest
 from pipelines.redo import Encoding
 from pipelines.scn import BEFORE_ALL, ChainPosition
+from pipelines.steps.resnapshot import announced
 from pipelines.table import TableId
 
 
@@ -153,7 +154,10 @@ def build_tasks(
         app, target = app_id(context, entry.table, resetlogs_id), context.pipeline.target(entry.table)
         at_least = expected_position(entry, resetlogs_id, expected.get(entry.table))
         names = partial(mined_names, context, windows=windows, carried=carried, readings=readings)
-        task = table_task(context, past, app, target, first_hold(table), at_least, names)
+        hold = first_hold(table)
+        if entry.state != "held":
+            hold = announced(context.pipeline, entry.table, hold)
+        task = table_task(context, past, app, target, hold, at_least, names)
         tasks.append(replace(task, known_from=columns_known_from(context, past.known[0], windows, carried)))
     return tuple(tasks)
 

@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait
 
 from pipelines.config import Pipeline
 from pipelines.context import Report, silent
-from pipelines.errors import Finding, SnapshotTooEarly, TableHeld, Terminal, Transient
+from pipelines.errors import Finding, RedolakeError, SnapshotTooEarly, TableHeld, Terminal, Transient
 from pipelines.progress import Progress
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
@@ -21,6 +21,7 @@ from pipelines.steps.apply import prepare_batch, record_batch
 from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.recover import check_reason, declare_gap
 from pipelines.steps.refused_tables import capturable_tables, hold_unread
+from pipelines.steps.resnapshot import begin_resnapshots
 from pipelines.steps.snapshot import (
     LoadedSnapshot,
     TableSnapshot,
@@ -106,17 +107,24 @@ def take_snapshot(
 
 
 def read_and_load_snapshot(
-    pipeline: Pipeline, tables: Sequence[str] | None, replace: bool, source: ConnectParams | None, spark: Spark, report: Report
+    pipeline: Pipeline,
+    tables: Sequence[str] | None,
+    replace: bool,
+    source: ConnectParams | None,
+    spark: Spark,
+    report: Report,
+    by_itself: bool = False,
 ) -> LoadedSnapshot:
     retried = retrying(pipeline)
-    begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace))
+    begun = retried(lambda: begin_snapshot(pipeline, source, tables, replace=replace, only_held=by_itself))
     if not begun.tables:
         return reported(LoadedSnapshot(None, ()), begun.held)
     reads, unread = dict[str, int](), dict[str, Terminal]()
     for number, table in enumerate(begun.tables):
         report(Progress(f"reading {table} AS OF SCN {begun.scn}", "reading tables", number, len(begun.tables)))
         try:
-            reads[table] = retried(partial(read_snapshot_table, pipeline, source, begun.scn, table, report)).scn
+            read = partial(read_snapshot_table, pipeline, source, begun.scn, table, report, by_itself=by_itself)
+            reads[table] = retried(read).scn
         except Terminal as error:
             unread[table] = error
     if not reads:
@@ -150,7 +158,8 @@ def run_pipeline(
 ) -> RunOutcome:
     """Land and apply one window, or all that are sealed; with `wait`, also wait for an archived log that is due.
 
-    Tables without contents get their snapshot first.
+    Tables without contents get their snapshot first. A table that a DDL holds is snapshotted again after each batch, if `on`
+    says `resnapshot`.
     """
     windows = batches = 0
     times = StepTimes()
@@ -163,10 +172,11 @@ def run_pipeline(
                 continue  # one batch over many windows costs little more than one over one
             applied = apply(pipeline, session, report, times)
             batches += applied
+            again = snapshot_again(pipeline, source, session, report)
             if wait and found.awaited is not None:
                 await_log(pipeline, found.awaited, source, report, retrying(pipeline))
                 continue
-            if not until_caught_up or not applied:
+            if not until_caught_up or not (applied or again):
                 break
     return RunOutcome(windows, batches, found.outcome, found.reason, read_status(pipeline).tables)
 
@@ -177,6 +187,17 @@ def first_contents(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
         read_and_load_snapshot(pipeline, None, False, source, spark, report)
     except (SnapshotTooEarly, TableHeld) as error:
         report(str(error))
+
+
+def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spark, report: Report) -> bool:
+    """Read the held tables again that the policies name, each alone. Return whether there was one."""
+    due = begin_resnapshots(pipeline)
+    for table in due:
+        try:
+            read_and_load_snapshot(pipeline, [table], True, source, spark, report, by_itself=True)
+        except RedolakeError as error:
+            report(str(error))
+    return bool(due)
 
 
 def capture(

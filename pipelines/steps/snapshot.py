@@ -55,6 +55,7 @@ from pipelines.steps.doctor import source_findings
 from pipelines.steps.facts import record_snapshot
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.refused_tables import hold_refused
+from pipelines.steps.resnapshot import read_rows_within_limit
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.table_rows import read_rows
 from pipelines.table import DictionaryTable, TableId
@@ -97,12 +98,23 @@ class LoadedSnapshot:
 
 @crash.writer
 def begin_snapshot(
-    pipeline: Pipeline, source: ConnectParams | None = None, tables: Sequence[str] | None = None, *, replace: bool = False
+    pipeline: Pipeline,
+    source: ConnectParams | None = None,
+    tables: Sequence[str] | None = None,
+    *,
+    replace: bool = False,
+    only_held: bool = False,
 ) -> BegunSnapshot:
     """Choose the SCN and record where redo must be read from. Default: the tables without contents, and those of them that
-    cannot be captured are held. Raises ConfigurationError if a named table has errors."""
+    cannot be captured are held. With `only_held`, named tables that are not held any more are left out. Raises
+    ConfigurationError if a named table has errors."""
     with open_context(pipeline) as context:
         reconcile_ledger(context)
+        if only_held:
+            still = {str(entry.table) for entry in context.ledger.tables("held")}
+            tables = [table for table in tables or () if table in still]
+            if not tables:
+                return BegunSnapshot(0, (), replace)
         if pipeline.patterns:
             with open_pipeline_source(pipeline, source) as oracle:
                 context = with_matched_tables(context, oracle)
@@ -270,25 +282,32 @@ def check_captured(context: PipelineContext, chosen: Sequence[TableId], handover
 
 
 def read_snapshot_table(
-    pipeline: Pipeline, source: ConnectParams | None, scn: int, table: str, report: Report = silent
+    pipeline: Pipeline,
+    source: ConnectParams | None,
+    scn: int,
+    table: str,
+    report: Report = silent,
+    *,
+    by_itself: bool = False,
 ) -> TableSnapshot:
     """Read one table into Parquet AS OF the SCN, or AS OF a newer one where the database can no longer show it at that SCN.
 
-    A table that was already read is not read again.
+    A table that was already read is not read again. Raises SnapshotTooLarge for a table that is read again `by_itself` and has
+    more rows than its limit; its error then says so.
     """
     for _ in range(MORE_READS):
         try:
-            return read_table_as_of(pipeline, source, scn, TableId.parse(table), report)
+            return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself)
         except RedolakeError as error:
             if error.ora_code not in OUT_OF_REACH:
                 raise
             log.warning("%s cannot be read AS OF SCN %s any more, and is read AS OF a newer one: %s", table, scn, error.what)
         scn = begin_snapshot(pipeline, source, [table], replace=True).scn
-    return read_table_as_of(pipeline, source, scn, TableId.parse(table), report)
+    return read_table_as_of(pipeline, source, scn, TableId.parse(table), report, by_itself)
 
 
 def read_table_as_of(
-    pipeline: Pipeline, source: ConnectParams | None, scn: int, wanted: TableId, report: Report
+    pipeline: Pipeline, source: ConnectParams | None, scn: int, wanted: TableId, report: Report, by_itself: bool = False
 ) -> TableSnapshot:
     with open_context(pipeline) as context:
         there = context.landing.snapshots.manifest(wanted, scn)
@@ -302,7 +321,8 @@ def read_table_as_of(
                     counted = counting(answers, f"rows of {wanted}", report)
                     return context.landing.snapshots.write_rows(wanted, scn, counted, token=token)
 
-                file = read_rows(context, source, oracle, found, Scn(scn), by_rowid, write)
+                read = read_rows_within_limit if by_itself else read_rows
+                file = read(context, source, oracle, found, Scn(scn), by_rowid, write)
             there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
             seconds = round(time.monotonic() - started, 3)
             record_snapshot(context, [wanted], SnapshotFact("read", scn, there.row_count, seconds))

@@ -110,6 +110,7 @@ WRONG = {
     "a key of one word": (GOOD.replace("target: mixed", "target: mixed, key: code"), "write primary, rowid, append, or"),
     "a key of nothing": (GOOD.replace("target: mixed", "target: mixed, key: []"), "not a key"),
     "a key with a column twice": (GOOD.replace("target: mixed", "target: mixed, key: [a, A]"), "not a key"),
+    "hours that are none": (GOOD + '    resnapshot: {hours: "22"}\n', "write two hours of the day in UTC from 00 to 23"),
     "a policy that does not work yet": (GOOD + "    on: {drop_table: keep}\n", "`drop_table: keep` does not work yet"),
     "a policy without a value": (GOOD + "    on: {truncate: maybe}\n", "'follow', 'keep' or 'hold'"),
     "a landing that cannot keep two writers apart": (GOOD.replace("landing: ", "landing: hdfs://"), "both can succeed"),
@@ -183,6 +184,22 @@ def test_a_table_has_its_own_policies_at_ddl_and_the_pipelines_for_the_rest() ->
 
     assert (orders.truncate, orders.narrow, orders.rename_column) == ("follow", "evolve", "evolve")
     assert (mixed.truncate, mixed.narrow, mixed.rename_column) == ("keep", "evolve", "evolve")
+
+
+def test_a_table_has_its_own_limits_for_reading_it_again_and_the_pipelines_for_the_rest() -> None:
+    text = GOOD.replace("target: mixed", "target: mixed, resnapshot: {max_rows: 5}") + '    resnapshot: {hours: "22-05"}\n'
+    pipeline = parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"]
+    orders, mixed = (pipeline.resnapshot_limits(table.id) for table in pipeline.tables)
+
+    assert (orders.max_rows, orders.hours) == (1_000_000, "22-05")
+    assert (mixed.max_rows, mixed.hours) == (5, "22-05")
+
+
+def test_a_table_is_read_again_by_itself_only_where_a_policy_says_so() -> None:
+    of_one_table = GOOD.replace("target: mixed", "target: mixed, on: {recreate: resnapshot}")
+    found = [parse_configuration(text, {"ROOT": "/data"}).pipelines["shop"].may_resnapshot for text in (GOOD, of_one_table)]
+
+    assert found == [False, True]
 
 
 def test_a_tables_own_settings_of_the_lake_count_before_the_pipelines():

@@ -90,6 +90,7 @@ KILLED_AT = {
     "prepare_batch",
     "prepare_snapshot_load",
     "publish",
+    "record_approval",
     "publish_batch",
     "publish_manifest",
     "split_by",

@@ -134,6 +134,15 @@ def test_tables_that_join_by_a_pattern_get_their_snapshot_after_the_window_that_
     assert edges(capture_dag(joining.model_copy(update={"new_tables": "announce"}))) == edges(capture_dag(settings()))
 
 
+def test_held_tables_are_snapshotted_beside_the_batches_if_a_policy_says_so(settings):
+    from pipelines.airflow.apply import apply_dag
+    from pipelines.config.tables import OnDdl
+
+    with_policy = settings().model_copy(update={"on": OnDdl(recreate="resnapshot")})
+
+    assert edges(apply_dag(with_policy)) - edges(apply_dag(settings())) == {("held_tables", "snapshot")}
+
+
 def test_dags_run_one_at_a_time_and_retry_as_configured(dags):
     for dag in dags.values():
         assert (dag.max_active_runs, dag.catchup) == (1, False)

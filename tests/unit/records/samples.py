@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, DroppedRows, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, ColumnChange, DroppedXid, HoldAt, LandedWindow, TableTask
 from pipelines.records.captured_tables import CapturedTables
@@ -90,6 +91,7 @@ GAP = DeclaredGap(
     CONTAINER,
     Encoding(),
 )
+APPROVAL = Approval("ddl", "SHOP.T", 300, "ignore", "why", "who", "when", "name", "rs", 1)
 DROP = DroppedTransaction(OPEN, 2, 300, "why", "who", "when", {"SHOP.T": 1}, ("1.2.3", "4.5.6"))
 ID = DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False)
 TABLE = DictionaryTable(T, 7, 7, (ID,), ("ID",), frozenset(), Scn(5), Scn(6), unique=(UniqueIndex("U", 8, ("ID",)),))
@@ -107,6 +109,7 @@ RECORDS: tuple[Any, ...] = (
     SLICE,
     GAP,
     DROP,
+    APPROVAL,
     SplitTransactions((TransactionName(3, "1.2.3"),), (SplitTransaction(None, "4.5.6", 7),)),
     DictionaryReading(2, 300, "5f2d", {"SHOP.T": 310}),
     DictionaryContent((TABLE, LOGGED)),

@@ -44,6 +44,7 @@ FORMATS = {
     "slice record": (1, "9b5eb750d425"),
     "declared gap": (1, "92067c3f0b0d"),
     "dropped transaction": (1, "c703c92435f8"),
+    "approval": (1, "6f81956e4522"),
     "split transactions": (1, "d22a8664b083"),
     "dictionary reading": (1, "ac02c8302cfd"),
     "captured tables": (1, "7a013c7f64ac"),

@@ -1,0 +1,57 @@
+"""Approvals: written once beside the landing, and shown from the ledger, which can be rebuilt from them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from datetime import datetime
+
+from pipelines import crash
+from pipelines.context import PipelineContext, now
+from pipelines.land import layout
+from pipelines.records.approval import Approval, ApprovalKind
+from pipelines.records.codec import from_body, to_body
+from pipelines.table import TableId
+
+KINDS: Mapping[ApprovalKind, str] = {"resume": "resume", "ddl": "approve DDL", "resnapshot": "snapshot again"}
+
+
+@crash.writer
+def record_approval(
+    context: PipelineContext,
+    kind: ApprovalKind,
+    table: TableId,
+    at_scn: int | None,
+    *,
+    by: str,
+    choice: str = "",
+    reason: str = "",
+    rs_id: str = "",
+    thread: int | None = None,
+    at: datetime | None = None,
+) -> Approval:
+    """Record a choice in the landing and in the ledger."""
+    at = at or now()
+    name = f"{at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
+    made = Approval(kind, str(table), at_scn, choice, reason, by, at.isoformat(timespec="seconds"), name, rs_id, thread)
+    context.landing.files.write_record_once(layout.approval_file(name), made)
+    reconcile_approvals(context)
+    return made
+
+
+def reconcile_approvals(context: PipelineContext) -> None:
+    """Record approvals that the ledger does not know as decisions."""
+    names = [file.removesuffix(".json") for file in context.landing.files.names(layout.APPROVALS)]
+    known = {found.name for found in approvals(context)} if names else set()
+    for name in names:
+        found = None if name in known else context.landing.files.read_record(Approval, layout.approval_file(name))
+        if found is not None:
+            context.ledger.record_decision(KINDS[found.kind], to_body(found), found.by, datetime.fromisoformat(found.at))
+
+
+def approvals(context: PipelineContext, kind: ApprovalKind | None = None, table: TableId | None = None) -> list[Approval]:
+    """Return the approvals that the ledger knows, in the order in which they were made."""
+    wanted = KINDS.values() if kind is None else (KINDS[kind],)
+    bodies = [decision.body for one in wanted for decision in context.ledger.decisions(one)]
+    found = (from_body(Approval, body, "an approval in the ledger") for body in bodies)
+    return sorted((one for one in found if table is None or one.table == str(table)), key=lambda one: one.name)

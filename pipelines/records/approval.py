@@ -1,0 +1,29 @@
+"""A choice that decides how a table is read on, with who made it, when, and why. It is written once beside the landing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+ApprovalKind = Literal["resume", "ddl", "resnapshot"]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """`at_scn` is the SCN before which the table had stopped, or of the DDL; `rs_id` tells apart two DDLs at one SCN.
+
+    resume      continue a held table from its own position
+    ddl         treat one DDL statement as `choice` says: a value of the policy that holds the table, or `ignore`
+    resnapshot  read the table again; `choice` is the policy of `on` that made it, and `by` the file that declares it
+    """
+
+    kind: ApprovalKind
+    table: str  # OWNER.NAME
+    at_scn: int | None
+    choice: str
+    reason: str
+    by: str
+    at: str  # ISO time in UTC
+    name: str  # of its file
+    rs_id: str = ""
+    thread: int | None = None

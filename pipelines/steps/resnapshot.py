@@ -1,0 +1,190 @@
+"""Snapshot a table again by itself if a DDL holds it and `on` says `resnapshot`, within the limits of pipelines.yml.
+
+The table is read as by `redolake snapshot --replace`, beside the stream. Each attempt is recorded before it begins, so that an
+attempt that is killed counts as well.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from pipelines import crash
+from pipelines.config import Pipeline
+from pipelines.config.resnapshot import ResnapshotLimits
+from pipelines.context import PipelineContext, now, open_context
+from pipelines.ddl_policies import DdlPolicies
+from pipelines.errors import SnapshotTooLarge
+from pipelines.land.dictionary import Readings
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.approvals import approvals, record_approval
+from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.table_versions import known_versions
+from pipelines.records.approval import Approval
+from pipelines.records.batch_spec import HoldAt
+from pipelines.scn import Scn
+from pipelines.source import ConnectParams, Source
+from pipelines.steps.table_rows import read_rows
+from pipelines.table import DictionaryTable, TableId
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+DECLARED = "pipelines.yml"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a held table is not read again now. One that is not `passing` needs a person."""
+
+    what: str
+    passing: bool
+    cure: str = ""
+
+
+def obstacle(
+    limits: ResnapshotLimits, earlier: Sequence[Approval], stopped_at: int, rows_refused: int | None, at: datetime
+) -> Obstacle | None:
+    """Return what forbids to read a table now that stopped before `stopped_at`, or None.
+
+    `earlier` are all attempts for the table, oldest first; `rows_refused` is the limit at which the last one ended.
+    """
+    if rows_refused is not None and rows_refused >= limits.max_rows:
+        return Obstacle(
+            f"it has more than {limits.max_rows} rows (`resnapshot.max_rows`)", False, "raise `resnapshot.max_rows`"
+        )
+    used = sum(one.at_scn == stopped_at for one in earlier)
+    if used >= limits.attempts:
+        return Obstacle(f"{used} attempts have failed (`resnapshot.attempts`)", False, "remove the cause that they report")
+    if earlier:
+        next_at = datetime.fromisoformat(earlier[-1].at) + timedelta(minutes=limits.pause_minutes)
+        if at < next_at:
+            return Obstacle(f"the next attempt is at {next_at:%Y-%m-%d %H:%M} UTC", True)
+    if not limits.begins_at(at.hour):
+        return Obstacle(f"reads begin only in the hours {limits.hours} UTC", True)
+    return None
+
+
+def too_large(most: int) -> Obstacle:
+    return Obstacle(f"it has more than {most} rows (`resnapshot.max_rows`)", False, "raise `resnapshot.max_rows`")
+
+
+@crash.writer
+def begin_resnapshots(pipeline: Pipeline, at: datetime | None = None) -> tuple[str, ...]:
+    """Return the held tables to read again now, and record an attempt for each. Where a limit forbids it for good, the error of
+    the table says which."""
+    if not pipeline.may_resnapshot:
+        return ()
+    at = at or now()
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        held = [(entry, policy) for entry in context.ledger.tables("held") if (policy := answer(context, entry)) is not None]
+        found = []
+        for entry, policy in held:
+            if is_due(context, entry, at):
+                reason = f"`on: {policy}` is `resnapshot`"
+                record_approval(
+                    context, "resnapshot", entry.table, entry.stopped_at, by=DECLARED, choice=policy, reason=reason, at=at
+                )
+                found.append(str(entry.table))
+        return tuple(found)
+
+
+def answer(context: PipelineContext, entry: TableEntry) -> str | None:
+    """Return the policy by which a held table is read again; None if there is none, or if the table is not there again."""
+    where = (entry.error or {}).get("where", {})
+    if entry.table not in context.pipeline.by_id or entry.complete_to_scn is None:
+        return None
+    policy = answering(context.pipeline.ddl_policies(entry.table), where.get("policy"))
+    if policy != "recreate":
+        return policy
+    return policy if is_there_again(context, entry.table) else None
+
+
+def answering(policies: DdlPolicies, policy: str | None) -> str | None:
+    """Return which policy says `resnapshot` for a hold. A dropped table may be created again."""
+    wanted = "recreate" if policy == "drop_table" else policy
+    return wanted if wanted is not None and getattr(policies, wanted, None) == "resnapshot" else None
+
+
+def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt | None:
+    """Return a new hold with a cure that says that the table is snapshotted again by itself, where a policy says so."""
+    policy = None if hold is None else hold.error.get("where", {}).get("policy")
+    if hold is None or answering(pipeline.ddl_policies(table), policy) is None:
+        return hold
+    first = "nothing, if a table of this name is created again: " if policy == "drop_table" else "nothing: "
+    hours = pipeline.resnapshot_limits(table).hours
+    when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
+    cure = f"{first}it is snapshotted again by itself {when}; to do it now, run `redolake snapshot {table} --replace`"
+    return replace(hold, error={**hold.error, "cure": cure})
+
+
+def is_there_again(context: PipelineContext, table: TableId) -> bool:
+    """Return whether the newest dictionary reading shows the table with an OBJECT_ID that it has not had."""
+    newest = next(Readings(context.landing.dictionary).newest_first(0, 0), None)
+    here = None if newest is None else newest.table(table)
+    return here is not None and here.object_id not in {version.object_id for version in known_versions(context, table)}
+
+
+def is_due(context: PipelineContext, entry: TableEntry, at: datetime) -> bool:
+    assert entry.stopped_at is not None
+    limits, error = context.pipeline.resnapshot_limits(entry.table), dict(entry.error or {})
+    earlier = approvals(context, "resnapshot", entry.table)
+    found = obstacle(limits, earlier, entry.stopped_at, error.get("where", {}).get("max_rows"), at)
+    if found is None:
+        return True
+    log.info("%s is not snapshotted again by itself now: %s", entry.table, found.what)
+    if not found.passing:
+        context.ledger.restate_hold(entry.table, restated(entry, found))
+    return False
+
+
+def restated(entry: TableEntry, found: Obstacle, **where: Any) -> dict[str, Any]:
+    """Return the error of a held table with the reason why it is not snapshotted again by itself, once."""
+    error = dict(entry.error or {})
+    what = str(error.get("what", "")).partition("; not snapshotted again by itself: ")[0]
+    return {
+        **error,
+        "what": f"{what}; not snapshotted again by itself: {found.what}",
+        "cure": f"{found.cure}, or run `redolake snapshot {entry.table} --replace`, which has no limits",
+        "where": {**error.get("where", {}), **where},
+    }
+
+
+def read_rows_within_limit(
+    context: PipelineContext,
+    source: ConnectParams | None,
+    oracle: Source,
+    table: DictionaryTable,
+    scn: Scn,
+    rowid: bool,
+    write: Callable[[Iterator[Any]], T],
+) -> T:
+    """Read as `read_rows` does, up to `resnapshot.max_rows`. For more, say so in the table's error and raise
+    SnapshotTooLarge."""
+    name, most = table.table, context.pipeline.resnapshot_limits(table.table).max_rows
+    try:
+        return read_rows(context, source, oracle, table, scn, rowid, lambda batches: write(limited(batches, name, most)))
+    except SnapshotTooLarge:
+        entry, found = context.ledger.table(name), too_large(most)
+        if entry is not None:
+            context.ledger.restate_hold(name, restated(entry, found, max_rows=most))
+        raise
+
+
+def limited(batches: Iterator[Any], table: TableId, most: int) -> Iterator[Any]:
+    """Pass the driver's data frames on up to `most` rows."""
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows()
+        if rows > most:
+            raise SnapshotTooLarge(
+                f"the table has more than {most} rows, the most that is snapshotted again by itself",
+                cure=f"raise `resnapshot.max_rows`, or run `redolake snapshot {table} --replace`, which has no limits",
+                table=table,
+            )
+        yield batch

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pipelines.config.resnapshot import ResnapshotLimits
+from pipelines.ddl_policies import DdlPolicies
+from pipelines.records.approval import Approval
+from pipelines.steps.resnapshot import answering, obstacle
+
+NOON = datetime(2026, 11, 22, 12, 30, tzinfo=UTC)
+HELD_AT = 500
+
+
+def attempt(minutes_ago: float, at_scn: int = HELD_AT) -> Approval:
+    at = NOON - timedelta(minutes=minutes_ago)
+    return Approval("resnapshot", "SHOP.PARTS", at_scn, "recreate", "", "pipelines.yml", at.isoformat(), "")
+
+
+ANYTIME = ResnapshotLimits()
+CASES = {
+    "nothing forbids it": (ANYTIME, [], None, None, None),
+    "a read ended at the limit of rows": (ResnapshotLimits(max_rows=10), [], 10, "more than 10 rows", False),
+    "the limit of rows was raised since": (ResnapshotLimits(max_rows=11), [], 10, None, None),
+    "all attempts for this hold are used": (ANYTIME, [attempt(300), attempt(200), attempt(100)], None, "3 attempts", False),
+    "attempts were for an older hold": (ANYTIME, [attempt(m, 400) for m in (300, 200, 100)], None, None, None),
+    "the last attempt is too recent": (ANYTIME, [attempt(59)], None, "the next attempt is at 2026-11-22 12:31 UTC", True),
+    "the last attempt, for an older hold, is too recent": (ANYTIME, [attempt(59, 400)], None, "next attempt", True),
+    "the last attempt is long enough ago": (ANYTIME, [attempt(60)], None, None, None),
+    "outside the hours of the night": (ResnapshotLimits(hours="22-05"), [], None, "in the hours 22-05 UTC", True),
+    "inside the hours of the day": (ResnapshotLimits(hours="12-13"), [], None, None, None),
+    "at the end of the hours": (ResnapshotLimits(hours="10-12"), [], None, "in the hours 10-12 UTC", True),
+}
+
+
+@pytest.mark.parametrize(("limits", "earlier", "rows", "what", "passing"), CASES.values(), ids=CASES)
+def test_a_limit_forbids_to_read_a_table_again_by_itself(limits, earlier, rows, what, passing) -> None:
+    found = obstacle(limits, earlier, HELD_AT, rows, NOON)
+
+    if what is None:
+        assert found is None
+    else:
+        assert what in found.what
+        assert found.passing is passing
+
+
+@pytest.mark.parametrize(("hour", "begins"), [(21, False), (22, True), (23, True), (0, True), (4, True), (5, False)])
+def test_hours_may_cross_midnight(hour: int, begins: bool) -> None:
+    assert ResnapshotLimits(hours="22-05").begins_at(hour) is begins
+
+
+POLICIES = {
+    "a policy that says so": (DdlPolicies(unknown_ddl="resnapshot"), "unknown_ddl", "unknown_ddl"),
+    "another policy": (DdlPolicies(unknown_ddl="resnapshot"), "primary_key", None),
+    "a dropped table waits until it is created again": (DdlPolicies(recreate="resnapshot"), "drop_table", "recreate"),
+    "a dropped table stays held": (DdlPolicies(unknown_ddl="resnapshot"), "drop_table", None),
+    "a policy that cannot say so": (DdlPolicies(), "truncate", None),
+    "an error that no policy answers": (DdlPolicies(unknown_ddl="resnapshot"), None, None),
+}
+
+
+@pytest.mark.parametrize(("policies", "policy", "answer"), POLICIES.values(), ids=POLICIES)
+def test_the_policy_that_lets_a_held_table_be_read_again(policies, policy, answer) -> None:
+    assert answering(policies, policy) == answer
