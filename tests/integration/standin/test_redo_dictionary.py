@@ -34,7 +34,14 @@ def lived(oracle) -> None:
         run(shop, "INSERT INTO t VALUES (1, 'one')", "COMMIT")
         oracle.database.archive_current()
         run(shop, "ALTER TABLE t RENAME COLUMN b TO c", "ALTER TABLE t ADD d NUMBER")
-        run(shop, "INSERT INTO t VALUES (2, 'two', 2)", "COMMIT", "RENAME t TO u", "INSERT INTO u VALUES (3, 'three', 3)", "COMMIT")
+        run(
+            shop,
+            "INSERT INTO t VALUES (2, 'two', 2)",
+            "COMMIT",
+            "RENAME t TO u",
+            "INSERT INTO u VALUES (3, 'three', 3)",
+            "COMMIT",
+        )
         oracle.database.archive_current()
         run(shop, "DROP TABLE u PURGE")
         oracle.database.archive_current()
