@@ -151,6 +151,13 @@ class MiningIncomplete(Terminal):
     """
 
 
+class NoDictionaryInRedo(Terminal):
+    """`dictionary: redo` is set, and the archived logs do not contain a dictionary from which the window can be mined.
+
+    Run DBMS_LOGMNR_D.BUILD in the root and switch the log, or set `dictionary: online` under `source`.
+    """
+
+
 class LandingConflict(Terminal):
     """A file of the landing is not the one that belongs at that path: another run wrote it, or the plan is outdated.
 

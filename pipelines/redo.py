@@ -205,6 +205,20 @@ class RedoFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class RedoDictionary:
+    """A complete dictionary that DBMS_LOGMNR_D.BUILD has written into logs [first_sequence, last_sequence] of a redo thread.
+
+    SCNs [begin_scn, end_scn) are those of the logs."""
+
+    thread: int
+    resetlogs_id: int
+    first_sequence: int
+    last_sequence: int
+    begin_scn: Scn
+    end_scn: Scn
+
+
+@dataclass(frozen=True, slots=True)
 class Position:
     """The start of the pipeline's next window: everything below `scn` of this incarnation has landed."""
 
@@ -251,6 +265,8 @@ class Window:
     slices: tuple[Slice, ...]
     # The SCN before a RESETLOGS at which the window ends, where a log goes on after it: the RESETLOGS may have undone its redo.
     doubtful_scn: Scn | None = None
+    # Where names come from a dictionary in the redo: the logs of all redo threads from it to the window's end.
+    dictionary_logs: tuple[LogFile, ...] = ()
 
     @property
     def start_position(self) -> ChainPosition:

@@ -24,6 +24,11 @@ from pipelines.target_options import Deletes, MetadataName, Names, Readers, Targ
 class SourceSettings(Settings):
     connection: str = Field(description="Airflow connection id; outside Airflow, AIRFLOW_CONN_<ID> is read")
     container: str | None = Field(None, description="PDB that owns the tables; omit for a non-CDB")
+    dictionary: Literal["online", "redo"] = Field(
+        "online",
+        description="where LogMiner takes names from: the `online` catalogue, or a dictionary that DBMS_LOGMNR_D.BUILD has "
+        "written into the `redo`: each session then reads all redo since the last BUILD",
+    )
     fetch_rows: int = Field(10_000, ge=100, le=1_000_000, description="rows per Arrow batch from the driver")
     call_timeout_seconds: int = Field(1800, ge=1, description="longest single round trip to the database")
 

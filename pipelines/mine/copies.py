@@ -35,11 +35,27 @@ class EdgeCut(MiningIncomplete):
 
 @dataclass(frozen=True, slots=True)
 class LogSet:
-    """The logs of one attempt: `added` are those of the slice, with the copies left to try, and neighbours where needed."""
+    """The logs of one attempt: `added` are those of the slice, with the copies left to try, and neighbours where needed.
+
+    `others` are logs of other redo threads, which LogMiner reads for a dictionary in the redo."""
 
     own: Slice
     added: Slice
     refused: tuple[str, ...] = ()  # copies that failed in earlier attempts, each with the reason
+    others: tuple[LogFile, ...] = ()
+    has_dictionary: bool = False
+
+    @classmethod
+    def of(cls, piece: Slice, dictionary_logs: Sequence[LogFile] = ()) -> LogSet:
+        """Return the first attempt at a slice, with the logs from the dictionary to the slice's end."""
+        needed = [log for log in dictionary_logs if log.first_scn < piece.next_scn and log not in piece.logs]
+        before = tuple(log for log in needed if log.thread == piece.thread and log.sequence < piece.logs[0].sequence)
+        others = tuple(log for log in needed if log.thread != piece.thread)
+        return cls(piece, replace(piece, logs=(*before, *piece.logs)), others=others, has_dictionary=bool(dictionary_logs))
+
+    @property
+    def all_logs(self) -> tuple[LogFile, ...]:
+        return (*self.added.logs, *self.others)
 
     @property
     def neighbours(self) -> frozenset[int]:
@@ -49,8 +65,8 @@ class LogSet:
     def without(self, log: LogFile, copy: LogCopy) -> LogSet:
         """Return the set without this copy of the log."""
         left = replace(log, copies=tuple(c for c in log.copies if c != copy))
-        logs = tuple(left if g == log else g for g in self.added.logs)
-        return replace(self, added=replace(self.added, logs=logs))
+        logs, others = (tuple(left if g == log else g for g in some) for some in (self.added.logs, self.others))
+        return replace(self, added=replace(self.added, logs=logs), others=others)
 
 
 class BadCopy(Transient):
@@ -62,19 +78,19 @@ class BadCopy(Transient):
         self.next = next_logs
 
 
-def mine_from_any_copy(own: Slice, attempt: Callable[[LogSet], T], archived: Callable[[], Sequence[LogFile]]) -> T:
+def mine_from_any_copy(own: Slice | LogSet, attempt: Callable[[LogSet], T], archived: Callable[[], Sequence[LogFile]]) -> T:
     """Call `attempt` until it succeeds. A bad copy is left out of the next attempt; a cut row adds the neighbouring logs, once.
 
     `archived` reads the archived logs of the control file. `attempt` must discard everything when it fails.
     """
-    logs = LogSet(own, own)
+    logs = own if isinstance(own, LogSet) else LogSet.of(own)
     while True:
         try:
             return attempt(logs)
         except BadCopy as bad:
             logs = bad.next
         except EdgeCut:
-            wider = logs if logs.neighbours else with_neighbours(logs, archived())
+            wider = with_neighbours(logs, archived())
             if wider == logs:
                 raise
             logs = wider
@@ -88,8 +104,10 @@ def with_neighbours(log_set: LogSet, archived: Sequence[LogFile]) -> LogSet:
         for g in archived
         if (g.thread, g.resetlogs_id) == (first.thread, first.resetlogs_id) and g.next_scn is not None and g.claimed
     }
-    logs = (ours.get(first.sequence - 1), *log_set.added.logs, ours.get(last.sequence + 1))
-    return replace(log_set, added=replace(log_set.added, logs=tuple(g for g in logs if g is not None)))
+    known = {g.sequence for g in log_set.added.logs}
+    beside = [ours[n] for n in (first.sequence - 1, last.sequence + 1) if n in ours and n not in known]
+    logs = tuple(sorted((*log_set.added.logs, *beside), key=lambda g: g.sequence))
+    return replace(log_set, added=replace(log_set.added, logs=logs))
 
 
 def suspects(error: RedolakeError, opened: Mapping[LogFile, LogCopy]) -> list[LogFile]:

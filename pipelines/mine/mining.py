@@ -34,7 +34,7 @@ class MiningFacts:
 
     row_count: int = 0  # rows returned by LogMiner, pieces joined
     outside_count: int = 0  # of these, rows whose SCN is outside the window
-    dictionary_scn: int | None = None  # the online catalogue is at least this recent
+    dictionary_scn: int | None = None  # the online catalogue is at least this recent; None where names came from the redo
     destinations: dict[str, int] = field(default_factory=dict)  # DEST_ID of the copy that was read, by "thread/sequence"
     refused: tuple[str, ...] = ()  # copies that failed in earlier attempts
     neighbours: tuple[int, ...] = ()  # sequences mined only to complete a row at the edge of the slice
@@ -70,14 +70,15 @@ class SliceMining:
         self._session, self._log_set, self._logs, self._window = session, log_set, log_set.own, window
         self._tables, self._object_ids, self._container_name = tuple(tables), object_ids, container
         self._fetch_rows = fetch_rows
-        self._threads: set[int] = set()  # redo threads that Oracle reads beside the slice's, where it chooses the logs
+        self._threads = {log.thread for log in log_set.all_logs}  # that LogMiner reads
         self.facts = MiningFacts(refused=log_set.refused, neighbours=tuple(sorted(log_set.neighbours)))
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         session, facts, started = self._session, self.facts, time.monotonic()
         session.use_container(None)
         facts.settings = dict(session.pin_session())
-        facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
+        if not self._log_set.has_dictionary:
+            facts.dictionary_scn = int(session.query("current_scn")[0].current_scn)
         container = mined_container(session, self._container_name)
         with logminer(session, self._log_set, self._window) as opened:
             if session.pdb_only:
@@ -92,7 +93,8 @@ class SliceMining:
         )  # fmt: skip
 
     def _rows(self, container: MinedContainer | None) -> Iterator[pa.RecordBatch]:
-        where, binds = predicate(self._tables, self._object_ids, container)
+        own = self._logs.logs[0] if self._log_set.has_dictionary else None
+        where, binds = predicate(self._tables, self._object_ids, container, since=own)
         sql = f"{statement('redo_rows')}\n WHERE {where}"
         joiner = PieceJoiner()
         for answer in self._session.arrow(sql, binds, self._fetch_rows, name="redo_rows"):
@@ -104,8 +106,10 @@ class SliceMining:
 
     def _own_part(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Drop the rows that begin in a neighbouring log: another slice lands them. A row without a log is kept."""
+        if len(self._threads) > 1 or self._session.pdb_only:
+            batch = own_thread(batch, self._logs.thread, self._threads)
         if self._session.pdb_only:
-            batch = in_container(own_thread(batch, self._logs.thread, self._threads), self._container_name)
+            batch = in_container(batch, self._container_name)
         if not self._log_set.neighbours:
             return batch
         foreign = pc.is_in(log_of(batch, self._log_set.added), value_set=pa.array(sorted(self._log_set.neighbours), pa.int64()))
@@ -159,7 +163,7 @@ def mine_slice(
 
     The database is not used before the first batch is taken.
     """
-    log_set = logs if isinstance(logs, LogSet) else LogSet(logs, logs)
+    log_set = logs if isinstance(logs, LogSet) else LogSet.of(logs)
     return SliceMining(
         session, log_set, window, tables=tables, object_ids=object_ids, container=container, fetch_rows=fetch_rows
     )

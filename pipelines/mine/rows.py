@@ -81,8 +81,8 @@ def own_thread(batch: pa.RecordBatch, thread: int, read: Collection[int]) -> pa.
     is_unknown = pc.equal(of_row, 0)
     if len(read) > 1 and pc.any(is_unknown).as_py():
         raise RedoNotUnderstood(
-            "a redo row without a redo thread, and the PDB is mined from inside, where LogMiner reads all threads at once",
-            cure="connect to the root, without pdb_only, and run again",
+            "a redo row without a redo thread, and LogMiner reads several: inside a PDB, or for a dictionary in the redo",
+            cure="connect to the root, without pdb_only, set `dictionary: online` under `source`, and run again",
             thread=thread,
         )
     return batch.filter(pc.or_(pc.equal(of_row, thread), is_unknown))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from pipelines.redo import CONTROL, TRANSACTION_BOUNDS, Operation
+from pipelines.redo import CONTROL, TRANSACTION_BOUNDS, LogFile, Operation
 from pipelines.table import TableId
 
 LIST_LIMIT = 500  # Oracle allows 1000 per IN list (ORA-01795)
@@ -62,9 +62,10 @@ class Binds:
 
 
 def predicate(
-    tables: Sequence[TableId], object_ids: frozenset[int], container: MinedContainer | None
+    tables: Sequence[TableId], object_ids: frozenset[int], container: MinedContainer | None, since: LogFile | None = None
 ) -> tuple[str, dict[str, object]]:
-    """Return the text after WHERE, and its binds.
+    """Return the text after WHERE, and its binds. Rows before the log `since` are left out where LogMiner reads it for a
+    dictionary only; a row of that log or a later one passes whatever its SCN is.
 
     Holes and corrupt blocks concern every table, so their rows pass whatever container or name they have. Starts and ends of
     transactions pass also without a container, and so does DDL: DDL of one table may change another.
@@ -84,4 +85,6 @@ def predicate(
         if container.shared_undo_id is not None:
             own += f" OR src_con_name = '{ROOT}' AND operation_code IN ({listed(TRANSACTION_BOUNDS)})"
         kept = f"({own}) AND ({kept})"
+    if since is not None:
+        kept = f"(scn >= {bind(int(since.first_scn))} OR rbasqn >= {bind(since.sequence)}) AND ({kept})"
     return f"operation_code = {Operation.MISSING_SCN} OR status NOT IN (0, 2, 3, 5)\n   OR {kept}", bind.values

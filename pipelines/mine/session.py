@@ -45,11 +45,11 @@ def logminer(session: Session, log_set: LogSet, window: Window) -> Iterator[dict
             opened |= _chosen_by_oracle(session, logs)
             _prove_identity(session, window, opened)
         else:
-            for log in logs.logs:
+            for log in log_set.all_logs:
                 opened[log] = _add(session, log, log_set.refused, is_first=not opened)
             _prove_identity(session, window, opened)
-            session.call("start_logmnr")
-        _prove_all_read(session, logs)
+            session.call("start_logmnr_with_redo_dictionary" if log_set.has_dictionary else "start_logmnr")
+        _prove_all_read(session, log_set)
         yield opened
     except RedolakeError as error:
         _end(session, error)
@@ -130,16 +130,16 @@ def _differences(found: tuple[Any, ...] | None, wanted: tuple[Any, ...]) -> str:
     return ", ".join(f"{name} {have} instead of {want}" for name, have, want in pairs if have != want)
 
 
-def _prove_all_read(session: Session, logs: Slice) -> None:
+def _prove_all_read(session: Session, log_set: LogSet) -> None:
     """Raise unless LogMiner reads exactly these logs. It starts even with a hole in its list, and reports it here.
 
     Where Oracle chooses the logs, it also reads those of other redo threads, whose rows the caller drops.
     """
-    rows = session.query("mined_logs")
-    own = [row for row in rows if row.thread_id == logs.thread]
-    missing = [row for row in own if row.status == MISSING_STATUS]
+    rows, logs = session.query("mined_logs"), log_set.added
+    threads = {log.thread for log in log_set.all_logs}
+    missing = [row for row in rows if row.thread_id in threads and row.status == MISSING_STATUS]
     read = {(row.thread_id, row.thread_sqn) for row in rows if row.status in READ_STATUS}
-    wanted = {(log.thread, log.sequence) for log in logs.logs}
+    wanted = {(log.thread, log.sequence) for log in log_set.all_logs}
     if session.pdb_only:
         read &= wanted
     codes = [row.status for row in session.query("mining_parameters")]

@@ -14,6 +14,7 @@ from pipelines.source.facts import (
     read_database,
     read_database_logging,
     read_encoding,
+    read_redo_dictionaries,
     read_redo_facts,
 )
 from pipelines.source.handover import Handover, first_window_start, read_handover, read_handover_and_tables
@@ -62,6 +63,7 @@ __all__ = [
     "read_encoding",
     "read_handover",
     "read_handover_and_tables",
+    "read_redo_dictionaries",
     "read_redo_facts",
     "read_snapshot",
     "read_tables",

@@ -21,6 +21,7 @@ from pipelines.redo import (
     LogFile,
     LogTrace,
     PdbIncarnation,
+    RedoDictionary,
     RedoFacts,
     RedoThread,
 )
@@ -121,6 +122,24 @@ def _switched(groups: list[Any], history: list[Any]) -> tuple[set[tuple[Any, ...
     """Return what changes in V$LOG and V$LOG_HISTORY when a log is switched. That a log is archived may be seen late."""
     online = {(row.thread, row.sequence_no, row.first_scn, _online_end(row)) for row in groups}
     return online, {(row.thread, row.sequence_no, row.first_scn, row.resetlogs_scn) for row in history}
+
+
+def read_redo_dictionaries(source: Source) -> tuple[RedoDictionary, ...]:
+    """Return the complete dictionaries that archived logs contain, from the root, in the order in which they end."""
+    source.use_container(None)
+    by_thread: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
+    for row in _with_range(source.query("dictionary_logs")):
+        by_thread[int(row.thread), int(row.resetlogs_id or 0)].append(row)
+    found = []
+    for (thread, resetlogs_id), rows in by_thread.items():
+        begin = None
+        for row in sorted(rows, key=lambda row: int(row.sequence_no)):
+            begin = row if row.dictionary_begin == "YES" else begin
+            end = _end(row.next_scn)
+            if row.dictionary_end == "YES" and begin is not None and end is not None:
+                sequences = int(begin.sequence_no), int(row.sequence_no)
+                found.append(RedoDictionary(thread, resetlogs_id, *sequences, Scn(int(begin.first_scn)), end))
+    return tuple(sorted(found, key=lambda one: one.end_scn))
 
 
 def _with_range(rows: list[Any]) -> list[Any]:

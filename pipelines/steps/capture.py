@@ -12,7 +12,16 @@ from typing import Literal
 from pipelines import crash
 from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, held_lease, open_context, open_pipeline_source, silent
-from pipelines.errors import MiningIncomplete, NotLogged, PdbChanged, RedoLost, RedoNotUnderstood, SchemaConflict, Terminal
+from pipelines.errors import (
+    MiningIncomplete,
+    NoDictionaryInRedo,
+    NotLogged,
+    PdbChanged,
+    RedoLost,
+    RedoNotUnderstood,
+    SchemaConflict,
+    Terminal,
+)
 from pipelines.land import build_manifest, layout
 from pipelines.land.windows import NOTHING_REREAD
 from pipelines.landed_schema import LANDED_SCHEMA
@@ -32,6 +41,7 @@ from pipelines.source import (
     logging_cure,
     read_container,
     read_database_logging,
+    read_redo_dictionaries,
     read_redo_facts,
     read_tables,
 )
@@ -43,7 +53,7 @@ from pipelines.steps.reread import reread_large_objects
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
-from pipelines.window import Lost, NothingNew, Wait, missing_logs
+from pipelines.window import Lost, NothingNew, Wait, missing_logs, newest_before, with_dictionary
 from pipelines.window.recovery_options import choices, gap_end, rman_commands
 
 LEASE_SECONDS = 60.0
@@ -135,9 +145,23 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             else:
                 context = with_matched_tables(context, oracle)
                 resetlogs_id, ends_at = facts.current_incarnation.resetlogs_id, utc_end_time(found.window, facts, ahead)
-                outcome = planned(context, oracle, found.window, resetlogs_id, container, ends_at)
+                window = with_its_dictionary(context, oracle, found.window)
+                outcome = planned(context, oracle, window, resetlogs_id, container, ends_at)
             record_plan(context, outcome.outcome, outcome.reason, outcome.awaited)
             return outcome
+
+
+def with_its_dictionary(context: PipelineContext, oracle: Source, window: Window) -> Window:
+    """Return the window with the logs of its dictionary, where the names come from the redo. Raises NoDictionaryInRedo."""
+    if context.pipeline.source.dictionary == "online":
+        return window
+    if oracle.pdb_only:
+        raise NoDictionaryInRedo(
+            "inside a PDB LogMiner takes no dictionary from the redo (ORA-01371)",
+            cure="set `dictionary: online` under `source`, or connect to the root, without pdb_only",
+        )
+    chosen = newest_before(read_redo_dictionaries(oracle), window)
+    return with_dictionary(window, chosen, read_redo_facts(oracle, chosen.begin_scn))
 
 
 @crash.writer
@@ -175,7 +199,9 @@ def redo_of(window: Window) -> str:
     threads, size = len({log.thread for log in logs}), sum(log.bytes for log in logs)
     again = sum(log.bytes for log in logs if log.first_scn < window.scns.start)
     cut = f", {again:,} of them in logs that begin before it" if again else ""
-    return f"SCN {window.scns}, {len(logs)} log(s) of {threads} redo thread(s), {size:,} bytes{cut}"
+    beside = sum(log.bytes for log in window.dictionary_logs if log not in logs)
+    names = f"; for names each session reads up to {beside:,} bytes more, from the dictionary in the redo on" if beside else ""
+    return f"SCN {window.scns}, {len(logs)} log(s) of {threads} redo thread(s), {size:,} bytes{cut}{names}"
 
 
 def hold_undescribed(context: PipelineContext, ids: Sequence[TableId], dictionary: Mapping[TableId, DictionaryTable]) -> None:
@@ -275,7 +301,8 @@ def mined(context: PipelineContext, source: ConnectParams | None, made: WindowPl
         with open_pipeline_source(context.pipeline, source) as oracle:
             return read_redo_facts(oracle).archived
 
-    return mine_from_any_copy(piece, lambda reading: mined_once(context, source, made, reading), archived)
+    logs = LogSet.of(piece, made.window.dictionary_logs)
+    return mine_from_any_copy(logs, lambda reading: mined_once(context, source, made, reading), archived)
 
 
 def mined_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:

@@ -1,5 +1,6 @@
 """Decide which SCNs come next and whether their redo is available. Pure functions over values."""
 
+from pipelines.window.dictionary import newest_before, with_dictionary
 from pipelines.window.gate import Lost
 from pipelines.window.incarnation import follow_resetlogs, incarnation_at
 from pipelines.window.log_state import Wait
@@ -16,6 +17,8 @@ __all__ = [
     "follow_resetlogs",
     "incarnation_at",
     "missing_logs",
+    "newest_before",
     "next_complete_scn",
     "plan_window",
+    "with_dictionary",
 ]

@@ -26,6 +26,13 @@ SELECT thread, sequence_no, resetlogs_id, first_scn, next_scn, first_at, bytes, 
           FROM v$archived_log) logs
  WHERE next_scn IS NULL OR next_scn > :since OR sequence_no >= last_ended
 
+-- name: dictionary_logs
+-- The logs in which a dictionary written by DBMS_LOGMNR_D.BUILD begins or ends.
+SELECT DISTINCT thread# AS thread, sequence# AS sequence_no, resetlogs_id, first_change# AS first_scn,
+       NULLIF(next_change#, 0) AS next_scn, dictionary_begin, dictionary_end
+  FROM v$archived_log
+ WHERE dictionary_begin = 'YES' OR dictionary_end = 'YES'
+
 -- name: log_history
 -- Outlives the log's row in V$ARCHIVED_LOG, and so proves that a sequence once existed.
 -- Of the logs that ended at or before :since, the newest of each redo thread and incarnation and later ones are enough.

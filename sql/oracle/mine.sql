@@ -28,6 +28,14 @@ BEGIN
     OPTIONS => DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG + DBMS_LOGMNR.NO_SQL_DELIMITER + DBMS_LOGMNR.NO_ROWID_IN_STMT);
 END;
 
+-- name: start_logmnr_with_redo_dictionary
+-- Needs a whole dictionary among the logs, and all logs of all redo threads from it on: DDL_DICT_TRACKING follows DDL from there.
+BEGIN
+  DBMS_LOGMNR.START_LOGMNR(
+    OPTIONS => DBMS_LOGMNR.DICT_FROM_REDO_LOGS + DBMS_LOGMNR.DDL_DICT_TRACKING + DBMS_LOGMNR.NO_SQL_DELIMITER
+             + DBMS_LOGMNR.NO_ROWID_IN_STMT);
+END;
+
 -- name: start_logmnr_in_pdb
 -- Inside a PDB logs cannot be added (ORA-65040): Oracle chooses those of the range, and V$LOGMNR_LOGS lists them. The end is
 -- inclusive.

@@ -40,7 +40,7 @@ FORMATS = {
     "snapshot spec": (1, "eac01ffb72fa"),
     "snapshot result": (1, "c26f715490a5"),
     "window manifest": (1, "f8c8ee782429"),
-    "window plan": (1, "6fcf7c94075f"),
+    "window plan": (1, "99c957e49ee4"),
     "slice record": (1, "9b5eb750d425"),
     "declared gap": (1, "92067c3f0b0d"),
     "dropped transaction": (1, "c703c92435f8"),
