@@ -19,6 +19,7 @@ import oracledb
 
 from pipelines import steps
 from pipelines.steps.run import apply, capture, spark_when_needed
+from pipelines.window.dictionary import BUILD
 from standin.serve import standin
 from tests.delta_table import read_delta
 from tests.fix_shop import Shop
@@ -297,7 +298,13 @@ class Lives:
     spark: Any
     checked: int = 0
 
+    def build_dictionary(self) -> None:
+        """Write the dictionary into the redo, where LogMiner takes it from there."""
+        if self.pipeline.source.dictionary == "redo":
+            self.shop.run_sql(BUILD, *["ALTER SYSTEM ARCHIVE LOG CURRENT"] * 2, user="SYS")
+
     def play(self, rounds: int) -> None:
+        self.build_dictionary()
         steps.take_snapshot(self.pipeline, source=self.shop.params, spark=self.spark)
         for _ in range(rounds):
             for _ in range(self.chance.randint(2, 5) * len(self.lives)):
@@ -306,6 +313,7 @@ class Lives:
             self.end_round()
             if self.chance.random() < 0.4:
                 self.capture()
+                self.build_dictionary()
             if self.chance.random() < 0.4:
                 self.apply()
         for life in self.lives:
@@ -360,7 +368,9 @@ class Lives:
 
 
 @contextmanager
-def lives(folder: Path, seed: int, tables: int, spark: Any = None, **options: Any) -> Iterator[Lives]:
+def lives(
+    folder: Path, seed: int, tables: int, spark: Any = None, *, dictionary: str = "online", **options: Any
+) -> Iterator[Lives]:
     """Start a new stand-in with that many tables, and a pipeline over them that follows every DDL."""
     chance = random.Random(seed)
     with standin(background=False, archive_lag_target=0, ddl_age=60, nonblocking_ddl=True, **options) as oracle:
@@ -375,6 +385,7 @@ def lives(folder: Path, seed: int, tables: int, spark: Any = None, **options: An
             life.sessions[1].commit()
         pipeline = shop.pipeline(
             tables=[f"SHOP.{life.table}" for life in found],
+            source={"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary},
             on={"truncate": "follow", "narrow": "evolve"},
             window={"max_bytes": 1, "slice_bytes": 1},
             mining_tasks=1,

@@ -14,7 +14,6 @@ from pipelines.config import Pipeline
 from pipelines.context import PipelineContext, Report, held_lease, open_context, open_pipeline_source, silent
 from pipelines.errors import (
     MiningIncomplete,
-    NoDictionaryInRedo,
     NotLogged,
     PdbChanged,
     RedoLost,
@@ -41,19 +40,19 @@ from pipelines.source import (
     logging_cure,
     read_container,
     read_database_logging,
-    read_redo_dictionaries,
     read_redo_facts,
     read_tables,
 )
 from pipelines.steps.captured_tables import announced_tables, with_matched_tables
 from pipelines.steps.facts import host_clock_ahead, record_choices, record_plan, record_redo, recorded_failure, utc_end_time
 from pipelines.steps.plan import PAUSE_SECONDS, read_and_plan
+from pipelines.steps.redo_dictionary import with_its_dictionary
 from pipelines.steps.redo_loss import clear_redo_loss, missing_in, record_redo_loss
 from pipelines.steps.reread import reread_large_objects
 from pipelines.steps.same_container import pdb_change, read_same_container, record_pdb_change
 from pipelines.steps.wait import AwaitedLog, awaited_by
 from pipelines.table import DictionaryTable, TableId
-from pipelines.window import Lost, NothingNew, Wait, missing_logs, newest_before, with_dictionary
+from pipelines.window import Lost, NothingNew, Wait, missing_logs
 from pipelines.window.recovery_options import choices, gap_end, rman_commands
 
 LEASE_SECONDS = 60.0
@@ -145,23 +144,10 @@ def planned_next(pipeline: Pipeline, source: ConnectParams | None) -> PlanOutcom
             else:
                 context = with_matched_tables(context, oracle)
                 resetlogs_id, ends_at = facts.current_incarnation.resetlogs_id, utc_end_time(found.window, facts, ahead)
-                window = with_its_dictionary(context, oracle, found.window)
+                window = with_its_dictionary(pipeline, oracle, found.window)
                 outcome = planned(context, oracle, window, resetlogs_id, container, ends_at)
             record_plan(context, outcome.outcome, outcome.reason, outcome.awaited)
             return outcome
-
-
-def with_its_dictionary(context: PipelineContext, oracle: Source, window: Window) -> Window:
-    """Return the window with the logs of its dictionary, where the names come from the redo. Raises NoDictionaryInRedo."""
-    if context.pipeline.source.dictionary == "online":
-        return window
-    if oracle.pdb_only:
-        raise NoDictionaryInRedo(
-            "inside a PDB LogMiner takes no dictionary from the redo (ORA-01371)",
-            cure="set `dictionary: online` under `source`, or connect to the root, without pdb_only",
-        )
-    chosen = newest_before(read_redo_dictionaries(oracle), window)
-    return with_dictionary(window, chosen, read_redo_facts(oracle, chosen.begin_scn))
 
 
 @crash.writer

@@ -12,9 +12,11 @@ from pipelines.config import Pipeline
 from pipelines.context import Report, ledger_url, open_context, open_pipeline_source, silent
 from pipelines.decode.datatypes import why_refused
 from pipelines.decode.datatypes.character import CODECS
-from pipelines.errors import ConfigurationError, Finding, RedolakeError
+from pipelines.errors import ConfigurationError, Finding, NoDictionaryInRedo, RedolakeError
 from pipelines.land import Landing
 from pipelines.ledger import open_ledger
+from pipelines.redo import RedoFacts
+from pipelines.scn import ChainPosition
 from pipelines.source import (
     ConfiguredTable,
     ConnectParams,
@@ -30,6 +32,7 @@ from pipelines.source import (
 )
 from pipelines.steps.captured_tables import pattern_findings
 from pipelines.steps.doctor_report import DoctorReport, doctor_report
+from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.same_container import pdb_change, recorded_container
 from pipelines.table import TableId
 from pipelines.window import Lost, plan_window
@@ -91,6 +94,7 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
             if pipeline.patterns:
                 pipeline, of_patterns = pattern_findings(pipeline, oracle)
             probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables], report)
+            of_patterns += dictionary_findings(pipeline, oracle, probed.redo)
             rules = {table.id: table.columns for table in pipeline.tables}
             numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
     except ConfigurationError as error:
@@ -102,6 +106,17 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
     return pipeline if probed.tables else unread, sorted([*findings, *of_source], key=gravity)
+
+
+def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | None) -> list[Finding]:
+    """Return a finding where names shall come from the redo, and no archived log of the incarnation has a whole dictionary."""
+    if redo is None:
+        return []
+    try:
+        dictionary_for(pipeline, oracle, ChainPosition(redo.current_incarnation.resetlogs_id, int(redo.current_scn)))
+    except NoDictionaryInRedo as error:
+        return [Finding("`dictionary: redo`", error.what, error.cure)]
+    return []
 
 
 def gravity(finding: Finding) -> int:

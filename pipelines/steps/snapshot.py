@@ -54,6 +54,7 @@ from pipelines.steps.captured_tables import with_matched_tables
 from pipelines.steps.doctor import source_findings
 from pipelines.steps.facts import record_snapshot
 from pipelines.steps.leases import renewed, take_apply_lease
+from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.refused_tables import hold_refused
 from pipelines.steps.resnapshot import read_rows_within_limit
 from pipelines.steps.same_container import read_same_container
@@ -214,6 +215,7 @@ def start_pipeline(context: PipelineContext, oracle: Source, handover: Handover,
     if context.ledger.position() is not None:
         return
     position = first_position(context.pipeline, read_redo_facts(oracle), handover)
+    dictionary_for(context.pipeline, oracle, position.chain_position)  # raises while the first window would have none
     encoding = read_encoding(oracle, context.pipeline.source.container)
     start = FirstPosition(position.dbid, position.resetlogs_id, int(position.scn), encoding, container)
     context.landing.files.write_record_once(layout.HANDOVER, start)

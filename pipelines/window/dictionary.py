@@ -11,26 +11,30 @@ from dataclasses import replace
 
 from pipelines.errors import NoDictionaryInRedo, RedoLost
 from pipelines.redo import LogFile, Position, RedoDictionary, RedoFacts, Window
-from pipelines.scn import ScnRange
+from pipelines.scn import ChainPosition, ScnRange
 from pipelines.window.gate import Lost, cover_all
 from pipelines.window.incarnation import Branch, locate
 from pipelines.window.log_state import Current, Wait
 from pipelines.window.plan import overlapping, partial
 
 BUILD = "BEGIN DBMS_LOGMNR_D.BUILD(OPTIONS => DBMS_LOGMNR_D.STORE_IN_REDO_LOGS); END;"
+# Twice, because the first window begins one log before the one that a snapshot is taken in.
 CURE = (
-    f"run {BUILD} in the root, then ALTER SYSTEM ARCHIVE LOG CURRENT: windows that begin after it use it. For redo before it, "
-    "set `dictionary: online` under `source`"
+    f"run {BUILD} in the root, then ALTER SYSTEM ARCHIVE LOG CURRENT twice: windows that begin after it use it. For redo from "
+    "before it, set `dictionary: online` under `source`"
 )
 
 
-def newest_before(dictionaries: Sequence[RedoDictionary], window: Window) -> RedoDictionary:
-    """Return the newest dictionary of the window's incarnation that ends before the window. Raises NoDictionaryInRedo."""
-    start = window.scns.start
-    own = [one for one in dictionaries if one.resetlogs_id == window.resetlogs_id and one.end_scn <= start]
+def newest_before(dictionaries: Sequence[RedoDictionary], position: ChainPosition) -> RedoDictionary:
+    """Return the newest dictionary of the position's incarnation that ends before it. Raises NoDictionaryInRedo.
+
+    LogMiner may leave out rows from before its dictionary, or show them under later names.
+    """
+    start = position.scn
+    own = [one for one in dictionaries if one.resetlogs_id == position.resetlogs_id and one.end_scn <= start]
     if not own:
         raise NoDictionaryInRedo(
-            "`dictionary: redo` is set, and no log before the window contains a complete dictionary of its incarnation",
+            "`dictionary: redo` is set, and no archived log before the window contains a complete dictionary",
             cure=CURE,
             scn=start,
         )

@@ -27,6 +27,14 @@ def test_every_batch_ends_with_the_rows_that_the_table_had(tmp_path: Path, seed:
     assert sum(life.ddls for life in played.lives) >= TABLES
 
 
+@pytest.mark.parametrize("seed", [seed + 1 for seed in SEEDS])
+def test_with_a_dictionary_in_the_redo_every_change_is_decoded_too(tmp_path: Path, seed: int) -> None:
+    with lives(tmp_path, seed, TABLES, dictionary="redo", renames_keep_version=bool(seed % 2)) as played:
+        played.play(ROUNDS)
+
+    assert played.checked >= TABLES
+
+
 def test_a_change_from_before_a_ddl_that_the_snapshot_contains_is_not_guessed(tmp_path: Path) -> None:
     """ADD of a column need not wait for open transactions. An older row shows the default, its redo lacks the column."""
     with lives(tmp_path, 1, 1) as played:

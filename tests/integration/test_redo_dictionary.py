@@ -1,0 +1,90 @@
+"""Names from a dictionary in the redo: the whole pipeline with a plain fold in place of Spark, and two redo threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines import steps
+from pipelines.errors import NoDictionaryInRedo
+from pipelines.steps.run import capture
+from pipelines.window.dictionary import BUILD
+from tests.fix_shop import Shop
+from tests.integration.test_pipeline import caught_up, differences, parts_pipeline
+from tests.plain_lake import PlainLake
+
+SWAP = (
+    'ALTER TABLE parts RENAME COLUMN place TO "Between"',
+    "ALTER TABLE parts RENAME COLUMN quantity TO place",
+    'ALTER TABLE parts RENAME COLUMN "Between" TO quantity',
+)
+
+
+@pytest.fixture
+def no_spark() -> Iterator[str]:
+    with PlainLake(replays=True).in_place_of_spark():
+        yield "no Spark"
+
+
+def pipeline_with_dictionary(shop: Shop) -> Any:
+    pipeline = parts_pipeline(shop)
+    source = pipeline.source.model_copy(update={"dictionary": "redo"})
+    return pipeline.model_copy(update={"source": source})
+
+
+def build(shop: Shop) -> None:
+    shop.run_sql(BUILD, *["ALTER SYSTEM ARCHIVE LOG CURRENT"] * 2, user="SYS")
+
+
+def landed_inserts(shop: Shop) -> list[str]:
+    """Return the column lists of the landed INSERTs."""
+    files = sorted((shop.folder / "landing").rglob("*.parquet"))
+    rows = [row for file in files if "sql_redo" in pq.read_schema(file).names for row in pq.read_table(file).to_pylist()]
+    inserts = [row["sql_redo"] for row in rows if row["operation_code"] == 1]
+    return [text[text.index("(") : text.index(")") + 1] for text in inserts]
+
+
+def test_redo_mined_late_has_the_names_of_its_time(shop: Shop, no_spark: str) -> None:
+    pipeline = pipeline_with_dictionary(shop)
+    build(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (1, 'W1', 1)")
+    shop.run_sql(*SWAP)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (2, 2, 'W2')")
+    caught_up(shop, pipeline, no_spark)
+
+    assert landed_inserts(shop) == ['("ID","PLACE","QUANTITY")', '("ID","QUANTITY","PLACE")']
+    assert differences(shop, pipeline) == {}
+
+
+def test_a_first_snapshot_waits_for_a_dictionary(shop: Shop, no_spark: str) -> None:
+    pipeline = pipeline_with_dictionary(shop)
+
+    with pytest.raises(NoDictionaryInRedo, match="contains a complete dictionary") as refused:
+        steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+
+    assert BUILD in refused.value.cure
+    assert [f.what for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == [refused.value.what]
+
+
+def test_a_log_that_is_missing_since_the_dictionary_stops_the_plan(shop: Shop, no_spark: str) -> None:
+    pipeline = pipeline_with_dictionary(shop)
+    build(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    caught_up(shop, pipeline, no_spark)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (1, 'W1', 1)")
+    shop.switch_logs()
+    gone = max(copy.sequence for copy in shop.oracle.database.state.archived if copy.thread == 2) - 2
+    shop.oracle.faults.purge_logs(2, gone, gone)
+
+    with pytest.raises(NoDictionaryInRedo, match=f"sequence {gone} is not available"):
+        capture(pipeline, shop.params)
+
+    build(shop)
+    with pytest.raises(NoDictionaryInRedo):
+        capture(pipeline, shop.params)  # a later dictionary does not serve earlier redo
+    online = pipeline.model_copy(update={"source": pipeline.source.model_copy(update={"dictionary": "online"})})
+    assert capture(online, shop.params).outcome == "window"
