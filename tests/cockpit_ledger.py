@@ -41,9 +41,11 @@ HELD = {
 class CockpitLedger:
     """Writes through the ledger's own interface; `at` moves its clock."""
 
-    def __init__(self, folder: Path, now: datetime, tables: tuple[str, ...] = TABLES, minutes: float = 5) -> None:
+    def __init__(
+        self, folder: Path, now: datetime, tables: tuple[str, ...] = TABLES, minutes: float = 5, url: str = ""
+    ) -> None:
         self.now, self.clock, self.every = now, now, timedelta(minutes=minutes)
-        self.url = f"sqlite:///{folder}/ledger.db"
+        self.url = url or f"sqlite:///{folder}/ledger.db"
         body: dict[str, Any] = {
             "name": "shop",
             "source": {"connection": "shop_oracle"},

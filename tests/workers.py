@@ -33,6 +33,7 @@ GROUPS = {
     ),
     "local Spark": (
         "tests/e2e/test_kills.py",
+        "tests/e2e/test_two_hosts.py",
         "tests/integration/spark/",
         "tests/oracle/",
         "tests/integration/test_histories.py",

@@ -1,0 +1,119 @@
+"""Two hosts run one pipeline by turns: ledger in PostgreSQL, landing and lake on S3, and only `redolake` commands.
+
+A host is a process with its own working folder; it shares nothing with the other but the pipeline file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pipelines.crash import VARIABLE
+from pipelines.runtime import environment
+from tests.fix_s3 import S3
+from tests.fix_shop import Shop
+from tests.fix_spark import QUIET
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif("REDOLAKE_ALL_KILLS" not in os.environ, reason="starts Spark eight times; `make soak` runs it"),
+]
+
+PARTS = "SHOP.PARTS"
+
+
+@dataclass(slots=True)
+class Host:
+    folder: Path
+    settings: dict[str, str]
+
+    def start(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        command = [str(Path(sys.executable).with_name("redolake")), *arguments, "--output", "json"]
+        env = {**environment(), **self.settings, **more}
+        return subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, timeout=600, check=False)
+
+    def run(self, *arguments: str) -> Any:
+        done = self.start(*arguments)
+        assert done.returncode == 0, f"{arguments}: {done.stdout[-1000:]}{done.stderr[-4000:]}"
+        return json.loads(done.stdout)
+
+
+@dataclass(slots=True)
+class Setup:
+    shop: Shop
+    bucket: str
+    hosts: tuple[Host, Host]
+
+    def change(self, number: int) -> None:
+        self.shop.run_sql(
+            f"INSERT INTO parts VALUES ({number}, 'shelf', {number})",
+            f"UPDATE parts SET quantity = quantity + {number} WHERE id = 1",
+        )
+        self.shop.switch_logs()
+
+    def scn(self) -> int:
+        with self.shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+            return int(cursor.execute("SELECT current_scn FROM v$database").fetchone()[0]) + 1
+
+
+@pytest.fixture
+def two_hosts(shop: Shop, s3: S3, bucket: str, postgres_url: str, tmp_path: Path) -> Setup:
+    shop.run_sql(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO parts VALUES (1, 'floor', 1)",
+    )
+    user = shop.oracle.capture_user
+    file = tmp_path / "pipelines.yml"
+    pipeline = {
+        "source": {"connection": "oracle_shop", "container": "FREEPDB1"},
+        "landing": f"s3://{bucket}/landing",
+        "lake": f"s3://{bucket}/lake",
+        "ledger": {"url": postgres_url},
+        "spark": {"conf": dict(QUIET)},
+        "tables": [PARTS],
+    }
+    file.write_text(yaml.safe_dump({"pipelines": {"shop": pipeline}}))
+    oracle = {"conn_type": "oracle", "login": user, "password": shop.oracle.passwords[user], "extra": {}}
+    oracle["extra"] = {"dsn": shop.params.dsn}
+    settings = {"REDOLAKE_CONFIG": str(file), "AIRFLOW_CONN_ORACLE_SHOP": json.dumps(oracle), **s3.environment}
+    hosts = []
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        hosts.append(Host(tmp_path / name, settings))
+    return Setup(shop, bucket, (hosts[0], hosts[1]))
+
+
+def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(two_hosts: Setup, s3: S3) -> None:
+    here, there = two_hosts.hosts
+    here.run("doctor", "shop")
+    here.run("snapshot")
+    before = two_hosts.scn()
+    two_hosts.change(2)
+    with two_hosts.shop.oracle.connect("SHOP") as connection:
+        connection.cursor().execute("INSERT INTO parts VALUES (100, 'long', 100)")
+        two_hosts.change(3)
+        assert there.run("run", "shop", "--until-caught-up")["batches"] == 1
+        connection.commit()
+    two_hosts.change(4)
+
+    killed = here.start("run", "shop", "--until-caught-up", **{VARIABLE: "merge"})
+    assert killed.returncode == -signal.SIGKILL, killed.stderr[-4000:]
+    there.run("run", "shop", "--until-caught-up")
+
+    verified = here.run("verify")
+    assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified["tables"]] == [(5, 5, 0)]
+    there.run("backfill", "--from", str(before), "--to", str(two_hosts.scn()), "--execute", PARTS)
+    keys = s3.keys(two_hosts.bucket)
+    assert any(key.startswith("lake/_shadow/") for key in keys)
+    assert any("carry-" in key for key in keys)
+    assert [list(host.folder.rglob("*.parquet")) for host in two_hosts.hosts] == [[], []]
