@@ -14,6 +14,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.assets import landing_asset, publish_table_events, tables_alias
 from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.metrics import send_metrics
 from pipelines.airflow.schedule import apply_schedule
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.spark import spark_task
@@ -47,6 +48,7 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             recorded, message = recorded_apply(resolved, batch)
             complete_to = steps.read_complete_to(resolved)
+            send_metrics(resolved)
         for name, table in recorded.tables.items():
             log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
         advanced = {name for name, table in recorded.tables.items() if table.state == "applied"}

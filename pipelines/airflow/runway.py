@@ -16,6 +16,7 @@ from airflow.sdk import task
 from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline, source_of
+from pipelines.airflow.metrics import send_metrics
 from pipelines.airflow.texts import TASKS
 from pipelines.config import Pipeline
 
@@ -31,6 +32,7 @@ def runway_task(pipeline: Pipeline) -> Any:
 
         with resolved_pipeline(pipeline) as resolved:
             found = steps.measure_runway(resolved, source_of(pipeline))
+            send_metrics(resolved)
         log.info("%s; %s", found.summary, found.standing)
         for finding in found.findings:
             log.log(logging.INFO if finding.severity == "note" else logging.WARNING, "%s", finding)
