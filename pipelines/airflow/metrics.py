@@ -37,6 +37,5 @@ def send_metrics(pipeline: Pipeline) -> None:
 def stat_name(name: str, labels: dict[str, str]) -> str:
     """Return `redolake.<pipeline>.<metric>` and the values of the other labels: plain StatsD has no labels."""
     pipeline, *rest = labels.values()
-    return stats.normalize_name_for_stats(
-        ".".join(["redolake", pipeline, name.removeprefix("redolake_"), *(value.replace(" ", "_") for value in rest)])
-    )
+    parts = ["redolake", pipeline, name.removeprefix("redolake_"), *(value.replace(" ", "_") for value in rest)]
+    return str(stats.normalize_name_for_stats(".".join(parts)))

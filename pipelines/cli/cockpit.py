@@ -9,6 +9,7 @@ import typer
 from rich.table import Table as Grid
 from rich.text import Text
 
+from pipelines.cli.metrics_server import metrics_server
 from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, report_errors, select_pipeline
 from pipelines.cli.output import Output, console, grid, print_alert, show
 
@@ -92,6 +93,9 @@ def latency_grid(found: Overview) -> Grid:
 
 def metrics(
     pipeline: PipelineOption = None,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Answer Prometheus at http://HOST:PORT/metrics until stopped.")
+    ] = None,
     config: ConfigOption = None,
 ) -> None:
     """Print metrics in the text format of Prometheus, of one pipeline or of all. Only the ledger is read.
@@ -101,9 +105,19 @@ def metrics(
     from pipelines.cockpit.metrics import prometheus_text
     from pipelines.config import load_configuration
 
-    with report_errors(Output.table):
+    def text() -> str:
         chosen = [select_pipeline(pipeline, config)] if pipeline else list(load_configuration(config).pipelines.values())
-        sys.stdout.write(prometheus_text([overview(pipeline) for pipeline in chosen]))
+        return prometheus_text([overview(pipeline) for pipeline in chosen])
+
+    with report_errors(Output.table):
+        if listen is None:
+            sys.stdout.write(text())
+            return
+        host, _, port = listen.rpartition(":")
+        if not port.isdecimal():
+            raise typer.BadParameter("write HOST:PORT, such as 127.0.0.1:9108")
+        with metrics_server(host or "127.0.0.1", int(port), text) as server:
+            server.serve_forever()
 
 
 COMMANDS = (tables, explain_lag, metrics)

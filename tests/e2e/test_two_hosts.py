@@ -95,20 +95,20 @@ def two_hosts(shop: Shop, s3: S3, bucket: str, postgres_url: str, tmp_path: Path
 
 def test_snapshot_windows_a_kill_a_backfill_and_verify_on_two_hosts(two_hosts: Setup, s3: S3) -> None:
     here, there = two_hosts.hosts
-    here.run("doctor", "shop")
+    here.run("doctor")
     here.run("snapshot")
     before = two_hosts.scn()
     two_hosts.change(2)
     with two_hosts.shop.oracle.connect("SHOP") as connection:
         connection.cursor().execute("INSERT INTO parts VALUES (100, 'long', 100)")
         two_hosts.change(3)
-        assert there.run("run", "shop", "--until-caught-up")["batches"] == 1
+        assert there.run("run", "--until-caught-up")["batches"] == 1
         connection.commit()
     two_hosts.change(4)
 
-    killed = here.start("run", "shop", "--until-caught-up", **{VARIABLE: "merge"})
+    killed = here.start("run", "--until-caught-up", **{VARIABLE: "merge"})
     assert killed.returncode == -signal.SIGKILL, killed.stderr[-4000:]
-    there.run("run", "shop", "--until-caught-up")
+    there.run("run", "--until-caught-up")
 
     verified = here.run("verify")
     assert [(t["source_rows"], t["delta_rows"], t["differing_cells"]) for t in verified["tables"]] == [(5, 5, 0)]

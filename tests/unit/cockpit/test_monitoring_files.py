@@ -1,0 +1,103 @@
+"""The dashboard and the alerts name only what `redolake metrics` prints, and Prometheus itself accepts them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+import yaml
+
+from pipelines.cli.metrics_server import metrics_server
+from pipelines.cockpit.metrics import HELP
+from pipelines.cockpit.values import State
+from pipelines.errors import LedgerUnavailable
+
+DOCKER = Path(__file__).parents[3] / "docker"
+RULES = DOCKER / "prometheus" / "redolake-alerts.yml"
+METRIC = re.compile(r"\bredolake_\w+")
+STATE = re.compile(r'redolake_health\{[^}]*state="([^"]+)"')
+
+
+def alerts() -> list[dict[str, Any]]:
+    return [rule for group in yaml.safe_load(RULES.read_text())["groups"] for rule in group["rules"]]
+
+
+def panels() -> list[dict[str, Any]]:
+    return list(json.loads((DOCKER / "grafana" / "dashboards" / "redolake.json").read_text())["panels"])
+
+
+def expressions() -> Iterator[str]:
+    yield from (alert["expr"] for alert in alerts())
+    yield from (target["expr"] for panel in panels() for target in panel["targets"])
+
+
+def test_each_metric_and_state_that_they_name_exists() -> None:
+    named = {name for expression in expressions() for name in METRIC.findall(expression)}
+    states = {state for expression in expressions() for state in STATE.findall(expression)}
+
+    assert named <= set(HELP)
+    assert states <= set(get_args(State))
+
+
+def test_the_dashboard_shows_every_metric_but_the_applied_scn() -> None:
+    shown = {name for panel in panels() for target in panel["targets"] for name in METRIC.findall(target["expr"])}
+
+    assert set(HELP) - shown == {"redolake_applied_scn"}
+
+
+def test_no_two_panels_overlap_and_each_fits_the_grid() -> None:
+    cells: set[tuple[int, int]] = set()
+    for panel in panels():
+        at = panel["gridPos"]
+        own = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not own & cells, panel["title"]
+        assert at["x"] + at["w"] <= 24, panel["title"]
+        cells |= own
+
+
+def test_each_alert_says_what_to_do() -> None:
+    for alert in alerts():
+        assert alert["labels"]["severity"] in ("page", "ticket")
+        assert {"summary", "description"} == set(alert["annotations"])
+        for page in re.findall(r"docs/\S+\.md", alert["annotations"]["description"]):
+            assert (DOCKER.parent / page).exists(), page
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+@pytest.mark.parametrize("command", [["check", "rules", "redolake-alerts.yml"], ["check", "config", "prometheus.yml"]])
+def test_prometheus_accepts_the_files(command: list[str]) -> None:
+    done = subprocess.run(["promtool", *command], cwd=RULES.parent, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_prometheus_is_answered_over_http() -> None:
+    answers = iter(["redolake_health 1\n", LedgerUnavailable("the database is away", cure="start it")])
+
+    def text() -> str:
+        answer = next(answers)
+        if isinstance(answer, str):
+            return answer
+        raise answer
+
+    with metrics_server("127.0.0.1", 0, text) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/metrics"
+        try:
+            with urlopen(url, timeout=10) as found:
+                assert (found.read(), found.headers["Content-Type"][:10]) == (b"redolake_health 1\n", "text/plain")
+            for path, status in (("", 503), ("/else", 404)):
+                with pytest.raises(HTTPError) as refused:
+                    urlopen(url.removesuffix("/metrics") + path if path else url, timeout=10)
+                assert refused.value.code == status
+        finally:
+            server.shutdown()
