@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import duckdb
@@ -24,7 +24,7 @@ from standin.engine.environment import context
 from standin.engine.frame import Frame
 from standin.engine.inference import UNKNOWN, Sources, infer_columns
 from standin.engine.oracle_types import duck_table, oracle_batches, type_for_cast, with_known_types
-from standin.engine.parse import identifier, parse_for_duckdb
+from standin.engine.parse import KEPT_TREES, identifier, parse_for_duckdb
 from standin.engine.policies import as_seen
 from standin.engine.relations import Relation, relation_of, snapshot_scn, unarchived
 from standin.engine.session import EngineSession
@@ -42,7 +42,8 @@ class AnalyticQuery:
     """One query over DuckDB. Raises OraError for a name that cannot be resolved and for SQL that DuckDB does not know."""
 
     def __init__(self, session: EngineSession, text: str) -> None:
-        self._tree = _normalised(parse_for_duckdb(text))
+        self._tree = _normalised(text).copy()
+        self._sql_of_all: str | None = None  # where no bind, time or context value changes it
         if not isinstance(self._tree, exp.Query):
             raise OraError(3001, f"unimplemented feature: {self._tree.key.upper()}")
         self._relations: dict[str, Relation] = {}
@@ -135,8 +136,20 @@ class AnalyticQuery:
             yield from oracle_batches(result, self.columns)
 
     def _sql(self, session: EngineSession, frame: Frame) -> str:
-        tree = _rewritten(self._tree.copy(), lambda node: _bound(node, session, frame))
-        return str(tree.sql(dialect="duckdb"))
+        if self._sql_of_all is not None:
+            return self._sql_of_all
+        changed: list[exp.Expression] = []
+
+        def bound(node: exp.Expression) -> exp.Expression:
+            new = _bound(node, session, frame)
+            if new is not node:
+                changed.append(new)
+            return new
+
+        sql = str(_rewritten(self._tree.copy(), bound).sql(dialect="duckdb"))
+        if not changed:
+            self._sql_of_all = sql
+        return sql
 
 
 def _connection() -> duckdb.DuckDBPyConnection:
@@ -219,8 +232,10 @@ def _stream_limit(tree: exp.Expression, frame: Frame) -> int | None:
     return int(count.name) if isinstance(count, exp.Literal) else None
 
 
-def _normalised(tree: exp.Expression) -> exp.Expression:
-    """Spell names as the dictionary does and translate Oracle's own constructs to DuckDB's."""
+@lru_cache(KEPT_TREES)
+def _normalised(text: str) -> exp.Expression:
+    """Spell names as the dictionary does and translate Oracle's own constructs to DuckDB's. Nobody may change the tree."""
+    tree = parse_for_duckdb(text)
     for name in tree.find_all(exp.Identifier):
         if not name.args.get("quoted"):
             name.set("this", str(name.this).upper())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import ClassVar
 
 import sqlglot
@@ -10,6 +11,9 @@ from sqlglot.dialects.oracle import Oracle
 from sqlglot.errors import ParseError, TokenError
 
 from standin.interface import OraError
+
+# Parsing costs more than running most statements, and every stand-in of a process gets the same ones.
+KEPT_TREES = 2000
 
 
 class _OracleNames(Oracle):  # type: ignore[misc]
@@ -30,7 +34,9 @@ class _CallsAsWritten(_OracleNames):
         NO_PAREN_FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.NO_PAREN_FUNCTION_PARSERS.items() if k == "CASE"}  # noqa: RUF012
 
 
+@lru_cache(KEPT_TREES)
 def parse_as_written(text: str) -> exp.Expression:
+    """Return the tree of a text, which nobody may change: the next one who parses the text gets it too."""
     return _parsed(text, _CallsAsWritten)
 
 
