@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from sqlite3 import Connection as SqliteConnection
 from sqlite3 import OperationalError
@@ -29,6 +30,7 @@ from pipelines.ledger.versions import TableVersions
 from pipelines.ledger.windows import Windows
 
 BUSY_SECONDS = 30.0
+KEPT_ENGINES = 8
 CREATION_LOCK = 0x7265646F  # any fixed number: pg_advisory_xact_lock, so that two first runs do not create at once
 
 
@@ -45,7 +47,9 @@ class Ledger(Positions, Windows, CapturedTables, TableVersions, Batches, Leases,
 
 def open_ledger(url: str, pipeline: str, now: Callable[[], datetime] = utc_now) -> Ledger:
     """Open a pipeline's ledger. Raises ConfigurationError for an unusable URL, LedgerUnavailable, and FormatTooNew."""
-    engine = engine_of(checked_url(url))
+    checked = checked_url(url)
+    make_folder(checked)
+    engine = kept_engine(checked)
     with database_errors(engine):
         _prepare(engine)
     return Ledger(engine, pipeline, now)
@@ -98,17 +102,26 @@ def _unusable(what: str) -> ConfigurationError:
     return ConfigurationError([Finding("ledger.url", what, "write sqlite:////path/file.db or postgresql://user@host/database")])
 
 
-def engine_of(url: URL) -> Engine:
-    """Return an engine that lives as long as one step: `close` ends its connections, and no process forks in between."""
-    arguments: dict[str, Any] = {"connect_timeout": 10}
-    if url.get_backend_name() == "sqlite":
-        arguments = {"timeout": BUSY_SECONDS}
-        folder = Path(url.database or "").parent
-        try:
+def make_folder(url: URL) -> None:
+    """Create the folder of a ledger that is a file."""
+    folder = Path(url.database or "").parent
+    try:
+        if url.get_backend_name() == "sqlite":
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = f"the folder {folder} cannot be created: {error.strerror}"
-            raise LedgerUnavailable(why, cure="give this user the right to write there", ledger=url.database) from error
+    except OSError as error:
+        why = f"the folder {folder} cannot be created: {error.strerror}"
+        raise LedgerUnavailable(why, cure="give this user the right to write there", ledger=url.database) from error
+
+
+@lru_cache(KEPT_ENGINES)
+def kept_engine(url: URL) -> Engine:
+    """Return the engine of the steps of this process: an engine compiles each statement once. Its connections live as long as
+    one step: `close` ends them, and no process forks in between."""
+    return engine_of(url)
+
+
+def engine_of(url: URL) -> Engine:
+    arguments: dict[str, Any] = {"timeout": BUSY_SECONDS} if url.get_backend_name() == "sqlite" else {"connect_timeout": 10}
     try:
         # A server may have been restarted since the last statement of a long step.
         engine = create_engine(url, pool_pre_ping=url.get_backend_name() != "sqlite", connect_args=arguments)
