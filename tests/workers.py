@@ -35,7 +35,7 @@ GROUPS = {
         "tests/e2e/test_kills.py",
         "tests/e2e/test_two_hosts.py",
         "tests/integration/spark/",
-        "tests/oracle/",
+        "tests/oracle/test_selftest.py",
         "tests/integration/test_histories.py",
         "tests/integration/test_pipeline.py",
         "tests/integration/test_recover_in_delta.py",

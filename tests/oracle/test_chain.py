@@ -1,4 +1,7 @@
-"""The whole chain on the database at hand: a fresh set-up, an open transaction, a kill, late mining, what doctor refuses."""
+"""The whole chain on the database at hand: a fresh set-up, an open transaction, a kill, late mining, what doctor refuses.
+
+On a real database with Spark and Delta. On the stand-in with a plain fold: tests/integration has these facts in Delta.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +24,23 @@ from pipelines.config import Pipeline
 from pipelines.source import open_source
 from tests.oracle.conftest import Database
 from tests.oracle.parts import LOGGED, Parts
+from tests.plain_lake import PlainLake
 
-pytestmark = [pytest.mark.oracle, pytest.mark.spark]
+pytestmark = pytest.mark.oracle
 
 
 @pytest.fixture
-def parts(database: Database, spark: Any, tmp_path: Path) -> Iterator[Parts]:
-    made = Parts(database, tmp_path, spark)
+def spark_or_fold(database: Database, request: pytest.FixtureRequest) -> Iterator[Any]:
+    if database.is_real:
+        yield request.getfixturevalue("spark")
+    else:
+        with PlainLake().in_place_of_spark():
+            yield "no Spark"
+
+
+@pytest.fixture
+def parts(database: Database, spark_or_fold: Any, tmp_path: Path) -> Iterator[Parts]:
+    made = Parts(database, tmp_path, spark_or_fold)
     made.create()
     yield made
     made.drop()
