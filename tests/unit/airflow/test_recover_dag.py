@@ -52,8 +52,7 @@ def test_checking_again_succeeds_when_no_redo_is_lost(run, recovery):
     assert names(recovery) == ["recheck_redo_loss"]
 
 
-@pytest.mark.parametrize("choice", ["snapshot", "gap", "position"])
-@pytest.mark.parametrize("written", ["", "shopp", "yes"])
+@pytest.mark.parametrize(("choice", "written"), [("snapshot", ""), ("gap", "shopp"), ("position", "yes")])
 def test_a_choice_that_cannot_be_undone_needs_the_pipelines_name(run, recovery, choice, written):
     from pipelines.airflow.recover import recover_dag
 
