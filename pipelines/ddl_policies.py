@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from pipelines.table import TableId
+
 
 @dataclass(frozen=True, slots=True)
 class DdlPolicies:
@@ -18,13 +20,14 @@ class DdlPolicies:
     """
 
     truncate: Literal["follow", "keep", "hold"] = "hold"
-    drop_table: Literal["hold"] = "hold"
+    drop_table: Literal["keep", "hold"] = "hold"
     recreate: Literal["resnapshot", "hold"] = "hold"
     drop_partition: Literal["resnapshot", "hold"] = "hold"
     rename_column: Literal["evolve", "hold"] = "evolve"
     narrow: Literal["evolve", "hold"] = "hold"
     primary_key: Literal["resnapshot", "hold"] = "hold"
     unknown_ddl: Literal["resnapshot", "hold"] = "hold"
+    renamed_to: TableId | None = None  # the table's name in Oracle, as `renamed_to` declares it
 
 
 PolicyName = Literal[

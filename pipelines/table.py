@@ -234,6 +234,13 @@ class TableVersion:
     organization: Organization = "heap"
     key_constraint: str | None = None  # the name of the primary key
     choice: ColumnChoice = ALL_COLUMNS  # for columns that a later DDL adds
+    renamed_to: TableId | None = None  # its name in Oracle, where that is no longer the one in `tables`
+    dropped_at: int | None = None  # the SCN of its DROP TABLE, until FLASHBACK TABLE takes it out of the recycle bin
+
+    @property
+    def in_oracle(self) -> TableId:
+        """The name that statements have in the redo."""
+        return self.renamed_to or self.table
 
     def column(self, column_id: int) -> Column:
         """Return the column with this id."""
@@ -353,6 +360,12 @@ class DictionaryTable:
     key_constraint: str | None = None  # the name of the enabled primary key
     parts: tuple[Part, ...] = ()
     columnar: bool = False  # hybrid columnar compression, of the table or of a partition
+    renamed_to: TableId | None = None  # the name under which it was read, where that is no longer the one in `tables`
+
+    @property
+    def in_oracle(self) -> TableId:
+        """The name for SQL."""
+        return self.renamed_to or self.table
 
     @property
     def organization(self) -> Organization:

@@ -207,7 +207,8 @@ class PlainLake:
         counts = Counter(change.disposition for change in disposed)
         account = RowAccount(landed=changes, carried_in=len(carried), dropped=0, **counts)
         assert account.difference == 0
-        position = max(at, (spec.end if task.hold is None else task.hold.at_scn) - 1)
+        held_from_start = task.hold is not None and task.hold.at_scn <= spec.start  # it may lack older changes
+        position = at if held_from_start else max(at, (spec.end if task.hold is None else task.hold.at_scn) - 1)
         self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, kept, version, defaults)
         error = None if task.hold is None else task.hold.error
         state = "applied" if error is None else "held"

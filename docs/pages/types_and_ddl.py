@@ -162,12 +162,13 @@ MATRIX = {
         "ALTER TABLE orders MODIFY amount DEFAULT orders_seq.NEXTVAL",
     ),
     "MODIFY to CHAR or a large object, which rewrites the rows": ("ALTER TABLE orders MODIFY customer CHAR(40)",),
-    "RENAME TABLE, DROP TABLE, CREATE TABLE of the same name": (
+    "RENAME TABLE, until `renamed_to` declares the new name; of a partitioned table always": (
+        "RENAME orders TO orders_old",
         "ALTER TABLE orders RENAME TO orders_old",
-        "DROP TABLE orders",
-        "CREATE TABLE orders (id NUMBER)",
     ),
-    "FLASHBACK TABLE": ("FLASHBACK TABLE orders TO BEFORE DROP",),
+    "CREATE TABLE of the same name": ("CREATE TABLE orders (id NUMBER)",),
+    "FLASHBACK TABLE to an SCN or a time": ("FLASHBACK TABLE orders TO SCN 100",),
+    "FLASHBACK TABLE TO BEFORE DROP": ("FLASHBACK TABLE orders TO BEFORE DROP",),
     "MOVE, SHRINK (held if ROWID is the key)": ("ALTER TABLE orders MOVE ONLINE", "ALTER TABLE orders SHRINK SPACE"),
     "NOLOGGING": ("ALTER TABLE orders NOLOGGING",),
     "ADD, MOVE, SPLIT, MERGE, COALESCE, RENAME PARTITION (some are held if ROWID is the key)": (
@@ -221,6 +222,7 @@ REFUSED_KINDS = {
 # By policy, the statements whose outcome it decides.
 POLICIES = {
     "truncate": ("TRUNCATE", "TRUNCATE TABLE orders"),
+    "drop_table": ("DROP TABLE", "DROP TABLE orders"),
     "rename_column": ("RENAME COLUMN", "ALTER TABLE orders RENAME COLUMN amount TO total"),
     "narrow": ("MODIFY to a narrower or another type", "ALTER TABLE orders MODIFY amount NUMBER(10,2)"),
 }
@@ -239,6 +241,7 @@ def policy_rows() -> Iterator[str]:
 RESULTS = {
     ("truncate", "follow"): "all rows are deleted in Delta",
     ("truncate", "keep"): "the rows stay in Delta; later changes are merged into them",
+    ("drop_table", "keep"): "the Delta table stays as it is, and `status` shows the SCN; from the recycle bin it goes on",
     ("rename_column", "evolve"): "the Delta column is renamed",
     ("narrow", "evolve"): "the Delta column gets the type",
 }

@@ -9,6 +9,7 @@ from pyspark.sql import Column as Expression
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.records.batch_spec import NameInRedo
 from pipelines.redo import CONTROL, LARGE_OBJECT_CHANGES
 from pipelines.table import TableId
 
@@ -29,6 +30,7 @@ class CapturedTable:
     rereads: bool = False  # capture reads its large objects again after each change
     no_large_objects: bool = False  # no version has a column that redo of a large object can concern
     rows_have_rowids: bool = True
+    names: tuple[NameInRedo, ...] = ()  # where it was renamed; empty for its own name alone
 
 
 def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], container: str | None) -> DataFrame:
@@ -40,16 +42,24 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     `unknown_object` marks a row that has the table's name and an OBJECT_ID that the table never had. The id decides: LogMiner
     takes names from the dictionary at mining time, so after a RENAME or a redefinition another object's redo can have them.
     """
-    by_name = {f"{s.id.owner}\0{s.id.name}": s.number for s in tables}
+    names = [(one, s.number) for s in tables for one in s.names or (NameInRedo(s.id),)]
+    by_name = {spelled(one.name): number for one, number in names if one.until is None}
     by_id = {object_id: s.number for s in tables for object_id in s.object_ids}
     object_id = F.col("object_id").cast("bigint")
     own = _look_up(by_id, object_id)
-    named = _look_up(by_name, F.concat(F.col("seg_owner"), F.lit("\0"), F.col("table_name")))
+    name = F.concat(F.col("seg_owner"), F.lit("\0"), F.col("table_name"))
+    former = [
+        F.when((name == spelled(one.name)) & (F.col("scn") < one.until), F.lit(number))
+        for one, number in names
+        if one.until is not None
+    ]
+    named = F.coalesce(*former, _look_up(by_name, name))
     captured = ~F.col("operation_code").isin(*CONTROL)
     if container is not None:
         captured = captured & F.col("con_name").eqNullSafe(container)
     has_ids = named.isin([s.number for s in tables if s.object_ids])
-    unknown_object = own.isNull() & has_ids & (object_id != 0)
+    was_renamed = named.isin([s.number for s in tables if s.names])
+    unknown_object = own.isNull() & has_ids & ((object_id != 0) | was_renamed)
     number, codes = F.when(captured, F.coalesce(own, named)), F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)
     without, again = [s.number for s in tables if s.no_large_objects], [s.number for s in tables if s.rereads]
     numbered = rows.withColumns(
@@ -66,6 +76,10 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     # Whatever LogMiner shows there, undo rows of such a table undo its changes in reverse order, and its key tells rows apart.
     has_none = F.coalesce(F.col("table_number").isin(in_indexes), F.lit(False))
     return numbered.withColumn("row_id", F.when(~has_none, F.col("row_id")))
+
+
+def spelled(table: TableId) -> str:
+    return f"{table.owner}\0{table.name}"
 
 
 def _look_up(numbers: dict[str, int] | dict[int, int], key: Expression) -> Expression:

@@ -84,7 +84,10 @@ def show_details(status: Status) -> None:
     show_dropped(status.dropped)
     for new in status.announced:
         print_notice(f"{new.table} is new since SCN {new.seen_scn} and not captured\n  do this: {new.cure}")
-    for missing in status.gone:
+    kept = {table.table: table.dropped_at for table in status.tables if table.dropped_at is not None}
+    for table, scn in kept.items():
+        print_notice(f"{table} was dropped at SCN {scn}; its Delta table stays as it is (`on: drop_table: keep`)")
+    for missing in (one for one in status.gone if one.table not in kept):
         cure = f"if it was dropped for good, exclude it with `!{missing.table}`"
         print_notice(f"{missing.table} is missing in the dictionary since SCN {missing.missing_scn}\n  do this: {cure}")
     if status.lost is not None:

@@ -172,6 +172,10 @@ class Pipeline(Settings):
             if table.id in seen:
                 raise ValueError(f"{table.id} is listed twice in `tables`")
             seen.add(table.id)
+        names = [table.in_oracle for table in self.tables]
+        twice = sorted({str(name) for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{', '.join(twice)} is the name of two tables: one of them was renamed, so give it `renamed_to`")
         return self
 
     @field_validator("landing")
@@ -230,7 +234,14 @@ class Pipeline(Settings):
 
     def ddl_policies(self, table: TableId) -> DdlPolicies:
         """Return the table's own policies, completed by the pipeline's."""
-        return DdlPolicies(**{**self.on.model_dump(), **self.table(table).on.model_dump(exclude_unset=True)})
+        own = self.table(table)
+        policies = {**self.on.model_dump(), **own.on.model_dump(exclude_unset=True)}
+        return DdlPolicies(**policies, renamed_to=self.renamed.get(table))
+
+    @property
+    def renamed(self) -> Mapping[TableId, TableId]:
+        """The names in Oracle of the tables that have another one than their entry."""
+        return {table.id: table.in_oracle for table in self.tables if table.in_oracle != table.id}
 
     def resnapshot_limits(self, table: TableId) -> ResnapshotLimits:
         """Return the table's own limits, completed by the pipeline's."""

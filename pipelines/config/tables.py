@@ -33,7 +33,9 @@ class OnDdl(Settings):
     drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field(
         "hold", description="DROP, TRUNCATE or EXCHANGE PARTITION: snapshot the table again by itself, or hold it"
     )
-    drop_table: Literal["keep", "hold"] = Field("hold", description="only `hold` for now")
+    drop_table: Literal["keep", "hold"] = Field(
+        "hold", description="DROP TABLE: keep the Delta table as it is and go on, or hold the table"
+    )
     recreate: Literal["resnapshot", "hold"] = Field(
         "hold",
         description="a table of the same name was created, after DROP TABLE or by a redefinition: snapshot it again by itself, "
@@ -52,7 +54,7 @@ class OnDdl(Settings):
 
     @model_validator(mode="after")
     def works(self) -> OnDdl:
-        works = {"drop_partition": ("resnapshot", "hold"), "drop_table": ("hold",)}
+        works = {"drop_partition": ("resnapshot", "hold")}
         for name, values in works.items():
             if getattr(self, name) not in values:
                 raise ValueError(f"`{name}: {getattr(self, name)}` does not work yet: write {' or '.join(values)}")
@@ -128,17 +130,26 @@ class Table(TableSettings):
 
     table: str = Field(description="OWNER.NAME, upper case unless in double quotes")
     target: str | None = Field(None, description="path below `lake`; default: owner/name in lower case")
+    renamed_to: str | None = Field(
+        None, description="OWNER.NAME in Oracle, after a RENAME; the entry, its history and its Delta table keep the first name"
+    )
 
     @model_validator(mode="before")
     @classmethod
     def bare_name(cls, value: object) -> object:
         return {"table": value} if isinstance(value, str) else quoted_on(value)
 
-    @field_validator("table")
+    @field_validator("table", "renamed_to")
     @classmethod
-    def two_parts(cls, value: str) -> str:
-        TableId.parse(value)
+    def two_parts(cls, value: str | None) -> str | None:
+        if value is not None:
+            TableId.parse(value)
         return value
+
+    @property
+    def in_oracle(self) -> TableId:
+        """The table's name in Oracle."""
+        return self.id if self.renamed_to is None else TableId.parse(self.renamed_to)
 
     @cached_property
     def id(self) -> TableId:

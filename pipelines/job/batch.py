@@ -70,6 +70,7 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
     return CapturedTable(
         number=number,
         id=task.table,
+        names=task.names,
         object_ids=tuple(sorted({i for version in task.versions for i in version.object_ids})),
         rows_have_rowids=all(version.organization != "index" for version in task.versions),
         position=position,

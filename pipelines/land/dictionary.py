@@ -16,6 +16,7 @@ from pipelines.scn import ChainPosition, Scn
 from pipelines.table import DictionaryTable, TableId
 
 UNDATED = Scn(0)
+NOT_RENAMED: Mapping[TableId, TableId] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,17 @@ class ReadDictionary:
 
     scn: int
     later: Mapping[str, int]
+    renamed: Mapping[str, str]
     _tables: Mapping[TableId, DictionaryTable]
 
     def table(self, table: TableId) -> DictionaryTable | None:
         found = self._tables.get(table)
         scn = Scn(self.later.get(str(table), self.scn))
         return None if found is None else replace(found, scn_before=scn, scn_after=scn)
+
+    def looked_up(self, table: TableId) -> TableId:
+        """Return the name under which the reading looked for the table."""
+        return TableId.parse(self.renamed[str(table)]) if str(table) in self.renamed else table
 
 
 class Dictionary:
@@ -39,7 +45,13 @@ class Dictionary:
         self._contents: dict[str, Mapping[TableId, DictionaryTable]] = {}
 
     @crash.writer
-    def write_dictionary(self, resetlogs_id: int, scn: int, tables: Iterable[DictionaryTable]) -> None:
+    def write_dictionary(
+        self,
+        resetlogs_id: int,
+        scn: int,
+        tables: Iterable[DictionaryTable],
+        renamed: Mapping[TableId, TableId] = NOT_RENAMED,
+    ) -> None:
         """Write the dictionary as read at an SCN. Two plans at one SCN read the same, so the first file stays."""
         described = sorted(tables, key=lambda found: found.table)
         text = encode(DictionaryContent(tuple(replace(t, scn_before=UNDATED, scn_after=UNDATED) for t in described)))
@@ -49,7 +61,8 @@ class Dictionary:
         if not self._files.exists(file):
             self._files.create(file, text.encode())
         self._files.create_record(
-            layout.dictionary_file(ChainPosition(resetlogs_id, scn)), DictionaryReading(resetlogs_id, scn, name, later)
+            layout.dictionary_file(ChainPosition(resetlogs_id, scn)),
+            DictionaryReading(resetlogs_id, scn, name, later, {str(table): str(name) for table, name in renamed.items()}),
         )
 
     def positions(self) -> list[ChainPosition]:
@@ -63,7 +76,9 @@ class Dictionary:
             file = layout.dictionary_file(position)
             reading = self._files.read_record(DictionaryReading, file)
             assert reading is not None, "a file that was listed"
-            self._readings[position] = ReadDictionary(reading.scn, reading.later, self._content(reading.content))
+            self._readings[position] = ReadDictionary(
+                reading.scn, reading.later, reading.renamed, self._content(reading.content)
+            )
         return self._readings[position]
 
     def _content(self, name: str) -> Mapping[TableId, DictionaryTable]:

@@ -28,6 +28,7 @@ FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROL
 SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"  # a quote between two letters: single, or in a quoted name
 # A statement whose literals have their quotes doubled. No letter follows a literal; only N may stand before one.
 DOUBLED = re.compile(r"""(?:[^'"]|"[^"]*"|(?:(?<!\w)|(?<=\bN))'(?:[^']|'')*+'(?!\w))*+""")
+NOT_RENAMED: Mapping[TableId, TableId] = {}
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
 
 
@@ -39,13 +40,20 @@ def log_identity(log: LogFile) -> LogIdentity:
 class Tally:
     """The counts and hashes of one slice; `add` takes its batches in order."""
 
-    def __init__(self, logs: Slice, tables: Mapping[int, TableId], names: frozenset[TableId]) -> None:
+    def __init__(
+        self,
+        logs: Slice,
+        tables: Mapping[int, TableId],
+        names: frozenset[TableId],
+        renamed: Mapping[TableId, TableId] = NOT_RENAMED,
+    ) -> None:
         self._logs = logs.logs
         self._ids = pa.array(sorted(tables), pa.int64())
         self._names_of_ids = pa.array([str(tables[i]) for i in sorted(tables)], pa.string())
         named = sorted({*names, *tables.values()})
-        self._captured = {(t.owner, t.name): t for t in named}
-        self._spelled = pa.array([f"{t.owner}\0{t.name}" for t in named], pa.string())  # as the redo spells them
+        in_redo = [renamed.get(t, t) for t in named]
+        self._captured = {(t.owner, t.name): captured for t, captured in zip(in_redo, named, strict=True)}
+        self._spelled = pa.array([f"{t.owner}\0{t.name}" for t in in_redo], pa.string())
         self._names = pa.array([str(t) for t in named], pa.string())
         self._hashes = {log.sequence: hashlib.sha256() for log in logs.logs}
         self._rows: Counter[int] = Counter()

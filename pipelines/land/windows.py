@@ -18,7 +18,7 @@ from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_position, check_same
 from pipelines.land.parquet import frames, read_columns, write_parquet
 from pipelines.land.quotes import Quotes, has_single_quotes
-from pipelines.land.tally import Tally
+from pipelines.land.tally import NOT_RENAMED, Tally
 from pipelines.records.batch_spec import RereadFile
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import DOUBTFUL_QUOTE_ROWS, SINGLE_QUOTE_ROWS, RereadRows, WindowManifest
@@ -54,14 +54,16 @@ class Windows:
         schema: pa.Schema,
         tables: Mapping[int, TableId],
         names: Iterable[TableId] = (),
+        renamed: Mapping[TableId, TableId] = NOT_RENAMED,
         circumstance: Mapping[str, Any] | None = None,
     ) -> SliceRecord:
         """Write one slice's rows to a file of this attempt, and count and hash them on the way.
 
-        `tables` are the captured tables by object id, `names` those without one. Only their rows are part of the identity.
+        `tables` are the captured tables by object id, `names` those without one; `renamed` has the names in Oracle of
+        those that have another one there. Only their rows are part of the identity.
         """
         logs = next(s for s in window.slices if s.number == slice_number)
-        tally = Tally(logs, tables, frozenset(names))
+        tally = Tally(logs, tables, frozenset(names), renamed)
         name = layout.redo_file(token, slice_number)
 
         def counted() -> Iterable[pa.RecordBatch]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
-from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, TableTask
+from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask
 from pipelines.records.codec import from_body, to_body
-from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.records.window_manifest import WindowManifest
 from pipelines.schema import (
     Derived,
     baseline,
@@ -59,6 +60,12 @@ def all_known_versions(context: PipelineContext) -> dict[TableId, list[TableVers
     return {table: since_last_baseline(entries) for table, entries in context.ledger.all_versions().items()}
 
 
+def dropped_tables(context: PipelineContext) -> dict[TableId, int]:
+    """Return the SCN of the DROP of each table that was dropped, is kept in Delta, and was not taken out of the recycle bin."""
+    newest = {table: entries[-1].body for table, entries in context.ledger.all_versions().items()}
+    return {table: int(scn) for table, body in newest.items() if (scn := body.get("dropped_at")) is not None}
+
+
 def since_last_baseline(entries: Sequence[VersionEntry]) -> list[TableVersion]:
     first = max((number for number, entry in enumerate(entries) if entry.source == "baseline"), default=0)
     return [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries[first:]]
@@ -68,10 +75,11 @@ def object_ids(context: PipelineContext, dictionary: Mapping[TableId, Dictionary
     """Return all object ids that the captured tables have or had."""
     captured = {table.id for table in context.pipeline.tables}
     versions = context.ledger.all_versions()
-    ids = {int(entry.body["object_id"]): table for table in versions if table in captured for entry in versions[table]}
+    own = {int(entry.body["object_id"]): table for table in versions if table in captured for entry in versions[table]}
+    ids: dict[int, TableId] = {}
     for table, found in dictionary.items():
         ids |= dict.fromkeys((found.object_id, *(part.object_id for part in found.parts)), table)
-    return ids
+    return ids | own  # a name may have passed to another captured table
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +111,16 @@ def history(
     table = known[-1].table
     parts = known_parts(known, readings, windows[0].resetlogs_id, start)
     ids = {version.object_id for version in known} | {part.object_id for part in parts}
-    rows = [row for window in windows for row in window.ddl if concerns(row, table, ids)]
+    rows = [row for window in windows for row in window.ddl]
     resetlogs_id = windows[0].resetlogs_id
     described = partial(readings.first_after, table, resetlogs_id)
     policies, refused = context.pipeline.ddl_policies(table), refused_by(context.pipeline, table)
-    derived = derive(versions_before(known, start), rows, described, policies, refused)
+    derived = derive(versions_before(known, start), rows, described, policies, refused, ids)
     conflict = None if derived.hold else dictionary_conflict(readings, table, derived, resetlogs_id, start, end)
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
-    conflict = doubtful_ddl(table, windows, ids) or conflict
+    names = {table, *(version.in_oracle for version in derived.versions)}
+    conflict = doubtful_ddl(table, windows, ids, names) or conflict
     conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
     return History(table, tuple(known), derived, conflict, parts)
@@ -155,7 +164,7 @@ def key_lost(readings: Readings, known: Sequence[TableVersion], resetlogs_id: in
         return None
     for reading in readings.newest_first(resetlogs_id, since):
         here = reading.table(version.table)
-        if here is not None:
+        if here is not None and here.object_id == version.object_id:
             lost = key_difference(version, here)
             return None if lost is None else lost_key(version, lost, here.scn_before)
     return None
@@ -173,26 +182,28 @@ def lost_key(version: TableVersion, why: str, scn: Scn) -> SchemaConflict:
     )
 
 
-def concerns(row: DdlRow, table: TableId, ids: set[int]) -> bool:
-    return row.object_id in ids or (row.owner, row.table) == (table.owner, table.name)
-
-
 def dictionary_conflict(
     readings: Readings, table: TableId, derived: Derived, resetlogs_id: int, start: int, end: int
 ) -> SchemaConflict | None:
     """Compare the versions with the last dictionary read inside the range: all DDL before that reading has landed."""
     for reading in readings.newest_first(resetlogs_id, max(start, int(derived.versions[0].from_scn)), end):
         here = reading.table(table)
+        known = valid_at(derived.versions, Scn(reading.scn) if here is None else here.scn_before)
+        if reading.looked_up(table) != known.in_oracle:
+            continue  # before the new name was declared; what has the old one is another table
         if here is None:
-            return table_missing(table)
+            return None if known.dropped_at is not None else table_missing(table)
         if here.scn_before < end:  # a later dictionary may contain a DDL that has not landed yet
-            return conflict_with_dictionary(valid_at(derived.versions, here.scn_before), here)
+            return conflict_with_dictionary(known, here)
     return None
 
 
-def doubtful_ddl(table: TableId, windows: Sequence[WindowManifest], ids: set[int]) -> SchemaConflict | None:
+def doubtful_ddl(
+    table: TableId, windows: Sequence[WindowManifest], ids: set[int], names: set[TableId]
+) -> SchemaConflict | None:
     """Return the conflict of a DDL at the SCN before a RESETLOGS, which may have undone it (see redo.Window)."""
-    row = next((r for w in windows for r in w.ddl if r.scn == w.doubtful_scn and concerns(r, table, ids)), None)
+    at_end = (row for window in windows for row in window.ddl if row.scn == window.doubtful_scn)
+    row = next((row for row in at_end if row.object_id in ids or TableId(row.owner, row.table) in names), None)
     if row is None:
         return None
     return SchemaConflict(
@@ -252,6 +263,7 @@ def table_task(
         app_id=app,
         versions=(first, *versions[1:]),
         mined_names=names((first, *versions[1:])),
+        names=names_in_redo(versions, context.pipeline.table(past.table).in_oracle),
         rules=rules(context, past.table, versions),
         ddl=steps,
         hold=hold,
@@ -259,6 +271,18 @@ def table_task(
         at_least=at_least,
         options=context.pipeline.target_options(past.table),
     )
+
+
+def names_in_redo(versions: Sequence[TableVersion], declared: TableId) -> tuple[NameInRedo, ...]:
+    """Return the names that the redo may have for the table: LogMiner takes them from the dictionary of mining time, so an
+    older row may have a later name, and no row has a name that the table had lost before."""
+    lost: dict[TableId, int | None] = {}
+    for version, later in pairwise(versions):
+        if later.in_oracle != version.in_oracle:
+            lost[version.in_oracle] = int(later.from_scn)
+    if not lost and declared == versions[-1].in_oracle == versions[-1].table:
+        return ()
+    return tuple(NameInRedo(name, scn) for name, scn in {**lost, declared: None, versions[-1].in_oracle: None}.items())
 
 
 def column_change(step: DdlStep) -> ColumnChange:

@@ -62,6 +62,14 @@ class MinedNames:
 
 
 @dataclass(frozen=True, slots=True)
+class NameInRedo:
+    """A name under which the redo shows the table's rows, up to the SCN `until` at which it lost it."""
+
+    name: TableId
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TableTask:
     """One table's part of the batch. A held table is part of it too (with `hold`), so that its rows are accounted for."""
 
@@ -77,6 +85,7 @@ class TableTask:
     defaulted: tuple[int, ...] = ()
     shadow_from: int | None = None  # create the target empty, complete below this SCN, where it does not exist
     mined_names: tuple[MinedNames, ...] = ()
+    names: tuple[NameInRedo, ...] = ()  # empty for the table's own name alone
     known_from: int = 0  # the columns of changes below this SCN are not known: a DDL ran while their transactions were open
     reshape: tuple[ColumnChange, ...] = ()  # later changes of its columns, followed once the range is applied
     at_least: int | None = None  # the position that the last batch left in the Delta log; a lower one has older contents

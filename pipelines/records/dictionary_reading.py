@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipelines.table import DictionaryTable
 
@@ -19,10 +19,12 @@ class DictionaryContent:
 class DictionaryReading:
     """`scn` is one of the incarnation that was open when the dictionary was read; a later RESETLOGS may set SCNs back.
 
-    `content` names the DictionaryContent. `later` contains the SCNs of tables that a DDL changed while they were read.
+    `content` names the DictionaryContent. `later` contains the SCNs of tables that a DDL changed while they were read;
+    `renamed` the names under which tables were looked up, where these are not those of their entries.
     """
 
     resetlogs_id: int
     scn: int
     content: str
     later: Mapping[str, int]
+    renamed: Mapping[str, str] = field(default_factory=dict)

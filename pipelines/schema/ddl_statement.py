@@ -61,8 +61,8 @@ def refusal(row: DdlRow, table: TableId, why: str, policy: PolicyName = "unknown
 
 
 class DdlStatement:
-    """A cursor over the words of one DDL row of `table`. `after` returns the first dictionary reading after an SCN; `refused`
-    tells whether a column's type is not supported."""
+    """A cursor over the words of one DDL row of `table`, which Oracle calls `in_oracle`. `after` returns the first dictionary
+    reading after an SCN; `refused` tells whether a column's type is not supported."""
 
     def __init__(
         self,
@@ -71,10 +71,12 @@ class DdlStatement:
         after: ReadingAfter | None = None,
         policies: DdlPolicies = DEFAULT_POLICIES,
         refused: Refused = all_supported,
+        in_oracle: TableId | None = None,
     ) -> None:
+        self.in_oracle = in_oracle or table
         self.row, self.table, self._after, self.policies, self.refused = row, table, after, policies, refused
         try:
-            tokens = Oracle().tokenize(row.sql.rstrip("\0"))  # some releases end the text with a NUL byte
+            tokens = _tokens(row.sql.rstrip("\0"))  # some releases end the text with a NUL byte
             self._words = [word for token in tokens for word in _words_of(token)]
         except TokenError as error:
             raise refusal(row, table, "DDL whose text cannot be read") from error
@@ -204,9 +206,9 @@ class DdlStatement:
     def need_name_of_table(self) -> None:
         """Go past the table's name. Raises SchemaConflict if it is another than the redo row's."""
         owner, name = self.qualified_name()
-        if name != self.table.name or owner not in (None, self.table.owner):
+        if name != self.in_oracle.name or owner not in (None, self.in_oracle.owner):
             named = ".".join(part for part in (owner, name) if part is not None)
-            raise self.refuse(f"the redo row is of {self.table}, but the statement names {named}")
+            raise self.refuse(f"the redo row is of {self.in_oracle}, but the statement names {named}")
 
     def _kind(self) -> str | None:
         return None if self.done else self._words[self._at].kind
@@ -216,6 +218,13 @@ class DdlStatement:
             raise self.not_understood()
         self._at += 1
         return self._words[self._at - 1]
+
+
+def _tokens(sql: str) -> list[Token]:
+    tokens: list[Token] = Oracle().tokenize(sql)
+    if tokens and tokens[0].token_type is TokenType.RENAME:  # sqlglot leaves the rest of such a command as one text
+        return [tokens[0], *Oracle().tokenize(sql[tokens[0].end + 1 :])]
+    return tokens
 
 
 def _words_of(token: Token) -> list[Word]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
@@ -41,18 +41,21 @@ def derive(
     reading_after: ReadingAfter | None = None,
     policies: DdlPolicies = DEFAULT_POLICIES,
     refused: Refused = all_supported,
+    object_ids: Collection[int] = (),
 ) -> Derived:
     """Follow the DDL `rows` of one table, starting from the last of its `versions`.
 
     Rows at or below that version's SCN are already in it. The same versions and rows therefore always give the same steps:
     a repeated batch starts again from the versions before its own range (`versions_before`). `reading_after` returns the first
     dictionary reading after an SCN: it shows the hidden columns that a statement added, which its text does not. `refused`
-    tells which types are not supported, for a table that leaves out such columns.
+    tells which types are not supported, for a table that leaves out such columns. Rows of other objects than `object_ids` count
+    if they have the name that the table had in Oracle then.
     """
     known = versions[-1].from_scn
     chain, steps, statements = list(versions), list[DdlStep](), dict[int, str]()
     for row in sorted(rows, key=_order):
-        if row.scn <= known:
+        name = chain[-1].in_oracle
+        if row.scn <= known or not (row.object_id in object_ids or (row.owner, row.table) == (name.owner, name.name)):
             continue
         try:
             effect = effect_of(row, chain[-1], reading_after, policies, refused)

@@ -58,6 +58,7 @@ def baseline(
         organization=table.organization,
         key_constraint=table.key_constraint,
         choice=choice,
+        renamed_to=table.renamed_to,
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -50,41 +50,65 @@ class _TableRows:
 
 
 _Reading = dict[TableId, _TableRows | None]
+Renamed = Mapping[TableId, TableId]  # the names in Oracle of the tables that have another one than their entry
+NOT_RENAMED: Renamed = {}
 
 
-def read_tables(source: Source, ids: Iterable[TableId], container: str | None = None) -> dict[TableId, DictionaryTable]:
+def read_tables(
+    source: Source, ids: Iterable[TableId], container: str | None = None, renamed: Renamed = NOT_RENAMED
+) -> dict[TableId, DictionaryTable]:
     """Return the tables of `ids` that exist and are visible to the user, each as of an SCN between two equal readings.
 
-    A table that a DDL changes in between is read again, without the others. Raises SourceBusy while the DDL continues.
+    Those in `renamed` are read under that name. A table that a DDL changes in between is read again, without the others.
+    Raises SourceBusy while the DDL continues.
     """
     source.use_container(container)
     found: dict[TableId, DictionaryTable] = {}
-    before = _read_all(source, tuple(ids), None)
+    wanted = tuple(ids)
+    before = _read_all(source, [renamed.get(table, table) for table in wanted], None)
     for _ in range(MAX_READINGS):
         scn = read_current_scn(source)
         after = _read_all(source, tuple(before), None)
         found |= _tables({table: rows for table, rows in after.items() if before[table] == rows}, scn)
         before = {table: rows for table, rows in after.items() if before[table] != rows}
         if not before:
-            return found
+            return _under_first_names(found, wanted, renamed)
     raise _changing(before)
 
 
+def _renamed_tables(reading: _Reading, wanted: Iterable[TableId], renamed: Renamed, scn: Scn) -> dict[TableId, DictionaryTable]:
+    return _under_first_names(_tables(reading, scn), wanted, renamed)
+
+
+def _under_first_names(
+    found: Mapping[TableId, DictionaryTable], wanted: Iterable[TableId], renamed: Renamed
+) -> dict[TableId, DictionaryTable]:
+    here = {table: found[name] for table in wanted if (name := renamed.get(table, table)) in found}
+    return {
+        table: replace(one, table=table, renamed_to=renamed[table]) if table in renamed else one for table, one in here.items()
+    }
+
+
 def read_tables_around(
-    source: Source, ids: Sequence[TableId], between: Callable[[Source], Between], container: str | None = None
+    source: Source,
+    ids: Sequence[TableId],
+    between: Callable[[Source], Between],
+    container: str | None = None,
+    renamed: Renamed = NOT_RENAMED,
 ) -> tuple[Between, Callable[[Scn], dict[TableId, DictionaryTable]], datetime | None]:
     """Read the tables before and after `between`, until both readings are equal.
 
     Return the result of `between`, a function that gives the tables as of an SCN read by it, and the newest LAST_DDL_TIME.
     `between` may switch to another container. Raises SourceBusy while DDL continues.
     """
-    before = _read_all(source, ids, container)
+    names = [renamed.get(table, table) for table in ids]
+    before = _read_all(source, names, container)
     for _ in range(MAX_READINGS):
         result = between(source)
-        after = _read_all(source, ids, container)
+        after = _read_all(source, names, container)
         if before == after:
             ddl_times = [rows.object[0].last_ddl_time for rows in after.values() if rows is not None]
-            return result, partial(_tables, after), max(ddl_times, default=None)
+            return result, partial(_renamed_tables, after, ids, renamed), max(ddl_times, default=None)
         before = after
     raise _changing(ids)
 

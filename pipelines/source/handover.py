@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
-from pipelines.source.dictionary import read_tables_around
+from pipelines.source.dictionary import NOT_RENAMED, Renamed, read_tables_around
 from pipelines.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.table import DictionaryTable, TableId
@@ -115,7 +115,7 @@ def require_known_starts(prepared: Iterable[Any], listed: Iterable[ActiveTransac
 
 
 def read_handover_and_tables(
-    source: Source, tables: Sequence[TableId], container: str | None
+    source: Source, tables: Sequence[TableId], container: str | None, renamed: Renamed = NOT_RENAMED
 ) -> tuple[Handover, dict[TableId, DictionaryTable]]:
     """Return a handover and the tables' definitions at its `snapshot_scn`. A DDL in between repeats the reading.
 
@@ -123,7 +123,7 @@ def read_handover_and_tables(
     """
     deadline = time.monotonic() + SETTLE_DEADLINE_SECONDS
     while True:
-        handover, found, ddl_at = read_tables_around(source, tables, read_handover, container)
+        handover, found, ddl_at = read_tables_around(source, tables, read_handover, container, renamed)
         missing_seconds = 0.0 if ddl_at is None else seconds_to_settle(source, handover.snapshot_scn, ddl_at, container)
         if missing_seconds <= 0:
             return handover, found(handover.snapshot_scn)

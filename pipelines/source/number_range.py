@@ -78,7 +78,7 @@ def is_open(column: DictionaryColumn) -> bool:
 def measured(source: Source, table: DictionaryTable, columns: list[DictionaryColumn]) -> dict[str, NumberRange]:
     """Return the range of each column that has values; nothing for a table that this user may not read."""
     try:
-        (row,) = source.query_text(range_sql(table.table, columns), {}, "number ranges")
+        (row,) = source.query_text(range_sql(table.in_oracle, columns), {}, "number ranges")
     except SourceRefused:
         return {}  # another check reports it
     found = {}

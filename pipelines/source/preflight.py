@@ -267,7 +267,7 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
     name = str(table.table)
     remove = f"remove {name} from `tables`"
     leave_out = "leave the column out (`exclude` of the table)"
-    names = (table.table.owner, table.table.name, *(c.name for c in table.columns if not c.system))
+    names = (table.in_oracle.owner, table.in_oracle.name, *(c.name for c in table.columns if not c.system))
     too_long = [n for n in names if len(n.encode()) > LONGEST_MINED_NAME_BYTES]
     if too_long:
         what = f"has names over {LONGEST_MINED_NAME_BYTES} bytes, for which LogMiner shows changes as UNSUPPORTED: "
@@ -327,7 +327,7 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
 
 
 def nologging_cure(table: DictionaryTable) -> str:
-    return f'ALTER TABLE "{table.table.owner}"."{table.table.name}" LOGGING, or ALTER DATABASE FORCE LOGGING'
+    return f'ALTER TABLE "{table.in_oracle.owner}"."{table.in_oracle.name}" LOGGING, or ALTER DATABASE FORCE LOGGING'
 
 
 def key_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:

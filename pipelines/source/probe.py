@@ -11,7 +11,7 @@ from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
 from pipelines.progress import Progress
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
-from pipelines.source.dictionary import read_tables
+from pipelines.source.dictionary import NOT_RENAMED, Renamed, read_tables
 from pipelines.source.facts import (
     ALL_LOGS,
     read_active_transactions,
@@ -60,7 +60,11 @@ class Attempts:
 
 
 def probe(
-    source: Source, container: str | None, tables: Iterable[TableId], report: Callable[[str], None] = lambda _: None
+    source: Source,
+    container: str | None,
+    tables: Iterable[TableId],
+    report: Callable[[str], None] = lambda _: None,
+    renamed: Renamed = NOT_RENAMED,
 ) -> ProbeResult:
     """Read everything that can be read, and return a finding for everything else. `report` gets the progress."""
     report("checking privileges, redo and parameters")
@@ -89,13 +93,18 @@ def probe(
         redo=redo,
     )
     if database is not None and (container in open_names if is_cdb else container is None):
-        result = probe_tables(attempt, source, result, tuple(tables), report)
+        result = probe_tables(attempt, source, result, tuple(tables), report, renamed)
     newest_logs = () if redo is None else tuple(opened_logs(source, redo))
     return replace(result, refused=tuple(attempt.refused), newest_logs=newest_logs)
 
 
 def probe_tables(
-    attempt: Attempts, source: Source, result: ProbeResult, tables: Sequence[TableId], report: Callable[[str], None]
+    attempt: Attempts,
+    source: Source,
+    result: ProbeResult,
+    tables: Sequence[TableId],
+    report: Callable[[str], None],
+    renamed: Renamed,
 ) -> ProbeResult:
     """Add the tables of the result's container, their flashback privilege, and the names beside a table that is not found."""
     of_owner: dict[str, tuple[str, ...]] = {}
@@ -107,17 +116,18 @@ def probe_tables(
     logging = read_container_logging(source, result.container)
     scn = read_current_scn(source)
     report(f"reading the dictionary of {len(tables)} table(s)")
-    found = attempt("dictionary", partial(read_tables, source, tables, result.container)) or {}
-    for start in range(0, len(tables), REPORT_EVERY):
-        line = f"reading tables AS OF an SCN: {start} of {len(tables)}"
-        report(Progress(line, "reading tables AS OF an SCN", start, len(tables)))
-        read_past_of(attempt, source, [table for table in tables[start : start + REPORT_EVERY] if table in found], scn)
+    found = attempt("dictionary", partial(read_tables, source, tables, result.container, renamed)) or {}
+    names = [one.in_oracle for one in found.values()]
+    for start in range(0, len(names), REPORT_EVERY):
+        line = f"reading tables AS OF an SCN: {start} of {len(names)}"
+        report(Progress(line, "reading tables AS OF an SCN", start, len(names)))
+        read_past_of(attempt, source, names[start : start + REPORT_EVERY], scn)
     for table in tables:
         if table not in found and table.owner not in of_owner:
             rows = attempt(table.owner, partial(source.query, "tables_of_owner", owner=table.owner))
             of_owner[table.owner] = tuple(row.table_name for row in rows or ())
     encoding = attempt("character sets", partial(read_encoding, source, result.container))
-    policies = attempt("policies", partial(policy_findings, source, tuple(found), result.container)) or ()
+    policies = attempt("policies", partial(policy_findings, source, names, result.container)) or ()
     source.use_container(None)
     return replace(
         result,

@@ -47,7 +47,7 @@ def _read(source: Source, wanted: Wanted, scn: Scn, condition: str, binds: Mappi
     items = [select_item(own[name]) for name in wanted.key if name in own]
     items += [select_item(column) for column in wanted.columns]
     items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
-    table = f"{quoted(wanted.table.table.owner)}.{quoted(wanted.table.table.name)}"
+    table = f"{quoted(wanted.table.in_oracle.owner)}.{quoted(wanted.table.in_oracle.name)}"
     sql = f"SELECT {', '.join(items)}\n  FROM {table} AS OF SCN :scn\n WHERE {condition}"
     yield from source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"large objects of {wanted.table.table}")
 

@@ -68,7 +68,7 @@ def snapshot_sql(
     if rowid:
         items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
     columns = ",\n       ".join(items)
-    source = f"{quoted(table.table.owner)}.{quoted(table.table.name)}"
+    source = f"{quoted(table.in_oracle.owner)}.{quoted(table.in_oracle.name)}"
     sql = f"SELECT {columns}\n  FROM {source} AS OF SCN :scn"
     if ordered and table.key:
         # Ordering by an alias or expression would sort the fetched text.

@@ -88,7 +88,7 @@ def logging_findings(table: DictionaryTable, key: KeyPolicy, general: DatabaseLo
 
 def logging_cure(table: DictionaryTable, key: KeyPolicy) -> str:
     """Return the statements that enable the needed logging, the cheapest first."""
-    name = f'"{table.table.owner}"."{table.table.name}"'
+    name = f'"{table.in_oracle.owner}"."{table.in_oracle.name}"'
     add = f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA ({{}}) COLUMNS"
     if not table.logical_replication:
         columns = "ALL" if needed(table, key) is LoggedColumns.ALL else "PRIMARY KEY"

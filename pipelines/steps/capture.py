@@ -162,7 +162,7 @@ def planned(
     """Record the plan in the ledger. LogMiner uses the dictionary of mining time, so it is read now, under the current
     incarnation, which may be later than the window's. `ends_at` is when the window's end was written."""
     ids = tuple(table.id for table in context.pipeline.tables)
-    dictionary = read_tables(oracle, ids, context.pipeline.source.container)
+    dictionary = read_tables(oracle, ids, context.pipeline.source.container, context.pipeline.renamed)
     read_at = min(table.scn_before for table in dictionary.values()) if dictionary else window.scns.end
     known = {entry.table for entry in context.ledger.tables()}
     with context.ledger.at_once():
@@ -171,7 +171,7 @@ def planned(
                 context.ledger.add_table(table, window.scns.start)
         hold_undescribed(context, ids, dictionary)
     hold_unlogged(context, oracle, dictionary)
-    context.landing.dictionary.write_dictionary(resetlogs_id, read_at, dictionary.values())
+    context.landing.dictionary.write_dictionary(resetlogs_id, read_at, dictionary.values(), context.pipeline.renamed)
     made = WindowPlan(window, ids, object_ids(context, dictionary), read_at, container)
     with held_lease(context, "capture", LEASE_SECONDS) as lease:
         entry = context.ledger.plan_window(window.name, window.resetlogs_id, window.scns, to_body(made), lease, ends_at)
@@ -293,13 +293,13 @@ def mined(context: PipelineContext, source: ConnectParams | None, made: WindowPl
 
 def mined_once(context: PipelineContext, source: ConnectParams | None, made: WindowPlan, reading: LogSet) -> SliceRecord:
     """Mine once, in a new session; a failed attempt leaves no file."""
-    settings, started = context.pipeline.source, time.monotonic()
+    settings, renamed, started = context.pipeline.source, context.pipeline.renamed, time.monotonic()
     with open_pipeline_source(context.pipeline, source) as oracle:
         mining = mine_slice(
             oracle,
             reading,
             made.window,
-            tables=made.tables,
+            tables=[renamed.get(table, table) for table in made.tables],
             object_ids=frozenset(made.object_ids),
             container=settings.container,
             fetch_rows=settings.fetch_rows,
@@ -312,6 +312,7 @@ def mined_once(context: PipelineContext, source: ConnectParams | None, made: Win
             schema=LANDED_SCHEMA,
             tables=made.object_ids,
             names=made.tables,
+            renamed=renamed,
         )
         error = pdb_change(context, made.container, read_container(oracle, settings.container))
         if error is not None:  # LogMiner has used the dictionary of another PDB

@@ -15,6 +15,7 @@ from pipelines.decode.datatypes.character import CODECS
 from pipelines.errors import ConfigurationError, Finding, NoDictionaryInRedo, RedolakeError
 from pipelines.land import Landing
 from pipelines.ledger import open_ledger
+from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.redo import RedoFacts
 from pipelines.scn import ChainPosition
 from pipelines.source import (
@@ -93,7 +94,9 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
         with open_pipeline_source(pipeline, source) as oracle:
             if pipeline.patterns:
                 pipeline, of_patterns = pattern_findings(pipeline, oracle)
-            probed = probe(oracle, pipeline.source.container, [table.id for table in pipeline.tables], report)
+            gone = known_drops(pipeline)
+            there = [table.id for table in pipeline.tables if table.id not in gone]
+            probed = probe(oracle, pipeline.source.container, there, report, pipeline.renamed)
             of_patterns += dictionary_findings(pipeline, oracle, probed.redo)
             rules = {table.id: table.columns for table in pipeline.tables}
             numbers = tuple(number_findings(oracle, pipeline.source.container, probed.tables.values(), rules))
@@ -101,8 +104,15 @@ def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Rep
         return unread, [*(f for f in findings if f.severity == "error" and f not in error.findings), *error.findings]
     except RedolakeError as error:
         return unread, [*findings, Finding(f"connection {pipeline.source.connection}", error.what, error.cure)]
-    found = findings_of(pipeline, probed, [table.id for table in pipeline.tables])
-    of_source = [*found, *numbers, *of_patterns, *position_findings(pipeline, probed), *preflight_notes(probed)]
+    found = findings_of(pipeline, probed, there)
+    of_source = [
+        *found,
+        *map(dropped_note, gone.items()),
+        *numbers,
+        *of_patterns,
+        *position_findings(pipeline, probed),
+        *preflight_notes(probed),
+    ]
     if probed.rds is not None:
         of_source = rds_findings(probed.rds, of_source)
     return pipeline if probed.tables else unread, sorted([*findings, *of_source], key=gravity)
@@ -119,6 +129,22 @@ def dictionary_findings(pipeline: Pipeline, oracle: Source, redo: RedoFacts | No
     return []
 
 
+def known_drops(pipeline: Pipeline) -> dict[TableId, int]:
+    """Return the dropped tables that `on: drop_table: keep` keeps, by SCN; none where the ledger cannot be read."""
+    try:
+        with open_context(pipeline) as context:
+            return dropped_tables(context)
+    except RedolakeError:
+        return {}  # validate reports it
+
+
+def dropped_note(dropped: tuple[TableId, int]) -> Finding:
+    table, scn = dropped
+    return Finding(
+        str(table), f"was dropped at SCN {scn}; its Delta table stays as it is (`on: drop_table: keep`)", severity="note"
+    )
+
+
 def gravity(finding: Finding) -> int:
     """Return the sort key that puts errors first and keeps the order of the checks otherwise."""
     return ("error", "warning", "note").index(finding.severity)
@@ -126,7 +152,7 @@ def gravity(finding: Finding) -> int:
 
 def source_findings(pipeline: Pipeline, oracle: Source, tables: Sequence[TableId]) -> tuple[Finding, ...]:
     """Return what is wrong with the source and these tables."""
-    return findings_of(pipeline, probe(oracle, pipeline.source.container, tables), tables)
+    return findings_of(pipeline, probe(oracle, pipeline.source.container, tables, renamed=pipeline.renamed), tables)
 
 
 def findings_of(pipeline: Pipeline, probed: ProbeResult, tables: Sequence[TableId]) -> tuple[Finding, ...]:

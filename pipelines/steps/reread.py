@@ -69,7 +69,9 @@ def reread_large_objects(
     waiting = context.landing.windows.reread_later(before[-1]) if before else None
     token = uuid.uuid4().hex
     with open_pipeline_source(context.pipeline, source) as oracle:
-        found = chosen_columns(context.pipeline, read_tables(oracle, wanted, context.pipeline.source.container))
+        found = chosen_columns(
+            context.pipeline, read_tables(oracle, wanted, context.pipeline.source.container, context.pipeline.renamed)
+        )
         described = {table: one for table, one in found.items() if one.large_objects}
         if not described:
             return NOTHING_REREAD
@@ -94,7 +96,7 @@ def touched_rows(
 ) -> tuple[pa.Table, pa.Table]:
     """Return the changes after which a large object may have another value, and the ends of transactions."""
     ids = {number: str(table) for number, table in made.object_ids.items() if table in described}
-    names = {(table.owner, table.name): str(table) for table in described}
+    names = {(one.in_oracle.owner, one.in_oracle.name): str(table) for table, one in described.items()}
     keyed = {str(table): (one, key_names(context, one)) for table, one in described.items()}
     changes, ends = [LATER.empty_table()], []
     for batch in context.landing.windows.redo_columns(made.window.name, records, READ):
@@ -103,7 +105,7 @@ def touched_rows(
         may_touch = pc.and_(pc.is_in(code, pa.array(MAY_TOUCH, pa.int32())), pc.invert(batch["rollback"]))
         own = pc.or_(
             pc.is_in(batch["object_id"], pa.array(sorted(ids), pa.int64())),
-            pc.is_in(batch["table_name"], pa.array(sorted({table.name for table in described}), pa.string())),
+            pc.is_in(batch["table_name"], pa.array(sorted({name for _, name in names}), pa.string())),
         )
         kept = batch.filter(pc.and_(may_touch, own))
         rows = []
@@ -174,7 +176,7 @@ def reread_table(
             if late:
                 oracle.use_container(container)
                 scn = max(scn, read_current_scn(oracle))  # a standby may be behind the window, and then refuses its SCN
-            require_unfiltered(oracle, table.table, container)
+            require_unfiltered(oracle, table.in_oracle, container)
             file, count = context.landing.windows.write_reread(
                 made.window.name, token, number, read_again(oracle, wanted, scn, container)
             )

@@ -130,7 +130,7 @@ def begin_snapshot(
             if not chosen:
                 return BegunSnapshot(0, (), replace, hold_refused(context, refused))
             container = read_container(oracle, pipeline.source.container)  # first: a later change of the PDB then shows
-            handover, dictionary = read_handover_and_tables(oracle, chosen, pipeline.source.container)
+            handover, dictionary = read_handover_and_tables(oracle, chosen, pipeline.source.container, pipeline.renamed)
             missing = [
                 Finding(str(table), "was dropped a moment ago", "begin again") for table in chosen if table not in dictionary
             ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pipelines.config import Pipeline
@@ -13,6 +13,7 @@ from pipelines.ledger.states import TableState, WindowState
 from pipelines.reconcile.batches import is_in_chain
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap, GapKind
 from pipelines.records.split_transactions import SplitTransaction
@@ -38,7 +39,8 @@ class WindowStatus:
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """`error`, `code`, `where` and `cure` say what holds the table; they are None for a table that is not held."""
+    """`error`, `code`, `where` and `cure` say what holds the table; they are None for a table that is not held. `dropped_at` is
+    the SCN at which it was dropped, where `on: drop_table: keep` keeps the Delta table."""
 
     table: str
     state: TableState
@@ -48,6 +50,7 @@ class TableStatus:
     where: Mapping[str, object] | None = None
     cure: str | None = None
     complete_to_at: datetime | None = None  # when the source wrote that SCN; None where it is no window's end
+    dropped_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +153,13 @@ def read_complete_to(pipeline: Pipeline) -> dict[str, int]:
 
 def read_status(pipeline: Pipeline) -> Status:
     with open_to_read(pipeline) as context:
-        position, tables = context.ledger.position(), context.ledger.tables()
+        position, tables, gone_at = context.ledger.position(), context.ledger.tables(), dropped_tables(context)
         times = context.ledger.end_times(filter(None, map(end_of_table, tables)))
         return Status(
             pipeline=pipeline.name,
             landed_to=None if position is None else int(position.scn),
             windows=latest_windows(context),
-            tables=tuple(table_status(entry, times) for entry in tables),
+            tables=tuple(replace(table_status(entry, times), dropped_at=gone_at.get(entry.table)) for entry in tables),
             lost=loss_status(context.ledger.loss()),
             declared_gaps=open_gaps(context),
             dropped=read_open_drops(context),

@@ -46,9 +46,9 @@ def read_rows(
     except ValueDoesNotFit:
         with open_pipeline_source(pipeline, source, pipeline.source.container) as again:  # the other one stopped in an answer
             written = write(read(again, dates_as_text="all"))
-            check_rows(context, again, table.table)
+            check_rows(context, again, table.in_oracle)
     else:
-        check_rows(context, oracle, table.table)
+        check_rows(context, oracle, table.in_oracle)
     return written
 
 

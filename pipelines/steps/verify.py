@@ -17,7 +17,7 @@ from pipelines.ledger import TableEntry
 from pipelines.progress import Progress, counting
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
 from pipelines.reconcile.ledger import reconcile_ledger
-from pipelines.reconcile.table_versions import known_versions, rules
+from pipelines.reconcile.table_versions import dropped_tables, known_versions, rules
 from pipelines.records.codec import to_body
 from pipelines.records.facts import ProofFact
 from pipelines.redo import RedoFacts
@@ -98,8 +98,9 @@ def verify_tables(
     does not stop the others."""
     found: list[TableComparison | NotCompared] = []
     with open_context(pipeline) as context:
-        ids = [TableId.parse(text) for text in tables] if tables else [table.id for table in context.pipeline.tables]
         reconcile_ledger(context)  # the comparison is AS OF the SCN it knows
+        there = [table.id for table in context.pipeline.tables if table.id not in dropped_tables(context)]
+        ids = [TableId.parse(text) for text in tables] if tables else there
         with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)
         with spark_when_needed(pipeline, spark) as opened:
@@ -212,7 +213,7 @@ def read_side(
     versions = known_versions(context, table)
     version = valid_at([versions[0].since(Scn(0)), *versions[1:]], scn)
     container = context.pipeline.source.container
-    found = read_tables(oracle, (table,), container).get(table)
+    found = read_tables(oracle, (table,), container, context.pipeline.renamed).get(table)
     if found is None:
         raise SchemaConflict("the table is not in the dictionary any more", cure="redolake status", table=table)
     report(f"reading {table} AS OF SCN {scn}")

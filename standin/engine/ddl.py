@@ -48,6 +48,7 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("DROP", "MATERIALIZED", "VIEW"): materialized_views.drop_materialized_view,
     ("DROP", "PUBLIC", "SYNONYM"): ddl_objects.dropper("SYNONYM"),
     **{("DROP", *kind.split()): ddl_objects.dropper(kind) for kind in ("VIEW", "SYNONYM", "TRIGGER", *UNITS)},
+    ("FLASHBACK", "TABLE"): ddl_tables.flashback_table,
     ("TRUNCATE", "TABLE"): ddl_tables.truncate_table,
     ("PURGE", "TABLE"): ddl_tables.purge_table,
     ("PURGE", "RECYCLEBIN"): ddl_tables.purge_recyclebin,

@@ -210,9 +210,43 @@ def drop_table(session: EngineSession, cursor: Cursor) -> None:
     recycled = copy.deepcopy(table)
     recycled.last_ddl = database.ddl_time()
     database.state.dropped[table.object_id] = recycled
+    database.tables.recycled[table.object_id] = store
     bin_name = table.recycled_name
     write_ddl(session, f'ALTER TABLE "{table.owner}"."{table.name}" RENAME TO "{bin_name}"', table, info=INTERNAL_DDL)
     write_ddl(session, f'{cursor.text.strip()} AS "{bin_name}"', table)
+
+
+def flashback_table(session: EngineSession, cursor: Cursor) -> None:
+    """FLASHBACK TABLE t TO BEFORE DROP [RENAME TO n]: the newest table that was dropped under the name, or that of the bin.
+
+    Its constraints, indexes and triggers keep the names that they have in the recycle bin; foreign keys are lost.
+    """
+    owner, name = cursor.qualified()
+    if not cursor.accept("TO", "BEFORE", "DROP"):
+        raise OraError(3001, "unimplemented feature: FLASHBACK TABLE to a time or SCN")
+    new = cursor.name() if cursor.accept("RENAME", "TO") else None
+    cursor.end()
+    database, owner = session.database, owner or session.schema
+    found = [t for t in database.state.dropped.values() if t.owner == owner and name in (t.name, t.recycled_name)]
+    if not found or found[-1].object_id not in database.tables.recycled:
+        raise OraError(38305, "object not in RECYCLE BIN")
+    recycled = database.state.dropped[found[-1].object_id]
+    require_new_name(session, owner, new or recycled.name)
+    store = database.tables.recycled.pop(recycled.object_id)
+    del database.state.dropped[recycled.object_id]
+    table, bin_name = store.definition, recycled.recycled_name
+    table.name, table.last_ddl = new or recycled.name, database.ddl_time()
+    table.constraints = [c for c in table.constraints if c.kind != "R"]
+    for number, constraint in enumerate(table.constraints):
+        recycled_as = f"{bin_name[:-4]}{number}==$0"[-30:]
+        for index in (i for i in store.indexes if i.constraint == constraint.name):
+            index.name = index.constraint = recycled_as
+        constraint.name = recycled_as
+    database.tables.add(store)
+    if database.options.restore_redo == "rename":
+        text = f'ALTER TABLE "{owner}"."{bin_name}" RENAME TO "{table.name}"'
+        write_ddl(session, text, table, info=INTERNAL_DDL, name=bin_name)
+    write_ddl(session, cursor.text, table, name=bin_name if database.options.restore_redo == "bin" else "")
 
 
 def purge_table(session: EngineSession, cursor: Cursor) -> None:
@@ -221,6 +255,7 @@ def purge_table(session: EngineSession, cursor: Cursor) -> None:
     for object_id, table in list(dropped.items()):
         if table.owner == (owner or session.schema) and name in (table.name, table.recycled_name):
             del dropped[object_id]
+            session.database.tables.recycled.pop(object_id, None)
             write_ddl(session, cursor.text, table)
             return
     raise OraError(38307, "object not in RECYCLE BIN")
@@ -230,6 +265,7 @@ def purge_recyclebin(session: EngineSession, cursor: Cursor) -> None:
     dropped = session.database.state.dropped
     for object_id in [i for i, t in dropped.items() if t.owner == session.schema and t.con_id == session.container]:
         table = dropped.pop(object_id)
+        session.database.tables.recycled.pop(object_id, None)
         write_ddl(session, f'purge table "{table.recycled_name}"', table)
 
 

@@ -17,6 +17,7 @@ class Tables:
     def __init__(self, state: DatabaseState, clock: Clock, plans: Plans) -> None:
         self._state, self._clock, self._plans = state, clock, plans
         self.stores: dict[StoreKey, TableStore] = {}
+        self.recycled: dict[int, TableStore] = {}  # object id -> rows of a table in the recycle bin
 
     def add(self, store: TableStore) -> None:
         table = store.definition

@@ -13,12 +13,14 @@ from pipelines.records.window_manifest import DdlRow
 from pipelines.schema.ddl import (
     column_clauses,
     comment,
+    drop_table,
     ignorable,
     new_segment,
     partitions,
     properties,
     refused,
     rename_column,
+    rename_table,
     row_archival,
     unused,
 )
@@ -28,10 +30,12 @@ from pipelines.table import TableVersion
 
 FORMS: tuple[Callable[[DdlStatement, TableVersion], Effect | None], ...] = (
     comment.read,
+    drop_table.read,
     ignorable.read,
     properties.read,
     column_clauses.read,
     rename_column.read,
+    rename_table.read,
     unused.read,
     row_archival.read,
     new_segment.read,
@@ -48,7 +52,7 @@ def effect_of(
     refused: Refused = all_supported,
 ) -> Effect:
     """Return the effect of a DDL row on a table. Raises SchemaConflict for an unsupported statement."""
-    statement = DdlStatement(row, version.table, after, policies, refused)
+    statement = DdlStatement(row, version.table, after, policies, refused, version.in_oracle)
     for form in FORMS:
         effect = form(statement, version)
         if effect is not None:

@@ -21,7 +21,7 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
         names.append(statement.name())
     text = statement.text() if statement.take("IS") else None
     column = version.named(names.pop()) if what == "COMMENT ON COLUMN" else None
-    is_ours = tuple(names) in ((version.table.name,), (version.table.owner, version.table.name))
+    is_ours = tuple(names) in ((version.in_oracle.name,), (version.in_oracle.owner, version.in_oracle.name))
     if not is_ours or text is None or (what == "COMMENT ON COLUMN" and column is None):
         return Effect(version)
     kind: StepKind = "comment_table" if column is None else "comment"

@@ -10,12 +10,9 @@ from pipelines.schema.ddl_statement import DdlStatement
 from pipelines.table import TableVersion
 
 STATEMENTS = {
-    "DROP TABLE": "the table was dropped",
-    "RENAME": "the table was renamed, which is not supported",
     "CREATE TABLE": "a table of this name was created again",
     "CREATE": "CREATE that is not understood",
-    "FLASHBACK": "FLASHBACK TABLE changes rows and is not supported",
-    "PURGE": "PURGE is not supported",
+    "FLASHBACK": "FLASHBACK TABLE that is not understood",
 }
 ALTERATIONS = {
     "MODIFY LOB": "MODIFY LOB changes how a large object is stored and is not supported",
@@ -24,14 +21,13 @@ ALTERATIONS = {
     "MODIFY OPAQUE TYPE": "MODIFY OPAQUE TYPE is not supported",
     "MODIFY DEFAULT ATTRIBUTES": "partition operations are not supported",
     "MODIFY": "MODIFY that is not understood",
-    "RENAME TO": "the table was renamed, which is not supported",
     "DROP SUPPLEMENTAL": "supplemental logging was dropped, so later redo may not contain the key of the row",
     "DISABLE LOGICAL REPLICATION": "supplemental logging of the database no longer applies to the table",
     "DISABLE": "a property was disabled that may change what redo contains",
     "NOLOGGING": "NOLOGGING allows rows to be written without redo",
 }
 PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "MODIFY", "RENAME")
-POLICIES: Mapping[str, PolicyName] = {"DROP TABLE": "drop_table", "CREATE TABLE": "recreate"}
+POLICIES: Mapping[str, PolicyName] = {"CREATE TABLE": "recreate"}
 REMOVES_ROWS = ("DROP", "TRUNCATE", "EXCHANGE")
 
 

@@ -2,25 +2,17 @@
 TRUNCATE TABLE shop.orders DROP STORAGE
 --> refused: TRUNCATE removed all rows, and `on: truncate` is `hold`
 
--- drop
-drop table shop.orders cascade constraints purge
---> refused: the table was dropped
-
 -- rename
 rename orders to orders_old
---> refused: the table was renamed, which is not supported
+--> refused: the table was renamed to SHOP.ORDERS_OLD
 
 -- rename by ALTER TABLE
 alter table shop.orders rename to orders_old
---> refused: the table was renamed, which is not supported
+--> refused: the table was renamed to SHOP.ORDERS_OLD
 
 -- a table of the same name
 create table shop.orders (id number) tablespace users
 --> refused: a table of this name was created again
-
--- flashback from the recycle bin
-flashback table shop.orders to before drop
---> refused: FLASHBACK TABLE changes rows and is not supported
 
 -- a primary key added
 alter table orders add constraint orders_pk primary key (id) using index

@@ -23,7 +23,7 @@ from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.carry import list_open, rows_to_carry
 from pipelines.assemble.row_accounting import Problem
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
-from pipelines.records.batch_spec import LandedWindow
+from pipelines.records.batch_spec import LandedWindow, NameInRedo
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
@@ -583,6 +583,20 @@ def test_tables_that_swapped_names_keep_their_changes(spark, tmp_path: Path) -> 
 
     assert {row["ordinal"]: row["table_number"] for row in found.changes.collect()} == {0: 0, 1: 1}
     assert not found.accounting.problems
+
+
+@pytest.mark.parametrize(("scn", "foreign"), [(60, 1), (20, 0)])
+def test_a_name_that_a_table_has_lost_is_no_longer_its(spark, tmp_path: Path, scn: int, foreign: int) -> None:
+    """Another table may have the old name from the RENAME at SCN 50 on; a row before it with that name is not explained."""
+    names = (NameInRedo(TableId("SHOP", "T"), 50), NameInRedo(TableId("SHOP", "NEW")))
+    renamed = CapturedTable(0, T.id, T.object_ids, position=-1, stop_scn=100, names=names)
+    own, other = a_row(0, 20, 1, table_name="NEW", object_id=7), a_row(1, scn, 1, table_name="T", object_id=9, row_id="B")
+    window = land(tmp_path / "w", 10, 100, [own, other, a_row(2, 61, 7)])
+
+    found = assemble_batch(spark, ScnRange(10, 100), [window], [], [renamed], "FREEPDB1")
+
+    assert found.input_counts.foreign == foreign
+    assert bool(found.accounting.problems) == (not foreign)
 
 
 def test_an_unresolved_row_belongs_to_the_table_with_its_object_id(spark, tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ RECORDS: tuple[Any, ...] = (
     DROP,
     APPROVAL,
     SplitTransactions((TransactionName(3, "1.2.3"),), (SplitTransaction(None, "4.5.6", 7),)),
-    DictionaryReading(2, 300, "5f2d", {"SHOP.T": 310}),
+    DictionaryReading(2, 300, "5f2d", {"SHOP.T": 310}, {"SHOP.T": "SHOP.U"}),
     DictionaryContent((TABLE, LOGGED)),
     CapturedTables(9, ("A.*",), ("A.B",), {"A.C": 8}, {"A.D": "is a queue table"}, {"A.E": 7}),
     TABLE,

@@ -49,6 +49,7 @@ def with_unknown_field(body: dict[str, Any], path: tuple[Any, ...]) -> dict[str,
 DATA = {
     ("declared gap", ("tables",)),
     ("dictionary reading", ("later",)),
+    ("dictionary reading", ("renamed",)),
     *(("captured tables", (field,)) for field in ("announced", "left_out", "gone")),
 }
 PLACES = [(r, path) for r in RECORDS for path in objects(to_body(r)) if (noun_of(type(r)), path) not in DATA]

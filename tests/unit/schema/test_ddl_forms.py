@@ -9,6 +9,7 @@ import pytest
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl import effect_of
+from pipelines.table import Part, TableId
 from tests.unit.schema.ddl_golden import FOLDER, ORDERS, outcome_of, read_cases, row
 
 CASES = [(file.stem, case) for file in sorted(FOLDER.glob("*.sql")) for case in read_cases(file)]
@@ -128,3 +129,24 @@ def test_rows_are_not_deleted_for_a_truncate_of_another_object(object_id):
 def test_a_truncate_of_another_table_is_not_taken_for_this_one():
     with pytest.raises(SchemaConflict, match="the statement names ORDERS_2"):
         effect_of(row("truncate table orders_2"), ORDERS, policies=DdlPolicies(truncate="follow"))
+
+
+def test_a_rename_is_followed_to_the_declared_name_only():
+    declared = DdlPolicies(renamed_to=TableId("SHOP", "NEW"))
+    between = effect_of(row('rename orders to "Between"'), ORDERS, policies=declared).version
+    there = effect_of(row('alter table shop."Between" rename to new'), between, policies=declared).version
+
+    assert [version.in_oracle.name for version in (ORDERS, between, there)] == ["ORDERS", "Between", "NEW"]
+    assert there.table == ORDERS.table
+    with pytest.raises(SchemaConflict, match=r"renamed_to: SHOP\.NEWER"):
+        effect_of(row("rename new to newer"), there, policies=declared)
+
+
+def test_a_renamed_table_with_partitions_is_held():
+    """Oracle may create one under the new name before that is declared: its rows would not be mined."""
+    with pytest.raises(SchemaConflict, match="may create partitions"):
+        effect_of(
+            row("rename orders to new"),
+            replace(ORDERS, parts=(Part(8, 8),)),
+            policies=DdlPolicies(renamed_to=TableId("SHOP", "NEW")),
+        )

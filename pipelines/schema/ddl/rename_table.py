@@ -1,0 +1,53 @@
+"""RENAME a TO b, and ALTER TABLE a RENAME TO b. The table keeps its OBJECT_ID, its rows and its entry in pipelines.yml.
+
+A name says nothing about which table a user means afterwards: another one may get it. So a rename is followed only where
+`renamed_to` declares the new name, or where a later dictionary shows the table under the declared name again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pipelines.errors import SchemaConflict
+from pipelines.schema.ddl.effect import Effect
+from pipelines.schema.ddl_statement import DdlStatement
+from pipelines.table import TableId, TableVersion
+
+
+def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
+    if statement.from_start().take("RENAME"):
+        statement.need_name_of_table()
+        statement.need("TO")
+    elif not (statement.alter_table() and statement.take("RENAME", "TO")):
+        return None
+    new = TableId(version.in_oracle.owner, statement.name())
+    if not statement.done:
+        raise statement.not_understood()
+    return Effect(renamed(statement, version, new))
+
+
+def renamed(statement: DdlStatement, version: TableVersion, new: TableId) -> TableVersion:
+    """Return the version under its new name. Raises SchemaConflict where that is not declared."""
+    if version.parts:
+        why = f"{version.in_oracle} was renamed to {new}; Oracle may create partitions under the new name before it is declared"
+        raise statement.refuse(why)
+    declared = statement.policies.renamed_to or version.table
+    if version.in_oracle == declared and not _is_back(statement, version, declared):
+        raise _not_declared(statement, version, new)
+    return replace(version, renamed_to=None if new == version.table else new)
+
+
+def _is_back(statement: DdlStatement, version: TableVersion, declared: TableId) -> bool:
+    """Return whether the table was found under its declared name after the statement."""
+    later = statement.dictionary_after()
+    return later is not None and (later.object_id, later.in_oracle) == (version.object_id, declared)
+
+
+def _not_declared(statement: DdlStatement, version: TableVersion, new: TableId) -> SchemaConflict:
+    error = statement.refuse(f"the table was renamed to {new}", "recreate")
+    error.cure = (
+        f"to go on with the same table, give its entry in `tables` this name (`table: {version.table}, renamed_to: {new}`) and "
+        f"run `redolake resume {version.table}`; to capture another table that has the old name now, run `redolake snapshot "
+        f"{version.table} --replace`"
+    )
+    return error
