@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from pipelines.cli.options import (
     CONFIGURATION,
+    DIFFERS,
     ConfigOption,
     OutputOption,
     PipelineOption,
@@ -22,6 +24,9 @@ from pipelines.cli.output import Output, doctor_text, findings_text, progress, s
 from pipelines.config import DEFAULT_FILE, Pipeline, load_configuration
 from pipelines.errors import Finding
 from pipelines.setup_sql import RDS_HOURS, Flavour, KeyLogging
+
+if TYPE_CHECKING:
+    from pipelines.steps.edit import EditPlan
 
 
 def report_findings(output: Output, findings: Sequence[Finding], none_found: str) -> None:
@@ -53,6 +58,32 @@ def doctor(pipeline: PipelineOption = None, config: ConfigOption = None, output:
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))
         if not found.ok:
             raise typer.Exit(CONFIGURATION)
+
+
+def plan(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:
+    """Show what the edited pipelines.yml means for each table, before a run acts on it. Only ledger and landing are read.
+
+    Exits with 3 if a table would be held.
+    """
+    from pipelines import steps
+
+    with report_errors(output):
+        found = steps.plan_edit(select_pipeline(pipeline, config))
+        show(output, found, lambda: edit_text(found))
+        if any(edit.effect == "held" for edit in found.edits):
+            raise typer.Exit(DIFFERS)
+
+
+def edit_text(found: EditPlan) -> Text:
+    text = Text(f"{len(found.edits)} of {len(found.tables)} table(s) of {found.pipeline} would change\n", style="bold")
+    for edit in found.edits:
+        text.append(f"{edit.effect:7} ", style=EFFECT_STYLES.get(edit.effect, "yellow"))
+        text.append(f"{edit.table}: {edit.what}\n")
+        text.append(f"    do this: {edit.cure}\n" if edit.cure else "", style="dim")
+    for pattern in found.patterns:
+        text.append(f"joins   {pattern}: the next plan asks the dictionary which tables it matches\n")
+    text.rstrip()
+    return text
 
 
 def setup_sql(
@@ -107,4 +138,6 @@ def described_pipeline(name: str | None, config: Path | None) -> Pipeline | None
     return select_pipeline(name, config)
 
 
-COMMANDS = (validate, doctor, setup_sql)
+EFFECT_STYLES = {"held": "red", "joins": "green"}
+
+COMMANDS = (validate, plan, doctor, setup_sql)

@@ -8,6 +8,7 @@ from pipelines.steps.backfill import prepare_backfill, record_backfill, run_back
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
 from pipelines.steps.captured_tables import joined_tables
 from pipelines.steps.doctor import examine, run_doctor, validate
+from pipelines.steps.edit import plan_edit
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
 from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
@@ -58,6 +59,7 @@ __all__ = [
     "mine_window_slice",
     "open_spark",
     "open_unconfigured",
+    "plan_edit",
     "plan_next_window",
     "prepare_backfill",
     "prepare_batch",

@@ -154,7 +154,7 @@ def test_a_table_that_cannot_be_read_does_not_stop_the_comparison_of_the_others(
         ("SHOP.CUSTOMERS", "ORA-01466"),
         ("SHOP.STOCK", "the table has no contents yet"),
     ]
-    outcomes = [line.partition(",")[0] for line in reported if not line.startswith(("reading", "comparing"))]
+    outcomes = [line.partition(",")[0] for line in reported if line and not line.startswith(("reading", "comparing"))]
     assert outcomes == ["SHOP.CUSTOMERS: NOT COMPARED", "SHOP.ORDER_LINES: equal", "SHOP.STOCK: NOT COMPARED"]
 
 
@@ -239,3 +239,31 @@ def test_a_resumed_table_catches_up_on_everything_since_it_was_held(shop: Shop, 
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}
+
+
+def test_an_edit_of_the_configuration_is_explained_before_it_acts(shop: Shop, no_spark: str) -> None:
+    before = shop.pipeline(tables=["SHOP.CUSTOMERS", "SHOP.ORDER_LINES", "SHOP.ORDERS", "SHOP.PAYMENTS"])
+    steps.take_snapshot(before, source=shop.params, spark=no_spark)
+    shop.run_sql("INSERT INTO payments (id, order_id, amount) VALUES (1, 2, 3.25)")
+    caught_up(shop, before, no_spark)
+    edited = shop.pipeline(
+        tables=[
+            {"table": "SHOP.CUSTOMERS", "key": "rowid"},
+            {"table": "SHOP.ORDER_LINES", "properties": {"delta.logRetentionDuration": "interval 9 days"}},
+            {"table": "SHOP.PAYMENTS", "deletes": "mark", "columns": {"AMOUNT": "string"}},
+            "SHOP.STOCK",
+            "ERP.*",
+        ]
+    )
+
+    found = steps.plan_edit(edited)
+
+    assert steps.plan_edit(before).edits == ()
+    assert {edit.table: (edit.effect, edit.what.partition(":")[0]) for edit in found.edits} == {
+        "SHOP.CUSTOMERS": ("held", "pipelines.yml says `key"),
+        "SHOP.ORDERS": ("leaves", "is no longer captured; its Delta table stays as it is"),
+        "SHOP.ORDER_LINES": ("changes", "properties"),
+        "SHOP.PAYMENTS": ("held", "deletes, columns"),
+        "SHOP.STOCK": ("joins", "joins"),
+    }
+    assert found.patterns == ("ERP.*",)

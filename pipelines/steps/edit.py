@@ -1,0 +1,109 @@
+"""Say what an edited pipelines.yml means for each table, before a run acts on it. Reads the ledger and the landing alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from pipelines.config import Pipeline
+from pipelines.context import PipelineContext, open_to_read, read_spec
+from pipelines.ledger import TableEntry
+from pipelines.reconcile.chosen_columns import choice_conflict
+from pipelines.reconcile.table_versions import all_known_versions, key_policy_conflict, rules
+from pipelines.records.batch_spec import BatchSpec, TableTask
+from pipelines.table import TableId, TableVersion
+
+Effect = Literal["joins", "leaves", "held", "changes", "same"]
+AGAIN = ("names", "metadata_columns", "deletes", "partition_by")  # options with which existing rows do not fit
+
+
+@dataclass(frozen=True, slots=True)
+class TableEdit:
+    """`held`: the next batch holds the table until it is read again; `changes`: the next commit follows the setting."""
+
+    table: str
+    effect: Effect
+    what: str
+    cure: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EditPlan:
+    """`patterns` are new ones: the dictionary says at the next plan which tables they add."""
+
+    pipeline: str
+    tables: tuple[TableEdit, ...]
+    patterns: tuple[str, ...]
+
+    @property
+    def edits(self) -> tuple[TableEdit, ...]:
+        return tuple(edit for edit in self.tables if edit.effect != "same")
+
+
+def plan_edit(pipeline: Pipeline) -> EditPlan:
+    with open_to_read(pipeline) as context:
+        entries = {entry.table: entry for entry in context.ledger.tables()}
+        versions, tasks = all_known_versions(context), last_tasks(context)
+        configured = {table.id for table in context.pipeline.tables}
+        edits = [edit_of(context, table, entries.get(table), versions.get(table, []), tasks.get(table)) for table in configured]
+        edits += [leaving(table) for table in entries if table not in configured]
+        return EditPlan(pipeline.name, tuple(sorted(edits, key=lambda edit: edit.table)), new_patterns(context))
+
+
+def last_tasks(context: PipelineContext) -> dict[TableId, TableTask]:
+    """Return each table's part of the newest batch, which has the settings it was written with."""
+    for batch in context.ledger.batches("applied", limit=1):
+        spec = read_spec(context, batch.spec_path)
+        if isinstance(spec, BatchSpec):
+            return {task.table: task for task in spec.tables}
+    return {}
+
+
+def new_patterns(context: PipelineContext) -> tuple[str, ...]:
+    patterns = context.pipeline.patterns
+    _, recorded = context.landing.captured.newest() if patterns else (0, None)
+    known = () if recorded is None else recorded.patterns
+    return tuple(match.match for match in patterns if match.match not in known)
+
+
+def leaving(table: TableId) -> TableEdit:
+    what = "is no longer captured; its Delta table stays as it is"
+    return TableEdit(str(table), "leaves", what, f"if you list it again later: `redolake snapshot {table} --replace`")
+
+
+def edit_of(
+    context: PipelineContext, table: TableId, entry: TableEntry | None, known: list[TableVersion], task: TableTask | None
+) -> TableEdit:
+    name = str(table)
+    if entry is None or entry.complete_to_scn is None:
+        what = "joins" if entry is None else "has no contents yet"
+        return TableEdit(name, "joins", what, f"`redolake snapshot {table}`, after a window with it has landed")
+    conflicts = [] if not known else [key_policy_conflict(context, known[-1]), choice_conflict(context.pipeline, known[-1])]
+    for conflict in conflicts:
+        if conflict is not None:
+            return TableEdit(name, "held", conflict.what, conflict.cure)
+    if task is None:
+        return TableEdit(name, "same", "")
+    if again := [*rewritten(context, table, task, known)]:
+        cure = f"`redolake snapshot {table} --replace`; or restore the old setting"
+        return TableEdit(name, "held", f"{', '.join(again)}: its rows were written otherwise", cure)
+    if changed := [*followed(context, table, task)]:
+        return TableEdit(name, "changes", f"{', '.join(changed)}: the next commit follows")
+    return TableEdit(name, "same", "")
+
+
+def rewritten(context: PipelineContext, table: TableId, task: TableTask, known: list[TableVersion]) -> Iterator[str]:
+    """Yield the settings that differ from those of the last batch, and that only a new snapshot can bring about."""
+    options = context.pipeline.target_options(table)
+    yield from (name for name in AGAIN if getattr(options, name) != getattr(task.options, name))
+    if rules(context, table, known) != dict(task.rules):
+        yield "columns"
+    if context.pipeline.target(table) != task.target:
+        yield "target"
+
+
+def followed(context: PipelineContext, table: TableId, task: TableTask) -> Iterator[str]:
+    options = context.pipeline.target_options(table)
+    same = ("readers", "properties", "cluster_by")
+    yield from (name for name in same if getattr(options, name) != getattr(task.options, name))
