@@ -24,6 +24,17 @@ def connection_json(conn_id: str) -> str:
         raise ConfigurationError([Finding(f"connection {conn_id}", "does not exist in Airflow", cure)]) from error
 
 
+def terminal_connection(conn_id: str) -> str | None:
+    """Return a connection of Airflow's database or secrets backend as JSON, in a process that is no task; None without one."""
+    from airflow.exceptions import AirflowNotFoundException
+    from airflow.models import Connection
+
+    try:
+        return str(Connection.get_connection_from_secrets(conn_id).as_json())
+    except AirflowNotFoundException:
+        return None
+
+
 def source_of(pipeline: Pipeline) -> Any:
     """Return the pipeline's source as ConnectParams, which shows its password in no repr and no XCom."""
     from pipelines.source.connection import connection_from_json

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from pipelines.cli.connections import connected
 from pipelines.cli.options import (
     DIFFERS,
     TERMINAL,
@@ -50,7 +51,7 @@ def verify(
     from pipelines import steps
 
     with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+        selected = connected(select_pipeline(pipeline, config))
         with progress() as report:
             result = steps.verify_tables(selected, tables or None, report=report)
         if not show_values:
@@ -118,7 +119,7 @@ def remine(
     from pipelines import steps
 
     with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+        selected = connected(select_pipeline(pipeline, config))
         with progress() as report:
             result = steps.remine_window(selected, window, report=report)
         differs = ", ".join(result.differs)
@@ -150,7 +151,7 @@ def selftest(
 
     with report_errors(output):
         result = steps.run_selftest(
-            select_pipeline(pipeline, config),
+            connected(select_pipeline(pipeline, config)),
             connect_params(scratch, os.environ),
             dba=None if dba is None else connect_params(dba, os.environ),
             wait_minutes=wait_minutes,

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import typer
 from rich.text import Text
 
+from pipelines.cli.connections import read_from_airflow
 from pipelines.cli.options import ConfigOption, OutputOption, report_errors
 from pipelines.cli.output import Output, groups_text, print_notice, print_progress, show
 from pipelines.config.file import config_file
@@ -128,6 +129,7 @@ def connection_of(text: str, password: Callable[[str], str]) -> Connection:
     from pipelines.source import connect_params, connection_from_uri
 
     if "@" not in text:
+        read_from_airflow(text)
         return Connection(text, connect_params(text, os.environ))
     found = URL.fullmatch(text)
     if found is None:

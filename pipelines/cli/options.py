@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from pipelines.cli.connections import read_from_airflow
 from pipelines.cli.output import Output, print_error, print_json
 from pipelines.config import Pipeline, load_configuration
 from pipelines.errors import ConfigurationError, Finding, RedolakeError, Transient
@@ -79,6 +80,7 @@ def select_pipeline(name: str | None, config: Path | None) -> Pipeline:
         raise ConfigurationError(
             [Finding(str(config or "pipelines.yml"), what, "--pipeline with one of: " + ", ".join(sorted(pipelines)))]
         )
+    read_from_airflow(pipelines[name].ledger.connection)
     return pipelines[name]
 
 

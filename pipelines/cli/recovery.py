@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.text import Text
 
+from pipelines.cli.connections import connected
 from pipelines.cli.options import (
     TERMINAL,
     ConfigOption,
@@ -67,7 +68,7 @@ def recover(
     from pipelines import steps
 
     with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+        selected = connected(select_pipeline(pipeline, config))
         asked: list[tuple[Literal["snapshot", "gap", "position"], int | None]] = []
         asked += [("snapshot", None)] if snapshot else []
         asked += [("gap", to_scn)] if declare_gap else []

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from pipelines.cli.connections import connected
 from pipelines.cli.options import (
     DIFFERS,
     TRY_AGAIN,
@@ -53,8 +54,9 @@ def snapshot(
     from pipelines import steps
 
     with report_errors(output):
+        selected = connected(select_pipeline(pipeline, config))
         with progress() as report:
-            result = steps.take_snapshot(select_pipeline(pipeline, config), tables or None, replace=replace, report=report)
+            result = steps.take_snapshot(selected, tables or None, replace=replace, report=report)
         rows = [(t.table, t.scn, t.rows) for t in result.tables]
         show(output, result, lambda: grid("Snapshot", ("table", "AS OF SCN", "rows"), rows))
 
@@ -80,7 +82,7 @@ def run(
     if follow and (until_caught_up or wait):
         raise typer.BadParameter("--follow waits and catches up by itself: leave out --until-caught-up and --wait")
     with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+        selected = connected(select_pipeline(pipeline, config))
         result: RunOutcome | FollowOutcome
         with progress() as report:
             if follow:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
+from pipelines.cli.connections import connected, read_from_airflow
 from pipelines.cli.options import (
     CONFIGURATION,
     DIFFERS,
@@ -43,7 +44,10 @@ def validate(config: ConfigOption = None, output: OutputOption = Output.table) -
     from pipelines import steps
 
     with report_errors(output):
-        findings = [f for pipeline in load_configuration(config).pipelines.values() for f in steps.validate(pipeline)]
+        pipelines = load_configuration(config).pipelines.values()
+        for pipeline in pipelines:
+            read_from_airflow(connected(pipeline).ledger.connection)
+        findings = [finding for pipeline in pipelines for finding in steps.validate(pipeline)]
         report_findings(output, findings, "The configuration is good. Next: redolake doctor")
 
 
@@ -52,7 +56,7 @@ def doctor(pipeline: PipelineOption = None, config: ConfigOption = None, output:
     from pipelines import steps
 
     with report_errors(output):
-        selected = select_pipeline(pipeline, config)
+        selected = connected(select_pipeline(pipeline, config))
         with progress() as report:
             found = steps.examine(selected, report=report)
         show(output, found, lambda: doctor_text(found, f"No problems found. Next: redolake run -p {selected.name}"))

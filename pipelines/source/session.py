@@ -69,6 +69,14 @@ def _log_in(options: Mapping[str, Any], seconds: float) -> Any:
             user=options["user"],
             dsn=shown_dsn(options["dsn"]),
         ) from None
+    except OSError as error:  # the driver passes on a name that no server knows
+        raise SourceUnavailable(
+            f"the host of the connection cannot be reached: {error.strerror or error}",
+            cure="check the connection's host name; if it is right, wait: the step is retried",
+            doing="connect",
+            user=options["user"],
+            dsn=shown_dsn(options["dsn"]),
+        ) from error
 
 
 def _driver_error(error: oracledb.Error) -> DriverError:

@@ -1,5 +1,7 @@
 """Airflow connections, wherever they are stored, become arguments of the steps."""
 
+import os
+
 import pytest
 
 from pipelines.errors import ConfigurationError
@@ -50,6 +52,23 @@ def test_a_ledger_connection_in_the_environment_is_read_in_both_forms(pipeline, 
 
     assert ledger_url(pipeline) == URL
     assert url_in_a_task(pipeline)[0] == URL
+
+
+def test_a_terminal_reads_connections_of_airflows_database_where_the_environment_has_none(monkeypatch, tmp_path):
+    from pipelines.cli.connections import read_from_airflow
+    from pipelines.source import connect_params
+
+    in_the_database(conn_type="oracle", login="u", password=PASSWORD, host="db.example", schema="FREE")
+    monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", "oracle://mine:word@db.example/FREE")
+    read_from_airflow("the_ledger", None)
+    mine = connect_params("the_ledger", os.environ)
+    monkeypatch.setenv("AIRFLOW_CONN_THE_LEDGER", "")
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", os.environ.get("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "set"))
+    read_from_airflow("the_ledger", "no_such_connection")
+
+    assert mine.user == "mine"
+    assert connect_params("the_ledger", os.environ).password == PASSWORD
+    assert "AIRFLOW_CONN_NO_SUCH_CONNECTION" not in os.environ
 
 
 def test_a_ledger_connection_of_airflows_database_is_found_by_tasks_and_shows_in_no_repr(

@@ -48,3 +48,10 @@ def test_a_connection_that_arrives_after_the_deadline_is_closed(monkeypatch):
     go_on.set()
 
     assert closed.wait(10)
+
+
+def test_a_host_name_that_no_server_knows_is_unavailable_with_a_cure():
+    with pytest.raises(SourceUnavailable, match="cannot be reached") as failed:
+        OracleSession(ConnectParams("u", "p", "no-such-host.invalid:1521/FREE"))
+
+    assert "host name" in failed.value.cure

@@ -1,0 +1,47 @@
+"""Connections that Airflow keeps in its database or secrets backend, for commands in a terminal on one of its machines."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import redirect_stdout
+from importlib.util import find_spec
+from pathlib import Path
+
+from pipelines.config import Pipeline
+from pipelines.errors import ConfigurationError, Finding
+from pipelines.source.connection import is_connection_set, variable_of
+
+
+def is_airflow_set_up() -> bool:
+    """Return whether this environment has an Airflow with settings; importing one without would create a folder for them."""
+    if find_spec("airflow") is None:
+        return False
+    home = Path(os.environ.get("AIRFLOW_HOME") or Path.home() / "airflow")
+    return "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN" in os.environ or (home / "airflow.cfg").exists()
+
+
+def read_from_airflow(*conn_ids: str | None) -> None:
+    """Set AIRFLOW_CONN_<ID> in this process for connections that are not set, as far as Airflow knows them."""
+    missing = [conn_id for conn_id in conn_ids if conn_id and not is_connection_set(conn_id, os.environ)]
+    if not missing or not is_airflow_set_up():
+        return
+    with redirect_stdout(sys.stderr):  # Airflow logs to stdout, where results go
+        from pipelines.airflow.connections import terminal_connection
+
+        for conn_id in missing:
+            try:
+                found = terminal_connection(conn_id)
+            except Exception as error:  # whatever the backend raises
+                what = f"Airflow could not be asked: {type(error).__name__}: {error}"
+                cure = f"export {variable_of(conn_id)}, or correct Airflow's settings in this terminal"
+                raise ConfigurationError([Finding(f"connection {conn_id}", what, cure)]) from error
+            if found is not None:
+                os.environ[variable_of(conn_id)] = found
+
+
+def connected(pipeline: Pipeline) -> Pipeline:
+    """Return the pipeline once the connections to its source, and to Spark where a server is used, are known."""
+    remote = pipeline.spark.connection if pipeline.spark.mode == "connect" else None
+    read_from_airflow(pipeline.source.connection, None if "REDOLAKE_SPARK_REMOTE" in os.environ else remote)
+    return pipeline
