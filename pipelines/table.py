@@ -360,6 +360,8 @@ class DictionaryTable:
     key_constraint: str | None = None  # the name of the enabled primary key
     parts: tuple[Part, ...] = ()
     columnar: bool = False  # hybrid columnar compression, of the table or of a partition
+    parents: tuple[TableId, ...] = ()  # TRUNCATE .. CASCADE of one of them removes the table's rows too
+    sees_parents: bool = True  # False: the user may not see all of them
     renamed_to: TableId | None = None  # the name under which it was read, where that is no longer the one in `tables`
 
     @property

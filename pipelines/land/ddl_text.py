@@ -1,5 +1,6 @@
 """Tables that a DDL changes although its redo row names another table, or none. Pure.
 
+TRUNCATE .. CASCADE removes the rows of referencing tables; its only redo row is that of the first table.
 EXCHANGE PARTITION moves the rows of a table to a partition of another one; its only redo row names the partitioned table.
 LogMiner shows a DDL without name and number when its object no longer exists.
 """
@@ -21,14 +22,32 @@ _OBJECT = re.compile(
     rf"\s*(?:(?:ALTER|CREATE|DROP|FLASHBACK|TRUNCATE)\s+TABLE|RENAME)\s+(?:IF\s+(?:NOT\s+)?EXISTS\s+)?{_TABLE}", re.IGNORECASE
 )
 
+_CASCADES = re.compile(
+    rf"\s*(?:TRUNCATE\s+TABLE\s+{_TABLE}|ALTER\s+TABLE\s+{_TABLE}.*?\b(?:TRUNCATE|EXCHANGE)\s+(?:SUB)?PARTITION\b).*\bCASCADE\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def cascading_table(row: Mapping[str, Any]) -> TableId | None:
+    """Return the table that the DDL names if it removes the rows of tables that refer to it too; None for other statements."""
+    match = _CASCADES.match(_without_texts(row))
+    if match is None:
+        return None
+    first, second = (part and _spelled(part) for part in (match.groups()[:2] if match[1] else match.groups()[2:]))
+    return TableId(first, second) if second else TableId(str(row["seg_owner"] or ""), first or "")
+
 
 def table_from_ddl_text(row: Mapping[str, Any], captured: Mapping[tuple[str, str], TableId]) -> TableId | None:
     """Return the captured table that a DDL changes although its row names no captured table; None when there is none. A DDL of
     another object with the same name is not one."""
-    text = _IGNORED.sub(lambda m: m[1] or " ", str(row["sql_redo"] or ""))
+    text = _without_texts(row)
     owner = row["seg_owner"] if row["seg_owner"] != "UNKNOWN" else None
     found = (captured.get(name) for name in _named(text, owner, is_nameless(row), captured))
     return next((table for table in found if table is not None), None)
+
+
+def _without_texts(row: Mapping[str, Any]) -> str:
+    return _IGNORED.sub(lambda m: m[1] or " ", str(row["sql_redo"] or ""))
 
 
 def is_nameless(row: Mapping[str, Any]) -> bool:

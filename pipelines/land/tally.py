@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.errors import InvariantBroken
-from pipelines.land.ddl_text import table_from_ddl_text
+from pipelines.land.ddl_text import cascading_table, table_from_ddl_text
 from pipelines.records.slice_record import LogTally
 from pipelines.records.window_manifest import DdlRow, LogIdentity
 from pipelines.redo import CHANGES, LogFile, Operation, Slice
@@ -93,9 +93,12 @@ class Tally:
             return label
         labels = label.to_pylist()
         for place, row in zip(places, rows.filter(is_ddl).to_pylist(), strict=True):
-            ddl = _ddl_row(row)
+            ddl, cascading = _ddl_row(row), cascading_table(row)
+            ddl = ddl if cascading is None else replace(ddl, cascades_from=str(cascading))
             if labels[place] is None:
                 table = table_from_ddl_text(row, self._captured)
+                if table is None and cascading is not None:
+                    self.ddl.append(ddl)  # it may have removed the rows of a captured table
                 if table is None:
                     continue
                 labels[place], ddl = f"{table} ddl", replace(ddl, owner=table.owner, table=table.name)

@@ -12,6 +12,7 @@ from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
+from pipelines.reconcile.truncated_by_parents import described_parents, truncated_by_parents
 from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask
 from pipelines.records.codec import from_body, to_body
 from pipelines.records.window_manifest import WindowManifest
@@ -112,6 +113,7 @@ def history(
     parts = known_parts(known, readings, windows[0].resetlogs_id, start)
     ids = {version.object_id for version in known} | {part.object_id for part in parts}
     rows = [row for window in windows for row in window.ddl]
+    rows += truncated_by_parents(known[-1], windows, described_parents(table, readings, windows[0].resetlogs_id, start))
     resetlogs_id = windows[0].resetlogs_id
     described = partial(readings.first_after, table, resetlogs_id)
     policies, refused = context.pipeline.ddl_policies(table), refused_by(context.pipeline, table)

@@ -24,7 +24,8 @@ class LogIdentity:
 
 @dataclass(frozen=True, slots=True)
 class DdlRow:
-    """A DDL in the redo that names a captured table or its object id; `sql` is the user's text."""
+    """A DDL in the redo that names a captured table or its object id; `sql` is the user's text. `cascades_from` is the table
+    from which it removes the rows of all that refer to it, captured or not; empty for other statements."""
 
     scn: int
     thread: int
@@ -35,6 +36,7 @@ class DdlRow:
     object_id: int
     sql: str
     info: str = ""
+    cascades_from: str = ""
 
 
 @dataclass(frozen=True, slots=True)

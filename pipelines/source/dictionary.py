@@ -22,7 +22,7 @@ BIND_LISTS = (1, 10, 100, 500)  # lengths of the lists of table names in a query
 PARTS = (
     "table_object", "table_kind", "table_replication", "table_columns", "table_unique_indexes", "table_key", "table_log_groups",
     "table_parts", "table_columnar",
-    "table_comments", "column_comments",
+    "table_comments", "column_comments", "table_parents",
 )  # fmt: skip
 NO_SUCH_COLUMN = 904
 IN_CHARACTERS = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
@@ -47,6 +47,7 @@ class _TableRows:
     columnar: list[Any]
     comments: list[Any]
     column_comments: list[Any]
+    parents: list[Any]  # and theirs
 
 
 _Reading = dict[TableId, _TableRows | None]
@@ -141,7 +142,24 @@ def _read_all(source: Source, ids: Sequence[TableId], container: str | None) -> 
     found: _Reading = dict.fromkeys(ids)
     for owner, names in _batches(ids):
         found |= _read_rows(source, owner, names)
+    _add_ancestors(source, found)
     return found
+
+
+def _add_ancestors(source: Source, reading: _Reading) -> None:
+    """Extend the parents of each table by theirs. Those that are not captured are read here, as far as the user sees them."""
+    direct = {table: rows.parents for table, rows in reading.items() if rows is not None}
+    while missing := {TableId(r.parent_owner, r.parent_name) for rows in direct.values() for r in rows if r.parent_name} - {
+        *direct
+    }:
+        direct |= query_tables(source, "table_parents", sorted(missing))
+    for parents in [rows.parents for rows in reading.values() if rows is not None]:
+        seen = set[TableId]()
+        for row in parents:  # which grows
+            parent = TableId(row.parent_owner, row.parent_name) if row.parent_name else None
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                parents.extend(direct[parent])
 
 
 def _read_rows(source: Source, owner: str, names: Sequence[str]) -> _Reading:
@@ -204,6 +222,8 @@ def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
         logical_replication=all(row.logical_replication != "DISABLED" for row in rows.replication),
         parts=tuple(Part(int(row.object_id), _number(row.data_object_id) or 0) for row in rows.parts),
         columnar=bool(rows.columnar),
+        parents=tuple(sorted({TableId(r.parent_owner, r.parent_name) for r in rows.parents if r.parent_name} - {table})),
+        sees_parents=all(row.parent_name is not None for row in rows.parents),
         key_constraint=rows.key[0].constraint_name if rows.key else None,
         comment=rows.comments[0].comments if rows.comments else "",
     )

@@ -51,6 +51,17 @@ SELECT i.table_name, i.index_name, o.object_id, k.column_name
    AND i.uniqueness = 'UNIQUE' AND i.status = 'VALID' AND i.index_type IN ('NORMAL', 'NORMAL/REV')
  ORDER BY i.table_name, i.index_name, k.column_position
 
+-- name: table_parents
+-- The foreign keys by which TRUNCATE .. CASCADE of a parent removes the table's rows. A parent that the user may not see has no
+-- name here.
+SELECT c.table_name, p.owner AS parent_owner, p.table_name AS parent_name
+  FROM all_constraints c
+  LEFT JOIN all_constraints p
+    ON p.owner = c.r_owner AND p.constraint_name = c.r_constraint_name
+ WHERE c.owner = :owner AND c.table_name IN (:names) AND c.constraint_type = 'R' AND c.delete_rule = 'CASCADE'
+   AND c.status = 'ENABLED'
+ ORDER BY c.table_name, p.owner, p.table_name
+
 -- name: table_log_groups
 SELECT table_name, log_group_type FROM all_log_groups WHERE owner = :owner AND table_name IN (:names)
 

@@ -270,13 +270,40 @@ def purge_recyclebin(session: EngineSession, cursor: Cursor) -> None:
 
 
 def truncate_table(session: EngineSession, cursor: Cursor) -> None:
+    """Remove all rows. With CASCADE, also those of tables that refer to it ON DELETE CASCADE, and of those that refer to them:
+    their redo is the statement of the first table alone."""
     store = _existing(session, cursor, "DROP")
     if not cursor.accept("DROP", "STORAGE"):
         cursor.accept("REUSE", "STORAGE")
+    cascade = cursor.accept("CASCADE")
     cursor.end()
-    lock_exclusively(session, store)
-    if any(child is not store for child, _ in session.database.tables.children_of(store)):
+    stores = _with_children(session, store) if cascade else [store]
+    if not cascade and any(child is not store for child, _ in session.database.tables.children_of(store)):
         raise OraError(2266, "unique/primary keys in table referenced by enabled foreign keys")
+    for one in stores:
+        lock_exclusively(session, one)
+    text_table = copy.copy(store.definition)
+    for one in stores:
+        _remove_rows(session, one)
+    scn = write_ddl(session, cursor.text, text_table)
+    for one in stores:
+        one.structure_scn = scn
+
+
+def _with_children(session: EngineSession, store: TableStore) -> list[TableStore]:
+    """Return the table and those that TRUNCATE .. CASCADE reaches from it."""
+    found = [store]
+    for one in found:
+        for child, key in session.database.tables.children_of(one):
+            if key.on_delete != "CASCADE":
+                text = "unable to truncate table referenced by enabled foreign keys that are not ON DELETE CASCADE"
+                raise OraError(14705, text)
+            if all(child is not known for known in found):
+                found.append(child)
+    return found
+
+
+def _remove_rows(session: EngineSession, store: TableStore) -> None:
     store.rows.clear()
     store.part_of.clear()
     store.next_row = 0
@@ -284,12 +311,10 @@ def truncate_table(session: EngineSession, cursor: Cursor) -> None:
     for index in store.indexes:
         index.entries.clear()
     table = store.definition
-    text_table = copy.copy(table)
     table.data_object_id = session.database.next_object_id()
     for leaf in table.partitioning.leaves if table.partitioning else ():
         leaf.data_object_id = session.database.next_object_id()
     table.last_ddl = session.database.ddl_time()
-    store.structure_scn = write_ddl(session, cursor.text, text_table)
 
 
 def rename_table(session: EngineSession, cursor: Cursor) -> None:

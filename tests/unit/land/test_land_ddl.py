@@ -45,3 +45,22 @@ def test_ddl_belongs_to_the_captured_table_that_its_text_is_about(tmp_path, of, 
 
     assert [(d.owner, d.table, d.sql) for d in manifest.ddl] == [(t.owner, t.name, sql.rstrip("\0")) for t in tables]
     assert manifest.counts == {f"{t} ddl": 1 for t in tables}
+
+
+CASCADING = {
+    "of a table that is not captured": ("truncate table sales drop storage cascade", "SHOP.SALES"),
+    "with an owner and a comment": ('TRUNCATE TABLE other."Sales" /* all */ CASCADE', 'OTHER."Sales"'),
+    "of a partition": ("alter table sales truncate partition p1 update indexes cascade", "SHOP.SALES"),
+    "without CASCADE": ("truncate table sales /* cascade */", None),
+    "CASCADE CONSTRAINTS": ("drop table sales cascade constraints", None),
+}
+
+
+@pytest.mark.parametrize(("sql", "table"), CASCADING.values(), ids=CASCADING)
+def test_a_truncate_with_cascade_is_landed_whatever_table_it_names(tmp_path, sql, table):
+    landing, ddl = Landing(str(tmp_path), "shop"), row(120, 5, **OTHERS, sql_redo=sql)
+
+    manifest = landing.windows.publish(window(), [ORDERS], write(landing, window(), rows=([ddl], [])), None)
+
+    assert [d.cascades_from for d in manifest.ddl] == ([] if table is None else [table])
+    assert manifest.counts == {}

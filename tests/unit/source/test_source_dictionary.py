@@ -59,7 +59,32 @@ def test_a_hundred_tables_need_as_many_queries_as_one():
     found = read_tables(hundred, ids(100))
 
     assert list(found) == ids(100)
-    assert len(hundred.asked) == len(one.asked) == 22
+    assert len(hundred.asked) == len(one.asked) == 24
+
+
+class References(FakeSource):
+    """Answers with the parents of each table; None is one that the user may not see."""
+
+    def __init__(self, parents: dict[str, list[str | None]]) -> None:
+        super().__init__()
+        self.parents = parents
+
+    def query_text(self, sql: str, binds: dict[str, object], name: str) -> list[object]:
+        found = super().query_text(sql, binds, name)
+        if name != "table_parents":
+            return found
+        row = namedtuple("row", ("table_name", "parent_owner", "parent_name"))
+        names = sorted({str(value) for bind, value in binds.items() if bind != "owner"})
+        return [row(t, parent and "SHOP", parent) for t in names for parent in self.parents.get(t, ())]
+
+
+def test_parents_are_followed_through_tables_that_are_not_captured():
+    source = References({"T0000": ["P"], "P": ["G", "P"], "G": ["T0000"], "T0001": ["Q"], "Q": [None]})
+
+    found = read_tables(source, ids(3))
+
+    parents = {table.table.name: ([p.name for p in table.parents], table.sees_parents) for table in found.values()}
+    assert parents == {"T0000": (["G", "P"], True), "T0001": (["Q"], False), "T0002": ([], True)}
 
 
 def test_the_texts_of_the_statements_stay_few():
@@ -68,7 +93,7 @@ def test_the_texts_of_the_statements_stay_few():
     for number in (1, 2, 3, 7, 11, 50, 99, 101, 250):
         assert len(read_tables(source, ids(number))) == number
 
-    assert len({text for _, text, _ in source.asked}) == 11 * len(BIND_LISTS)
+    assert len({text for _, text, _ in source.asked}) == 12 * len(BIND_LISTS)
     assert {binds for _, _, binds in source.asked} == {length + 1 for length in BIND_LISTS}
 
 

@@ -1,0 +1,48 @@
+"""A TRUNCATE .. CASCADE of a parent counts for the child as its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipelines.reconcile.truncated_by_parents import Parents, truncated_by_parents
+from pipelines.records.window_manifest import DdlRow, WindowManifest
+from pipelines.scn import Scn
+from pipelines.table import TableId, TableVersion
+
+CHILD = TableVersion(TableId("SHOP", "CHILD"), Scn(1), 7, 8, (), (), 3)
+
+
+def windows(cascades_from: str, sql: str) -> list[WindowManifest]:
+    row = DdlRow(150, 1, "0x01", 0, "SHOP", "PARENT", 5, sql, cascades_from=cascades_from)
+    return [WindowManifest(7, 11, 100, 200, (), ("SHOP.CHILD",), {}, "", (row,), ())]
+
+
+@pytest.mark.parametrize(
+    ("parents", "cascades_from", "statements"),
+    [
+        (
+            Parents(frozenset({"SHOP.PARENT"}), are_seen=True),
+            "SHOP.PARENT",
+            ["TRUNCATE TABLE SHOP.CHILD /* by that of SHOP.PARENT with CASCADE */"],
+        ),
+        (Parents(frozenset({"SHOP.PARENT"}), are_seen=True), "SHOP.OTHER", []),
+        (Parents(frozenset(), are_seen=False), "OTHER.CHILD", ["TRUNCATE TABLE OTHER.CHILD CASCADE"]),
+        (Parents(frozenset(), are_seen=False), "SHOP.CHILD", []),
+        (Parents(frozenset({"SHOP.PARENT"}), are_seen=True), "", []),
+    ],
+    ids=["a parent", "no parent", "perhaps a parent that the user may not see", "the table itself", "without CASCADE"],
+)
+def test_a_truncate_of_a_parent_is_one_of_the_child(parents: Parents, cascades_from: str, statements: list[str]) -> None:
+    rows = list(truncated_by_parents(CHILD, windows(cascades_from, "truncate table parent cascade"), parents))
+
+    assert [(row.owner, row.table, row.scn, row.object_id, row.sql) for row in rows] == [
+        ("SHOP", "CHILD", 150, 7, sql) for sql in statements
+    ]
+
+
+def test_a_truncated_partition_of_a_parent_is_no_truncate_of_the_whole_child() -> None:
+    parents = Parents(frozenset({"SHOP.PARENT"}), are_seen=True)
+
+    (row,) = truncated_by_parents(CHILD, windows("SHOP.PARENT", "ALTER TABLE parent TRUNCATE PARTITION p CASCADE"), parents)
+
+    assert row.sql == "TRUNCATE TABLE SHOP.PARENT CASCADE"  # and the child stops there
