@@ -34,6 +34,7 @@ GROUPS = {
     "local Spark": (
         "tests/e2e/test_kills.py",
         "tests/e2e/test_two_hosts.py",
+        "tests/e2e/test_compose_services.py",
         "tests/integration/spark/",
         "tests/oracle/test_selftest.py",
         "tests/integration/test_histories.py",

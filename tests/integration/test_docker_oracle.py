@@ -126,9 +126,35 @@ def test_the_script_asks_nothing_and_may_run_at_every_start(container: Path, emp
     assert [error.subject for error in errors] == ["SHOP.NOT_YET"]
 
 
-def test_the_compose_file_mounts_files_that_exist() -> None:
+def test_the_compose_file_mounts_every_script() -> None:
     service = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["oracle"]
 
-    mounted = [volume.partition(":")[0] for volume in service["volumes"]]
-    assert sorted(mounted) == sorted(f"./docker/oracle/{file.name}" for file in SCRIPTS.iterdir())
+    mounted = {volume.partition(":")[0] for volume in service["volumes"]}
+    assert {f"./docker/oracle/{file.name}" for file in SCRIPTS.iterdir()} < mounted
     assert service["ports"] == ["127.0.0.1:1521:1521"]
+
+
+def test_the_shop_of_the_first_day_passes_doctor(container: Path, empty_database: StandIn, tmp_path: Path) -> None:
+    with empty_database.connect("SYS") as connection, connection.cursor() as cursor:
+        assert not run_script(start(container, "2_redolake.sh")[1], cursor.execute, [], (Exception,)).failed
+    # The stand-in has a SHOP already, and no container to switch to in a session of the PDB.
+    given = (ROOT / "docker" / "first-day" / "shop.sql").read_text().splitlines()
+    statements = [line for line in given if line.startswith(("CREATE TABLE", "ALTER TABLE", "INSERT", "COMMIT"))]
+    with empty_database.connect("SHOP") as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement.rstrip(";"))
+
+    pipeline = Pipeline.model_validate(
+        {
+            **yaml.safe_load((ROOT / "docker" / "first-day" / "pipelines.yml").read_text())["pipelines"]["shop"],
+            "name": "shop",
+            "landing": str(tmp_path / "landing"),
+            "lake": str(tmp_path / "lake"),
+            "ledger": {},
+            "tables": ["SHOP.CUSTOMERS", "SHOP.ORDERS"],
+        }
+    )
+    reader = ConnectParams("C##REDOLAKE", "redolake", empty_database.root_dsn)
+    assert [f for f in steps.run_doctor(pipeline, reader) if f.severity == "error"] == [
+        f for f in steps.validate(pipeline) if f.severity == "error"
+    ]

@@ -1,0 +1,123 @@
+"""docker-compose.yml and the Dockerfile name files, versions, settings and commands that exist, and contain no secret."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+
+from pipelines.cli import app
+from pipelines.config import load_configuration
+from pipelines.runtime import environment
+
+ROOT = Path(__file__).parents[2]
+COMPOSE = ROOT / "docker-compose.yml"
+TEXT = COMPOSE.read_text()
+SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(TEXT)["services"]
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SECRET = re.compile(r"PASSWORD|SECRET|KEY$")
+USERS = ("AWS_ACCESS_KEY_ID", "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE")
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_has_a_pinned_image_a_health_check_and_files_that_exist(name: str) -> None:
+    service = SERVICES[name]
+    volumes = [volume.split(":") for volume in service.get("volumes", ())]
+
+    assert re.search(r":[^:]*\d|:first-day$", service["image"]), "no version"
+    assert "healthcheck" in service or name == "setup"
+    assert [host for host, *_ in volumes if host.startswith("./") and not (ROOT / host).exists()] == []
+    assert [mode for host, _, *mode in volumes if host.startswith("./") and mode != ["ro"]] == []
+    assert {host for host, *_ in volumes if not host.startswith("./")} <= set(yaml.safe_load(TEXT)["volumes"])
+    assert set(service.get("depends_on", ())) <= set(SERVICES)
+    assert all(port.startswith("127.0.0.1:") for port in service.get("ports", ())), "open to other machines"
+
+
+def test_no_secret_is_in_the_file_and_each_is_in_the_example() -> None:
+    values = [(key, str(value)) for s in SERVICES.values() for key, value in s.get("environment", {}).items()]
+    named = set(re.findall(r"\$\{(\w+)", TEXT))
+    example = dict(
+        line.split("=", 1) for line in (ROOT / ".env.example").read_text().splitlines() if "=" in line and line[0] != "#"
+    )
+
+    assert [key for key, value in values if SECRET.search(key) and key not in USERS and not value.startswith("${")] == []
+    literal = [(key, re.sub(r"\$\{[^}]*\}", "", value)) for key, value in values]
+    assert [key for key, value in literal if re.search(r"://[^/:@]*:[^/@]+@", value)] == []
+    assert named == set(example)
+    assert set(example.values()) == {""}
+    assert ".env" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_the_image_has_a_python_and_extras_that_the_project_names() -> None:
+    (python,) = re.findall(r"^FROM python:([\d.]+)-", DOCKERFILE, re.MULTILINE)
+    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", DOCKERFILE)
+    (java,) = re.findall(r"openjdk-(\d+)-jre", DOCKERFILE)
+
+    assert Version(python) in SpecifierSet(PROJECT["requires-python"])
+    assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"])
+    assert int(java) >= 17
+    assert "-c constraints.txt" in DOCKERFILE
+    copied = {part for line in re.findall(r"^COPY (.+)$", DOCKERFILE, re.MULTILINE) for part in line.split()[:-1]}
+    kept = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
+    assert copied == kept
+    assert all((ROOT / part).exists() for part in copied)
+
+
+def test_each_command_is_one_that_the_image_has() -> None:
+    words = {name: service["command"] for name, service in SERVICES.items() if service["image"].startswith("redolake")}
+    known = {command.name or command.callback.__name__ for command in app.registered_commands}  # type: ignore[union-attr]
+    path = environment()["PATH"]
+    for name, command in words.items():
+        assert shutil.which(command[0], path=path), name
+        if command[0] == "redolake":
+            assert command[1] in known
+        if command[:2] == ["python", "-m"]:
+            assert (ROOT / f"{command[2].replace('.', '/')}.py").exists()
+
+
+def test_the_connect_server_gets_the_jars_and_settings_of_delta_and_s3(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pipelines.job.connect_server import server_command
+
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://minio:9000")
+    monkeypatch.setenv("REDOLAKE_DELTA_JARS", "s3://jars/delta.jar")
+    command = server_command("spark://spark-master:7077", "0.0.0.0", 15002, "2g", True, ["spark.cores.max=2"])
+
+    assert command[command.index("--jars") + 1].startswith("s3://jars/delta.jar")
+    for setting in (
+        "spark.connect.grpc.binding.address=0.0.0.0",
+        "spark.hadoop.fs.s3a.endpoint=http://minio:9000",
+        "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
+        "spark.cores.max=2",
+    ):
+        assert setting in command
+
+
+def test_the_pipeline_file_is_valid_and_its_connections_are_in_the_environment() -> None:
+    pipeline = load_configuration(ROOT / "docker" / "first-day" / "pipelines.yml").pipelines["shop"]
+    given = SERVICES["airflow-scheduler"]["environment"]
+
+    for connection in (pipeline.source.connection, pipeline.ledger.connection, pipeline.spark.connection):
+        assert f"AIRFLOW_CONN_{str(connection).upper()}" in given
+    assert pipeline.landing.removeprefix("s3://").split("/")[0] in " ".join(SERVICES["setup"]["command"])
+
+
+def test_compose_itself_accepts_the_file(tmp_path: Path) -> None:
+    docker = shutil.which("docker")
+    if docker is None or subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode:
+        pytest.skip("docker compose is not installed")
+    env = (ROOT / ".env.example").read_text().replace("=\n", "=word\n")
+    (tmp_path / "env").write_text(env)
+
+    command = [docker, "compose", "--env-file", str(tmp_path / "env"), "--profile", "monitoring", "-f", str(COMPOSE), "config"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
