@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 
-from airflow.sdk import DAG, get_current_context, task
+from airflow.sdk import DAG, Param, get_current_context, task
 
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.settings import dag_settings
@@ -15,6 +15,14 @@ from pipelines.airflow.texts import RESUME, TASKS, dag_text
 from pipelines.config import Pipeline
 
 log = logging.getLogger(__name__)
+
+
+CHOICES = {
+    "ignore": "ignore: it changes neither columns, key nor rows",
+    "evolve": "evolve: change the column in Delta too",
+    "follow": "follow: delete the rows in Delta too",
+    "keep": "keep: leave the rows in Delta as they are",
+}
 
 
 def resume_dag(pipeline: Pipeline) -> DAG:
@@ -26,12 +34,30 @@ def resume_dag(pipeline: Pipeline) -> DAG:
         context = get_current_context()
         by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
         with resolved_pipeline(pipeline) as resolved:
-            resumed = steps.resume_tables(resolved, list(context["params"]["tables"]), by=by)
+            chosen, reason = context["params"], context["params"]["reason"] or ""
+            if chosen["ddl"]:
+                made = [steps.approve_ddl(resolved, table, chosen["ddl"], reason=reason, by=by) for table in chosen["tables"]]
+                resumed = tuple(one.table for one in made)
+            else:
+                resumed = steps.resume_tables(resolved, list(chosen["tables"]), by=by, reason=reason)
         log.info("resumed: %s; the next batch catches them up", ", ".join(resumed))
         return list(resumed)
 
     tables = [str(t.id) for t in pipeline.tables]
-    params = {"tables": tables_param(pipeline, tables[:1] if len(tables) == 1 else [], "Held tables.", fewest=1)}
+    params = {
+        "tables": tables_param(pipeline, tables[:1] if len(tables) == 1 else [], "Held tables.", fewest=1),
+        "ddl": Param(
+            None,
+            type=["null", "string"],
+            enum=[None, *CHOICES],
+            values_display=CHOICES,
+            title="DDL",
+            description="Treat the statement that holds the tables in this way, once.",
+        ),
+        "reason": Param(
+            None, type=["null", "string"], title="Reason", description="Stored with the decision; a DDL choice needs it."
+        ),
+    }
     with DAG(**dag_settings(pipeline, "resume"), schedule=None, params=params, doc_md=dag_text(RESUME, pipeline)) as dag:
         resume()
     return dag

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from dataclasses import asdict
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -27,8 +28,20 @@ if TYPE_CHECKING:
     from pipelines.steps.run import RecoveredLoss
 
 
+class DdlChoice(StrEnum):
+    ignore = "ignore"
+    evolve = "evolve"
+    follow = "follow"
+    keep = "keep"
+
+
 def resume(
     tables: Annotated[list[str], typer.Argument(help="OWNER.TABLE ...", callback=check_table_names)],
+    ddl: Annotated[
+        DdlChoice | None,
+        typer.Option(help="Treat the DDL that holds the table in this way, once: `ignore` one that is not followed."),
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Stored with the decision; --ddl needs it.")] = "",
     pipeline: PipelineOption = None,
     config: ConfigOption = None,
     output: OutputOption = Output.table,
@@ -37,7 +50,11 @@ def resume(
     from pipelines import steps
 
     with report_errors(output):
-        resumed = steps.resume_tables(select_pipeline(pipeline, config), tables)
+        selected, by = select_pipeline(pipeline, config), getpass.getuser()
+        if ddl is not None:
+            resumed = tuple(steps.approve_ddl(selected, table, ddl.value, reason=reason, by=by).table for table in tables)
+        else:
+            resumed = steps.resume_tables(selected, tables, by=by, reason=reason)
         lines = "\n".join(f"{table}: continues with the next run" for table in resumed)
         show(output, {"resumed": resumed}, lambda: lines)
 

@@ -11,6 +11,7 @@ from pipelines.cli.options import ConfigOption, OutputOption, PipelineOption, ch
 from pipelines.cli.output import Output, grid, show
 
 if TYPE_CHECKING:
+    from pipelines.records.approval import Approval
     from pipelines.steps.schema_versions import SchemaDifference, VersionReport
 
 
@@ -74,12 +75,19 @@ def show_difference(
         show(output, found, lambda: Text(difference_text(found)))
 
 
-LOG_COLUMNS = ("from SCN", "to SCN", "origin", "changes", "statement")
+LOG_COLUMNS = ("from SCN", "to SCN", "origin", "changes", "statement", "approved")
 
 
 def log_cells(version: VersionReport) -> tuple[object, ...]:
     statement = " ".join((version.statement or "").split())
-    return version.from_scn, version.to_scn, version.origin, "\n".join(version.changes), statement
+    approved = "\n".join(map(approval_text, version.approvals))
+    return version.from_scn, version.to_scn, version.origin, "\n".join(version.changes), statement, approved
+
+
+def approval_text(made: Approval) -> str:
+    """Return what was approved, by whom, when and why, in one line."""
+    what = " ".join(text for text in (made.kind, made.policy and f"{made.policy}: {made.choice}") if text)
+    return f"{what} at SCN {made.at_scn} by {made.by}, {made.at}" + (f": {made.reason}" if made.reason else "")
 
 
 def difference_text(found: SchemaDifference) -> str:

@@ -336,7 +336,7 @@ def gap_line(gap: DeclaredGap, reading: Reading) -> DecisionLine:
 
 def decision_line(found: Decision) -> DecisionLine:
     body: Json = found.body
-    names = [f"{name} {body[name]}" for name in ("table", "xid", "start_scn", "tables") if body.get(name)]
+    names = [f"{name} {body[name]}" for name in ("table", "xid", "start_scn", "tables", "policy", "choice") if body.get(name)]
     return DecisionLine(found.kind, ", ".join(names), str(body.get("reason", "")), found.who, found.at.isoformat())
 
 

@@ -11,6 +11,7 @@ from pipelines.context import PipelineContext, now
 from pipelines.land import layout
 from pipelines.records.approval import Approval, ApprovalKind
 from pipelines.records.codec import from_body, to_body
+from pipelines.schema.derive import Approved
 from pipelines.table import TableId
 
 KINDS: Mapping[ApprovalKind, str] = {"resume": "resume", "ddl": "approve DDL", "resnapshot": "snapshot again"}
@@ -24,6 +25,7 @@ def record_approval(
     at_scn: int | None,
     *,
     by: str,
+    policy: str = "",
     choice: str = "",
     reason: str = "",
     rs_id: str = "",
@@ -33,7 +35,7 @@ def record_approval(
     """Record a choice in the landing and in the ledger."""
     at = at or now()
     name = f"{at:%Y%m%dT%H%M%S%f}-{uuid.uuid4().hex[:8]}"
-    made = Approval(kind, str(table), at_scn, choice, reason, by, at.isoformat(timespec="seconds"), name, rs_id, thread)
+    made = Approval(kind, str(table), at_scn, policy, choice, reason, by, at.isoformat(timespec="seconds"), name, rs_id, thread)
     context.landing.files.write_record_once(layout.approval_file(name), made)
     reconcile_approvals(context)
     return made
@@ -55,3 +57,9 @@ def approvals(context: PipelineContext, kind: ApprovalKind | None = None, table:
     bodies = [decision.body for one in wanted for decision in context.ledger.decisions(one)]
     found = (from_body(Approval, body, "an approval in the ledger") for body in bodies)
     return sorted((one for one in found if table is None or one.table == str(table)), key=lambda one: one.name)
+
+
+def approved_ddl(context: PipelineContext, table: TableId) -> Approved:
+    """Return how people have chosen to treat a DDL row of the table: the policy and its value, or None."""
+    made = {(one.at_scn, one.thread, one.rs_id): (one.policy, one.choice) for one in approvals(context, "ddl", table)}
+    return lambda row: made.get((row.scn, row.thread, row.rs_id.strip()))

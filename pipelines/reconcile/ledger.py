@@ -42,12 +42,12 @@ def reconcile_ledger(context: PipelineContext) -> None:
     position = proven_position(context)
     if position is not None and context.ledger.position() != position:
         context.ledger.correct_position(position)
+    reconcile_approvals(context)  # first: versions are derived as people approved
     rebuild_tables(context)
     if reconcile_batches(context):
         rebuild_versions(context)
     reconcile_gaps(context)  # after the batches: one from before a gap would release tables that the gap holds
     reconcile_drops(context)
-    reconcile_approvals(context)
 
 
 def proven_position(context: PipelineContext) -> Position | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -11,11 +11,12 @@ from pipelines.context import PipelineContext
 from pipelines.errors import SchemaConflict
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
+from pipelines.reconcile.approvals import approved_ddl
 from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
 from pipelines.reconcile.truncated_by_parents import described_parents, truncated_by_parents
 from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask
 from pipelines.records.codec import from_body, to_body
-from pipelines.records.window_manifest import WindowManifest
+from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.schema import (
     Derived,
     baseline,
@@ -27,6 +28,7 @@ from pipelines.schema import (
     versions_before,
 )
 from pipelines.schema.ddl.effect import DdlStep, StepKind
+from pipelines.schema.ddl_statement import ReadingAfter
 from pipelines.scn import Scn
 from pipelines.table import DictionaryTable, Part, TableId, TableVersion, TypeRule, upper_name
 
@@ -116,8 +118,7 @@ def history(
     rows += truncated_by_parents(known[-1], windows, described_parents(table, readings, windows[0].resetlogs_id, start))
     resetlogs_id = windows[0].resetlogs_id
     described = partial(readings.first_after, table, resetlogs_id)
-    policies, refused = context.pipeline.ddl_policies(table), refused_by(context.pipeline, table)
-    derived = derive(versions_before(known, start), rows, described, policies, refused, ids)
+    derived = derived_versions(context, versions_before(known, start), rows, described, ids)
     conflict = None if derived.hold else dictionary_conflict(readings, table, derived, resetlogs_id, start, end)
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
@@ -126,6 +127,21 @@ def history(
     conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
     return History(table, tuple(known), derived, conflict, parts)
+
+
+def derived_versions(
+    context: PipelineContext,
+    versions: Sequence[TableVersion],
+    rows: Sequence[DdlRow],
+    described: ReadingAfter | None,
+    object_ids: Collection[int],
+) -> Derived:
+    """Follow DDL as the policies of the table, and what people approved for single statements, say."""
+    table = versions[-1].table
+    policies, refused = context.pipeline.ddl_policies(table), refused_by(context.pipeline, table)
+    follow = partial(derive, versions, rows, described, policies, refused, object_ids)
+    derived = follow()
+    return derived if derived.hold is None else follow(approved_ddl(context, table))  # few tables have approvals
 
 
 def known_parts(known: Sequence[TableVersion], readings: Readings, resetlogs_id: int, start: int) -> tuple[Part, ...]:

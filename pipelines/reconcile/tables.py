@@ -11,13 +11,11 @@ from pipelines.land import captured_since, layout
 from pipelines.land.dictionary import Readings
 from pipelines.ledger import Lease, TableEntry
 from pipelines.reconcile.batches import REPLACES, Void, loaded_tasks, position_loaded, scn_of, superseded
-from pipelines.reconcile.chosen_columns import refused_by
-from pipelines.reconcile.table_versions import known_versions
+from pipelines.reconcile.table_versions import derived_versions, known_versions
 from pipelines.records.codec import to_body
 from pipelines.records.declared_gap import DeclaredGap
 from pipelines.records.handover import FirstPosition
 from pipelines.records.window_manifest import WindowManifest
-from pipelines.schema import derive
 from pipelines.scn import Scn
 from pipelines.table import TableId, TableVersion
 
@@ -139,8 +137,7 @@ def record_ddl(context: PipelineContext, table: TableId, windows: Sequence[Windo
     ids = {version.object_id for version in known}
     rows = [row for m in windows for row in m.ddl if row.scn < below]
     described = partial(Readings(context.landing.dictionary).first_after, table, windows[0].resetlogs_id) if rows else None
-    policies, refused = context.pipeline.ddl_policies(table), refused_by(context.pipeline, table)
-    derived = derive(known[-1:], rows, described, policies, refused, ids)
+    derived = derived_versions(context, known[-1:], rows, described, ids)
     for version in derived.versions[1:]:
         statement = derived.statements.get(version.from_scn)
         context.ledger.record_version(table, version.from_scn, to_body(version), "ddl", ddl=statement)

@@ -10,16 +10,18 @@ ApprovalKind = Literal["resume", "ddl", "resnapshot"]
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """`at_scn` is the SCN before which the table had stopped, or of the DDL; `rs_id` tells apart two DDLs at one SCN.
+    """`at_scn` is the SCN before which the table had stopped, or of the DDL; `thread` and `rs_id` tell apart DDLs at one SCN.
+    `policy` is the setting of `on` that held the table.
 
     resume      continue a held table from its own position
-    ddl         treat one DDL statement as `choice` says: a value of the policy that holds the table, or `ignore`
-    resnapshot  read the table again; `choice` is the policy of `on` that made it, and `by` the file that declares it
+    ddl         treat one DDL statement as `choice` says: a value of the policy, or `ignore`
+    resnapshot  read the table again, as the policy says; `by` is the file that declares it
     """
 
     kind: ApprovalKind
     table: str  # OWNER.NAME
     at_scn: int | None
+    policy: str
     choice: str
     reason: str
     by: str

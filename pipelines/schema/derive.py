@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pipelines.ddl_policies import DEFAULT_POLICIES, DdlPolicies
 from pipelines.errors import SchemaConflict
 from pipelines.records.window_manifest import DdlRow
-from pipelines.schema.ddl import DdlStep, effect_of
-from pipelines.schema.ddl_statement import ReadingAfter, Refused, all_supported
+from pipelines.schema.ddl import DdlStep, Effect, effect_of
+from pipelines.schema.ddl_statement import ReadingAfter, Refused, all_supported, refusal
 from pipelines.scn import Scn
 from pipelines.table import TableVersion
+
+Choice = tuple[str, str]  # a policy and its value, or IGNORE
+Approved = Callable[[DdlRow], Choice | None]
+IGNORE = "ignore"
+
+
+def none_approved(_row: DdlRow) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,7 @@ def derive(
     policies: DdlPolicies = DEFAULT_POLICIES,
     refused: Refused = all_supported,
     object_ids: Collection[int] = (),
+    approved: Approved = none_approved,
 ) -> Derived:
     """Follow the DDL `rows` of one table, starting from the last of its `versions`.
 
@@ -49,7 +59,7 @@ def derive(
     a repeated batch starts again from the versions before its own range (`versions_before`). `reading_after` returns the first
     dictionary reading after an SCN: it shows the hidden columns that a statement added, which its text does not. `refused`
     tells which types are not supported, for a table that leaves out such columns. Rows of other objects than `object_ids` count
-    if they have the name that the table had in Oracle then.
+    if they have the name that the table had in Oracle then. `approved` returns what people have chosen for one statement.
     """
     known = versions[-1].from_scn
     chain, steps, statements = list(versions), list[DdlStep](), dict[int, str]()
@@ -58,7 +68,11 @@ def derive(
         if row.scn <= known or not (row.object_id in object_ids or (row.owner, row.table) == (name.owner, name.name)):
             continue
         try:
-            effect = effect_of(row, chain[-1], reading_after, policies, refused)
+            choice = approved(row)
+            if choice is not None and choice[1] == IGNORE:
+                effect = ignored(row, chain[-1])
+            else:
+                effect = effect_of(row, chain[-1], reading_after, chosen(policies, choice), refused)
         except SchemaConflict as error:
             return Derived(tuple(chain), tuple(steps), Hold(Scn(row.scn), error), statements)
         steps += effect.steps
@@ -71,6 +85,20 @@ def derive(
         else:
             chain.append(after)
     return Derived(tuple(chain), tuple(steps), statements=statements)
+
+
+def chosen(policies: DdlPolicies, choice: Choice | None) -> DdlPolicies:
+    """Return the policies for one statement."""
+    value: dict[str, Any] = {} if choice is None else dict([choice])
+    return replace(policies, **value)
+
+
+def ignored(row: DdlRow, version: TableVersion) -> Effect:
+    """Return the effect of a statement that a person has found to change neither columns, key nor rows. It may have moved rows,
+    so redo before and after it is applied apart. Raises SchemaConflict where that is not enough: ROWID is the key."""
+    if version.key_kind == "rowid":
+        raise refusal(row, version.table, "it may have given rows new ROWIDs, and ROWID is the key")
+    return Effect(version, (DdlStep(Scn(row.scn), "renumber", version.columns[0]),))
 
 
 def _order(row: DdlRow) -> tuple[int, int, str, int]:

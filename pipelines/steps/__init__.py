@@ -3,7 +3,7 @@
 Steps open the doors, call the decisions, write the ledger and say one line. They are what the DAGs and the terminal name.
 """
 
-from pipelines.steps.apply import prepare_batch, record_batch, resume_tables
+from pipelines.steps.apply import approve_ddl, prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
 from pipelines.steps.captured_tables import joined_tables
@@ -34,6 +34,7 @@ from pipelines.steps.wait import AwaitedLog, is_source_back, is_still_awaited, l
 __all__ = [
     "AlreadyLanded",
     "AwaitedLog",
+    "approve_ddl",
     "begin_resnapshots",
     "begin_snapshot",
     "capturable_tables",

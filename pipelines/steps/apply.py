@@ -15,8 +15,10 @@ from pipelines.reconcile.approvals import record_approval
 from pipelines.reconcile.batches import attempt_of, superseded
 from pipelines.reconcile.holds import NOT_LOADED
 from pipelines.reconcile.ledger import lacks_gap, last_batch, never_read, reconcile_ledger, record_result
+from pipelines.records.approval import Approval
 from pipelines.records.batch_result import BatchResult, TableResult
 from pipelines.records.codec import decode
+from pipelines.schema.derive import IGNORE
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.next_batch import catch_up, next_batch
 from pipelines.table import TableId
@@ -128,6 +130,40 @@ def resume_tables(pipeline: Pipeline, tables: Sequence[str], by: str = "", reaso
             context.ledger.release(table)
             resumed.append(str(table))
         return tuple(resumed)
+
+
+APPROVABLE: Mapping[str, tuple[str, ...]] = {
+    "narrow": ("evolve",),
+    "rename_column": ("evolve",),
+    "truncate": ("follow", "keep"),
+    "unknown_ddl": (IGNORE,),
+}
+
+
+def approve_ddl(pipeline: Pipeline, table_name: str, choice: str, *, reason: str, by: str) -> Approval:
+    """Release a table held by a DDL statement, and treat that statement as `choice` says, once. Raises Terminal for a
+    table that no such statement holds."""
+    if not reason.strip():
+        raise Terminal("to approve a DDL needs a reason, which is stored with it", cure="add --reason TEXT")
+    with open_context(pipeline) as context:
+        reconcile_ledger(context)
+        table = TableId.parse(table_name)
+        entry = context.ledger.table(table)
+        error = {} if entry is None or entry.state != "held" else dict(entry.error or {})
+        where = error.get("where", {})
+        policy, values = where.get("policy", ""), APPROVABLE.get(where.get("policy", ""), ())
+        if "rs_id" not in where or choice not in values:
+            raise Terminal(
+                f"the table is not held by a DDL statement that {choice!r} answers",
+                cure=f"write {' or '.join(values)}" if values and "rs_id" in where else "`redolake status` shows what holds it",
+                table=table,
+            )
+        made = record_approval(
+            context, "ddl", table, where["scn"], by=by, policy=policy, choice=choice, reason=reason.strip(),
+            rs_id=where["rs_id"], thread=where["thread"],
+        )  # fmt: skip
+        context.ledger.release(table)
+        return made
 
 
 def check_contents(context: PipelineContext, table: TableId) -> None:

@@ -88,7 +88,15 @@ def begin_resnapshots(pipeline: Pipeline, at: datetime | None = None) -> tuple[s
             if is_due(context, entry, at):
                 reason = f"`on: {policy}` is `resnapshot`"
                 record_approval(
-                    context, "resnapshot", entry.table, entry.stopped_at, by=DECLARED, choice=policy, reason=reason, at=at
+                    context,
+                    "resnapshot",
+                    entry.table,
+                    entry.stopped_at,
+                    by=DECLARED,
+                    policy=policy,
+                    choice="resnapshot",
+                    reason=reason,
+                    at=at,
                 )
                 found.append(str(entry.table))
         return tuple(found)
@@ -116,10 +124,14 @@ def announced(pipeline: Pipeline, table: TableId, hold: HoldAt | None) -> HoldAt
     policy = None if hold is None else hold.error.get("where", {}).get("policy")
     if hold is None or answering(pipeline.ddl_policies(table), policy) is None:
         return hold
-    first = "nothing, if a table of this name is created again: " if policy == "drop_table" else "nothing: "
     hours = pipeline.resnapshot_limits(table).hours
     when = "after the next run of apply" if hours is None else f"in the hours {hours} UTC"
-    cure = f"{first}it is snapshotted again by itself {when}; to do it now, run `redolake snapshot {table} --replace`"
+    if policy in ("drop_table", "recreate"):  # it may have been dropped or renamed for good
+        cure = (
+            f"nothing, if a table of this name is created again: it is snapshotted by itself {when}; else {hold.error['cure']}"
+        )
+    else:
+        cure = f"nothing: it is snapshotted again by itself {when}; to do it now, run `redolake snapshot {table} --replace`"
     return replace(hold, error={**hold.error, "cure": cure})
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pipelines.config import Pipeline
@@ -10,11 +11,13 @@ from pipelines.context import PipelineContext, open_context
 from pipelines.errors import Terminal
 from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
+from pipelines.reconcile.approvals import approvals
+from pipelines.records.approval import Approval
 from pipelines.records.codec import from_body
 from pipelines.schema import conflict_with_dictionary
 from pipelines.table import Column, TableId, TableVersion
 
-Origin = Literal["read", "derived", "confirmed"]
+Origin = Literal["read", "derived", "confirmed", "approved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,9 @@ class VersionReport:
     read       the dictionary described it, for a snapshot
     derived    a DDL statement in the redo led to it
     confirmed  derived, and the dictionary was read while it was valid, and agreed
+    approved   derived from a statement that a person approved, and not confirmed yet
+
+    `approvals` are those about SCNs in its range.
     """
 
     table: str
@@ -45,6 +51,7 @@ class VersionReport:
     statement: str | None
     changes: tuple[str, ...]  # from the version before
     columns: tuple[ColumnReport, ...]
+    approvals: tuple[Approval, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +69,8 @@ def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
         entries = entries_of(context, TableId.parse(table))
         versions = [from_body(TableVersion, entry.body, f"a version of {entry.table}") for entry in entries]
         ends = [version.from_scn for version in versions[1:]]
-        readings = Readings(context.landing.dictionary)
-        return tuple(
+        readings, made = Readings(context.landing.dictionary), approvals(context, table=TableId.parse(table))
+        found = tuple(
             VersionReport(
                 table=str(version.table),
                 from_scn=int(version.from_scn),
@@ -75,6 +82,15 @@ def list_versions(pipeline: Pipeline, table: str) -> tuple[VersionReport, ...]:
             )
             for before, version, entry, end in zip([None, *versions], versions, entries, [*ends, None], strict=False)
         )
+        return tuple(with_approvals(version, made) for version in found)
+
+
+def with_approvals(version: VersionReport, made: Sequence[Approval]) -> VersionReport:
+    """Return the version with the approvals about SCNs in its range."""
+    first, end = version.from_scn, version.to_scn
+    own = tuple(one for one in made if one.at_scn is not None and first <= one.at_scn and (end is None or one.at_scn < end))
+    is_approved = version.origin == "derived" and any(one.kind == "ddl" and one.at_scn == first for one in own)
+    return replace(version, origin="approved" if is_approved else version.origin, approvals=own)
 
 
 def schema_at(pipeline: Pipeline, table: str, scn: int) -> VersionReport:

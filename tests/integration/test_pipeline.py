@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pytest
 
 from pipelines import steps
+from pipelines.config.tables import OnDdl
 from pipelines.context import open_context
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
@@ -228,6 +229,32 @@ def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: S
     caught_up(shop, pipeline, spark)
 
     assert differences(shop, pipeline) == {}
+
+
+def test_a_table_created_again_is_replaced_by_itself_in_one_commit(shop: Shop, spark: Any) -> None:
+    pipeline = parts_pipeline(shop).model_copy(update={"on": OnDdl(recreate="resnapshot")})
+    shop.run_sql("INSERT INTO parts VALUES (1, 'A', 10)")
+    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+    target = pipeline.target(TableId("SHOP", "PARTS"))
+    shop.run_sql(
+        "DROP TABLE parts PURGE",
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, shelf NUMBER(3))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO parts VALUES (1, 7)",
+    )
+    with shop.oracle.connect("SHOP") as still_open, still_open.cursor() as cursor:
+        cursor.execute("INSERT INTO parts VALUES (2, 8)")
+        caught_up(shop, pipeline, spark)
+        replaced = spark.read.format("delta").load(target).select("ID", "SHELF").collect()
+        still_open.commit()
+    caught_up(shop, pipeline, spark)
+
+    assert [tuple(row) for row in replaced] == [(1, 7)]
+    assert differences(shop, pipeline) == {}
+    first = spark.read.format("delta").option("versionAsOf", 0).load(target).select("ID", "PLACE", "QUANTITY").collect()
+    assert [tuple(row) for row in first] == [(1, "A", 10)]
+    writes = [row.operation for row in spark.sql(f"DESCRIBE HISTORY delta.`{target}`").collect() if row.operation == "WRITE"]
+    assert writes.count("WRITE") == 2, "one for each snapshot"
 
 
 def test_a_pdb_without_its_root_reaches_delta_through_ddl(tmp_path: Path, spark: Any) -> None:

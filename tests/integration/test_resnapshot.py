@@ -75,7 +75,7 @@ def test_a_table_is_snapshotted_again_by_itself_after_such_a_ddl(shop: Shop, no_
     assert differences(shop, pipeline) == {}
     with open_context(pipeline) as context:
         (attempt,) = approvals(context, "resnapshot")
-    assert (attempt.choice, attempt.by) == (policy, "pipelines.yml")
+    assert (attempt.policy, attempt.by) == (policy, "pipelines.yml")
 
 
 def test_a_table_with_more_rows_than_the_limit_stays_held_and_says_so(shop: Shop, no_spark: str) -> None:

@@ -91,7 +91,7 @@ GAP = DeclaredGap(
     CONTAINER,
     Encoding(),
 )
-APPROVAL = Approval("ddl", "SHOP.T", 300, "ignore", "why", "who", "when", "name", "rs", 1)
+APPROVAL = Approval("ddl", "SHOP.T", 300, "unknown_ddl", "ignore", "why", "who", "when", "name", "rs", 1)
 DROP = DroppedTransaction(OPEN, 2, 300, "why", "who", "when", {"SHOP.T": 1}, ("1.2.3", "4.5.6"))
 ID = DictionaryColumn("ID", OracleType("NUMBER"), 1, 1, False)
 TABLE = DictionaryTable(T, 7, 7, (ID,), ("ID",), frozenset(), Scn(5), Scn(6), unique=(UniqueIndex("U", 8, ("ID",)),))

@@ -44,7 +44,7 @@ FORMATS = {
     "slice record": (1, "03b2b08b5c33"),
     "declared gap": (1, "92067c3f0b0d"),
     "dropped transaction": (1, "c703c92435f8"),
-    "approval": (1, "6f81956e4522"),
+    "approval": (1, "d0f7d0e99746"),
     "split transactions": (1, "d22a8664b083"),
     "dictionary reading": (1, "fa7eed304049"),
     "captured tables": (1, "7a013c7f64ac"),

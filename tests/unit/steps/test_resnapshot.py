@@ -15,7 +15,7 @@ HELD_AT = 500
 
 def attempt(minutes_ago: float, at_scn: int = HELD_AT) -> Approval:
     at = NOON - timedelta(minutes=minutes_ago)
-    return Approval("resnapshot", "SHOP.PARTS", at_scn, "recreate", "", "pipelines.yml", at.isoformat(), "")
+    return Approval("resnapshot", "SHOP.PARTS", at_scn, "recreate", "resnapshot", "", "pipelines.yml", at.isoformat(), "")
 
 
 ANYTIME = ResnapshotLimits()
