@@ -394,8 +394,8 @@ def test_of_two_runs_at_once_one_gives_way(testbed: KillTestbed) -> None:
 NOT_IN_WORKFLOWS = {
     "reread": "killed in tests/integration/test_large_objects.py",
     "ledger.restate_hold": "a held table's error text, which the next run writes again",
-    "settings": "not killed yet: one ALTER TABLE, which a repeat finds done in the Delta log",
-    "feature": "not killed yet: one ALTER TABLE, which a repeat finds done in the Delta log",
+    "settings": "killed in tests/integration/spark/test_batch.py",
+    "feature": "killed in tests/integration/spark/test_batch.py",
 }
 
 
