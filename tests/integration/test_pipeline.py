@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 
 from pipelines import steps
 from pipelines.config.tables import OnDdl
-from pipelines.context import open_context
 from pipelines.decode.changes import decode_changes
 from pipelines.errors import TableHeld
 from pipelines.job import translation
@@ -24,7 +22,6 @@ from tests.fix_shop import Shop, open_shop
 from tests.papers import BIG, FIRST_ROWS, change, changes
 from tests.source_comparison import compare_with_source
 from tests.table_lives import lives
-from tests.tenant import open_tenant
 
 pytestmark = pytest.mark.spark
 
@@ -156,27 +153,6 @@ def insert_person(key: int, born: str) -> str:
     return f"INSERT INTO people (id, born) VALUES ({key}, TO_DATE('{born}', 'SYYYY-MM-DD'))"
 
 
-def test_an_older_copy_of_the_ledger_is_corrected(shop: Shop, spark: Any) -> None:
-    pipeline = parts_pipeline(shop)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    ledger = shop.folder / "landing" / "redolake-ledger.db"
-    copy = ledger.read_bytes() if checkpointed(ledger) else b""
-    shop.run_sql(
-        "INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)",
-        "ALTER TABLE parts ADD (shelf VARCHAR2(10))",
-        "INSERT INTO parts (id, place, quantity, shelf) VALUES (900002, 'W2', 2, 'A')",
-    )
-    caught_up(shop, pipeline, spark)
-    steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
-    for file in ledger.parent.glob("redolake-ledger.db*"):
-        file.unlink()
-    ledger.write_bytes(copy)
-    shop.run_sql("ALTER TABLE parts ADD (spare NUMBER(5))", "UPDATE parts SET spare = 7, shelf = 'B' WHERE id = 900001")
-    caught_up(shop, pipeline, spark)
-
-    assert differences(shop, pipeline) == {}
-
-
 def test_a_table_replaced_by_an_older_copy_is_held_until_a_new_snapshot(shop: Shop, spark: Any) -> None:
     pipeline = parts_pipeline(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
@@ -195,12 +171,6 @@ def test_a_table_replaced_by_an_older_copy_is_held_until_a_new_snapshot(shop: Sh
     steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
     caught_up(shop, pipeline, spark)
     assert differences(shop, pipeline) == {}
-
-
-def checkpointed(ledger: Path) -> bool:
-    """Move the ledger's write-ahead log into its database file; return whether that succeeded."""
-    with sqlite3.connect(ledger) as connection:
-        return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
 
 
 def test_added_and_dropped_columns_reach_delta_with_the_rows_from_before(shop: Shop, spark: Any) -> None:
@@ -255,49 +225,6 @@ def test_a_table_created_again_is_replaced_by_itself_in_one_commit(shop: Shop, s
     assert [tuple(row) for row in first] == [(1, "A", 10)]
     writes = [row.operation for row in spark.sql(f"DESCRIBE HISTORY delta.`{target}`").collect() if row.operation == "WRITE"]
     assert writes.count("WRITE") == 2, "one for each snapshot"
-
-
-def test_a_pdb_without_its_root_reaches_delta_through_ddl(tmp_path: Path, spark: Any) -> None:
-    with open_tenant(tmp_path, threads=2) as tenant:
-        tenant.work(20)
-        pipeline = tenant.pipeline(tables=["SHOP.PAYMENTS"])
-        steps.take_snapshot(pipeline, source=tenant.params, spark=spark)
-        tenant.work(40, seed=2)
-        tenant.run_sql(
-            "ALTER TABLE payments ADD (shelf VARCHAR2(10))",
-            "INSERT INTO payments (id, order_id, amount, shelf) VALUES (900001, 2, 3.25, 'A')",
-        )
-        caught_up(tenant, pipeline, spark)
-        tenant.run_sql("ALTER TABLE payments DROP COLUMN shelf", "UPDATE payments SET amount = 4 WHERE id = 900001")
-        caught_up(tenant, pipeline, spark)
-
-        assert differences(tenant, pipeline) == {}
-
-
-def test_a_change_that_logminer_cannot_show_holds_its_table_until_a_new_snapshot(shop: Shop, spark: Any) -> None:
-    parts_pipeline(shop)
-    pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.STOCK"])
-    shop.work(30)
-    steps.take_snapshot(pipeline, source=shop.params, spark=spark)
-    shop.run_sql(
-        "ALTER TABLE parts ADD (note CLOB)",
-        f"INSERT INTO parts (id, note) VALUES (1, '{'x' * 4000}' || '{'x' * 4000}')",
-        "ALTER TABLE parts DROP COLUMN note",
-    )
-    shop.work(30, seed=4)
-    caught_up(shop, pipeline, spark)
-    with open_context(pipeline) as context:
-        assert sum(window.counts.get("SHOP.PARTS lob_write", 0) for window in context.landing.windows.after()) == 1
-    assert differences(shop, pipeline, "SHOP.STOCK") == {}
-    assert {t.table: t.state for t in steps.read_status(pipeline).tables} == {
-        "SHOP.PARTS": "held",
-        "SHOP.STOCK": "live",
-    }
-
-    steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=spark)
-    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (2, 'W2', 1)")
-    caught_up(shop, pipeline, spark)
-    assert differences(shop, pipeline) == {}
 
 
 def test_a_better_parser_reads_a_row_again_from_the_landing(shop: Shop, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:

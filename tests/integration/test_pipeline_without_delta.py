@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +17,7 @@ from pipelines.table import TableId
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import TWO_TABLES, caught_up, differences, parts_pipeline
 from tests.plain_lake import PlainLake
+from tests.tenant import open_tenant
 
 
 @pytest.fixture
@@ -267,3 +270,73 @@ def test_an_edit_of_the_configuration_is_explained_before_it_acts(shop: Shop, no
         "SHOP.STOCK": ("joins", "joins"),
     }
     assert found.patterns == ("ERP.*",)
+
+
+def test_an_older_copy_of_the_ledger_is_corrected(shop: Shop, no_spark: str) -> None:
+    pipeline = parts_pipeline(shop)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    ledger = shop.folder / "landing" / "redolake-ledger.db"
+    copy = ledger.read_bytes() if checkpointed(ledger) else b""
+    shop.run_sql(
+        "INSERT INTO parts (id, place, quantity) VALUES (900001, 'W1', 1)",
+        "ALTER TABLE parts ADD (shelf VARCHAR2(10))",
+        "INSERT INTO parts (id, place, quantity, shelf) VALUES (900002, 'W2', 2, 'A')",
+    )
+    caught_up(shop, pipeline, no_spark)
+    steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=no_spark)
+    for file in ledger.parent.glob("redolake-ledger.db*"):
+        file.unlink()
+    ledger.write_bytes(copy)
+    shop.run_sql("ALTER TABLE parts ADD (spare NUMBER(5))", "UPDATE parts SET spare = 7, shelf = 'B' WHERE id = 900001")
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def checkpointed(ledger: Path) -> bool:
+    """Move the ledger's write-ahead log into its database file; return whether that succeeded."""
+    with sqlite3.connect(ledger) as connection:
+        return bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
+
+
+def test_a_pdb_without_its_root_is_followed_through_ddl(tmp_path: Path, no_spark: str) -> None:
+    with open_tenant(tmp_path, threads=2) as tenant:
+        tenant.work(20)
+        pipeline = tenant.pipeline(tables=["SHOP.PAYMENTS"])
+        steps.take_snapshot(pipeline, source=tenant.params, spark=no_spark)
+        tenant.work(40, seed=2)
+        tenant.run_sql(
+            "ALTER TABLE payments ADD (shelf VARCHAR2(10))",
+            "INSERT INTO payments (id, order_id, amount, shelf) VALUES (900001, 2, 3.25, 'A')",
+        )
+        caught_up(tenant, pipeline, no_spark)
+        tenant.run_sql("ALTER TABLE payments DROP COLUMN shelf", "UPDATE payments SET amount = 4 WHERE id = 900001")
+        caught_up(tenant, pipeline, no_spark)
+
+        assert differences(tenant, pipeline) == {}
+
+
+def test_a_change_that_logminer_cannot_show_holds_its_table_until_a_new_snapshot(shop: Shop, no_spark: str) -> None:
+    parts_pipeline(shop)
+    pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.STOCK"])
+    shop.work(30)
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    shop.run_sql(
+        "ALTER TABLE parts ADD (note CLOB)",
+        f"INSERT INTO parts (id, note) VALUES (1, '{'x' * 4000}' || '{'x' * 4000}')",
+        "ALTER TABLE parts DROP COLUMN note",
+    )
+    shop.work(30, seed=4)
+    caught_up(shop, pipeline, no_spark)
+    with open_context(pipeline) as context:
+        assert sum(window.counts.get("SHOP.PARTS lob_write", 0) for window in context.landing.windows.after()) == 1
+    assert differences(shop, pipeline, "SHOP.STOCK") == {}
+    assert {t.table: t.state for t in steps.read_status(pipeline).tables} == {
+        "SHOP.PARTS": "held",
+        "SHOP.STOCK": "live",
+    }
+
+    steps.take_snapshot(pipeline, ["SHOP.PARTS"], replace=True, source=shop.params, spark=no_spark)
+    shop.run_sql("INSERT INTO parts (id, place, quantity) VALUES (2, 'W2', 1)")
+    caught_up(shop, pipeline, no_spark)
+    assert differences(shop, pipeline) == {}
