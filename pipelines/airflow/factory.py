@@ -1,4 +1,4 @@
-"""Build seven DAGs for each pipeline of pipelines.yml.
+"""Build nine DAGs for each pipeline of pipelines.yml.
 
 A wrong pipeline shows its findings in a DAG of its own; a wrong file is one import error that lists all findings.
 """
@@ -17,6 +17,8 @@ from airflow.sdk.exceptions import AirflowFailException
 from pipelines.airflow.apply import apply_dag
 from pipelines.airflow.backfill import backfill_dag
 from pipelines.airflow.capture import capture_dag
+from pipelines.airflow.doctor import doctor_dag
+from pipelines.airflow.drop import drop_dag
 from pipelines.airflow.recover import recover_dag
 from pipelines.airflow.resume import resume_dag
 from pipelines.airflow.snapshot import snapshot_dag
@@ -24,7 +26,7 @@ from pipelines.airflow.verify import verify_dag
 from pipelines.config import CONFIG_VARIABLE, DEFAULT_FILE, load_each
 from pipelines.errors import ConfigurationError
 
-BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, verify_dag, resume_dag, recover_dag)
+BUILDERS = (capture_dag, apply_dag, snapshot_dag, backfill_dag, verify_dag, resume_dag, doctor_dag, drop_dag, recover_dag)
 
 
 def configuration_file(dag_file: Path) -> Path:

@@ -15,9 +15,11 @@ DESCRIPTIONS = {
     "backfill": "Applies an old SCN range of {name} to shadow tables",
     "verify": "Compares tables of {name} with the source, cell by cell",
     "resume": "Lets held tables of {name} continue",
+    "doctor": "Checks the source of {name}",
+    "drop": "Lists the open transactions of {name}, and drops one",
     "recover": "Shows what lost redo of {name} costs, and carries out a choice",
 }
-STARTED_BY_HAND = frozenset({"snapshot", "backfill", "verify", "resume", "recover"})
+STARTED_BY_HAND = frozenset({"snapshot", "backfill", "verify", "resume", "doctor", "drop", "recover"})
 
 
 def dag_settings(pipeline: Pipeline, part: str) -> dict[str, Any]:

@@ -62,7 +62,21 @@ A table whose cause is still there is held again, and nothing is lost. If the ca
 does, read the table again instead: `{name}_snapshot` with *Replace*.
 """
 
+DOCTOR = """Checks the source of **{name}**: archiving, supplemental logging, privileges, tables, types, numbers. It reads only.
+
+It fails if something would stop a run; its log has each finding with its cure.
+"""
+
+DROP = """Drops an open transaction of **{name}**: its rows are never applied, however it ends.
+
+*list* shows the open transactions, *look* what dropping one costs: both change nothing. *drop* cannot be undone. It needs a
+reason, and the pipeline's name in *Confirm*. The reason is stored with the name of who started the run. If the transaction
+commits, its tables lack its changes until `{name}_snapshot` reads them again with *Replace*.
+"""
+
 TASKS = {
+    "doctor": "Runs all checks of the source and fails if one finds an error.",
+    "drop": "Lists the open transactions, shows what dropping one costs, or drops it.",
     "plan": "Chooses the next sealed SCN window. *Nothing new* ends the run. If an archived log is due, it waits deferred, "
     "without a worker; an overdue log fails the run, and the next run waits again. Lost redo fails it at once.",
     "mine": "One slice: contiguous logs of one redo thread, read by one LogMiner session into Parquet.",

@@ -20,7 +20,7 @@ from pipelines.cli.options import (
 from pipelines.cli.output import Output, grid, print_progress, show, show_dropped
 
 if TYPE_CHECKING:
-    from pipelines.steps.transactions import DropCost, OpenTransactionReport
+    from pipelines.steps.transactions import OpenTransactionReport
 
 COLUMNS = ("xid", "start SCN", "started at", "age", "rows", "user", "thread")
 
@@ -66,18 +66,7 @@ def drop_transaction(
     with report_errors(output):
         selected = select_pipeline(pipeline, config)
         found = steps.look_up_transaction(selected, xid, container)
-        print_progress(cost_text(found))
+        print_progress(found.text)
         confirm(selected, yes)
         drop = steps.drop_transaction(selected, xid, found.con_id, reason=reason, by=getpass.getuser())
         show(output, drop, lambda: f"Transaction {xid} is dropped; the next batch leaves out its rows.")
-
-
-def cost_text(found: DropCost) -> str:
-    rows = "".join(f"\n  {table}: {count} row(s)" for table, count in found.tables.items())
-    return (
-        f"Transaction {found.xid} of container {found.con_id}, open since SCN {found.start_scn} "
-        f"({found.first_at}, thread {found.thread}, user {found.username or 'unknown'}), has so far changed{rows}\n"
-        "None of these rows, and no later change of this transaction, will be applied. If it commits, or has committed "
-        "meanwhile, these tables lack its changes until `redolake snapshot OWNER.TABLE --replace`, and a later change to one "
-        "of its rows may hold its table."
-    )

@@ -46,6 +46,17 @@ class DropCost(OpenTransaction):
 
     tables: Mapping[str, int]
 
+    @property
+    def text(self) -> str:
+        rows = "".join(f"\n  {table}: {count} row(s)" for table, count in self.tables.items())
+        return (
+            f"Transaction {self.xid} of container {self.con_id}, open since SCN {self.start_scn} "
+            f"({self.first_at}, thread {self.thread}, user {self.username or 'unknown'}), has so far changed{rows}\n"
+            "None of these rows, and no later change of this transaction, will be applied. If it commits, or has committed "
+            "meanwhile, these tables lack its changes until `redolake snapshot OWNER.TABLE --replace`, and a later change to "
+            "one of its rows may hold its table."
+        )
+
 
 def list_transactions(pipeline: Pipeline) -> TransactionList:
     """Return the transactions open at the end of the last batch, and the dropped ones."""

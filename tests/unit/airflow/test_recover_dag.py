@@ -1,13 +1,16 @@
-"""`<name>_recover` as a user meets it: its form, its confirmation, and how a look ends."""
+"""`<name>_recover`, `<name>_drop` and `<name>_doctor` as a user meets them: forms, confirmation, and how a look ends."""
 
 from __future__ import annotations
 
 import pytest
 
+from pipelines.errors import Finding
 from pipelines.redo import Position
+from pipelines.steps.doctor_report import DoctorReport
 from pipelines.steps.recover import RecoveryReport
 from pipelines.steps.redo_loss import ErrorReport
 from pipelines.steps.status import DeclaredGapReport, GapTransaction
+from pipelines.steps.transactions import DropCost, TransactionList
 from tests.unit.airflow.test_dag_runs import names, run
 
 pytestmark = [pytest.mark.airflow, pytest.mark.usefixtures("airflow_db")]
@@ -86,3 +89,44 @@ def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, m
     assert trigger.conf["replace"] is True
     assert isinstance(trigger.conf["tables"], XComArg)
     assert dag.params["choice"] == "look"
+
+
+@pytest.mark.parametrize(
+    ("form", "state", "called"),
+    [
+        ({}, "success", ["list_transactions"]),
+        ({"choice": "look", "xid": " 3.12.45 "}, "success", ["look_up_transaction"]),
+        ({"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "yes"}, "failed", ["look_up_transaction"]),
+        (
+            {"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "shop"},
+            "success",
+            ["look_up_transaction", "drop_transaction"],
+        ),
+    ],
+    ids=["list", "look", "not confirmed", "drop"],
+)
+def test_a_transaction_is_dropped_only_by_its_xid_and_the_pipelines_name(run, steps, form, state, called):
+    from pipelines.airflow.drop import drop_dag
+
+    steps.answers("list_transactions", TransactionList(None, (), ()))
+    steps.answers("look_up_transaction", DropCost(3, "3.12.45", 2, 150, None, 7, 90, None, {"SHOP.ORDERS": 7}))
+    steps.answers("drop_transaction", None)
+
+    states, _ = run(drop_dag, form)
+
+    assert (states["drop", -1], names(steps)) == (state, called)
+    if len(called) == 2:
+        ((_, looked_up, _), (_, dropped, how)) = steps.calls
+        assert (looked_up[0], dropped, how["reason"]) == ("3.12.45", ("3.12.45", 3), "old")
+
+
+def test_doctor_fails_with_the_errors_alone(run, steps):
+    from pipelines.airflow.doctor import doctor_dag
+
+    errors = (Finding("database FREE", "runs in NOARCHIVELOG mode", "ALTER DATABASE ARCHIVELOG"), Finding("x", "y", "", "note"))
+    steps.answers("examine", DoctorReport(False, errors, (), ()))
+    failed, _ = run(doctor_dag)
+    steps.answers("examine", DoctorReport(True, errors[1:], (), ()))
+    good, _ = run(doctor_dag)
+
+    assert (failed["doctor", -1], good["doctor", -1]) == ("failed", "success")

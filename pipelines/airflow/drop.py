@@ -1,0 +1,75 @@
+"""`<name>_drop`: list open transactions, show what dropping one costs, and drop it. Started by hand, with a form."""
+
+# mypy: disallow-untyped-decorators=False
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from airflow.sdk import DAG, Param, get_current_context, task
+
+from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.recover import check_confirmed, optional_text
+from pipelines.airflow.settings import dag_settings
+from pipelines.airflow.texts import DROP, TASKS, dag_text
+from pipelines.config import Pipeline
+
+log = logging.getLogger(__name__)
+
+CHOICES = {
+    "list": "list: show the open transactions; changes nothing",
+    "look": "look: show what dropping the transaction costs; changes nothing",
+    "drop": "drop: never apply the transaction, however it ends",
+}
+
+
+def drop_params(pipeline: Pipeline) -> dict[str, Param]:
+    return {
+        "choice": Param("list", type="string", enum=list(CHOICES), values_display=CHOICES, title="Choice"),
+        "xid": optional_text("Transaction", "Its XID, as the list shows it, such as 3.12.45."),
+        "container": Param(
+            None, type=["null", "integer"], minimum=0, title="Container", description="Only if the XID is open in several."
+        ),
+        "reason": optional_text("Reason", "Stored with the decision; drop needs it."),
+        "confirm": optional_text("Confirm", f"Only for drop, which cannot be undone: write {pipeline.name} here."),
+    }
+
+
+def drop_dag(pipeline: Pipeline) -> DAG:
+    @task(doc_md=TASKS["drop"], retries=0)
+    def drop() -> str:
+        """Return what was done."""
+        from pipelines import steps
+
+        context = get_current_context()
+        chosen = context["params"]
+        xid = (chosen["xid"] or "").strip()
+        with resolved_pipeline(pipeline) as resolved:
+            if chosen["choice"] == "list":
+                return listed(steps.list_transactions(resolved))
+            cost = steps.look_up_transaction(resolved, xid, chosen["container"])
+            log.info("%s", cost.text)
+            if chosen["choice"] == "look":
+                return cost.text
+            check_confirmed(pipeline, chosen["confirm"] or "")
+            by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
+            steps.drop_transaction(resolved, xid, cost.con_id, reason=chosen["reason"] or "", by=by)
+        log.warning("transaction %s is dropped; the next batch leaves out its rows", xid)
+        return f"transaction {xid} is dropped"
+
+    params = drop_params(pipeline)
+    with DAG(**dag_settings(pipeline, "drop"), schedule=None, params=params, doc_md=dag_text(DROP, pipeline)) as dag:
+        drop()
+    return dag
+
+
+def listed(found: Any) -> str:
+    """Log each open transaction; return how many there are."""
+    for one in found.open:
+        log.info(
+            "%s of container %s: open since SCN %s (%s), %s row(s), user %s, redo thread %s",
+            *(one.xid, one.con_id, one.start_scn, one.first_at, one.rows, one.username or "unknown", one.thread),
+        )
+    log.info("%s open transaction(s)", len(found.open))
+    return f"{len(found.open)} open transaction(s)"
