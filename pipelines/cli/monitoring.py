@@ -65,6 +65,8 @@ def shown(at: datetime | None) -> str:
 
 
 def show_details(status: Status) -> None:
+    if status.lacks_ledger:
+        print_alert(f"The ledger is empty, and the landing is not\n  do this: redolake run -p {status.pipeline} rebuilds it")
     show_held(status.tables)
     rows = [(w.name, w.state, w.logs, w.rows, shown(w.ends_at)) for w in status.windows]
     windows = grid("Latest windows", ("window", "state", "logs", "rows", "ends, UTC"), rows, ("window",))

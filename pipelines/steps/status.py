@@ -12,7 +12,7 @@ from pipelines.ledger import Loss, TableEntry
 from pipelines.ledger.states import TableState, WindowState
 from pipelines.reconcile.batches import is_in_chain
 from pipelines.reconcile.dropped_transactions import DropReport, read_open_drops
-from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.ledger import proven_position, reconcile_ledger
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.records.codec import from_body
 from pipelines.records.declared_gap import DeclaredGap, GapKind
@@ -114,7 +114,8 @@ class GoneTable:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`landed_to` is the SCN at which the next window starts; None before the first snapshot."""
+    """`landed_to` is the SCN at which the next window starts; None before the first snapshot. `lacks_ledger`: the ledger is
+    empty and the landing is not; the next run rebuilds it."""
 
     pipeline: str
     landed_to: int | None
@@ -126,6 +127,7 @@ class Status:
     open_transactions: int
     announced: tuple[AnnouncedTable, ...] = ()
     gone: tuple[GoneTable, ...] = ()
+    lacks_ledger: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,7 @@ def read_status(pipeline: Pipeline) -> Status:
             open_transactions=len(context.ledger.open_transactions()),
             announced=announced(context),
             gone=gone(context),
+            lacks_ledger=position is None and proven_position(context) is not None,
         )
 
 

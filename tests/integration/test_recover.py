@@ -98,6 +98,8 @@ def test_tables_continue_after_a_declared_gap_that_stays_visible_until_new_snaps
 
     for file in (without_delta.shop.folder / "landing").glob("redolake-ledger.db*"):
         file.unlink()
+    assert without_delta.status().lacks_ledger
+    without_delta.plan()
     assert without_delta.status().declared_gaps == (found,), "a rebuilt ledger contains the gap"
     without_delta.change("UPDATE parts SET quantity = 21 WHERE id = 2")
     without_delta.catch_up()
