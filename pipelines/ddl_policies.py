@@ -22,7 +22,7 @@ class DdlPolicies:
     truncate: Literal["follow", "keep", "hold"] = "hold"
     drop_table: Literal["keep", "hold"] = "hold"
     recreate: Literal["resnapshot", "hold"] = "hold"
-    drop_partition: Literal["resnapshot", "hold"] = "hold"
+    drop_partition: Literal["keep", "resnapshot", "hold"] = "hold"
     rename_column: Literal["evolve", "hold"] = "evolve"
     narrow: Literal["evolve", "hold"] = "hold"
     primary_key: Literal["resnapshot", "hold"] = "hold"

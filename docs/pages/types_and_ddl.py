@@ -176,11 +176,7 @@ MATRIX = {
         "ALTER TABLE orders SPLIT PARTITION p9 AT (8) INTO (PARTITION p8, PARTITION p9)",
         "ALTER TABLE orders MOVE PARTITION p1",
     ),
-    "DROP, TRUNCATE, EXCHANGE PARTITION": (
-        "ALTER TABLE orders DROP PARTITION p1",
-        "ALTER TABLE orders TRUNCATE PARTITION p1",
-        "ALTER TABLE orders EXCHANGE PARTITION p1 WITH TABLE other",
-    ),
+    "EXCHANGE PARTITION": ("ALTER TABLE orders EXCHANGE PARTITION p1 WITH TABLE other",),
     "primary key added, dropped or disabled": (
         "ALTER TABLE orders ADD PRIMARY KEY (id)",
         "ALTER TABLE orders DROP PRIMARY KEY",
@@ -223,6 +219,7 @@ REFUSED_KINDS = {
 POLICIES = {
     "truncate": ("TRUNCATE", "TRUNCATE TABLE orders"),
     "drop_table": ("DROP TABLE", "DROP TABLE orders"),
+    "drop_partition": ("DROP, TRUNCATE PARTITION", "ALTER TABLE orders DROP PARTITION p1"),
     "rename_column": ("RENAME COLUMN", "ALTER TABLE orders RENAME COLUMN amount TO total"),
     "narrow": ("MODIFY to a narrower or another type", "ALTER TABLE orders MODIFY amount NUMBER(10,2)"),
 }
@@ -241,6 +238,7 @@ def policy_rows() -> Iterator[str]:
 RESULTS = {
     ("truncate", "follow"): "all rows are deleted in Delta",
     ("truncate", "keep"): "the rows stay in Delta; later changes are merged into them",
+    ("drop_partition", "keep"): "the rows stay in Delta; later changes are merged into them",
     ("drop_table", "keep"): "the Delta table stays as it is, and `status` shows the SCN; from the recycle bin it goes on",
     ("rename_column", "evolve"): "the Delta column is renamed",
     ("narrow", "evolve"): "the Delta column gets the type",

@@ -31,7 +31,9 @@ class OnDdl(Settings):
         "hold", description="TRUNCATE TABLE: delete the rows in Delta too, keep them there, or hold the table"
     )
     drop_partition: Literal["follow", "keep", "resnapshot", "hold"] = Field(
-        "hold", description="DROP, TRUNCATE or EXCHANGE PARTITION: snapshot the table again by itself, or hold it"
+        "hold",
+        description="DROP or TRUNCATE PARTITION: keep the rows in Delta and go on, snapshot the table again by itself, or hold "
+        "it; EXCHANGE PARTITION holds it with `keep` too",
     )
     drop_table: Literal["keep", "hold"] = Field(
         "hold", description="DROP TABLE: keep the Delta table as it is and go on, or hold the table"
@@ -54,7 +56,7 @@ class OnDdl(Settings):
 
     @model_validator(mode="after")
     def works(self) -> OnDdl:
-        works = {"drop_partition": ("resnapshot", "hold")}
+        works = {"drop_partition": ("keep", "resnapshot", "hold")}
         for name, values in works.items():
             if getattr(self, name) not in values:
                 raise ValueError(f"`{name}: {getattr(self, name)}` does not work yet: write {' or '.join(values)}")

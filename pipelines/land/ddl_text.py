@@ -50,6 +50,11 @@ def _without_texts(row: Mapping[str, Any]) -> str:
     return _IGNORED.sub(lambda m: m[1] or " ", str(row["sql_redo"] or ""))
 
 
+def exchanged_table(row: Mapping[str, Any], captured: Mapping[tuple[str, str], TableId]) -> TableId | None:
+    """Return the captured table whose rows an EXCHANGE PARTITION of another table has taken."""
+    return table_from_ddl_text({**row, "object_id": row["object_id"] or -1}, captured)
+
+
 def is_nameless(row: Mapping[str, Any]) -> bool:
     return not row["object_id"] and (row["table_name"] is None or row["seg_owner"] in (None, "UNKNOWN"))
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.errors import InvariantBroken
-from pipelines.land.ddl_text import cascading_table, table_from_ddl_text
+from pipelines.land.ddl_text import cascading_table, exchanged_table, table_from_ddl_text
 from pipelines.records.slice_record import LogTally
 from pipelines.records.window_manifest import DdlRow, LogIdentity
 from pipelines.redo import CHANGES, LogFile, Operation, Slice
@@ -51,6 +51,7 @@ class Tally:
         self._ids = pa.array(sorted(tables), pa.int64())
         self._names_of_ids = pa.array([str(tables[i]) for i in sorted(tables)], pa.string())
         named = sorted({*names, *tables.values()})
+        self._renamed = renamed
         in_redo = [renamed.get(t, t) for t in named]
         self._captured = {(t.owner, t.name): captured for t, captured in zip(in_redo, named, strict=True)}
         self._spelled = pa.array([f"{t.owner}\0{t.name}" for t in in_redo], pa.string())
@@ -95,13 +96,19 @@ class Tally:
         for place, row in zip(places, rows.filter(is_ddl).to_pylist(), strict=True):
             ddl, cascading = _ddl_row(row), cascading_table(row)
             ddl = ddl if cascading is None else replace(ddl, cascades_from=str(cascading))
-            if labels[place] is None:
+            if labels[place] is not None:
+                other = exchanged_table(row, self._captured)
+                if other is not None and labels[place] != f"{other} ddl":
+                    name = self._renamed.get(other, other)
+                    self.ddl.append(replace(ddl, owner=name.owner, table=name.name, object_id=0))
+            else:
                 table = table_from_ddl_text(row, self._captured)
                 if table is None and cascading is not None:
                     self.ddl.append(ddl)  # it may have removed the rows of a captured table
                 if table is None:
                     continue
-                labels[place], ddl = f"{table} ddl", replace(ddl, owner=table.owner, table=table.name)
+                name = self._renamed.get(table, table)
+                labels[place], ddl = f"{table} ddl", replace(ddl, owner=name.owner, table=name.name)
             self.ddl.append(ddl)
         return pa.array(labels, pa.string())
 

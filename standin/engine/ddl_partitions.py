@@ -1,13 +1,18 @@
-"""ALTER TABLE on partitions: ADD, DROP, TRUNCATE, MOVE, SPLIT, MERGE, RENAME, SET INTERVAL.
+"""ALTER TABLE on partitions: ADD, DROP, TRUNCATE, MOVE, SPLIT, MERGE, RENAME, EXCHANGE, SET INTERVAL.
 
 Their redo is of blocks and of the dictionary, so LogMiner shows the DDL alone.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from standin.engine.ddl_redo import lock_exclusively
+from standin.engine.layout import Row
+from standin.engine.names import table_named
 from standin.engine.partitions import numbered, partition_of
 from standin.engine.session import EngineSession
-from standin.engine.storage import TableStore
+from standin.engine.storage import TableStore, Version
 from standin.engine.storage_clauses import Storage, read_storage
 from standin.engine.table_clauses import partition_clause
 from standin.engine.tokens import Cursor
@@ -164,6 +169,55 @@ def _merge(session: EngineSession, store: TableStore, cursor: Cursor) -> bool:
     return True
 
 
+def _exchange(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:
+    """EXCHANGE PARTITION p WITH TABLE t: each gets the other's segment with its rows. Key values are not compared."""
+    leaf = _named(how, cursor.name(), is_sub=is_sub)
+    if leaf.parts:
+        raise OraError(14291, "cannot EXCHANGE a composite partition with a non-partitioned table")
+    cursor.expect("WITH")
+    cursor.expect("TABLE")
+    owner, name = cursor.qualified()
+    other = table_named(session, owner or session.schema, name)
+    if other.definition.partitioning is not None:
+        raise OraError(14095, "ALTER TABLE EXCHANGE requires an unpartitioned, nonclustered table")
+    lock_exclusively(session, other)
+    while any(cursor.accept(word, what) for word in ("INCLUDING", "EXCLUDING", "WITH", "WITHOUT") for what in _OPTIONS):
+        pass
+    mine, theirs = _values(store, _rows(store, leaf)), _values(other, list(other.rows))
+    _remove_rows(store, leaf)
+    for row in list(other.rows):
+        for values in (v.values for v in other.rows.pop(row) if v.values is not None):
+            for index in other.indexes:
+                index.remove(other.padded(values), row)
+    scn = session.database.clock.scn
+    for values in theirs:
+        store.part_of[_add_row(store, values, scn)] = leaf
+    for values in mine:
+        _add_row(other, values, scn)
+    table = other.definition
+    leaf.data_object_id, table.data_object_id = table.data_object_id, leaf.data_object_id
+    table.last_ddl = session.database.ddl_time()
+    other.structure_scn = scn
+    session.database.tables.refresh(other)
+
+
+_OPTIONS = ("INDEXES", "VALIDATION")
+
+
+def _values(store: TableStore, rows: Sequence[int]) -> list[Row]:
+    """Return the present values of rows, all of which are committed."""
+    newest = (next((v.values for v in reversed(store.rows[row])), None) for row in rows)
+    return [store.padded(values) for values in newest if values is not None]
+
+
+def _add_row(store: TableStore, values: Row, scn: int) -> int:
+    row, store.next_row = store.next_row, store.next_row + 1
+    store.rows[row] = [Version(scn, values, None)]
+    for index in store.indexes:
+        index.add(values, row)
+    return row
+
+
 def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: list[Partition], new: list[Partition]) -> None:
     """Put the rows of some partitions into new ones, where they have new ROWIDs."""
     place = how.partitions.index(min(old, key=how.partitions.index))
@@ -177,4 +231,4 @@ def _replace(session: EngineSession, store: TableStore, how: Partitioning, old: 
         store.part_of[row] = part or how.partitions[place]
 
 
-_VERBS = {"DROP": _drop, "TRUNCATE": _truncate, "MOVE": _move, "RENAME": _rename, "SPLIT": _split}
+_VERBS = {"DROP": _drop, "TRUNCATE": _truncate, "MOVE": _move, "RENAME": _rename, "SPLIT": _split, "EXCHANGE": _exchange}

@@ -118,3 +118,62 @@ def test_another_table_in_the_recycle_bin_under_the_name_holds_nothing(shop: Sho
 
     assert held(pipeline) == {}
     assert rows(lake, pipeline, "items") == {1: "items", 2: "goes on"}
+
+
+def with_partitions(shop: Shop) -> None:
+    shop.run_sql(
+        "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, what VARCHAR2(20), day NUMBER(3)) PARTITION BY RANGE (day) "
+        "(PARTITION old VALUES LESS THAN (10), PARTITION middle VALUES LESS THAN (20), PARTITION new VALUES LESS THAN (30))",
+        "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        *(f"INSERT INTO parts (id, what, day) VALUES ({n}, 'first', {n})" for n in (5, 15, 25)),
+    )
+
+
+@pytest.mark.parametrize("policy", ["keep", "hold"])
+def test_rows_of_dropped_and_truncated_partitions_stay_by_policy_alone(shop: Shop, lake: PlainLake, policy: str) -> None:
+    with_partitions(shop)
+    pipeline = shop.pipeline(tables=["SHOP.PARTS"], on={"drop_partition": policy})
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    shop.run_sql(
+        "UPDATE parts SET what = 'second' WHERE id = 5",
+        "ALTER TABLE parts DROP PARTITION old UPDATE GLOBAL INDEXES",
+        "ALTER TABLE parts TRUNCATE PARTITION middle",
+        "INSERT INTO parts (id, what, day) VALUES (16, 'after', 16)",
+        "UPDATE parts SET what = 'after' WHERE id = 25",
+    )
+    caught_up(shop, pipeline, "no Spark")
+
+    found = {int(key): what for key, what, _ in lake.tables[f"{pipeline.lake}/shop/parts"].rows.values()}
+    if policy == "keep":
+        assert held(pipeline) == {}
+        assert found == {5: "second", 15: "first", 16: "after", 25: "after"}
+    else:
+        assert "`on: drop_partition` is `hold`" in held(pipeline)["SHOP.PARTS"]
+        assert found == {5: "second", 15: "first", 25: "first"}
+
+
+def test_an_exchanged_partition_holds_both_tables(shop: Shop, lake: PlainLake) -> None:
+    with_partitions(shop)
+    shop.run_sql(
+        "CREATE TABLE staged (id NUMBER(9) PRIMARY KEY, what VARCHAR2(20), day NUMBER(3))",
+        "ALTER TABLE staged ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+        "INSERT INTO staged (id, what, day) VALUES (17, 'staged', 17)",
+    )
+    pipeline = shop.pipeline(tables=["SHOP.PARTS", "SHOP.STAGED"], on={"drop_partition": "keep"})
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    shop.run_sql("ALTER TABLE parts EXCHANGE PARTITION middle WITH TABLE staged INCLUDING INDEXES WITHOUT VALIDATION")
+    shop.run_sql("INSERT INTO parts (id, what, day) VALUES (26, 'after', 26)")
+    assert query(shop, "SELECT id FROM parts ORDER BY id") == ["5", "17", "25", "26"]
+    assert query(shop, "SELECT id FROM staged") == ["15"]
+    caught_up(shop, pipeline, "no Spark")
+
+    assert set(held(pipeline)) == {"SHOP.PARTS", "SHOP.STAGED"}
+    assert held(pipeline)["SHOP.PARTS"].startswith("EXCHANGE PARTITION brought rows in")
+    steps.take_snapshot(pipeline, ["SHOP.PARTS", "SHOP.STAGED"], source=shop.params, spark="no Spark", replace=True)
+    shop.run_sql("UPDATE parts SET what = 'later' WHERE id = 17", "DELETE FROM staged")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert held(pipeline) == {}
+    lines = lake.tables[f"{pipeline.lake}/shop/parts"].rows.values()
+    assert {int(key): what for key, what, _ in lines} == {5: "first", 17: "later", 25: "first", 26: "after"}
+    assert lake.tables[f"{pipeline.lake}/shop/staged"].rows == {}

@@ -1,7 +1,8 @@
-"""ALTER TABLE on partitions that keeps every row: ADD, RENAME, MOVE, SPLIT, MERGE, COALESCE, and the table's interval.
+"""ALTER TABLE on partitions: ADD, RENAME, MOVE, SPLIT, MERGE, COALESCE, and the table's interval, which keep every row; DROP
+and TRUNCATE, which remove some; EXCHANGE, which brings some in.
 
 Oracle adds partitions by itself, too; whether LogMiner shows a DDL then does not matter. The OBJECT_IDs of new partitions come
-from the dictionary. DROP, TRUNCATE and EXCHANGE PARTITION change rows and are refused elsewhere.
+from the dictionary. No redo shows which rows a DROP, TRUNCATE or EXCHANGE has moved.
 """
 
 from __future__ import annotations
@@ -20,6 +21,11 @@ MOVED = (
     "MOVE PARTITION", "MOVE SUBPARTITION", "SPLIT PARTITION", "SPLIT SUBPARTITION", "MERGE PARTITIONS", "MERGE SUBPARTITIONS",
     "COALESCE PARTITION", "COALESCE SUBPARTITION",
 )  # fmt: skip
+REMOVED = (
+    "DROP PARTITION", "DROP PARTITIONS", "DROP SUBPARTITION", "DROP SUBPARTITIONS",
+    "TRUNCATE PARTITION", "TRUNCATE PARTITIONS", "TRUNCATE SUBPARTITION", "TRUNCATE SUBPARTITIONS",
+)  # fmt: skip
+EXCHANGED = ("EXCHANGE PARTITION", "EXCHANGE SUBPARTITION")
 COLUMNAR = (("COLUMN", "STORE"), ("FOR", "QUERY"), ("FOR", "ARCHIVE"))
 
 
@@ -29,17 +35,46 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
     if statement.take_any(*SAME_ROWS):
         _check_rest(statement)
         return Effect(version)
+    removed = statement.take_any(*REMOVED)
+    if removed:
+        return _removed(statement, version, removed)
+    if statement.take_any(*EXCHANGED):
+        why = "EXCHANGE PARTITION brought rows in from another table, or took them there, which no redo shows"
+        raise statement.refuse(why, "drop_partition")
     added = statement.take_any(*ADDED)
     if not added and not statement.take_any(*MOVED):
         return None
     with_values = _check_rest(statement)
     if added and with_values:
         return Effect(version)
+    return _renumbered(statement, version)
+
+
+def _removed(statement: DdlStatement, version: TableVersion, what: str) -> Effect:
+    """Keep the rows of the partitions in Delta, where the policy says so."""
+    _check_rest(statement)
+    if statement.policies.drop_partition != "keep":
+        policy = statement.policies.drop_partition
+        raise statement.refuse(f"{what} removed rows, and `on: drop_partition` is `{policy}`", "drop_partition")
+    if statement.row.object_id not in version.object_ids:  # by its text alone it may be a table of another owner
+        raise statement.refuse(f"{what} of object {statement.row.object_id}, and not certainly of this table", "drop_partition")
+    if version.key_kind == "rowid":
+        raise statement.refuse(
+            f"{what}: later rows may get the ROWIDs of rows that are kept, and ROWID is the key", "drop_partition"
+        )
+    return _step(statement, version)
+
+
+def _renumbered(statement: DdlStatement, version: TableVersion) -> Effect:
     # A partition that is added to a hash takes rows from another one.
     if version.key_kind == "rowid":
         raise statement.refuse("it gives rows new ROWIDs, and ROWID is the key")
     if version.key_kind == "append":
         raise statement.refuse("it writes rows again, which redo might show as INSERTs, and the table is declared append-only")
+    return _step(statement, version)
+
+
+def _step(statement: DdlStatement, version: TableVersion) -> Effect:
     return Effect(version, (DdlStep(Scn(statement.row.scn), "renumber", version.columns[0]),))
 
 

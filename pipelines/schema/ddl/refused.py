@@ -28,7 +28,6 @@ ALTERATIONS = {
 }
 PARTITION_OPERATIONS = ("ADD", "DROP", "TRUNCATE", "EXCHANGE", "SPLIT", "MERGE", "COALESCE", "MOVE", "MODIFY", "RENAME")
 POLICIES: Mapping[str, PolicyName] = {"CREATE TABLE": "recreate"}
-REMOVES_ROWS = ("DROP", "TRUNCATE", "EXCHANGE")
 
 
 def read(statement: DdlStatement, version: TableVersion) -> NoReturn:
@@ -38,10 +37,7 @@ def read(statement: DdlStatement, version: TableVersion) -> NoReturn:
 
 def _policy(statement: DdlStatement) -> PolicyName:
     """Return which setting of `on` may answer the statement."""
-    if statement.alter_table():
-        parts = (statement.sees(word, part) for word in REMOVES_ROWS for part in ("PARTITION", "SUBPARTITION"))
-        return "drop_partition" if any(parts) else "unknown_ddl"
-    return POLICIES.get(statement.take_any(*POLICIES) or "", "unknown_ddl")
+    return POLICIES.get(statement.from_start().take_any(*POLICIES) or "", "unknown_ddl")
 
 
 def _why(statement: DdlStatement) -> str:

@@ -45,3 +45,19 @@ alter table orders move partition p1 including rows where amount > 0
 -- a partition moved with columnar compression
 alter table orders move partition p1 column store compress for query high
 --> refused: hybrid columnar compression may give updated rows new ROWIDs and is not supported
+
+-- partitions dropped
+ALTER TABLE orders DROP PARTITIONS p1, p2 UPDATE GLOBAL INDEXES
+--> refused: DROP PARTITIONS removed rows, and `on: drop_partition` is `hold`
+
+-- a partition dropped by a value
+alter table orders drop partition for (date '2020-01-01')
+--> refused: DROP PARTITION removed rows, and `on: drop_partition` is `hold`
+
+-- a subpartition truncated
+alter table orders truncate subpartition p1_s1 reuse storage
+--> refused: TRUNCATE SUBPARTITION removed rows, and `on: drop_partition` is `hold`
+
+-- a subpartition exchanged
+alter table orders exchange subpartition p1_s1 with table shop.other without validation
+--> refused: EXCHANGE PARTITION brought rows in from another table, or took them there, which no redo shows

@@ -36,15 +36,15 @@ alter table orders nologging
 
 -- a partition exchanged
 alter table orders exchange partition p1 with table other including indexes
---> refused: partition operations are not supported
+--> refused: EXCHANGE PARTITION brought rows in from another table, or took them there, which no redo shows
 
 -- a partition truncated
 alter table orders truncate partition p1 update global indexes
---> refused: partition operations are not supported
+--> refused: TRUNCATE PARTITION removed rows, and `on: drop_partition` is `hold`
 
 -- a partition dropped
 alter table orders drop partition p1
---> refused: partition operations are not supported
+--> refused: DROP PARTITION removed rows, and `on: drop_partition` is `hold`
 
 -- an unknown alteration
 alter table orders fold twice
