@@ -86,8 +86,9 @@ def log_cells(version: VersionReport) -> tuple[object, ...]:
 
 def approval_text(made: Approval) -> str:
     """Return what was approved, by whom, when and why, in one line."""
-    what = " ".join(text for text in (made.kind, made.policy and f"{made.policy}: {made.choice}") if text)
-    return f"{what} at SCN {made.at_scn} by {made.by}, {made.at}" + (f": {made.reason}" if made.reason else "")
+    what = f"{made.policy}: {made.choice}" if made.policy else made.kind
+    when = made.at.replace("T", " ").partition("+")[0]
+    return f"{what} (SCN {made.at_scn}) by {made.by}, {when} UTC" + (f": {made.reason}" if made.reason else "")
 
 
 def difference_text(found: SchemaDifference) -> str:

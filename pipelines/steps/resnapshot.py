@@ -35,6 +35,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 DECLARED = "pipelines.yml"
+LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def begin_resnapshots(pipeline: Pipeline, at: datetime | None = None) -> tuple[s
         found = []
         for entry, policy in held:
             if is_due(context, entry, at):
-                reason = f"`on: {policy}` is `resnapshot`"
+                reason = str((entry.error or {}).get("what", ""))[:LONGEST_REASON]
                 record_approval(
                     context,
                     "resnapshot",

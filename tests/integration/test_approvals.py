@@ -37,7 +37,7 @@ def test_a_ddl_is_ignored_once_by_approval(shop: Shop, no_spark: Any) -> None:  
     assert differences(shop, pipeline) == {}
 
     (version,) = steps.list_versions(pipeline, "SHOP.PARTS")
-    assert f"ddl unknown_ddl: ignore at SCN {version.approvals[0].at_scn} by ann" in str(log_cells(version)[-1])
+    assert f"unknown_ddl: ignore (SCN {version.approvals[0].at_scn}) by ann, " in str(log_cells(version)[-1])
     shop.run_sql("ALTER TABLE parts NOLOGGING")
     run(shop, pipeline, no_spark)
     assert parts(pipeline).state == "held", "the approval was for one statement"
