@@ -7,8 +7,6 @@ those rows that changed in it.
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from pipelines import steps
 from pipelines.apply.delta.log import latest_version
 from pipelines.apply.session import open_session
+from pipelines.cli import app
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
-from pipelines.runtime import environment
+from pipelines.steps.run import capture
 from tests.delta_table import delta_rows
 from tests.fix_airflow import configure, run_dag
 from tests.fix_shop import Shop, open_shop
@@ -52,11 +52,13 @@ class History:
         ((scn,),) = self.source("SELECT current_scn FROM v$database")
         self.scn[name] = int(scn) + 1
 
-    def captured(self, *parts: str) -> int:
-        """Switch the logs and run these DAGs; return the SCN that is landed to."""
+    def captured(self, spark: Any = None) -> int:
+        """Switch the logs, land every window and apply them if there is a session; return the SCN that is landed to."""
         self.shop.switch_logs()
-        for part in parts:
-            assert run_dag(self.pipeline, part)[0] == "success", part
+        while capture(self.pipeline, self.shop.params).window:
+            pass
+        if spark is not None:
+            steps.run_pipeline(self.pipeline, until_caught_up=True, source=self.shop.params, spark=spark)
         return int(steps.read_status(self.pipeline).landed_to or 0)
 
     def target(self, table: str) -> str:
@@ -102,22 +104,23 @@ def history(tmp_path_factory: pytest.TempPathFactory, airflow_db: None, connect:
             )
         tables = ["SHOP.PARTS", "SHOP.BINS"]
         history = History(shop, configure(shop, patch, tables, {"mode": "connect"}, connect), connect)
-        write(history)
+        with history.spark() as spark:
+            write(history, spark)
         # Captured from now on, but its contents were never read.
         history.pipeline = configure(shop, patch, [*tables, "SHOP.LATE"], {"mode": "connect"}, connect)
         yield history
 
 
-def write(history: History) -> None:
+def write(history: History, spark: Any) -> None:
     shop = history.shop
     shop.run_sql(*(f"INSERT INTO parts VALUES ({n}, 'early', {n})" for n in range(1, 8)))
-    assert run_dag(history.pipeline, "snapshot")[0] == "success"
+    steps.take_snapshot(history.pipeline, source=shop.params, spark=spark)
     with shop.oracle.connect("SHOP", instance_name=shop.instances[1]) as before, shop.oracle.connect("SHOP") as after:
         with before.cursor() as cursor:  # begins before the range and commits in it
             cursor.execute("INSERT INTO parts VALUES (10, 'long', 10)")
             cursor.execute("UPDATE parts SET quantity = 20 WHERE id = 2")
         shop.run_sql("UPDATE parts SET quantity = 11 WHERE id = 1", "INSERT INTO bins VALUES (1, 'old', 1)")
-        history.scn["from"] = history.captured("capture", "apply")
+        history.scn["from"] = history.captured(spark)
         shop.run_sql("INSERT INTO parts VALUES (11, NULL, 11)", "UPDATE parts SET place = 'it''s', quantity = 3 WHERE id = 3")
         history.mark("inside")
         shop.run_sql(
@@ -128,7 +131,7 @@ def write(history: History) -> None:
             "INSERT INTO bins VALUES (2, 'new', 2)",
         )
         history.mark("further inside")
-        history.scn["middle"] = history.captured("capture")  # two windows, and both of them in one batch
+        history.scn["middle"] = history.captured()  # two windows, and both of them in one batch
         with after.cursor() as cursor:  # begins in the range and commits behind it
             cursor.execute("UPDATE parts SET quantity = 70 WHERE id = 7")
             cursor.execute("INSERT INTO parts VALUES (14, 'later', 14)")
@@ -140,7 +143,7 @@ def write(history: History) -> None:
             "ROLLBACK TO SAVEPOINT doubt",
         )
         before.commit()
-        history.scn["to"] = history.captured("capture", "apply")
+        history.scn["to"] = history.captured(spark)
         ids = ", ".join(str(row[0]) for row in FOLDED)
         history.source_then = history.source(
             f"SELECT id, place, quantity FROM parts AS OF SCN {history.scn['to'] - 1} WHERE id IN ({ids}) ORDER BY id"
@@ -152,7 +155,7 @@ def write(history: History) -> None:
         "INSERT INTO parts VALUES (15, 'last', 15, 'A1')",
         "DELETE FROM parts WHERE id = 11",
     )
-    history.scn["end"] = history.captured("capture")  # landed, and not applied yet
+    history.scn["end"] = history.captured()  # landed, and not applied yet
 
 
 def test_a_dry_run_ends_after_prepare_and_writes_nothing(history: History) -> None:
@@ -241,10 +244,9 @@ def test_a_refused_range_fails_the_run_at_prepare(history: History) -> None:
 
 
 def redolake(*arguments: object) -> tuple[int, str]:
-    env = {name: value for name, value in environment().items() if name != "SPARK_CONNECT_MODE_ENABLED"}
-    command = [str(Path(sys.executable).with_name("redolake")), "backfill", *map(str, arguments)]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=300)
-    return done.returncode, done.stdout
+    """Run the command in this process; as one of its own: tests/e2e/test_kills_everywhere.py."""
+    done = CliRunner().invoke(app, ["backfill", *map(str, arguments)])
+    return done.exit_code, done.stdout
 
 
 def test_the_terminal_shows_the_plan_and_executes_it_on_request(history: History) -> None:
