@@ -37,20 +37,22 @@ SET_KEY = re.compile(r'set .*"ID" = .* where', re.IGNORECASE | re.DOTALL)
 
 
 @pytest.fixture
-def parts(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None) -> Pipeline:
+def parts(shop: Shop, monkeypatch: pytest.MonkeyPatch, airflow_db: None, connect: str) -> Pipeline:
+    """A pipeline whose jobs run by spark-submit; its snapshot is loaded through the Connect server, which runs already."""
     shop.run_sql(
         "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9,2))",
         "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
     )
+    shop.run_sql("INSERT INTO parts VALUES (1, 'shelf', 1.5)", "INSERT INTO parts VALUES (2, 'floor', 2)")
+    assert run_dag(configure(shop, monkeypatch, ["SHOP.PARTS"], {"mode": "connect"}, connect), "snapshot")[0] == "success"
     for name in ("JAVA_HOME", "PATH", "PYTHONSAFEPATH"):  # the task sets them, in this process here
         monkeypatch.setenv(name, os.environ.get(name, ""))
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)  # pyspark has noted it in this process
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     return configure(shop, monkeypatch, ["SHOP.PARTS"], {"conf": QUIET}, '{"conn_type": "spark", "host": "local[2]"}')
 
 
 def test_rows_changed_after_a_snapshot_reach_delta_through_spark_submit(shop: Shop, parts: Pipeline) -> None:
-    shop.run_sql("INSERT INTO parts VALUES (1, 'shelf', 1.5)", "INSERT INTO parts VALUES (2, 'floor', 2)")
-    assert run_dag(parts, "snapshot")[0] == "success"
     shop.run_sql("UPDATE parts SET place = 'it''s here' WHERE id = 1", "DELETE FROM parts WHERE id = 2")
     shop.run_sql("INSERT INTO parts VALUES (3, NULL, -0.25)")
     shop.switch_logs()
