@@ -17,20 +17,34 @@ from tests.table_kinds import CLUSTER, KINDS
 
 pytestmark = pytest.mark.spark
 
-CAPTURED = [{"table": f"SHOP.{name}", **({"key": kind.key} if kind.key != "primary" else {})} for name, kind in KINDS.items()]
+ROWS_AT_THE_END = {
+    "BY_MONTH": 6, "BY_PARENT": 5, "BY_LIST": 5, "NO_KEY": 4, "BY_INDEX": 9, "INDEX_PARTS": 7, "IN_CLUSTER": 5, "COMPRESSED": 5,
+}  # fmt: skip
+# What is uncertain about Oracle's redo, and the tables that it concerns.
 READINGS = {
-    "as index-organized rows without ROW_ID": {},
-    "with the ROW_ID of the leaf block, and DDL of interval partitions": {"iot_row_ids": "block", "shows_interval_ddl": True},
+    "as index-organized rows without ROW_ID": ({}, tuple(KINDS)),
+    "with the ROW_ID of the leaf block, and DDL of interval partitions": (
+        {"iot_row_ids": "block", "shows_interval_ddl": True},
+        ("BY_MONTH", "BY_INDEX", "INDEX_PARTS"),
+    ),
 }
 
 
+def captured(name: str) -> dict[str, str]:
+    kind = KINDS[name]
+    return {"table": f"SHOP.{name}", **({"key": kind.key} if kind.key != "primary" else {})}
+
+
 @pytest.fixture(params=READINGS.values(), ids=READINGS)
-def shop(request: Any, tmp_path: Path) -> Iterator[Shop]:
-    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0, reuses_rowids=True, **request.param) as oracle:
-        yield Shop(oracle, tmp_path)
+def reading(request: Any, tmp_path: Path) -> Iterator[tuple[Shop, tuple[str, ...]]]:
+    """Yield the source under one reading, and the names of the tables to capture."""
+    options, names = request.param
+    with standin(threads=2, log_bytes=64 * 1024, archive_lag_target=0, reuses_rowids=True, **options) as oracle:
+        yield Shop(oracle, tmp_path), names
 
 
-def test_every_kind_of_table_equals_the_source(shop: Shop, spark: Any) -> None:
+def test_every_kind_of_table_equals_the_source(reading: tuple[Shop, tuple[str, ...]], spark: Any) -> None:
+    shop, names = reading
     shop.run_sql(CLUSTER, *(f"CREATE TABLE {name} {kind.definition}" for name, kind in KINDS.items()))
     shop.run_sql(*(f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS" for name in KINDS))
     shop.run_sql("ALTER TABLE no_key ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS")
@@ -44,7 +58,7 @@ def test_every_kind_of_table_equals_the_source(shop: Shop, spark: Any) -> None:
         *(f"INSERT INTO in_cluster VALUES ({n}, 'row {n}')" for n in range(1, 5)),
         *(f"INSERT INTO compressed (a, hidden) VALUES ({n}, {n})" for n in range(1, 5)),
     )
-    pipeline = shop.pipeline(tables=CAPTURED)
+    pipeline = shop.pipeline(tables=[captured(name) for name in names])
     steps.take_snapshot(pipeline, source=shop.params, spark=spark)
 
     shop.run_sql(
@@ -87,10 +101,7 @@ def test_every_kind_of_table_equals_the_source(shop: Shop, spark: Any) -> None:
     assert {t.table: str(t.error) for t in status.tables if t.state == "held"} == {}
     verified = compare_with_source(pipeline, shop.params)
     assert verified.equal, verified
-    assert {t.table: t.delta_rows for t in verified.tables} == {
-        "SHOP.BY_MONTH": 6, "SHOP.BY_PARENT": 5, "SHOP.BY_LIST": 5, "SHOP.NO_KEY": 4, "SHOP.BY_INDEX": 9,
-        "SHOP.INDEX_PARTS": 7, "SHOP.IN_CLUSTER": 5, "SHOP.COMPRESSED": 5,
-    }  # fmt: skip
+    assert {t.table: t.delta_rows for t in verified.tables} == {f"SHOP.{name}": ROWS_AT_THE_END[name] for name in names}
 
     shop.run_sql(
         "ALTER TABLE no_key SPLIT PARTITION high AT (18) INTO (PARTITION middle, PARTITION high)",
@@ -99,7 +110,10 @@ def test_every_kind_of_table_equals_the_source(shop: Shop, spark: Any) -> None:
     )
     caught_up(shop, pipeline, spark)
     held = {t.table: str(t.error) for t in steps.read_status(pipeline).tables if t.state == "held"}
-    assert "ROWID is the key" in held.pop("SHOP.NO_KEY")
-    assert "partition operations" in held.pop("SHOP.BY_LIST")
-    assert "whose rows have no ROWIDs" in held.pop("SHOP.BY_INDEX")
-    assert held == {}
+    reasons = {
+        "SHOP.NO_KEY": "ROWID is the key",
+        "SHOP.BY_LIST": "partition operations",
+        "SHOP.BY_INDEX": "whose rows have no ROWIDs",
+    }
+    assert set(held) == {table for table in reasons if table.removeprefix("SHOP.") in names}
+    assert all(reasons[table] in error for table, error in held.items())
