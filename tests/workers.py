@@ -49,6 +49,7 @@ GROUPS = {
 
 # Modules that take half a minute by themselves: they run before the short ones, lest one worker ends with them alone.
 LONG = (
+    "tests/e2e/test_scenarios.py",
     "tests/integration/test_recover.py",
     "tests/integration/test_pipeline_without_delta.py",
     "tests/unit/steps/test_any_order.py",
