@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.redo import CONTROL, TRANSACTION_ENDS, Operation
+from pipelines.redo import CONTROL, NO_ROWID, TRANSACTION_ENDS, Operation
 
 INVERSE = {
     Operation.INSERT: Operation.DELETE,
@@ -175,6 +175,7 @@ def resolve_unknown(rows: Sequence[Row]) -> list[Row]:
 def dispose_committed(changes: Sequence[Row], commit: tuple[int, int, str]) -> list[DisposedRow]:
     """Dispose the rows of a committed transaction: each undo row cancels the newest remaining change of the same row."""
     remaining: dict[Hashable, list[int]] = defaultdict(list)
+    changes = with_undone_row_ids(changes)
     inverted = inverted_pairs(changes)
     undone, problems = set(inverted), set[int]()
     for number, row in enumerate(changes):
@@ -197,6 +198,30 @@ def dispose_committed(changes: Sequence[Row], commit: tuple[int, int, str]) -> l
         DisposedRow(row, "undone" if number in undone else "applied", commit, number in problems)
         for number, row in enumerate(changes)
     ]
+
+
+def with_undone_row_ids(changes: Sequence[Row]) -> list[Row]:
+    """Give an INSERT with LogMiner's placeholder the ROWID of the row that undoes it: the newest INSERT that is not undone yet,
+    or the one at the address of the undo row."""
+    found = [*changes]
+    open_inserts: dict[int, list[int]] = defaultdict(list)
+    early: dict[Hashable, str] = {}  # the ROWIDs of undo rows that came before their INSERT, by address
+    for number, row in enumerate(changes):
+        address = row["object_id"], row["thread"], row["rs_id"], row["ssn"]
+        if row["operation_code"] == Operation.INSERT and not row["rollback"]:
+            if row["row_id"] == NO_ROWID and address in early:
+                found[number] = {**row, "row_id": early[address]}
+            elif early.get(address) != row["row_id"]:
+                open_inserts[row["object_id"]].append(number)
+        elif row["operation_code"] == Operation.DELETE and row["rollback"]:
+            later = (other for other in changes[number + 1 :] if not other["rollback"])
+            if address in {(other["object_id"], other["thread"], other["rs_id"], other["ssn"]) for other in later}:
+                early[address] = row["row_id"]
+            elif open_inserts[row["object_id"]]:
+                undone = open_inserts[row["object_id"]].pop()
+                if changes[undone]["row_id"] == NO_ROWID:
+                    found[undone] = {**changes[undone], "row_id": row["row_id"]}
+    return found
 
 
 def inverted_pairs(changes: Sequence[Row]) -> set[int]:

@@ -11,6 +11,15 @@ Statements = list[tuple[str, tuple[Any, ...]]]
 BIG, BYTES = "tä" * 9_000, b"\0\xff" * 9_000  # stored outside the row
 FIRST_ROWS: Statements = [("INSERT INTO papers VALUES (:1, 'a', :2, :3)", (n, "text", b"\1")) for n in range(1, 8)]
 
+PARTLY_ROLLED_BACK: Statements = [
+    ("INSERT INTO papers VALUES (21, 'kept', 'a', NULL)", ()),
+    ("SAVEPOINT one", ()),
+    ("INSERT INTO papers VALUES (22, 'undone', 'text in the row', NULL)", ()),
+    ("INSERT INTO papers VALUES (23, 'undone', :1, NULL)", (BIG,)),
+    ("ROLLBACK TO SAVEPOINT one", ()),
+    ("INSERT INTO papers VALUES (22, 'kept', 'b', NULL)", ()),
+]
+
 
 def changes(beside: str = "") -> Statements:
     """Return the changes; `beside` is one more assignment of the UPDATE that sets an object to NULL."""

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pipelines.assemble.captured_tables import CapturedTable
 from pipelines.assemble.cases import first_case
 from pipelines.assemble.parallel_dml import NO_XID, deciding_xid, join_own_ends
-from pipelines.assemble.undo import match_undo
+from pipelines.assemble.undo import match_undo, name_placeholders
 from pipelines.assemble.unknown_xid import has_unknown_sequence
 from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, TRANSACTION_ENDS, Operation
 
@@ -172,7 +172,7 @@ def cancel_undone(changes: DataFrame, objects: bool = False) -> DataFrame:
     if not objects:
         return clean.unionByName(match_undo(touched))
     apart = F.col("left_out") | F.col("is_reread")
-    return clean.unionByName(touched.filter(apart)).unionByName(match_undo(touched.filter(~apart)))
+    return clean.unionByName(touched.filter(apart)).unionByName(match_undo(name_placeholders(touched.filter(~apart))))
 
 
 def dispose(changes: DataFrame, captured: Sequence[CapturedTable]) -> DataFrame:

@@ -14,7 +14,7 @@ from pipelines.steps.run import capture
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
-from tests.papers import BIG, FIRST_ROWS, change, changes
+from tests.papers import BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, change, changes
 from tests.plain_lake import PlainLake
 
 TABLE = (
@@ -57,6 +57,7 @@ def test_changed_rows_have_the_values_of_the_source(shop: Shop, no_spark: str) -
     assert differences(shop, pipeline) == {}
     change(shop, CHANGES)
     change(shop, [("UPDATE papers SET body = :1 WHERE id = 1", ("rolled back",))], end="rollback")
+    change(shop, PARTLY_ROLLED_BACK)
     caught_up(shop, pipeline, no_spark)
 
     assert differences(shop, pipeline) == {}

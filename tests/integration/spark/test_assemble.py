@@ -25,6 +25,7 @@ from pipelines.assemble.row_accounting import Problem
 from pipelines.errors import InvariantBroken, RedoNotUnderstood
 from pipelines.records.batch_spec import LandedWindow, NameInRedo
 from pipelines.records.open_transaction import OpenTransaction
+from pipelines.redo import NO_ROWID
 from pipelines.scn import ScnRange
 from pipelines.table import TableId
 from tests.assemble_reference import assemble, deciding_xid, fold
@@ -552,11 +553,16 @@ def test_changes_of_large_objects_that_are_left_out_are_counted_and_not_applied(
     rows = [of_t(0, 20, 9, operation="INTERNAL"), of_t(1, 20, 10, status=2), of_t(2, 20, 3), of_t(3, 22, 10), a_row(4, 21, 7)]
     rows += [of_t(5, 30, 3, xid="7.7.7"), of_t(6, 31, 10, xid="7.7.7"), of_t(7, 32, 3, xid="7.7.7", rollback=True)]
     rows += [a_row(8, 33, 7, xid="7.7.7")]
+    without = {"xid": "8.8.8", "row_id": NO_ROWID}  # INSERTs of which the second and, undone before it, the third are undone
+    rows += [of_t(9, 40, 1, **without), of_t(10, 41, 1, **without), of_t(11, 42, 2, xid="8.8.8", row_id="R2", rollback=True)]
+    inverted = {"rs_id": "at one address", "scn": 43}
+    rows += [of_t(12, 43, 2, xid="8.8.8", row_id="R3", rollback=True, **inverted), of_t(13, 43, 1, **without, **inverted)]
+    rows += [of_t(14, 44, 3, xid="8.8.8", row_id="R1"), a_row(15, 45, 7, xid="8.8.8")]
     window = land(tmp_path / "w", 10, 100, rows)
 
     found = assemble_batch(spark, ScnRange(10, 100), [window], [], [replace(T, no_large_objects=True)], "FREEPDB1")
 
-    assert Counter(dispositions(found).values()) == {"applied": 1, "left_out": 4, "undone": 2}
+    assert Counter(dispositions(found).values()) == {"applied": 3, "left_out": 4, "undone": 6}
     assert found.accounting.problems == {}
     assert found.accounting.balance(0, found.input_counts).difference == 0
 

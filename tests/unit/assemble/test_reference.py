@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipelines.redo import NO_ROWID, Operation
 from tests.assemble_reference import DisposedRow, assemble, dispose_committed, fold, resolve_unknown
 from tests.redo_history import History
 
@@ -40,6 +41,23 @@ def test_the_histories_contain_every_situation() -> None:
 def changed_on_two_threads(rows: list[dict[str, Any]]) -> bool:
     changes = [(row["thread"], row["pxid"] or row["xid"], row["row_id"]) for row in rows if row["operation_code"] in (1, 2, 3)]
     return len({change[1:] for change in changes}) < len(set(changes))
+
+
+@settings(max_examples=100, deadline=None)
+@given(seed=st.integers(0, 10**9))
+def test_inserts_without_a_rowid_are_undone_by_the_same_rows(seed: int) -> None:
+    history = History(seed)
+    rows = [row for _, _, mine in history.cut([history.end]) for row in mine]
+    shown = [{**row, "row_id": NO_ROWID} if is_insert(row) else row for row in rows]
+
+    def disposed(given: list[dict[str, Any]]) -> list[tuple[int, str]]:
+        return [(change.row["number"], change.disposition) for change in assemble(given)]
+
+    assert disposed(shown) == disposed(rows)
+
+
+def is_insert(row: dict[str, Any]) -> bool:
+    return row["operation_code"] == Operation.INSERT and not row["rollback"]
 
 
 @settings(max_examples=1000, deadline=None)
