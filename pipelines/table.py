@@ -26,6 +26,8 @@ IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
 }
 LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW"})
 LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # their values are read again after each change
+# LogMiner shows a change of a table with such a column without values, or without those of the column.
+UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW"})
 ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
 
@@ -154,12 +156,12 @@ class ColumnChoice:
     """Which columns pipelines.yml leaves out: patterns with * and ? for names as the dictionary spells them.
 
     With `include`, only these and the key are captured. `unsupported` says what happens to a column of a type that is not
-    supported.
+    supported; `reread` captures those of UNSHOWN.
     """
 
     exclude: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
-    unsupported: Literal["refuse", "exclude"] = "refuse"
+    unsupported: Literal["refuse", "exclude", "reread"] = "refuse"
     large_objects: LargeObjects = "refuse"
 
     def excludes(self, name: str) -> bool:
@@ -262,7 +264,13 @@ class TableVersion:
     @property
     def reread(self) -> tuple[Column, ...]:
         """The columns whose values are not decoded from the redo, but read again."""
-        return tuple(column for column in self.columns if column.type.name in LARGE_OBJECTS)
+        return () if self.rereads_rows else tuple(c for c in self.columns if c.type.name in LARGE_OBJECTS)
+
+    @property
+    def rereads_rows(self) -> bool:
+        """Return whether its changed rows are read again whole: the redo only says which ones changed."""
+        types = (*(c.type.name for c in self.columns), *(c.type for c in self.ignored))
+        return self.choice.unsupported == "reread" and not UNSHOWN.isdisjoint(types)
 
     @property
     def has_large_objects(self) -> bool:
@@ -363,6 +371,7 @@ class DictionaryTable:
     parents: tuple[TableId, ...] = ()  # TRUNCATE .. CASCADE of one of them removes the table's rows too
     sees_parents: bool = True  # False: the user may not see all of them
     renamed_to: TableId | None = None  # the name under which it was read, where that is no longer the one in `tables`
+    rereads_rows: bool = False  # changed rows are read again whole, as `chosen` decides
 
     @property
     def in_oracle(self) -> TableId:
@@ -380,13 +389,19 @@ class DictionaryTable:
         return tuple(sorted(found, key=lambda column: column.segment_id or 0))
 
     @property
+    def unshown(self) -> tuple[DictionaryColumn, ...]:
+        """The columns for which LogMiner does not show changes of the table as they are, those left out too."""
+        return tuple(c for c in self.columns if not c.system and c.type.name in UNSHOWN)
+
+    @property
     def large_objects(self) -> tuple[DictionaryColumn, ...]:
         return tuple(column for column in self.captured if column.type.name in LARGE_OBJECTS)
 
     @property
     def unknown_storage(self) -> tuple[DictionaryColumn, ...]:
         """Stored columns of Oracle's own that are of no known kind, as those that store an XMLTYPE or object column."""
-        return tuple(c for c in self.columns if c.stored and c.system and c.ignored_kind is None and c.left_out is None)
+        own = (c for c in self.columns if c.stored and c.system and c.ignored_kind is None and c.left_out is None)
+        return tuple(c for c in own if not c.part_of)
 
     @property
     def ignored(self) -> tuple[IgnoredColumn, ...]:
@@ -396,6 +411,8 @@ class DictionaryTable:
             segment_id = (c.segment_id or 0) if c.stored else 0
             if c.left_out is not None:
                 found.append(IgnoredColumn(segment_id, c.left_out, c.name, c.type.name, c.part_of))
+            elif c.part_of:
+                found.append(IgnoredColumn(segment_id, "system", c.name, part_of=c.part_of))
             elif c.stored and c.system and c.ignored_kind is not None:
                 found.append(IgnoredColumn(segment_id, c.ignored_kind, c.name))
             elif c.virtual and not c.system:
@@ -420,6 +437,8 @@ class DictionaryTable:
 
         A column of the key is never left out. One whose value a hidden column stores is of an object type or XMLTYPE.
         """
+        if choice.unsupported == "reread" and self.unshown and not self.rereads_rows:
+            return replace(self.with_stored_types(), rereads_rows=True).chosen(choice, key, refused)
         kept = {*(self.key if key.kind == "primary" else key.columns)}
         parents = {c.column_id for c in self.unknown_storage if c.column_id is not None}
         names: dict[str, LeftOut] = {}
@@ -431,6 +450,19 @@ class DictionaryTable:
             elif choice.leaves_out(c.type) and (c.column_id in parents or (c.stored and refused(c))):
                 names[c.name] = "unsupported"
         return self.leaving_out(names)
+
+    def with_stored_types(self) -> DictionaryTable:
+        """Return the table with each column of a type that hidden columns store as a stored one, and these as parts of it:
+        Oracle gives both the same COLUMN_ID."""
+        owners = {c.column_id: c.name for c in self.unshown if c.column_id is not None}
+        parts = {c.name: owners[c.column_id] for c in self.unknown_storage if c.column_id in owners}
+
+        def marked(column: DictionaryColumn) -> DictionaryColumn:
+            if column.name in parts.values():
+                return replace(column, virtual=False, segment_id=column.segment_id or 0)
+            return replace(column, part_of=parts.get(column.name, column.part_of))
+
+        return replace(self, columns=tuple(map(marked, self.columns)))
 
     @property
     def key_candidates(self) -> tuple[UniqueIndex, ...]:

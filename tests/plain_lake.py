@@ -161,6 +161,8 @@ class PlainLake:
     ) -> TableResult:
         if self.replays or task.ddl or len(task.versions) > 1:
             return self.apply_with_ddl(spec, task, landed, carry_file)
+        if task.versions[-1].rereads_rows:
+            return self.apply_whole_rows(spec, task, landed, carry_file)
         version, table = task.versions[-1], self.tables.get(task.target, PlainTable({task.app_id: spec.end}, {}))
         carried = [row for file in spec.carry_in for row in self.carried[file].get(task.target, [])]
         rows = [row for start, part in landed for row in redo_of(part, start, spec, task)]
@@ -185,6 +187,31 @@ class PlainLake:
             return TableResult(
                 task.table, "held", task.hold.at_scn - 1, task.hold.error, balance=account, delta_version=NO_VERSIONS
             )
+        return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
+
+    def apply_whole_rows(
+        self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str
+    ) -> TableResult:
+        """Take the rows that were read again, window by window; the redo only counts."""
+        version, table = task.versions[-1], self.tables[task.target]
+        at = table.positions.get(task.app_id, -1)
+        rows = dict(table.rows)
+        for window in spec.windows:
+            for file in window.reread:
+                if file.table == task.table and window.end - 1 > at:
+                    assert max(window.start - 1, at) in file.bases
+                    names = [version.column(i).name for i in version.key]
+                    for gone in rows_of(pq.read_table(file.before), names, set(names)):
+                        rows.pop(gone, None)
+                    rows |= {key_of(row, version): row for row in source_rows([file.path], version)}
+        position = max(at, spec.end - 1)
+        self.tables[task.target] = PlainTable({**table.positions, task.app_id: position}, rows)
+        self.carried[carry_file][task.target] = []
+        ids = version.object_ids
+        changes = sum(
+            row["object_id"] in ids and row["operation_code"] in (*CHANGES, 255) for _, p in landed for row in p.to_pylist()
+        )
+        account = RowAccount(landed=changes, carried_in=0, dropped=0, applied=changes)
         return TableResult(task.table, "applied", position, balance=account, position=position, delta_version=NO_VERSIONS)
 
     def apply_with_ddl(

@@ -31,6 +31,7 @@ from pipelines.apply.large_objects import files_of, of_objects, read_again, unfo
 from pipelines.apply.missing_columns import columns_with_missing, fill_missing
 from pipelines.apply.net import events, net_change
 from pipelines.apply.set_back import check_not_set_back
+from pipelines.apply.whole_rows import whole_rows
 from pipelines.errors import InvariantBroken, RedolakeError, RedoNotUnderstood, SchemaConflict, Transient
 from pipelines.records.batch_result import RowAccount, TableResult
 from pipelines.records.batch_spec import TableTask
@@ -179,6 +180,8 @@ def prepare_range(
         raise committed.problem
     version, columns = commit_range.version, table.columns
     check_columns(named(version, task.options), task.rules, columns, context.translation)
+    if any(one.rereads_rows for one in task.versions):
+        return read_rows(context, table, task, commit_range, committed)
     has_objects = any(column.kind == "unsupported" or column.type in LARGE_OBJECTS for column in version.ignored)
     decoded = decode_range(context, table, task, commit_range, committed)
     if version.key and (has_objects or version.reread):
@@ -196,6 +199,16 @@ def prepare_range(
     return PreparedRange(commit_range, columns, net)
 
 
+def read_rows(
+    context: ApplyContext, table: DeltaTable, task: TableTask, commit_range: CommitRange, committed: CommittedChanges
+) -> PreparedRange:
+    """Prepare a range of a table whose changes LogMiner does not show. The rows of a batch's first range are those of the
+    table's position, and of a later range those of the window's start, or later: its rows were read at the window's end."""
+    position = -1 if table.position is None or commit_range.number else table.position
+    net = whole_rows(context.spark, committed.frame, context.windows, task, commit_range.version, position, context.translation)
+    return PreparedRange(commit_range, table.columns, kept(net))
+
+
 def merge_range(
     context: ApplyContext, table: DeltaTable, task: TableTask, prepared: PreparedRange, committed: CommittedChanges
 ) -> Merged:
@@ -206,7 +219,7 @@ def merge_range(
     if version.key_kind == "append":
         merged = append(table, prepared.changes, tag, committed.count, task.options)
     else:
-        objects = tuple(column.id for column in version.reread)
+        objects = tuple(column.id for column in version.reread if "is_read" in prepared.changes.columns)
         merged = merge(table, prepared.changes, version.key, tag, task.options, objects)
     table.refresh()
     crash.point("merge")

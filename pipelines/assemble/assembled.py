@@ -70,7 +70,11 @@ def assemble_batch(
         joined = stop_ends_without_container(joined, rows)
     if doubtful_scn is not None:
         joined = stop_doubtful_commits(joined, doubtful_scn)
-    matched = cancel_undone(joined, any(t.no_large_objects or t.rereads for t in captured)) if counts.undo_rows else joined
+    matched = (
+        cancel_undone(joined, any(t.no_large_objects or t.rereads or t.rereads_rows for t in captured))
+        if counts.undo_rows
+        else joined
+    )
     if counts.parallel_rows:
         matched = stop_unordered(matched)
     xid_uses = read_xid_uses(rows, dropped)

@@ -28,6 +28,7 @@ class CapturedTable:
     stop_scn: int
     ddl_scns: tuple[int, ...] = ()
     rereads: bool = False  # capture reads its large objects again after each change
+    rereads_rows: bool = False  # capture reads its changed rows again whole: a change only names its row
     no_large_objects: bool = False  # no version has a column that redo of a large object can concern
     rows_have_rowids: bool = True
     names: tuple[NameInRedo, ...] = ()  # where it was renamed; empty for its own name alone
@@ -37,7 +38,7 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     """Add `table_number`, NULL for control rows and objects that are not captured, and `unknown_object`.
 
     `left_out` marks a change of a large object in a table all of whose large objects are left out, `is_reread` one in a table
-    whose large objects are read again.
+    whose large objects are read again, and each change of a table whose rows are read again.
 
     `unknown_object` marks a row that has the table's name and an OBJECT_ID that the table never had. The id decides: LogMiner
     takes names from the dictionary at mining time, so after a RENAME or a redefinition another object's redo can have them.
@@ -62,11 +63,14 @@ def add_table_numbers(rows: DataFrame, tables: Sequence[CapturedTable], containe
     unknown_object = own.isNull() & has_ids & ((object_id != 0) | was_renamed)
     number, codes = F.when(captured, F.coalesce(own, named)), F.col("operation_code").isin(*LARGE_OBJECT_CHANGES)
     without, again = [s.number for s in tables if s.no_large_objects], [s.number for s in tables if s.rereads]
+    whole = [s.number for s in tables if s.rereads_rows]
     numbered = rows.withColumns(
         {
             "table_number": number,
             "left_out": F.coalesce(codes & number.isin(without), F.lit(False)) if without else F.lit(False),
-            "is_reread": F.coalesce(codes & number.isin(again), F.lit(False)) if again else F.lit(False),
+            "is_reread": F.coalesce((codes & number.isin(again)) | number.isin(whole), F.lit(False))
+            if again or whole
+            else F.lit(False),
             "unknown_object": F.coalesce(captured & unknown_object, F.lit(False)),
         }
     )

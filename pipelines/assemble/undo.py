@@ -62,6 +62,17 @@ def name_placeholders(changes: DataFrame) -> DataFrame:
     )
 
 
+def undo_with_row(matched: DataFrame, apart: Expression) -> DataFrame:
+    """Set `undone` on the rows `apart`, which name their row by ROWID, if its INSERT was undone."""
+    before = Window.partitionBy(*ROW).orderBy(*ROW_KEY).rowsBetween(Window.unboundedPreceding, -1)
+    code, rollback = F.col("operation_code"), F.col("rollback")
+    born = F.when(~apart & (code == Operation.INSERT) & ~rollback, F.col("undone")).when(
+        ~apart & (code == Operation.DELETE) & rollback, F.lit(False)
+    )
+    is_gone = F.coalesce(F.last(born, ignorenulls=True).over(before), F.lit(False))
+    return matched.withColumn("undone", F.when(apart, is_gone).otherwise(F.col("undone")))
+
+
 def _is_inverted(row: tuple[str, ...] = ROW) -> Expression:
     """Return whether a row is one of a pair with one address: an undo row, then its change."""
     record = Window.partitionBy(*row, *ADDRESS)

@@ -111,7 +111,8 @@ class Pipeline(Settings):
     resnapshot: ResnapshotLimits = ResnapshotLimits()
     unsupported_columns: UnsupportedColumns = Field(
         "refuse",
-        description="tables with a column of a type that is not supported: `refuse` them, or `exclude` the column",
+        description="tables with a column of a type that the redo does not show: `refuse` them, `exclude` the column, or "
+        "`reread` each changed row whole from the table (XMLTYPE, JSON, LONG, LONG RAW, VECTOR, BOOLEAN)",
     )
     readers: Readers = Field(
         "spark",
@@ -258,7 +259,10 @@ class Pipeline(Settings):
         """Return which of the table's columns are left out."""
         own = self.table(table)
         large_objects = own.large_objects or (self.large_objects if own.key != "append" else "refuse")
-        return ColumnChoice(own.exclude, own.include, own.unsupported_columns or self.unsupported_columns, large_objects)
+        unsupported = self.unsupported_columns
+        if own.key == "append" and unsupported == "reread":
+            unsupported = "refuse"
+        return ColumnChoice(own.exclude, own.include, own.unsupported_columns or unsupported, large_objects)
 
     def target(self, table: TableId) -> str:
         return f"{self.lake.rstrip('/')}/{self.table(table).path}"

@@ -116,8 +116,9 @@ class TableSettings(Settings):
         """Refuse to leave out a declared key; preflight does for a primary key, which only the dictionary shows."""
         choice = ColumnChoice(self.exclude)
         gone = [name for name in self.key_policy.columns if choice.names(name)]
-        if self.large_objects == "reread" and self.key == "append":
-            raise ValueError("`large_objects: reread` needs a key that finds a row again, and append is none")
+        for name in ("large_objects", "unsupported_columns"):
+            if getattr(self, name) == "reread" and self.key == "append":
+                raise ValueError(f"`{name}: reread` needs a key that finds a row again, and append is none")
         if gone:
             raise ValueError(f"`exclude` names {', '.join(gone)}, which is part of the `key`: rows need their key")
         return self

@@ -52,7 +52,7 @@ def parse_large_objects(value: object) -> object:
 
 
 Patterns = Annotated[tuple[str, ...], BeforeValidator(parse_patterns)]
-UnsupportedColumns = Literal["refuse", "exclude"]
+UnsupportedColumns = Literal["refuse", "exclude", "reread"]
 LargeObjectsSetting = Annotated[LargeObjects, BeforeValidator(parse_large_objects)]
 
 

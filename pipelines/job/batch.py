@@ -78,7 +78,12 @@ def captured_table(spec: BatchSpec, number: int, table: DeltaTable) -> CapturedT
         ddl_scns=ddl_scns(task, spec.scns, position),
         no_large_objects=leaves_out_objects(task),
         rereads=any(version.reread for version in task.versions),
+        rereads_rows=rereads_rows(task),
     )
+
+
+def rereads_rows(task: TableTask) -> bool:
+    return any(version.rereads_rows for version in task.versions)
 
 
 def leaves_out_objects(task: TableTask) -> bool:

@@ -55,9 +55,9 @@ def redo_file(token: str, slice_number: int) -> str:
     return f"redo-{token}-{slice_number:05d}.parquet"
 
 
-def reread_file(token: str, number: int) -> str:
+def reread_file(token: str, number: int, *, before: bool = False) -> str:
     """Return a name within the window's folder."""
-    return f"reread-{token}-{number:05d}.parquet"
+    return f"{'before' if before else 'reread'}-{token}-{number:05d}.parquet"
 
 
 def reread_later_file(token: str) -> str:
@@ -100,6 +100,11 @@ def dictionary_content(content: str) -> str:
 
 
 # --- Snapshots -------------------------------------------------------------------------------------------------------
+
+
+def snapshot_folders(table: TableId) -> str:
+    """Return the folder of a table's snapshots; each one's folder is named by its SCN."""
+    return snapshot_folder(table, 0).rpartition("/")[0]
 
 
 def snapshot_folder(table: TableId, scn: int) -> str:

@@ -43,6 +43,10 @@ class Snapshots:
     def was_begun(self, table: TableId, scn: int, epoch: str) -> bool:
         return self._files.read_record(SnapshotBegun, layout.snapshot_begun(table, scn, epoch)) is not None
 
+    def scns(self, table: TableId) -> list[int]:
+        """Return the SCNs at which snapshots of the table were begun or read."""
+        return [int(name) for name in self._files.names(layout.snapshot_folders(table)) if name.isdigit()]
+
     def dictionary(self, table: TableId, scn: int) -> DictionaryTable | None:
         """Return the table as the dictionary described it when the snapshot began."""
         return self._files.read_record(DictionaryTable, layout.snapshot_dictionary(table, scn))

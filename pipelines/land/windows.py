@@ -134,9 +134,11 @@ class Windows:
         return published
 
     @crash.writer
-    def write_reread(self, window: str, token: str, number: int, answers: Iterable[Any]) -> tuple[str, int]:
+    def write_reread(
+        self, window: str, token: str, number: int, answers: Iterable[Any], *, before: bool = False
+    ) -> tuple[str, int]:
         """Write the driver's frames to a file that no manifest names yet; return its name and number of rows."""
-        name = layout.reread_file(token, number)
+        name = layout.reread_file(token, number, before=before)
         return name, write_parquet(self._files, f"{layout.window_folder(window)}/{name}", None, frames(answers))
 
     @crash.writer
@@ -190,10 +192,18 @@ class Windows:
         return tuple(f"{folder}/{file}" for file in manifest.files)
 
     def reread_of(self, manifest: WindowManifest) -> tuple[RereadFile, ...]:
-        """Return the files with large objects that were read again for the window."""
+        """Return the files with what was read again for the window."""
         folder = self._files.location(layout.window_folder(manifest.name))
         return tuple(
-            RereadFile(TableId.parse(one.table), one.scn, f"{folder}/{one.file}", one.late)
+            RereadFile(
+                TableId.parse(one.table),
+                one.scn,
+                f"{folder}/{one.file}",
+                one.late,
+                None if one.before is None else f"{folder}/{one.before}",
+                one.bases,
+                one.asked,
+            )
             for one in manifest.reread
             if one.file is not None
         )

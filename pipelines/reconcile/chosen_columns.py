@@ -8,7 +8,7 @@ from pipelines.config import Pipeline
 from pipelines.decode.datatypes import why_refused
 from pipelines.errors import SchemaConflict
 from pipelines.schema.ddl_statement import Refused
-from pipelines.table import DictionaryTable, OracleType, TableId, TableVersion, upper_name
+from pipelines.table import LARGE_OBJECTS, UNSHOWN, DictionaryTable, OracleType, TableId, TableVersion, upper_name
 
 
 def chosen_columns(pipeline: Pipeline, dictionary: Mapping[TableId, DictionaryTable]) -> dict[TableId, DictionaryTable]:
@@ -24,11 +24,11 @@ def chosen(pipeline: Pipeline, table: DictionaryTable) -> DictionaryTable:
 
 def refused_by(pipeline: Pipeline, table: TableId) -> Refused:
     """Return a function that tells whether a column's type is not supported under the table's rules."""
-    large_objects = pipeline.choice(table).large_objects
+    choice = pipeline.choice(table)
     rules = {upper_name(name): rule for name, rule in pipeline.table(table).columns.items()}
 
     def refused(column: str, type_: OracleType) -> bool:
-        return why_refused(type_, rules.get(upper_name(column)), large_objects) is not None
+        return why_refused(type_, rules.get(upper_name(column)), choice) is not None
 
     return refused
 
@@ -40,7 +40,9 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
     out = [c.name for c in version.columns if c.name not in kept and choice.excludes(c.name)]
     missing = [name for name, kind in version.left_out.items() if kind == "excluded" and not choice.excludes(name)]
     if choice.large_objects != "reread":
-        out += [c.name for c in version.reread if c.name not in out]
+        out += [c.name for c in version.columns if c.type.name in LARGE_OBJECTS and c.name not in out]
+    if choice.unsupported != "reread" and version.rereads_rows:
+        out += [c.name for c in version.columns if c.type.name in UNSHOWN and c.name not in out]
     if not out and not missing:
         return None
     what = " and ".join(
@@ -54,6 +56,6 @@ def choice_conflict(pipeline: Pipeline, version: TableVersion) -> SchemaConflict
     return SchemaConflict(
         f"pipelines.yml {what}",
         cure=f"`redolake snapshot {version.table} --replace` reads it again with the present columns; or restore the old "
-        f"`exclude`, `include` and `large_objects` and `redolake resume {version.table}`",
+        f"`exclude`, `include`, `large_objects` and `unsupported_columns`, and `redolake resume {version.table}`",
         table=version.table,
     )

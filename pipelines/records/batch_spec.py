@@ -94,12 +94,15 @@ class TableTask:
 
 @dataclass(frozen=True, slots=True)
 class RereadFile:
-    """Values of one table's large objects AS OF `scn`, by key; see window_manifest.RereadRows."""
+    """What was read again of one table's rows AS OF `scn`, by key; see window_manifest.RereadRows."""
 
     table: TableId
     scn: int
     path: str
     late: bool = False
+    before: str | None = None
+    bases: tuple[int, ...] = ()
+    asked: int = 0
 
 
 @dataclass(frozen=True, slots=True)

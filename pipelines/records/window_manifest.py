@@ -42,7 +42,10 @@ class DdlRow:
 @dataclass(frozen=True, slots=True)
 class RereadRows:
     """The values of one table's large objects that were read again AS OF `scn`, by key. `late`: undo no longer reached the
-    window's end, and `scn` is above it. `error` says why nothing was read; then there is no file."""
+    window's end, and `scn` is above it. `error` says why nothing was read; then there is no file.
+
+    Where whole rows are read again, `before` is a file with the keys that the `asked` rows had AS OF the SCNs of `bases`: the
+    window's start, and each snapshot inside the window."""
 
     table: str
     scn: int
@@ -50,6 +53,9 @@ class RereadRows:
     rows: int = 0
     late: bool = False
     error: str = ""
+    before: str | None = None
+    bases: tuple[int, ...] = ()
+    asked: int = 0
 
 
 SINGLE_QUOTE_ROWS = "single_quote_rows"  # in the circumstance of a slice: its rows with quotes that LogMiner left single

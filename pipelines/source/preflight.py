@@ -20,12 +20,11 @@ from pipelines.table import (
     ColumnChoice,
     DictionaryTable,
     KeyPolicy,
-    LargeObjects,
     OracleType,
     TableId,
 )
 
-Supported = Callable[[OracleType, str | int | None, LargeObjects], str | None]  # (type, rule, ..) -> why not captured, or None
+Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  # (type, rule, ..) -> why not captured, or None
 
 LONGEST_MINED_NAME_BYTES = 30
 LONGEST_PLAIN_BYTES = {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}  # beyond: MAX_STRING_SIZE = EXTENDED
@@ -217,10 +216,9 @@ def table_findings(wanted: ConfiguredTable, probed: ProbeResult, supported: Supp
 
 def capture_findings(table: DictionaryTable, wanted: ConfiguredTable, supported: Supported) -> Iterator[Finding]:
     """Check whether a table can be captured with these settings, whatever the database logs of it."""
-    large_objects = wanted.choice.large_objects
 
     def refused(type_: OracleType, rule: str | int | None) -> str | None:
-        return supported(type_, rule, large_objects)
+        return supported(type_, rule, wanted.choice)
 
     table = table.chosen(
         wanted.choice, wanted.key, lambda column: refused(column.type, wanted.rules.get(column.name)) is not None
@@ -280,11 +278,13 @@ def logminer_findings(table: DictionaryTable) -> Iterator[Finding]:
             yield Finding(
                 f"{name}.{column.name}", what, f"declare at most {LONGEST_PLAIN_BYTES[column.type.name]} bytes, or {leave_out}"
             )
-        if column.left_out is None and column.stored and column.type.name in WHOLE_ROWS_UNSUPPORTED:
+        rowless = column.left_out is None and not table.rereads_rows
+        if rowless and column.stored and column.type.name in WHOLE_ROWS_UNSUPPORTED:
             what = (
                 f"{column.type}: LogMiner shows each change of a row of such a table as UNSUPPORTED, also of its other columns"
             )
-            yield Finding(f"{name}.{column.name}", what, remove)
+            cure = f"`unsupported_columns: reread` reads its changed rows again, or {remove}"
+            yield Finding(f"{name}.{column.name}", what, cure)
         if column.virtual and column.system and not column.name.startswith("SYS_"):
             what = "is a valid-time period (PERIOD FOR), whose tables LogMiner does not support"
             yield Finding(f"{name}.{column.name}", what, remove)
@@ -310,6 +310,8 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
             f"large objects ({', '.join(objects)}) are read again by ROWID, which rows of an index-organized table do not have"
         )
         yield Finding(name, what, "leave them out: `large_objects: exclude` of the table")
+    if table.rereads_rows:
+        yield from reread_findings(table, wanted.key)
     for column in table.columns:
         if column.left_out is None or column.system:
             continue
@@ -320,10 +322,23 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
             else "left out, because its type is not supported"
         )
         yield Finding(f"{name}.{column.name}", kind + why, severity="note")
-        if column.type.name in WHOLE_ROWS_UNSUPPORTED:
+        if column.type.name in WHOLE_ROWS_UNSUPPORTED and not table.rereads_rows:
             what = f"{kind}LogMiner may show each change of a row of such a table as UNSUPPORTED, also of its other columns"
-            cure = f"if the table is held for that reason, remove {name} from `tables`"
+            cure = f"if the table is held for that reason, `unsupported_columns: reread`, or remove {name} from `tables`"
             yield Finding(f"{name}.{column.name}", what, cure, "warning")
+
+
+def reread_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:
+    """Check that changed rows can be read again whole, and name the columns for which they are."""
+    name, unshown = str(table.table), ", ".join(f"{column.name} ({column.type})" for column in table.unshown)
+    if table.iot:
+        what = f"{unshown}: changed rows are read again by ROWID, which rows of an index-organized table do not have"
+        yield Finding(name, what, f"remove {name} from `tables`")
+    elif key.kind == "append":
+        what = f"{unshown}: changed rows are read again, which needs a key that finds a row, and `append` is none"
+        yield Finding(name, what, "declare `key: primary`, `key: rowid` or the columns of a unique index")
+    else:
+        yield Finding(name, f"changed rows are read again whole, because of {unshown}", severity="note")
 
 
 def nologging_cure(table: DictionaryTable) -> str:

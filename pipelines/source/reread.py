@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.redo import NO_ROWID
 from pipelines.scn import Scn
 from pipelines.source.oracle import Source
 from pipelines.source.quoting import quoted
@@ -32,7 +33,7 @@ class Wanted:
 def read_again(source: Source, wanted: Wanted, scn: Scn, container: str | None) -> Iterator[Any]:
     """Yield frames with the key, the columns and `_rowid`; the first one even if no row is found."""
     show_all_rows(source, wanted.table, container)
-    for rows in _chunks(wanted.rowids):
+    for rows in _chunks(wanted.rowids or ((NO_ROWID,) if not wanted.keys else ())):
         names = [f"r{number}" for number in range(len(rows))]
         condition = f"ROWID IN ({', '.join(f':{name}' for name in names)})"
         yield from _read(source, wanted, scn, condition, dict(zip(names, rows, strict=True)))
@@ -49,7 +50,7 @@ def _read(source: Source, wanted: Wanted, scn: Scn, condition: str, binds: Mappi
     items.append(f"ROWIDTOCHAR(ROWID) AS {quoted(ROWID_NAME)}")
     table = f"{quoted(wanted.table.in_oracle.owner)}.{quoted(wanted.table.in_oracle.name)}"
     sql = f"SELECT {', '.join(items)}\n  FROM {table} AS OF SCN :scn\n WHERE {condition}"
-    yield from source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"large objects of {wanted.table.table}")
+    yield from source.arrow(sql, {**binds, "scn": int(scn)}, LARGE_OBJECT_ROWS, name=f"changed rows of {wanted.table.table}")
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[list[Any]]:

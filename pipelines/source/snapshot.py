@@ -1,8 +1,8 @@
 """Read a table AS OF one SCN: its SELECT, built from the dictionary, and its rows as Arrow batches.
 
 Types that Arrow cannot hold exactly are fetched as text, as redo SQL shows them: NUMBER without precision and FLOAT, which the
-driver would fetch as doubles, fractional seconds beyond six digits, time zones, intervals and ROWIDs. DATE and TIMESTAMP are
-fetched as text where pipelines.yml says so, and where the driver cannot convert a value.
+driver would fetch as doubles, fractional seconds beyond six digits, time zones, intervals and ROWIDs. XML, JSON and vectors are
+fetched as text too. DATE and TIMESTAMP are where pipelines.yml says so, and where the driver cannot convert a value.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ AS_TEXT = {
     "INTERVAL YEAR TO MONTH": "TO_CHAR({0})",
     "ROWID": "ROWIDTOCHAR({0})",
     "UROWID": "CAST({0} AS VARCHAR2(4000))",
+    "XMLTYPE": "XMLSERIALIZE(CONTENT {0} AS CLOB)",
+    "JSON": "JSON_SERIALIZE({0} RETURNING CLOB)",
+    "VECTOR": "VECTOR_SERIALIZE({0} RETURNING CLOB)",
 }
 DATE_TEXT = "TO_CHAR({{0}}, 'SYYYY-MM-DD HH24:MI:SS{fraction}', 'NLS_CALENDAR=GREGORIAN')"
 ARROW_DIGITS, ARROW_FRACTION = 38, 6
@@ -91,7 +94,7 @@ def read_snapshot(
 
     Raise ValueDoesNotFit when the driver cannot convert a value; with all dates as text it can."""
     show_all_rows(source, table, container)
-    if table.large_objects:
+    if table.large_objects or table.rereads_rows:
         fetch_rows = min(fetch_rows, LARGE_OBJECT_ROWS)
     sql = snapshot_sql(table, ordered=ordered, rowid=rowid, dates_as_text=dates_as_text)
     yield from source.arrow(sql, {"scn": int(scn)}, fetch_rows, name=f"snapshot of {table.table}")

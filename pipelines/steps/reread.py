@@ -1,8 +1,11 @@
-"""Read large objects again when a window lands: their values AS OF the window's end, for each row whose change commits in it.
+"""Read rows again when a window lands: large objects AS OF the window's end, for each row whose change commits in it.
 
 A window answers for the transactions that commit before its end, so the value AS OF its end is the right one for every key
 whose last committed change is in it. Rows of open transactions are kept until their end is read. More rows than needed do no
 harm: each value is true AS OF that SCN.
+
+Of a table whose changes LogMiner does not show, whole rows are read. A row that is there belongs into the lake as it is. One
+that is not there was deleted, under the key that it had AS OF the window's start.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,7 +29,7 @@ from pipelines.reconcile.table_versions import known_versions, rules
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import RereadRows
 from pipelines.records.window_plan import WindowPlan
-from pipelines.redo import LARGE_OBJECT_CHANGES, NO_ROWID, TRANSACTION_ENDS, Operation
+from pipelines.redo import CHANGES, LARGE_OBJECT_CHANGES, NO_ROWID, TRANSACTION_ENDS, Operation
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, Wanted, read_again, read_current_scn, read_tables, require_unfiltered
 from pipelines.steps.next_batch import encoding
@@ -62,7 +67,8 @@ def reread_large_objects(
 ) -> Reread:
     """Read again what the window needs into files that its manifest will name. An error of one table is recorded: apply holds
     the table if it needs a value."""
-    wanted = [table for table in made.tables if context.pipeline.choice(table).large_objects == "reread"]
+    choices = {table: context.pipeline.choice(table) for table in made.tables}
+    wanted = [table for table, one in choices.items() if "reread" in (one.large_objects, one.unsupported)]
     if not wanted:
         return NOTHING_REREAD
     before = context.landing.windows.last(1)
@@ -72,7 +78,7 @@ def reread_large_objects(
         found = chosen_columns(
             context.pipeline, read_tables(oracle, wanted, context.pipeline.source.container, context.pipeline.renamed)
         )
-        described = {table: one for table, one in found.items() if one.large_objects}
+        described = {table: one for table, one in found.items() if one.large_objects or one.rereads_rows}
         if not described:
             return NOTHING_REREAD
         touched, ends = touched_rows(context, made, records, described)
@@ -84,7 +90,8 @@ def reread_large_objects(
         for number, (table, one) in enumerate(described.items()):
             mine = now.filter(pc.equal(now["table"], str(table)))
             if mine.num_rows:
-                tables.append(reread_table(context, oracle, made, one, mine, token, number))
+                again = reread_rows if one.rereads_rows else reread_table
+                tables.append(again(context, oracle, made, one, mine, token, number))
         if tables:
             read_same_container(context, oracle)  # raises if the values may be those of another PDB
     crash.point("reread")
@@ -99,10 +106,11 @@ def touched_rows(
     names = {(one.in_oracle.owner, one.in_oracle.name): str(table) for table, one in described.items()}
     keyed = {str(table): (one, key_names(context, one)) for table, one in described.items()}
     changes, ends = [LATER.empty_table()], []
+    codes = pa.array(MAY_CHANGE if any(one.rereads_rows for one in described.values()) else MAY_TOUCH, pa.int32())
     for batch in context.landing.windows.redo_columns(made.window.name, records, READ):
         code = batch["operation_code"]
         ends.append(pa.Table.from_batches([batch.filter(pc.is_in(code, pa.array(TRANSACTION_ENDS, pa.int32())))]))
-        may_touch = pc.and_(pc.is_in(code, pa.array(MAY_TOUCH, pa.int32())), pc.invert(batch["rollback"]))
+        may_touch = pc.and_(pc.is_in(code, codes), pc.invert(batch["rollback"]))
         own = pc.or_(
             pc.is_in(batch["object_id"], pa.array(sorted(ids), pa.int64())),
             pc.is_in(batch["table_name"], pa.array(sorted({name for _, name in names}), pa.string())),
@@ -121,11 +129,16 @@ def touched_rows(
 
 
 MAY_TOUCH = (Operation.INSERT, Operation.UPDATE, *LARGE_OBJECT_CHANGES)
+MAY_CHANGE = (*CHANGES, Operation.UNSUPPORTED, *LARGE_OBJECT_CHANGES)
 
 
 def touches(row: Mapping[str, object], table: DictionaryTable, key: Sequence[str]) -> bool:
-    """Return whether a large object of the row may have another value, or another key. Text in a value may look like a name,
-    and then the row is read for nothing."""
+    """Return whether the row must be read again: a large object may have another value, or the row another key. Text in a value
+    may look like a name, and then the row is read for nothing."""
+    if table.rereads_rows:
+        return True
+    if row["operation_code"] not in MAY_TOUCH:
+        return False
     if row["operation_code"] != Operation.UPDATE or row["status"] == UNRESOLVED:
         return True
     text = str(row["sql_redo"])
@@ -194,6 +207,45 @@ def reread_table(
     raise AssertionError("a late reading returns")
 
 
+def reread_rows(
+    context: PipelineContext,
+    oracle: Source,
+    made: WindowPlan,
+    table: DictionaryTable,
+    rows: pa.Table,
+    token: str,
+    number: int,
+) -> RereadRows:
+    """Read one table's changed rows AS OF the window's end, and the keys that they had at its start and at each snapshot inside
+    it: the table's contents are of one of these SCNs. There is no other SCN to read at if undo does not reach these."""
+    start, end, name = int(made.window.scns.start) - 1, int(made.window.scns.end) - 1, str(table.table)
+    key, windows = key_names(context, table), context.landing.windows
+    has_rowid = pc.and_(rows["row_id"].is_valid(), pc.not_equal(rows["row_id"], NO_ROWID)).fill_null(False)
+    rowids = tuple(sorted(pc.unique(rows.filter(has_rowid)["row_id"]).to_pylist()))
+    unnamed = rows.filter(pc.invert(has_rowid))
+    keys = tuple(decoded_keys(context, table, key, unnamed))
+    if len(keys) < unnamed.num_rows:
+        return RereadRows(name, end, None, error="the redo contains neither a ROWID nor a key of a changed row")
+    values = tuple(column for column in table.captured if column.name not in key)
+    inside = [scn for scn in context.landing.snapshots.scns(table.table) if start < scn < end]
+    versions = known_versions(context, table.table)
+    bases = tuple(sorted({*inside, *([start] if not versions or versions[0].from_scn <= start or not inside else [])}))
+    container = context.pipeline.source.container
+    try:
+        require_unfiltered(oracle, table.in_oracle, container)
+        after = Wanted(table, key, values, rowids, keys)
+        file, count = windows.write_reread(made.window.name, token, number, read_again(oracle, after, Scn(end), container))
+        earlier = (read_again(oracle, Wanted(table, key, (), rowids), Scn(scn), container) for scn in bases)
+        before, _ = windows.write_reread(made.window.name, token, number, chain.from_iterable(earlier), before=True)
+    except RedolakeError as error:
+        if isinstance(error, Transient) and error.ora_code not in OUT_OF_REACH:
+            raise  # the window lands once the step is repeated
+        log.warning("window %s: rows of %s could not be read again: %s", made.window.name, name, error.what)
+        return RereadRows(name, end, None, error=error.what)
+    log.info("window %s: %s row(s) of %s read again AS OF SCN %s", made.window.name, count, name, end)
+    return RereadRows(name, end, file, count, before=before, bases=bases, asked=len(rowids) + len(keys))
+
+
 def key_names(context: PipelineContext, table: DictionaryTable) -> tuple[str, ...]:
     policy = context.pipeline.table(table.table).key_policy
     return {"primary": table.key, "rowid": (ROWID_NAME,)}.get(policy.kind, policy.columns)
@@ -209,8 +261,8 @@ def decoded_keys(
         return
     version = versions[-1]
     columns = [column for name in key if (column := version.named(name)) is not None]
-    types = rules(context, table.table, (version,))
+    narrow, types = replace(version, columns=tuple(columns)), rules(context, table.table, (version,))
     for batch in inserts.combine_chunks().to_batches():
-        for row in decode_changes(batch, version, types, encoding=encoding(context)).to_pylist():
+        for row in decode_changes(batch, narrow, types, encoding=encoding(context)).to_pylist():
             if row["error"] is None and len(columns) == len(key):
                 yield tuple(row[f"n{column.id}"] for column in columns)

@@ -33,6 +33,11 @@ _FIXED = {
     "REAL": SqlType("FLOAT", 22, 0, 63),
     "ROWID": SqlType("ROWID", 10),
     "BOOLEAN": SqlType("BOOLEAN", 1),
+    "JSON": SqlType("JSON", 8200),
+    "VECTOR": SqlType("VECTOR", 8200),
+    "XMLTYPE": SqlType("XMLTYPE", 2000),
+    "LONG": SqlType("LONG", 0),
+    "LONG RAW": SqlType("LONG RAW", 0),
 }
 _SYNONYMS = {
     "VARCHAR": "VARCHAR2",

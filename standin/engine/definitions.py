@@ -133,6 +133,8 @@ def _using_index(cursor: Cursor, clause: ConstraintClause) -> None:
 
 def data_type(cursor: Cursor) -> SqlType:
     name = cursor.name()
+    if name == "LONG" and cursor.accept("RAW"):
+        name = "LONG RAW"
     if name == "DOUBLE" and cursor.accept("PRECISION"):
         name = "DOUBLE PRECISION"
     if name == "INTERVAL":

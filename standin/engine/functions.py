@@ -240,6 +240,7 @@ def _interval(frame: Frame, count: Any, unit: str) -> timedelta:
 DAY_INTERVAL = ColumnInfo("", "INTERVAL DAY TO SECOND", 11, 0, 9, 9)
 YEAR_INTERVAL = ColumnInfo("", "INTERVAL YEAR TO MONTH", 5, 0, 9, 0)
 _TEXT, _NUMBER = datatypes.text_info(), datatypes.NUMBER
+_CLOB = ColumnInfo("", "CLOB", 4000, 0, 0, 0)
 FUNCTIONS: dict[str, Function] = {
     "TO_CHAR": Function(_to_char, _TEXT),
     "TO_NCHAR": Function(_to_char, _TEXT),
@@ -295,11 +296,15 @@ FUNCTIONS: dict[str, Function] = {
     "ORA_HASH": Function(_ora_hash, _NUMBER, nulls=False),
     "NUMTODSINTERVAL": Function(_interval, datatypes.DATE),
     "SYS_EXTRACT_UTC": Function(_utc, datatypes.TIMESTAMP),
-    "EMPTY_CLOB": Function(lambda frame: None, ColumnInfo("", "CLOB", 4000, 0, 0, 0)),
+    "EMPTY_CLOB": Function(lambda frame: None, _CLOB),
     "EMPTY_BLOB": Function(lambda frame: None, ColumnInfo("", "BLOB", 4000, 0, 0, 0)),
     "SCN_TO_TIMESTAMP": Function(_scn_to_timestamp, datatypes.TIMESTAMP),
     "SYS_CONTEXT": Function(lambda frame, space, key: context(frame.session, space, key), datatypes.text_info(256)),
     "USERENV": Function(lambda frame, key: context(frame.session, "USERENV", key), datatypes.text_info(64)),
+    "XMLTYPE": Function(lambda frame, v: v, _TEXT),
+    "XMLSERIALIZE": Function(lambda frame, v: v, _CLOB),
+    "JSON_SERIALIZE": Function(lambda frame, v: v, _CLOB),
+    "VECTOR_SERIALIZE": Function(lambda frame, v: v, _CLOB),
     "DBMS_LOB.GETLENGTH": Function(lambda frame, v: len(v), _NUMBER),
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Set
 from typing import Any
 
-from standin.engine.values import coercer_of, encoder_of, is_lob
+from standin.engine.values import coercer_of, encoder_of, is_lob, is_unlogged
 from standin.model import TableDef
 
 Row = tuple[Any, ...]
@@ -28,6 +28,8 @@ class RowLayout:
         self.guard = next((i for i, c in enumerate(columns) if c.kind == "guard"), None)
         self.guard_bits = {i: 1 << c.guard_bit for i, c in enumerate(columns) if c.guard_bit is not None}
         self.lobs = frozenset(i for i, c in enumerate(columns) if is_lob(c.type))
+        self.unlogged = frozenset(i for i, c in enumerate(columns) if is_unlogged(c.type))
+        self.has_large = bool(self.lobs) or any(c.type.name == "XMLTYPE" for c in columns)
         keys = {name for k in table.constraints if k.kind == "P" and k.enabled for name in k.columns}
         self.key = frozenset(self.position[name] for name in keys)
         self.not_null = tuple(i for i, c in enumerate(columns) if not c.nullable or c.name in keys)
@@ -43,7 +45,7 @@ class RowLayout:
         if not table.logical_replication:
             database_wide = frozenset()
         kinds = {g.kind for g in table.log_groups}
-        loggable = frozenset(range(len(self.names))) - self.lobs
+        loggable = frozenset(range(len(self.names))) - self.unlogged
         if "ALL" in database_wide or "ALL COLUMN LOGGING" in kinds:
             return loggable, ()
         always: set[int] = set()
@@ -65,7 +67,7 @@ class RowLayout:
 
     def logged(self, changed: Set[int]) -> set[int]:
         """Return the positions whose old values an UPDATE of `changed` logs."""
-        found = set(self.always_logged) | (set(changed) - self.lobs)
+        found = set(self.always_logged) | (set(changed) - self.unlogged)
         for group in self.logged_groups:
             if not group.isdisjoint(changed):
                 found |= group

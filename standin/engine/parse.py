@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import ClassVar
 
@@ -23,6 +24,22 @@ class _OracleNames(Oracle):  # type: ignore[misc]
         KEYWORDS = {k: v for k, v in Oracle.Tokenizer.KEYWORDS.items() if k not in ("ROLLBACK", "COMMIT")}  # noqa: RUF012
 
 
+def _serialized(name: str) -> Callable[[Oracle.Parser], exp.Expression]:
+    """Return a parser of XMLSERIALIZE(CONTENT value AS type), and of JSON_SERIALIZE(value RETURNING type) and the like."""
+
+    def parse(parser: Oracle.Parser) -> exp.Expression:
+        parser._match_text_seq("CONTENT")
+        value = parser._parse_bitwise()
+        if parser._match_text_seq("AS") or parser._match_text_seq("RETURNING"):
+            parser._parse_types()
+        return exp.Anonymous(this=name, expressions=[value])
+
+    return parse
+
+
+_SERIALIZED = {name: _serialized(name) for name in ("XMLSERIALIZE", "JSON_SERIALIZE", "VECTOR_SERIALIZE")}
+
+
 class _CallsAsWritten(_OracleNames):
     """Oracle's grammar without sqlglot's own functions, which would rewrite format masks."""
 
@@ -30,7 +47,10 @@ class _CallsAsWritten(_OracleNames):
 
     class Parser(Oracle.Parser):  # type: ignore[misc]
         FUNCTIONS: ClassVar[dict[str, object]] = {}
-        FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.FUNCTION_PARSERS.items() if k in ("CAST", "EXTRACT", "TRIM")}  # noqa: RUF012
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            **{k: v for k, v in Oracle.Parser.FUNCTION_PARSERS.items() if k in ("CAST", "EXTRACT", "TRIM")},
+            **_SERIALIZED,
+        }
         NO_PAREN_FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.NO_PAREN_FUNCTION_PARSERS.items() if k == "CASE"}  # noqa: RUF012
 
 

@@ -223,7 +223,7 @@ class RowChanges:
         )
         object_id, data_object_id = store.ids_of(row)
         row_id = store.rowid(row) if table.iot is None else self._iot_row_id(store, row)
-        if op is Op.INSERT and not rollback and store.layout.lobs and self._options.lob_rows_without_rowid:
+        if op is Op.INSERT and not rollback and store.layout.has_large and self._options.lob_rows_without_rowid:
             row_id = ""
         record = RedoRecord(
             0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, object_id, data_object_id,

@@ -7,6 +7,7 @@ Timestamps with a zone are Zoned, intervals DaySecond and YearMonth. Decoding is
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import struct
@@ -31,11 +32,18 @@ Coercer = Callable[[Any, Mapping[str, str]], Any]  # (value, NLS settings) -> st
 
 EXACT = Context(prec=40, rounding=ROUND_HALF_UP)
 _LOB = frozenset({"CLOB", "NCLOB", "BLOB"})
+_UNLIMITED = _LOB | {"LONG", "LONG RAW", "XMLTYPE"}
+_UNLOGGED = _UNLIMITED | {"JSON", "VECTOR"}
 _MANTISSA_BYTES = 20
 
 
 def is_lob(type_: SqlType) -> bool:
     return type_.name in _LOB
+
+
+def is_unlogged(type_: SqlType) -> bool:
+    """Return whether no supplemental log group contains a column of the type."""
+    return type_.name in _UNLOGGED
 
 
 def plain(number: Decimal) -> int | Decimal:
@@ -143,7 +151,7 @@ def encoder_of(type_: SqlType) -> Encoder:
         return lambda number: _ordered(struct.pack(">d", number + 0.0))
     if name == "BINARY_FLOAT":
         return lambda number: _ordered(struct.pack(">f", number + 0.0))
-    if name in ("RAW", "BLOB"):
+    if name in ("RAW", "BLOB", "LONG RAW"):
         return bytes
     other = _OTHER_ENCODERS.get(name)
     return other if other is not None else lambda text: text.encode()
@@ -209,7 +217,7 @@ def coercer_of(type_: SqlType, where: str) -> Coercer:
         return _timestamp_coercer(6 if type_.scale is None else type_.scale)
     if name in ("BINARY_DOUBLE", "BINARY_FLOAT"):
         return _float_coercer(single=name == "BINARY_FLOAT")
-    if name in ("RAW", "BLOB"):
+    if name in ("RAW", "BLOB", "LONG RAW"):
         return _raw_coercer(type_, where)
     if name.startswith("TIMESTAMP WITH"):
         return _zoned_coercer(6 if type_.scale is None else type_.scale, is_local="LOCAL" in name)
@@ -221,7 +229,32 @@ def coercer_of(type_: SqlType, where: str) -> Coercer:
         return _rowid
     if name == "BOOLEAN":
         return lambda value, _: value if isinstance(value, bool) else str(value).upper() in ("TRUE", "1", "YES", "ON", "T", "Y")
+    if name in ("JSON", "VECTOR"):
+        return _json if name == "JSON" else _vector
     return _text_coercer(type_, where)
+
+
+def _json(value: Any, nls: Mapping[str, str]) -> str:
+    """Return the text that JSON_SERIALIZE shows."""
+    try:
+        return json.dumps(json.loads(to_text(value, nls)), separators=(",", ":"), ensure_ascii=False)
+    except ValueError:
+        raise OraError(40441, "JSON syntax error") from None
+
+
+def _vector(value: Any, nls: Mapping[str, str]) -> str:
+    """Return the text that VECTOR_SERIALIZE shows."""
+    try:
+        numbers = [float(number) for number in json.loads(to_text(value, nls))]
+    except (ValueError, TypeError):
+        raise OraError(51805, "vector is not properly formatted") from None
+    return f"[{','.join(map(_vector_number, numbers))}]"
+
+
+def _vector_number(number: float) -> str:
+    mantissa, _, exponent = f"{number:.7E}".partition("E")
+    digits = mantissa.rstrip("0")
+    return f"{digits}0E{int(exponent):+04d}" if digits.endswith(".") else f"{digits}E{int(exponent):+04d}"
 
 
 def _number_coercer(type_: SqlType) -> Coercer:
@@ -347,7 +380,7 @@ def as_single(number: float) -> float:
 
 
 def _raw_coercer(type_: SqlType, where: str) -> Coercer:
-    limit = None if is_lob(type_) else type_.length
+    limit = None if type_.name in _UNLIMITED else type_.length
 
     def coerce(value: Any, _: Mapping[str, str]) -> bytes:
         if isinstance(value, str):
@@ -365,7 +398,7 @@ def _raw_coercer(type_: SqlType, where: str) -> Coercer:
 
 
 def _text_coercer(type_: SqlType, where: str) -> Coercer:
-    unlimited, padded = is_lob(type_), type_.name in ("CHAR", "NCHAR")
+    unlimited, padded = type_.name in _UNLIMITED, type_.name in ("CHAR", "NCHAR")
     bytes_limit, chars = type_.length, type_.chars
     national = type_.name.startswith("N")
     by_chars = national or (chars and chars != bytes_limit)

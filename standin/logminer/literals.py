@@ -211,6 +211,7 @@ def literal_of(kind: SqlType, nls: Nls, quotes: str = "doubled") -> Literal:
         "INTERVAL YEAR TO MONTH": lambda: _interval_year,
         "ROWID": lambda: _rowid,
         "UROWID": lambda: _rowid,
+        "XMLTYPE": lambda: lambda _: "XMLType(:1)",
         "CLOB": lambda: lambda value: quoted(value.decode("utf-8", "replace")) if value else "EMPTY_CLOB()",
         "NCLOB": lambda: lambda value: unistr(value) if value else "EMPTY_CLOB()",
         "BLOB": lambda: lambda value: hexraw(value) if value else "EMPTY_BLOB()",

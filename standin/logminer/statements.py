@@ -13,7 +13,7 @@ from standin.redo_file import Op
 
 Values = dict[int, bytes | None]
 
-_LOBS = frozenset({"CLOB", "NCLOB", "BLOB"})
+_LOBS = frozenset({"CLOB", "NCLOB", "BLOB", "LONG", "LONG RAW", "XMLTYPE"})
 LOB_OPS = frozenset({Op.LOB_LOCATOR, Op.LOB_WRITE, Op.LOB_TRIM})
 _DML = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE})
 

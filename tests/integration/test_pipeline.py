@@ -22,6 +22,7 @@ from tests.fix_shop import Shop, open_shop
 from tests.papers import BIG, FIRST_ROWS, PARTLY_ROLLED_BACK, change, changes
 from tests.source_comparison import compare_with_source
 from tests.table_lives import lives
+from tests.unshown_types import CHANGES, fill
 
 pytestmark = pytest.mark.spark
 
@@ -305,3 +306,23 @@ def test_large_objects_equal_the_source_and_a_value_that_was_not_read_holds_the_
         caught_up(shop, pipeline, spark)
         (table,) = steps.read_status(pipeline).tables
         assert "neither read again nor deleted (BODY, SCAN)" in (table.error or "")
+
+
+def test_tables_that_logminer_does_not_show_equal_the_source_and_stop_where_their_rows_were_not_read(
+    spark, tmp_path: Path
+) -> None:
+    with open_shop(tmp_path) as shop:
+        fill(shop)
+        pipeline = shop.pipeline(tables=["SHOP.SWITCHES", "SHOP.LETTERS", "SHOP.IMAGES"], unsupported_columns="reread")
+        steps.take_snapshot(pipeline, source=shop.params, spark=spark)
+        for statements in CHANGES:
+            change(shop, statements)
+        caught_up(shop, pipeline, spark)
+        assert differences(shop, pipeline) == {}
+
+        shop.oracle.faults.fail_statements(1555, '\n  FROM "SHOP"."SWITCHES" AS OF SCN', 1)
+        change(shop, [("DELETE FROM switches WHERE id = 1", ())])
+        caught_up(shop, pipeline, spark)
+        errors = {t.table: t.error for t in steps.read_status(pipeline).tables if t.error}
+        assert list(errors) == ["SHOP.SWITCHES"]
+        assert "1 changed row(s) were not read again" in errors["SHOP.SWITCHES"]

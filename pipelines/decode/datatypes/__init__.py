@@ -17,11 +17,12 @@ from pipelines.decode.datatypes import (
     number,
     raw,
     rowid,
+    unshown,
     zoned,
 )
 from pipelines.decode.datatypes.family import Cast, Family
 from pipelines.errors import RedolakeError, SchemaConflict
-from pipelines.table import LargeObjects, OracleType, TypeRule
+from pipelines.table import ALL_COLUMNS, ColumnChoice, OracleType, TypeRule
 
 __all__ = ["FAMILIES", "Cast", "Family", "family_of", "spark_ddl_type", "spark_name", "target_type", "why_refused"]
 
@@ -36,6 +37,7 @@ FAMILIES: tuple[Family, ...] = (
     rowid.FAMILY,
     boolean.FAMILY,
     large_object.FAMILY,
+    unshown.FAMILY,
 )
 
 _SPARK_NAMES = {
@@ -70,10 +72,12 @@ def target_type(oracle_type: OracleType, rule: TypeRule = None) -> pa.DataType:
     return family_of(oracle_type).target(oracle_type, rule)
 
 
-def why_refused(oracle_type: OracleType, rule: TypeRule = None, large_objects: LargeObjects = "refuse") -> str | None:
-    """Return why a column of that type cannot be captured, or None. `large_objects` is how the table captures them."""
-    if oracle_type.name in large_object.FAMILY.names and large_objects != "reread":
+def why_refused(oracle_type: OracleType, rule: TypeRule = None, choice: ColumnChoice = ALL_COLUMNS) -> str | None:
+    """Return why a column of that type cannot be captured, or None. `choice` is that of the table."""
+    if oracle_type.name in large_object.FAMILY.names and choice.large_objects != "reread":
         return "large objects are captured with `large_objects: reread` only"
+    if oracle_type.name in unshown.NAMES and choice.unsupported != "reread":
+        return "its changes are captured with `unsupported_columns: reread` only"
     try:
         target_type(oracle_type, rule)
     except RedolakeError as error:

@@ -39,7 +39,7 @@ REFUSED = {
     "referenced": ("DROP TABLE c", 2449),
     "division by zero": ("SELECT 1/0 FROM dual", 1476),
     "an unimplemented feature": ("CREATE TYPE t AS OBJECT (a NUMBER)", 3001),
-    "an unknown type": ("CREATE TABLE x (d XMLTYPE)", 902),
+    "an unknown type": ("CREATE TABLE x (d ANYDATA)", 902),
 }
 
 

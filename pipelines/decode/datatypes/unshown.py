@@ -1,0 +1,23 @@
+"""XMLTYPE, JSON, VECTOR, LONG and LONG RAW: LogMiner does not show a row's change as it is, so the whole row is read again.
+
+XMLTYPE, JSON and VECTOR are text, as Oracle's own functions write it (source/snapshot.py); LONG RAW is bytes.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from pipelines.decode.datatypes.family import Family, refuse_rule
+from pipelines.decode.datatypes.large_object import no_values
+from pipelines.decode.forms import Form
+from pipelines.table import OracleType, TypeRule
+
+
+def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
+    if rule is not None:
+        raise refuse_rule(oracle_type, rule, "leave the rule out")
+    return pa.binary() if oracle_type.name == "LONG RAW" else pa.string()
+
+
+NAMES = frozenset({"XMLTYPE", "JSON", "VECTOR", "LONG", "LONG RAW"})
+FAMILY = Family(NAMES, frozenset(Form), target, no_values, no_values, is_decoded=False)

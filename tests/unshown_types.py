@@ -1,0 +1,57 @@
+"""Tables with one column each of a type that LogMiner does not show, (id, name, v), and changes of all their rows."""
+
+from __future__ import annotations
+
+from tests.fix_shop import Shop
+from tests.papers import Statements, change
+
+BIG_JSON = f'{{"a":"{"tä" * 9_000}"}}'
+TABLES = {
+    "SWITCHES": ("BOOLEAN", "TRUE", "FALSE"),
+    "DOCUMENTS": ("JSON", """'{"a": 1}'""", """'[1, "ä"]'"""),
+    "POINTS": ("VECTOR(2, FLOAT32)", "'[1, 2.5]'", "'[-0.1, 1e10]'"),
+    "LETTERS": ("XMLTYPE", "XMLTYPE('<a>ä</a>')", "XMLTYPE('<b/>')"),
+    "NOTES": ("LONG", "'a long text'", "'another'"),
+    "IMAGES": ("LONG RAW", "HEXTORAW('00ff')", "HEXTORAW('aa')"),
+}
+
+
+def of_each(*statements: str) -> Statements:
+    return [(text.format(table=table, one=one, two=two), ()) for table, (_, one, two) in TABLES.items() for text in statements]
+
+
+# In several windows: each is read again by itself.
+CHANGES: tuple[Statements, ...] = (
+    of_each(
+        "UPDATE {table} SET v = {two} WHERE id = 1",
+        "UPDATE {table} SET name = 'b' WHERE id = 2",
+        "UPDATE {table} SET v = NULL WHERE id = 3",
+        "DELETE FROM {table} WHERE id = 4",
+        "INSERT INTO {table} VALUES (10, 'new', {one})",
+        "INSERT INTO {table} VALUES (11, 'gone again', {one})",
+        "DELETE FROM {table} WHERE id = 11",
+        "UPDATE {table} SET id = 50 WHERE id = 5",
+        "SAVEPOINT one",
+        "INSERT INTO {table} VALUES (12, 'undone', {one})",
+        "DELETE FROM {table} WHERE id = 1",
+        "ROLLBACK TO SAVEPOINT one",
+    ),
+    of_each(
+        "UPDATE {table} SET id = 99 WHERE id = 1",  # two rows swap their keys
+        "UPDATE {table} SET id = 1 WHERE id = 2",
+        "UPDATE {table} SET id = 2 WHERE id = 99",
+        "DELETE FROM {table} WHERE id = 50",
+        "INSERT INTO {table} VALUES (50, 'again', {two})",
+        "UPDATE {table} SET id = 60, v = {two} WHERE id = 10",
+        "INSERT INTO {table} VALUES (10, 'another', NULL)",
+    ),
+)
+
+
+def fill(shop: Shop) -> None:
+    for table, (type_, one, _) in TABLES.items():
+        shop.run_sql(
+            f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), v {type_})",
+            f"ALTER TABLE {table} ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+        )
+        change(shop, [(f"INSERT INTO {table} VALUES ({n}, 'a', {one})", ()) for n in range(1, 8)])
