@@ -100,6 +100,7 @@ TYPES = (
     OracleType("INTERVAL DAY TO SECOND"),
     OracleType("INTERVAL YEAR TO MONTH"),
     OracleType("LONG"),
+    OracleType("LONG RAW"),
     OracleType("CLOB"),
     OracleType("BLOB"),
     OracleType("XMLTYPE"),
@@ -108,7 +109,10 @@ TYPES = (
     OracleType("VECTOR"),
     OracleType("ROWID"),
     OracleType("UROWID"),
+    OracleType("BFILE"),
+    OracleType("SDO_GEOMETRY"),
 )
+REREAD = "with `unsupported_columns: reread`"
 NOTES = {
     "CLOB": "with `large_objects: reread`, NCLOB too",
     "BLOB": "with `large_objects: reread`",
@@ -125,7 +129,12 @@ NOTES = {
     "INTERVAL DAY TO SECOND": "ISO 8601, `P5DT4H3M2.5S`; `microseconds` per column for a `bigint`",
     "INTERVAL YEAR TO MONTH": "ISO 8601, `P1Y2M`; `months` per column for a `bigint`",
     "NCHAR(10)": "with its trailing blanks",
-    "BOOLEAN": "by snapshot only: LogMiner shows no change of a table that has one, so doctor refuses it",
+    "BOOLEAN": f"{REREAD}",
+    "XMLTYPE": f"{REREAD}, as XMLSERIALIZE writes it",
+    "JSON": f"{REREAD}, as JSON_SERIALIZE writes it",
+    "VECTOR": f"{REREAD}, as VECTOR_SERIALIZE writes it",
+    "LONG": REREAD,
+    "LONG RAW": REREAD,
     "ROWID": "an address that an application stored",
 }
 # Each row's outcome is computed from its statements, which must agree.

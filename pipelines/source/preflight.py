@@ -18,6 +18,7 @@ from pipelines.table import (
     ALL_COLUMNS,
     PRIMARY,
     ColumnChoice,
+    DictionaryColumn,
     DictionaryTable,
     KeyPolicy,
     OracleType,
@@ -322,10 +323,20 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
             else "left out, because its type is not supported"
         )
         yield Finding(f"{name}.{column.name}", kind + why, severity="note")
+        yield from ignored_findings(column, name)
         if column.type.name in WHOLE_ROWS_UNSUPPORTED and not table.rereads_rows:
             what = f"{kind}LogMiner may show each change of a row of such a table as UNSUPPORTED, also of its other columns"
             cure = f"if the table is held for that reason, `unsupported_columns: reread`, or remove {name} from `tables`"
             yield Finding(f"{name}.{column.name}", what, cure, "warning")
+
+
+def ignored_findings(column: DictionaryColumn, name: str) -> Iterator[Finding]:
+    """Warn of a column left out because of which LogMiner may show no change of the table at all."""
+    if column.type.name == "BFILE":
+        what = f"{column.type}: by its manual, LogMiner ignores tables with such a column, so that changes could be missed"
+        yield Finding(
+            f"{name}.{column.name}", what, f"compare with `redolake verify {name}`, or remove {name} from `tables`", "warning"
+        )
 
 
 def reread_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:

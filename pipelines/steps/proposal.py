@@ -67,12 +67,12 @@ def propose_key(table: DictionaryTable) -> tuple[KeyPolicy, list[str]]:
 def with_columns(proposed: ProposedTable, table: DictionaryTable, large_objects: LargeObjects) -> ProposedTable:
     """Store numbers that no decimal holds as text, and leave out columns whose type is not supported."""
     rules, out, why = dict(proposed.columns), list[str](), list(proposed.why)
-    key = {*table.key, *proposed.key.columns}
+    key, choice = {*table.key, *proposed.key.columns}, ColumnChoice(large_objects=large_objects)
     for column in table.captured:
-        reason = why_refused(column.type, rules.get(column.name), large_objects)
+        reason = why_refused(column.type, rules.get(column.name), choice)
         if reason is None or column in table.large_objects:
             continue  # large objects are a choice of the whole pipeline
-        if why_refused(column.type, "string", large_objects) is None:
+        if why_refused(column.type, "string", choice) is None:
             rules[column.name] = "string"
             why.append(f"{column.name}: {reason}")
         elif column.name not in key:
