@@ -20,6 +20,7 @@ from pipelines.table import (
     DictionaryTable,
     KeyPolicy,
     OracleType,
+    Part,
     TableId,
     UniqueIndex,
 )
@@ -311,3 +312,42 @@ def test_columns_that_may_be_left_out_are_notes_and_those_of_the_key_are_errors(
     assert texts(ColumnChoice(include=("I*",))) == left_out
     assert texts(ColumnChoice(("I*", "NOTE", "DOC")))[0] == ("SHOP.ORDERS", "error")
     assert ("SHOP.ORDERS", "warning") in texts(ColumnChoice(("NOTE", "DOC", "NEVER")))
+
+
+XML = DictionaryColumn("DOC", OracleType("XMLTYPE"), None, 3, True, virtual=True)
+XML_STORED = DictionaryColumn("SYS_NC00003$", OracleType("BLOB"), 3, 3, True, hidden=True, user_generated=False)
+SWITCH = DictionaryColumn("IS_ON", OracleType("BOOLEAN"), 4, 4, True)
+REREAD = ColumnChoice(unsupported="reread")
+UNSHOWN = {
+    "an XMLTYPE, stored in a hidden column": (with_table(columns=(*TABLE.columns, XML, XML_STORED)), []),
+    "a BOOLEAN, which makes whole rows UNSUPPORTED": (with_table(columns=(*TABLE.columns, SWITCH)), []),
+    "an index-organized table": (with_table(columns=(*TABLE.columns, SWITCH), iot=True, parts=(Part(8),)), ["by ROWID"]),
+}
+
+
+@pytest.mark.parametrize(("probed", "errors"), UNSHOWN.values(), ids=UNSHOWN)
+def test_a_table_that_logminer_does_not_show_is_accepted_where_its_rows_are_read_again(probed, errors):
+    found = findings(probed, ConfiguredTable(ORDERS, choice=REREAD))
+    shown = [f.what for f in found if f.severity == "error"]
+
+    assert len(shown) == len(errors)
+    assert all(text in what for what, text in zip(shown, errors, strict=True))
+    assert bool(errors) or any("read again whole" in f.what for f in found)
+    assert [f.severity for f in findings(probed) if f.severity == "error"], "without the setting it is refused"
+
+
+def test_the_storage_of_an_xmltype_is_a_part_of_it():
+    table = with_table(columns=(*TABLE.columns, XML, XML_STORED)).tables[ORDERS]
+
+    chosen = table.chosen(REREAD, PRIMARY, lambda column: False)
+
+    assert [(c.name, c.segment_id) for c in chosen.captured if c.name == "DOC"] == [("DOC", 0)]
+    assert [(c.segment_id, c.kind, c.part_of) for c in chosen.ignored] == [(3, "system", "DOC")]
+
+
+def test_a_left_out_bfile_is_warned_of():
+    probed = with_table(columns=(*TABLE.columns, replace(SWITCH, type=OracleType("BFILE"))))
+
+    found = findings(probed, ConfiguredTable(ORDERS, choice=ColumnChoice(("IS_ON",))))
+
+    assert [f.severity for f in found if "LogMiner ignores" in f.what] == ["warning"]
