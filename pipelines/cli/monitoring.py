@@ -80,7 +80,7 @@ def show_details(status: Status) -> None:
             what = (
                 f"could not be read again: {one.error}" if one.error else f"were read again AS OF SCN {one.scn}, after its end"
             )
-            print_notice(f"window {window.name}: large objects of {one.table} {what}")
+            print_notice(f"window {window.name}: rows of {one.table} {what}")
     some = f"{status.open_transactions} open transaction(s): redolake tx list -p {status.pipeline}"
     console.print(some if status.open_transactions else "No transaction is open.")
     show_declared_gaps(status.declared_gaps)

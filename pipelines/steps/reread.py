@@ -14,7 +14,7 @@ import logging
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -228,22 +228,36 @@ def reread_rows(
         return RereadRows(name, end, None, error="the redo contains neither a ROWID nor a key of a changed row")
     values = tuple(column for column in table.captured if column.name not in key)
     inside = [scn for scn in context.landing.snapshots.scns(table.table) if start < scn < end]
-    versions = known_versions(context, table.table)
-    bases = tuple(sorted({*inside, *([start] if not versions or versions[0].from_scn <= start or not inside else [])}))
     container = context.pipeline.source.container
     try:
         require_unfiltered(oracle, table.in_oracle, container)
         after = Wanted(table, key, values, rowids, keys)
         file, count = windows.write_reread(made.window.name, token, number, read_again(oracle, after, Scn(end), container))
-        earlier = (read_again(oracle, Wanted(table, key, (), rowids), Scn(scn), container) for scn in bases)
-        before, _ = windows.write_reread(made.window.name, token, number, chain.from_iterable(earlier), before=True)
+        earlier, why = keys_at(oracle, Wanted(table, key, (), rowids), (start, *inside), container)
+        frames = [frame for found in earlier.values() for frame in found]
+        before = windows.write_reread(made.window.name, token, number, frames, before=True)[0] if frames else None
     except RedolakeError as error:
         if isinstance(error, Transient) and error.ora_code not in OUT_OF_REACH:
             raise  # the window lands once the step is repeated
         log.warning("window %s: rows of %s could not be read again: %s", made.window.name, name, error.what)
         return RereadRows(name, end, None, error=error.what)
     log.info("window %s: %s row(s) of %s read again AS OF SCN %s", made.window.name, count, name, end)
-    return RereadRows(name, end, file, count, before=before, bases=bases, asked=len(rowids) + len(keys))
+    return RereadRows(name, end, file, count, error=why, before=before, bases=tuple(earlier), asked=len(rowids) + len(keys))
+
+
+def keys_at(oracle: Source, wanted: Wanted, scns: Sequence[int], container: str | None) -> tuple[dict[int, list[Any]], str]:
+    """Return the keys as frames by SCN, without SCNs that the database can no longer show, and why it shows none. Apply needs
+    one of them: a table was often altered between the window's start and a snapshot inside it."""
+    found: dict[int, list[Any]] = {}
+    error = ""
+    for scn in scns:
+        try:
+            found[scn] = list(read_again(oracle, wanted, Scn(scn), container))
+        except RedolakeError as refused:
+            if refused.ora_code not in OUT_OF_REACH:
+                raise
+            error = f"keys AS OF SCN {scn}: {refused.what}"
+    return found, "" if found else error
 
 
 def key_names(context: PipelineContext, table: DictionaryTable) -> tuple[str, ...]:

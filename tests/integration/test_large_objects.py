@@ -63,6 +63,15 @@ def test_changed_rows_have_the_values_of_the_source(shop: Shop, no_spark: str) -
     assert differences(shop, pipeline) == {}
 
 
+def test_one_of_two_large_objects_can_be_left_out(shop: Shop, no_spark: str) -> None:
+    pipeline = shop.pipeline(tables=[{"table": "SHOP.PAPERS", "exclude": ["SCAN"]}], large_objects="reread")
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    change(shop, CHANGES)
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
 def test_rows_of_an_open_transaction_are_read_when_it_has_committed(shop: Shop, no_spark: str) -> None:
     pipeline = papers(shop)
     steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from pipelines import steps
+from pipelines.context import open_context
+from pipelines.steps.run import capture
 from standin.serve import standin
 from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
@@ -52,3 +54,49 @@ def test_changed_rows_of_each_type_equal_the_source(shop: Shop, no_spark: str) -
 
         assert differences(shop, pipeline) == {}
     assert set(states(pipeline).values()) == {"live"}
+
+
+def test_rows_of_an_open_transaction_are_read_when_it_has_committed(shop: Shop, no_spark: str) -> None:
+    pipeline = pipeline_of(shop, "SHOP.SWITCHES")
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    with shop.oracle.connect("SHOP") as connection, connection.cursor() as cursor:
+        cursor.execute("UPDATE switches SET id = 20, v = FALSE WHERE id = 1")
+        cursor.execute("DELETE FROM switches WHERE id = 2")
+        change(shop, [("UPDATE switches SET v = NULL WHERE id = 3", ())])
+        caught_up(shop, pipeline, no_spark)
+        assert differences(shop, pipeline) == {}
+        connection.commit()
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+
+
+def test_keys_are_read_as_of_each_snapshot_inside_a_window(shop: Shop, no_spark: str) -> None:
+    """A row that was inserted before the snapshot and deleted after it has no key at the window's start nor at its end."""
+    pipeline = pipeline_of(shop, "SHOP.SWITCHES")
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    caught_up(shop, pipeline, no_spark)
+    change(shop, [("INSERT INTO switches VALUES (70, 'short', TRUE)", ()), ("UPDATE switches SET id = 71 WHERE id = 1", ())])
+    steps.take_snapshot(pipeline, ["SHOP.SWITCHES"], replace=True, source=shop.params, spark=no_spark)
+    change(shop, [("DELETE FROM switches WHERE id = 70", ()), ("UPDATE switches SET id = 72 WHERE id = 71", ())])
+    caught_up(shop, pipeline, no_spark)
+
+    assert differences(shop, pipeline) == {}
+    with open_context(pipeline) as context:
+        (read,) = context.landing.windows.after()[-1].reread
+    assert len(read.bases) == 2
+
+
+@pytest.mark.parametrize("code", [1555, 1466])
+def test_rows_that_undo_no_longer_shows_are_named_in_the_window(shop: Shop, no_spark: str, code: int) -> None:
+    """Apply then holds the table: see test_pipeline.py."""
+    pipeline = pipeline_of(shop, "SHOP.SWITCHES")
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    change(shop, [("DELETE FROM switches WHERE id = 1", ())])
+    shop.switch_logs()
+    shop.oracle.faults.fail_statements(code, '\n  FROM "SHOP"."SWITCHES" AS OF SCN', 1)
+    assert capture(pipeline, shop.params).outcome == "window"
+
+    (read,) = (one for window in steps.read_status(pipeline).windows for one in window.reread)
+    assert f"ORA-{code:05}" in read.error
+    assert read.file is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -35,6 +36,14 @@ def test_a_change_that_may_touch_a_large_object_or_the_key_is_read_again(code: i
 
 def test_an_update_that_names_no_column_is_read_again() -> None:
     assert touches({"operation_code": 3, "status": 2, "sql_redo": 'update .. set "COL 2" = ..'}, TABLE, ("ID",))
+
+
+@pytest.mark.parametrize("code", [1, 2, 3, 10, 255])
+def test_every_change_of_a_table_that_logminer_does_not_show_is_read_again(code: int) -> None:
+    whole = replace(TABLE, rereads_rows=True)
+
+    assert touches({"operation_code": code, "status": 2, "sql_redo": "Unsupported"}, whole, ("ID",))
+    assert touches({"operation_code": code, "status": 2, "sql_redo": ""}, TABLE, ("ID",)) is (code not in (2, 255))
 
 
 def waiting(*rows: dict[str, Any]) -> pa.Table:
