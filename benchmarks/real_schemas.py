@@ -19,8 +19,8 @@ import oracledb
 
 from pipelines.decode.datatypes import why_refused
 from pipelines.source import ConnectParams, open_source, read_tables
-from pipelines.source.preflight import column_findings, key_findings, kind_findings, logminer_findings
-from pipelines.table import PRIMARY, DictionaryTable, TableId
+from pipelines.source.preflight import ConfiguredTable, capture_findings, key_findings
+from pipelines.table import ALL_COLUMNS, PRIMARY, ColumnChoice, DictionaryTable, TableId
 from standin.serve import StandIn, standin
 from standin.sqlplus import run_script
 
@@ -68,13 +68,15 @@ def run_scripts(oracle: StandIn, folder: Path, outcome: Outcome) -> None:
         connection.commit()
 
 
-def reasons_of(table: DictionaryTable) -> Iterator[str]:
-    for finding in (*kind_findings(table), *logminer_findings(table), *column_findings(table, {}, why_refused)):
-        if finding.severity == "error":
+def reasons_of(table: DictionaryTable, choice: ColumnChoice) -> Iterator[str]:
+    """Yield why the table is refused, apart from its key."""
+    keyless = {finding.what for finding in key_findings(table, PRIMARY)}
+    for finding in capture_findings(table, ConfiguredTable(table.table, choice=choice), why_refused):
+        if finding.severity == "error" and finding.what not in keyless:
             yield finding.what
 
 
-def judge(oracle: StandIn, owner: str, outcome: Outcome) -> None:
+def judge(oracle: StandIn, owner: str, outcome: Outcome, choice: ColumnChoice) -> None:
     with oracle.connect("SYSTEM", dsn=oracle.pdb_dsn) as system, system.cursor() as cursor:
         rows = cursor.execute("SELECT table_name FROM dba_tables WHERE owner = :1 ORDER BY table_name", [owner]).fetchall()
     ids = [TableId(owner, name) for (name,) in rows]
@@ -83,7 +85,7 @@ def judge(oracle: StandIn, owner: str, outcome: Outcome) -> None:
         found = read_tables(source, ids, PDB)
     outcome.tables = len(found)
     for table in found.values():
-        reasons = set(reasons_of(table))
+        reasons = set(reasons_of(table, choice))
         if reasons:
             outcome.reasons[table.table.name] = reasons
         elif any(finding.severity == "error" for finding in key_findings(table, PRIMARY)):
@@ -108,13 +110,15 @@ def show(outcomes: dict[str, Outcome]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--reread", action="store_true", help="read large objects and unsupported columns again")
     chosen = parser.parse_args()
+    choice = ColumnChoice(large_objects="reread", unsupported="reread") if chosen.reread else ALL_COLUMNS
     outcomes: dict[str, Outcome] = {}
     with standin(log_bytes=64 * 1024 * 1024, background=False) as oracle:
         for folder in chosen.folders:
             outcome = outcomes[folder.name] = Outcome()
             run_scripts(oracle, folder, outcome)
-            judge(oracle, folder.name.upper(), outcome)
+            judge(oracle, folder.name.upper(), outcome, choice)
     show(outcomes)
 
 
