@@ -40,7 +40,7 @@ def report_findings(output: Output, findings: Sequence[Finding], none_found: str
 
 
 def validate(config: ConfigOption = None, output: OutputOption = Output.table) -> None:
-    """Check pipelines.yml, folders and the ledger, without connecting to Oracle."""
+    """Check pipelines.yml, folders, the ledger, and Java and jars for Spark, without connecting to Oracle."""
     from pipelines import steps
 
     with report_errors(output):

@@ -17,6 +17,8 @@ PARTS = {
     "verify": "Verify",
     "recover": "Recover",
     "resume": "Resume",
+    "doctor": "Doctor",
+    "drop": "Drop a transaction",
 }
 # The choice of `<name>_recover`, by the name of the way to continue.
 FORM_CHOICES = {
@@ -69,6 +71,7 @@ def pipeline_actions(overview: Overview, tables: Sequence[str]) -> list[Action]:
         Action("Verify now", f"{name}_verify", fields=(all_or_some,), costs=COMPARES),
         Action("Backfill", f"{name}_backfill", fields=backfill_fields(None, None, options)),
         Action("Snapshot", f"{name}_snapshot", fields=(unread, replace)),
+        Action("Doctor", f"{name}_doctor", costs="Checks the source; reads only. The findings are in the task's log."),
     ]
 
 

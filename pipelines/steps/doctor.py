@@ -6,6 +6,7 @@ import os
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from pipelines import crash
 from pipelines.config import Pipeline
@@ -17,6 +18,7 @@ from pipelines.land import Landing
 from pipelines.ledger import open_ledger
 from pipelines.reconcile.table_versions import dropped_tables
 from pipelines.redo import RedoFacts
+from pipelines.runtime import find_java, spark_jars
 from pipelines.scn import ChainPosition
 from pipelines.source import (
     ConfiguredTable,
@@ -40,6 +42,11 @@ from pipelines.window import Lost, plan_window
 
 
 def validate(pipeline: Pipeline) -> list[Finding]:
+    """Check everything that needs no Oracle: places to write, the connection's text, and what Spark needs."""
+    return [*place_findings(pipeline), *spark_findings(pipeline)]
+
+
+def place_findings(pipeline: Pipeline) -> list[Finding]:
     """Check without Oracle that landing, lake and ledger are writable and that the connection is configured."""
     findings: list[Finding] = []
     for what, place in (("landing", pipeline.landing), ("lake", pipeline.lake)):
@@ -59,6 +66,19 @@ def validate(pipeline: Pipeline) -> list[Finding]:
     return findings
 
 
+def spark_findings(pipeline: Pipeline) -> list[Finding]:
+    """Check Java and the jars here. They are needed where tasks run, which may be another machine, so they are warnings."""
+    if pipeline.spark.mode == "connect":
+        return []  # the server has its own
+    findings: list[Finding] = []
+    for check in (find_java, partial(spark_jars, pipeline.landing, pipeline.lake)):
+        try:
+            check()
+        except ConfigurationError as error:
+            findings += [replace(finding, severity="warning") for finding in error.findings]
+    return findings
+
+
 @crash.writer
 def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
     """Return a finding unless a small file can be written to `place` and removed again."""
@@ -75,7 +95,7 @@ def writable(subject: str, place: str, pipeline: str) -> list[Finding]:
 
 
 def run_doctor(pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent) -> list[Finding]:
-    """Return the findings of `validate` and of the source, errors first. A refused connection is a finding too."""
+    """Return the findings of the places to write and of the source, errors first. A refused connection is a finding too."""
     return list(examine(pipeline, source, report).findings)
 
 
@@ -88,7 +108,7 @@ def examine(pipeline: Pipeline, source: ConnectParams | None = None, report: Rep
 def checked_tables(pipeline: Pipeline, source: ConnectParams | None, report: Report) -> tuple[Pipeline, list[Finding]]:
     """Return the pipeline with the tables that could be checked, and all findings."""
     unread = pipeline.model_copy(update={"tables": []})
-    findings = validate(pipeline)
+    findings = place_findings(pipeline)
     of_patterns: list[Finding] = []
     try:
         with open_pipeline_source(pipeline, source) as oracle:

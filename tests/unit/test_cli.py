@@ -77,6 +77,21 @@ def test_a_mistake_in_the_connection_is_an_error_and_a_missing_one_a_warning(
     assert [f["cure"] for f in json.loads(output)["findings"]] == ["did you mean stmtcachesize?"]
 
 
+def test_jars_that_spark_lacks_here_are_a_warning_unless_a_server_has_them(
+    settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDOLAKE_DELTA_JARS", "/no/such/delta.jar")
+    here, output = run("validate", "--config", str(settings), "--output", "json")
+    settings.write_text(settings.read_text() + "    spark: {mode: connect}\n")
+    _, of_server = run("validate", "--config", str(settings), "--output", "json")
+
+    assert (here, [(f["severity"], f["subject"]) for f in json.loads(output)["findings"]]) == (
+        0,
+        [("warning", "/no/such/delta.jar")],
+    )
+    assert json.loads(of_server)["findings"] == []
+
+
 def test_an_unknown_pipeline_name_lists_the_known_ones(settings: Path) -> None:
     code, output = run("status", "-p", "shoop", "--config", str(settings))
 
