@@ -18,7 +18,10 @@ from tests.integration.test_pipeline import differences
 from tests.plain_lake import PlainLake
 
 LOGGED = "ALTER TABLE parts ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"
-CREATED = "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9))"
+CREATED = (
+    "CREATE TABLE parts (id NUMBER(9) PRIMARY KEY, place VARCHAR2(20), quantity NUMBER(9)) "
+    "PARTITION BY RANGE (id) (PARTITION first VALUES LESS THAN (2), PARTITION rest VALUES LESS THAN (MAXVALUE))"
+)
 ROWS = ("INSERT INTO parts VALUES (1, 'A', 10)", "INSERT INTO parts VALUES (2, 'B', 20)")
 AGAIN = {
     "recreate": (
@@ -33,6 +36,7 @@ AGAIN = {
         "ALTER TABLE parts ADD CONSTRAINT parts_pk PRIMARY KEY (id, quantity)",
         "INSERT INTO parts VALUES (1, 'C', 11)",
     ),
+    "drop_partition": ("ALTER TABLE parts DROP PARTITION first", "INSERT INTO parts VALUES (3, 'C', 30)"),
     "unknown_ddl": ("ALTER TABLE parts MODIFY (place CHAR(20))", "INSERT INTO parts VALUES (3, 'C', 30)"),
 }
 
