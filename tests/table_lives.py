@@ -147,6 +147,7 @@ class Life:
         forms: list[Callable[[], Iterator[str]]] = [
             self.add, self.add, self.add_several, self.drop, self.set_unused, self.drop_unused, self.rename, self.swap_names,
             self.add_again, self.widen, self.widen, self.retype, self.default, self.truncate, self.move, self.mix,
+            self.rename_there_and_back, self.drop_and_restore,
         ]  # fmt: skip
         for sql in self.chance.choice(forms)():
             if not self.run(self.sessions[2], sql):
@@ -252,6 +253,18 @@ class Life:
 
     def move(self) -> Iterator[str]:
         yield f"ALTER TABLE {self.table} MOVE ONLINE"
+
+    def rename_there_and_back(self) -> Iterator[str]:
+        yield f"RENAME {self.table} TO {self.table}_AWAY"
+        if self.fields and self.chance.random() < 0.5:
+            column = self.chance.choice(self.fields)
+            column.kind = wider(column.kind)
+            yield f"ALTER TABLE {self.table}_AWAY MODIFY ({column.quoted} {column.kind})"
+        yield f"ALTER TABLE {self.table}_AWAY RENAME TO {self.table}"
+
+    def drop_and_restore(self) -> Iterator[str]:
+        yield f"DROP TABLE {self.table}"
+        yield f"FLASHBACK TABLE {self.table} TO BEFORE DROP"
 
     def mix(self) -> Iterator[str]:
         """Add, modify and drop in one statement."""
@@ -386,7 +399,7 @@ def lives(
         pipeline = shop.pipeline(
             tables=[f"SHOP.{life.table}" for life in found],
             source={"connection": "oracle_shop", "container": "FREEPDB1", "dictionary": dictionary},
-            on={"truncate": "follow", "narrow": "evolve"},
+            on={"truncate": "follow", "narrow": "evolve", "drop_table": "keep"},
             window={"max_bytes": 1, "slice_bytes": 1},
             mining_tasks=1,
         )
