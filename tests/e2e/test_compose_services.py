@@ -81,7 +81,7 @@ def machine(tmp_path: Path, postgres: Postgres, s3: S3) -> Machine:
         **ports,
     }
     ui = {"SPARK_MASTER_WEBUI_PORT": ports["8080"], "SPARK_WORKER_WEBUI_PORT": ports["8081"], "SPARK_LOCAL_IP": "127.0.0.1"}
-    health = {"AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": ports["8974"], "SPARK_DAEMON_MEMORY": "256m"}
+    health = {"AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_SERVER_PORT": ports["8974"]}
     return Machine(tmp_path, names, ui | health)
 
 
