@@ -27,15 +27,20 @@ def count_net_changes(net: DataFrame) -> tuple[int, Any]:
 def check_all(task: TableTask, counted: tuple[int, Any], expected: int) -> None:
     """Raise the first finding, or InvariantBroken when the number of changes differs."""
     count, found = counted
-    if found is not None:
-        kind = FINDINGS[found["code"]]
-        raise kind(found["what"], cure=cure_of(kind, task), table=task.table, scn=found["scn"], commit_scn=found["commit_scn"])
+    check_finding(task, found)
     if count != expected:
         raise InvariantBroken(
             f"{expected} changes were to be applied, {count} came out of decoding",
             cure="nothing was merged; report it with the batch file and the landed windows",
             table=task.table,
         )
+
+
+def check_finding(task: TableTask, found: Any) -> None:
+    """Raise the finding, if there is one."""
+    if found is not None:
+        kind = FINDINGS[found["code"]]
+        raise kind(found["what"], cure=cure_of(kind, task), table=task.table, scn=found["scn"], commit_scn=found["commit_scn"])
 
 
 def cure_of(kind: type[RedolakeError], task: TableTask) -> str:

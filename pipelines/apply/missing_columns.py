@@ -3,71 +3,126 @@
 With supplemental logging of the key alone the redo contains only the key and the columns that SET names. Rows older than a
 column miss it too: Oracle does not rewrite them on ADD COLUMN, so their redo shows NULL or nothing where SELECT shows the
 default. Changes of one row share their ROW_ID; the target row is found by the key it had before the batch.
+
+MERGE finds that target row itself, unless the row's key changed in the batch: so the net change says only which columns keep
+their value, and the target is read for the rows that moved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from pipelines.apply.delta.quoting import quoted
 from pipelines.apply.delta.schema import TargetColumn
+from pipelines.apply.net import ENTERED, ORDER, UPSERT
 from pipelines.apply.shallow import any_of
-from pipelines.redo import CHANGE_ORDER, Operation
+from pipelines.redo import Operation
 
 # Up to this many changes the keys are broadcast to every worker, so that the target is read once and not shuffled.
 MOST_KEYS_TO_BROADCAST = 500_000
 
 
-def columns_with_missing(decoded: DataFrame, columns: Sequence[TargetColumn]) -> list[TargetColumn]:
-    """Return those of `columns` that the redo of some UPDATE does not contain."""
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """`columns` are those that the redo of some UPDATE does not contain; `keys_change` tells whether one changes a key."""
+
+    columns: tuple[TargetColumn, ...] = ()
+    keys_change: bool = False
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        return tuple(column.id for column in self.columns)
+
+
+NOTHING_MISSING = Missing()
+
+
+def find_missing(decoded: DataFrame, columns: Sequence[TargetColumn], key: Sequence[int]) -> Missing:
+    """Return what the redo of the changes does not contain of `columns`."""
     if not columns:
-        return []
-    row = decoded.agg(*(F.max(f"u{c.id}").alias(f"u{c.id}") for c in columns)).collect()[0]
-    return [column for column in columns if row[f"u{column.id}"]]
+        return NOTHING_MISSING
+    moved = any_of(~F.col(f"b{i}").eqNullSafe(F.col(f"a{i}")) for i in key)
+    is_update = F.col("operation_code") == Operation.UPDATE
+    absent = {f"u{c.id}": F.max(f"u{c.id}") for c in columns}
+    row = decoded.agg(F.max(is_update & moved).alias("moved"), *(e.alias(name) for name, e in absent.items())).collect()[0]
+    return Missing(tuple(c for c in columns if row[f"u{c.id}"]), bool(row["moved"]))
 
 
-def fill_missing(
-    changes: DataFrame, target: DataFrame, columns: Sequence[TargetColumn], key: Sequence[TargetColumn], count: int
-) -> DataFrame:
-    """Resolve a<id> of each of `columns` where u<id> is true, and drop u<id>. `count` is the number of changes."""
-    known = _known(changes, columns, key)
-    known = known.withColumn("unresolved", any_of(F.col(f"u{c.id}") & F.col(f"known{c.id}").isNull() for c in columns))
-    joined = known.join(_before(known, target, columns, key, count), ["unresolved", *(f"first{k.id}" for k in key)], "left")
-    not_found = F.col("unresolved") & F.col("there").isNull()
-    values = {f"a{c.id}": _value(c) for c in columns}
-    finding = F.coalesce("finding", F.when(not_found, _no_target_row(columns)))
-    keep = [name for name in changes.columns if not (name.startswith("u") and name[1:].isdigit())]
-    return joined.withColumns({**values, "finding": finding}).select(*keep)
+def fill_known(happened: DataFrame, missing: Missing, key: Sequence[int]) -> DataFrame:
+    """Resolve a<id> from earlier changes of the row. Where the target's value stays, u<id> remains true.
 
-
-def _known(changes: DataFrame, columns: Sequence[TargetColumn], key: Sequence[TargetColumn]) -> DataFrame:
-    """Add first<id>, the key before the row's first change, and known<id>, the last value in its changes so far.
-
-    Oracle reuses ROWIDs: an INSERT begins another row, and a DELETE leaves no value that an UPDATE could keep. `use`
-    numbers the rows that had the same ROWID.
+    `happened` are events (see net). Oracle reuses ROWIDs: an INSERT begins another row, with all its values, and after a
+    DELETE there is no row to update.
     """
-    row = Window.partitionBy("row_id").orderBy(*CHANGE_ORDER)
-    use = Window.partitionBy("row_id", "use").orderBy(*CHANGE_ORDER)
+    so_far = _row_so_far(missing, key)
     code = F.col("operation_code")
-    known = changes.withColumn("use", F.sum(F.when(code.isin(Operation.INSERT, Operation.DELETE), 1).otherwise(0)).over(row))
-    first = {f"first{k.id}": F.first(F.when(code == Operation.UPDATE, F.col(f"b{k.id}"))).over(use) for k in key}
-    values = {
-        c.id: F.when(~F.col(f"u{c.id}") & (code != Operation.DELETE), F.struct(F.col(f"a{c.id}").alias("value")))
-        for c in columns
-    }
-    return known.withColumns({**first, **{f"known{i}": F.last(v, ignorenulls=True).over(use) for i, v in values.items()}})
+
+    def shown(i: int) -> Expression:
+        """Return the column's value after the event, if the event shows it; `is_there` is false after a DELETE."""
+        value = F.col(f"a{i}")
+        absent = F.struct(F.lit(False).alias("is_there"), F.when(F.lit(False), value).alias("value"))
+        known = F.struct(F.lit(True).alias("is_there"), value.alias("value"))
+        return F.when(code == Operation.DELETE, absent).when((F.col("event") == ENTERED) & ~F.col(f"u{i}"), known)
+
+    known = {i: F.last(shown(i), ignorenulls=True).over(so_far) for i in missing.ids}
+    filled = happened.withColumns({f"known{i}": value for i, value in known.items()})
+    open_ = {i: F.col(f"u{i}") & (F.col("event") == ENTERED) for i in missing.ids}
+    deleted = any_of(open_[i] & ~F.col(f"known{i}.is_there") for i in missing.ids)
+    return filled.withColumns(
+        {
+            **{f"a{i}": F.when(open_[i], F.col(f"known{i}.value")).otherwise(F.col(f"a{i}")) for i in missing.ids},
+            **{f"u{i}": open_[i] & F.col(f"known{i}").isNull() for i in missing.ids},
+            "finding": F.coalesce("finding", F.when(deleted, no_target_row(missing.columns))),
+        }
+    ).drop(*(f"known{i}" for i in missing.ids))
+
+
+def fill_moved(filled: DataFrame, target: DataFrame, missing: Missing, key: Sequence[TargetColumn], count: int) -> DataFrame:
+    """Resolve a<id> of rows whose key changed in the batch by the target's row with the key before. `count` is the number of
+    changes."""
+    ids = [column.id for column in key]
+    so_far = _row_so_far(missing, ids)
+    code, before = F.col("operation_code"), F.lag("operation_code").over(_row(missing, ids))
+    # Between an INSERT or DELETE of the ROWID and the next one, the first UPDATE has the key that the target knows.
+    begins = (code == Operation.UPDATE) & (before.isNull() | (before != Operation.UPDATE))
+    first = F.when(F.col("begins"), F.struct(*(F.col(f"k{i}").alias(f"first{i}") for i in ids)))
+    placed = (
+        filled.withColumn("begins", begins)
+        .withColumn("first", F.last(first, ignorenulls=True).over(so_far))
+        .withColumns({f"first{i}": F.col(f"first.first{i}") for i in ids})
+    )
+    moved = any_of(~F.col(f"first{i}").eqNullSafe(F.col(f"k{i}")) for i in ids)
+    placed = placed.withColumn("wanted", moved & any_of(F.col(f"u{i}") for i in missing.ids))
+    joined = placed.join(_before(placed, target, missing.columns, key, count), ["wanted", *(f"first{i}" for i in ids)], "left")
+    not_found = F.col("wanted") & F.col("there").isNull()
+    values = {f"a{i}": F.when(F.col("wanted") & F.col(f"u{i}"), F.col(f"t{i}")).otherwise(F.col(f"a{i}")) for i in missing.ids}
+    kept = {f"u{i}": F.col(f"u{i}") & ~F.col("wanted") for i in missing.ids}
+    finding = F.coalesce("finding", F.when(not_found, no_target_row(missing.columns)))
+    return joined.withColumns({**values, **kept, "finding": finding}).select(*filled.columns)
+
+
+def _row(missing: Missing, key: Sequence[int]) -> WindowSpec:
+    """Return the window over a row's events. While no key changes, they are all at one key: then the window has the
+    partitions of the net change, and costs no shuffle of its own."""
+    of_row = ["row_id"] if missing.keys_change else [*(f"k{i}" for i in key), "row_id"]
+    return Window.partitionBy(*of_row).orderBy(*ORDER)
+
+
+def _row_so_far(missing: Missing, key: Sequence[int]) -> WindowSpec:
+    return _row(missing, key).rowsBetween(Window.unboundedPreceding, Window.currentRow)
 
 
 def _before(
-    known: DataFrame, target: DataFrame, columns: Sequence[TargetColumn], key: Sequence[TargetColumn], count: int
+    placed: DataFrame, target: DataFrame, columns: Sequence[TargetColumn], key: Sequence[TargetColumn], count: int
 ) -> DataFrame:
     """Return the target rows that are needed: t<id> of each of `columns`, by first<id>."""
     firsts = [f"first{k.id}" for k in key]
-    wanted = known.filter("unresolved").select("unresolved", *firsts).distinct()
+    wanted = placed.filter("wanted").select("wanted", *firsts).distinct()
     if count <= MOST_KEYS_TO_BROADCAST:
         wanted = F.broadcast(wanted)
     named = target.select(
@@ -78,13 +133,15 @@ def _before(
     return named.join(wanted, firsts)
 
 
-def _value(column: TargetColumn) -> Expression:
-    known = F.col(f"known{column.id}")
-    value = F.when(known.isNotNull(), known["value"]).otherwise(F.col(f"t{column.id}"))
-    return F.when(F.col(f"u{column.id}"), value).otherwise(F.col(f"a{column.id}"))
+def not_in_target(net: DataFrame, target: DataFrame, missing: Missing, key: Sequence[TargetColumn]) -> DataFrame:
+    """Return the net changes that keep values of a target row, where there is none, with their `finding`."""
+    keeps = (F.col("op") == UPSERT) & any_of(F.col(f"u{i}") for i in missing.ids)
+    keys = target.select(*(F.col(quoted(k.name)).alias(f"k{k.id}") for k in key))
+    lacking = net.filter(keeps).join(keys, [f"k{k.id}" for k in key], "left_anti")
+    return lacking.withColumn("finding", no_target_row(missing.columns))
 
 
-def _no_target_row(columns: Sequence[TargetColumn]) -> Expression:
+def no_target_row(columns: Sequence[TargetColumn]) -> Expression:
     names = ", ".join(column.name for column in columns)
     return F.struct(
         F.col("commit_scn"),

@@ -41,6 +41,11 @@ def events(changes: DataFrame, key: Sequence[int], objects: bool = False) -> Dat
     )
 
 
+def by_key(happened: DataFrame, key: Sequence[int]) -> DataFrame:
+    """Shuffle the events once, for all windows over a key's events, or over a row's events at a key."""
+    return happened.repartition(*(f"k{column_id}" for column_id in key))
+
+
 def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False) -> DataFrame:
     """Return one row per key: k<id>, a<id>, `op` (U or D), `commit_scn`, `finding`, and the number of `changes` in it. With
     `objects` also `touched`: whether a change of the row may have given its large objects other values."""
@@ -49,8 +54,7 @@ def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False) -
     of_row = Window.partitionBy(*keys, "row_id")
     of_key = Window.partitionBy(*keys)
     last_of_row = (
-        happened.repartition(*keys)
-        .withColumn("newest", F.row_number().over(of_row.orderBy(*(F.col(c).desc() for c in ORDER))))
+        happened.withColumn("newest", F.lead("event").over(of_row.orderBy(*ORDER)).isNull())
         .withColumns(
             {
                 "changes": F.sum("weight").over(of_row),
@@ -58,7 +62,7 @@ def net_change(happened: DataFrame, key: Sequence[int], objects: bool = False) -
                 **({"touched": F.max("touched").over(of_row)} if objects else {}),
             }
         )
-        .filter("newest = 1")
+        .filter("newest")
     )
     stays, transaction = F.col("event") == ENTERED, F.struct(*COMMIT_ORDER)
     summed = last_of_row.withColumns(

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from pipelines import crash
-from pipelines.apply.check_changes import check_all, count_changes, count_net_changes
+from pipelines.apply.check_changes import check_all, check_finding, count_changes, count_net_changes
 from pipelines.apply.commit_ranges import CommitRange, plan_commit_ranges
 from pipelines.apply.context import ApplyContext
 from pipelines.apply.decoded import Target, decode
@@ -28,8 +29,8 @@ from pipelines.apply.delta.settings import check_layout, settle
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.failures import check_session, unexpected
 from pipelines.apply.large_objects import files_of, of_objects, read_again, unfound, with_row_ids, with_values, without_objects
-from pipelines.apply.missing_columns import columns_with_missing, fill_missing
-from pipelines.apply.net import events, net_change
+from pipelines.apply.missing_columns import NOTHING_MISSING, Missing, fill_known, fill_moved, find_missing, not_in_target
+from pipelines.apply.net import by_key, events, net_change
 from pipelines.apply.set_back import check_not_set_back
 from pipelines.apply.whole_rows import whole_rows
 from pipelines.errors import InvariantBroken, RedolakeError, RedoNotUnderstood, SchemaConflict, Transient
@@ -54,11 +55,12 @@ ChangesOf = Callable[[int], CommittedChanges]  # by the number of the range
 @dataclass(frozen=True, slots=True)
 class PreparedRange:
     """The checked changes of a range, to be merged or appended: one per key, except in an append-only table. `columns` are the
-    target's, under which they were prepared."""
+    target's, under which they were prepared; `missing` are those of which a change may keep the target's value."""
 
     commit_range: CommitRange
     columns: Mapping[int, TargetColumn]
     changes: DataFrame
+    missing: Missing = NOTHING_MISSING
 
 
 Prepared = Callable[[], PreparedRange | None]  # of the first range; raises the error that it found
@@ -189,14 +191,20 @@ def prepare_range(
     if version.key_kind == "append":
         check_all(task, count_changes(decoded), committed.count)
         return PreparedRange(commit_range, columns, decoded)
-    decoded = fill_missing_columns(table, decoded, version, committed.count, task.options)
     has_reread, expected = bool(version.reread), committed.count
-    net = net_change(events(decoded, version.key, has_reread), version.key, has_reread)
+    other = {*version.key, *(column.id for column in version.reread)}
+    outside_key = [column for column in columns.values() if column.id not in other]
+    missing = find_missing(decoded, outside_key, version.key)
+    present = decoded.drop(*(f"u{i}" for i in columns if i not in missing.ids))
+    happened = by_key(events(present, version.key, has_reread), version.key)
+    if missing.columns:
+        happened = fill_missing(table, happened, missing, version, committed.count, task.options)
+    net = net_change(happened, version.key, has_reread)
     if has_reread:
         net, expected = read_objects(context, task, commit_range, committed, decoded, net)
     net = kept(net)
     check_all(task, count_net_changes(net), expected)
-    return PreparedRange(commit_range, columns, net)
+    return PreparedRange(commit_range, columns, net, missing)
 
 
 def read_rows(
@@ -219,8 +227,7 @@ def merge_range(
     if version.key_kind == "append":
         merged = append(table, prepared.changes, tag, committed.count, task.options)
     else:
-        objects = tuple(column.id for column in version.reread if "is_read" in prepared.changes.columns)
-        merged = merge(table, prepared.changes, version.key, tag, task.options, objects)
+        merged = merge_net_change(table, task, prepared, tag)
     table.refresh()
     crash.point("merge")
     if merged != Merged() and table.position != last_scn:
@@ -228,6 +235,21 @@ def merge_range(
             "the commit left no position in the Delta log", cure="report it", table=task.table, scns=tag.metadata
         )
     return merged
+
+
+def merge_net_change(table: DeltaTable, task: TableTask, prepared: PreparedRange, tag: Tag) -> Merged:
+    """Raise RedoNotUnderstood, with nothing merged, where a change keeps values of a row that the target does not have."""
+    version, missing = prepared.commit_range.version, prepared.missing
+    objects = tuple(column.id for column in version.reread if "is_read" in prepared.changes.columns)
+    try:
+        return merge(table, prepared.changes, version.key, tag, task.options, objects, missing.ids)
+    except Exception as failed:
+        check_session(table.spark, failed)
+        if missing.columns:
+            key = [table.columns[column_id] for column_id in version.key]
+            lacking = not_in_target(prepared.changes, live(table.rows, task.options), missing, key)
+            check_finding(task, lacking.agg(F.min("finding")).collect()[0][0])
+        raise
 
 
 def read_objects(
@@ -275,12 +297,11 @@ def kept(frame: DataFrame) -> DataFrame:
     return frame.localCheckpoint(eager=False)
 
 
-def fill_missing_columns(
-    table: DeltaTable, decoded: DataFrame, version: TableVersion, count: int, options: TargetOptions
+def fill_missing(
+    table: DeltaTable, happened: DataFrame, missing: Missing, version: TableVersion, count: int, options: TargetOptions
 ) -> DataFrame:
-    other = {*version.key, *(column.id for column in version.reread)}
-    missing = columns_with_missing(decoded, [c for c in table.columns.values() if c.id not in other])
-    if not missing:
-        return decoded
+    filled = fill_known(happened, missing, version.key)
+    if not missing.keys_change:
+        return filled
     key = [table.columns[column_id] for column_id in version.key]
-    return fill_missing(decoded, live(table.rows, options), missing, key, count)
+    return by_key(fill_moved(filled, live(table.rows, options), missing, key, count), version.key)

@@ -16,13 +16,14 @@ from pipelines.apply.delta.quoting import quoted, table_at
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.net import OBJECTS, REMOVE, UPSERT
-from pipelines.target_options import DEFAULT, Readers, TargetOptions
+from pipelines.target_options import DEFAULT, DELETED, Readers, TargetOptions
 
 VIEW = "redolake_net_change"
 DELETION_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 # For a table this small MERGE is cheaper when it rewrites the files than when it marks rows as deleted, and the table keeps
 # few files. The replaced files stay until VACUUM, which is why larger tables get deletion vectors.
 REWRITTEN_BYTES = 1 << 20
+NO_ROW = "raise_error('a change keeps values of a row that the target does not have')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,13 @@ def merge(
     tag: Tag,
     options: TargetOptions = DEFAULT,
     objects: Collection[int] = (),
+    missing: Collection[int] = (),
 ) -> Merged:
-    """`objects` are the columns with large objects: they are set where `is_read`."""
+    """`objects` are the columns with large objects: they are set where `is_read`. Columns in `missing` keep the target's value
+    where u<id> is true; MERGE fails, and commits nothing, where the target has no such row."""
     columns, spark = tuple(table.columns.values()), table.spark
-    names = ("op", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns), *(["is_read"] if objects else []))
+    names = ("op", *(f"k{i}" for i in key), *(f"a{c.id}" for c in columns), *(f"u{i}" for i in missing))
+    names = (*names, *(["is_read"] if objects else []))
     net.select(*names, *of_change(options)).createOrReplaceTempView(VIEW)
     marks = marks_deleted(table, options.readers)
     if marks and table.log is not None and not has_feature(table.log, "deletionVectors"):
@@ -63,7 +67,7 @@ def merge(
     try:
         with tagged(spark, tag):
             spark.conf.set(DELETION_VECTORS, "true" if marks else "false")
-            answer = spark.sql(merge_sql(table.path, VIEW, columns, key, options, objects)).collect()
+            answer = spark.sql(merge_sql(table.path, VIEW, columns, key, options, objects, missing)).collect()
     finally:
         spark.catalog.dropTempView(VIEW)
     if not answer:  # Delta has this txn version already and skipped the commit
@@ -79,20 +83,28 @@ def merge_sql(
     key: Sequence[int],
     options: TargetOptions = DEFAULT,
     objects: Collection[int] = (),
+    missing: Collection[int] = (),
 ) -> str:
     names = {column.id: quoted(column.name) for column in columns}
     same_key = " AND ".join(f"t.{names[i]} = s.k{i}" for i in key)
 
     def value(column: TargetColumn) -> str:
         name = names[column.id]
+        if column.id in missing:
+            there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.{name} END" if options.deletes == "mark" else f"t.{name}"
+            return f"CASE WHEN s.u{column.id} THEN {there} ELSE s.a{column.id} END"
         return f"CASE WHEN s.is_read THEN s.a{column.id} ELSE t.{name} END" if column.id in objects else f"s.a{column.id}"
+
+    def inserted_value(column: TargetColumn) -> str:
+        shown = f"s.a{column.id}"
+        return f"CASE WHEN s.u{column.id} THEN {NO_ROW} ELSE {shown} END" if column.id in missing else shown
 
     own = [f"t.{name} = s.{name}" for name in options.own_columns]
     sets = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns), *own])
     alone = ", ".join([*(f"t.{names[c.id]} = {value(c)}" for c in columns if c.id in objects), *own])
     objects_alone = f"WHEN MATCHED AND s.op = '{OBJECTS}' THEN UPDATE SET {alone}\n" if objects else ""
     inserted = ", ".join([*(names[c.id] for c in columns), *options.own_columns])
-    values = ", ".join([*(f"s.a{c.id}" for c in columns), *(f"s.{name}" for name in options.own_columns)])
+    values = ", ".join([*(inserted_value(c) for c in columns), *(f"s.{name}" for name in options.own_columns)])
     remove = f"UPDATE SET {', '.join(own)}" if options.deletes == "mark" else "DELETE"
     return (
         f"MERGE INTO {table_at(path)} AS t USING {source} AS s ON {same_key}\n"
