@@ -117,7 +117,7 @@ def main() -> None:
     if errors:
         sys.exit(f"{errors} rows were not understood")
     sys.stdout.write(measure("parse_redo_sql", batch, given.batch_rows, lambda b: parse_redo_sql(b.column("sql_redo"))))
-    sys.stdout.write(measure("decode_changes", batch, given.batch_rows, lambda b: decode_changes(b, version, {})))
+    sys.stdout.write(measure("decode_changes", batch, given.batch_rows, lambda b: decode_changes(b, version, {}, before={1})))
 
 
 if __name__ == "__main__":

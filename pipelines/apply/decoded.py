@@ -66,7 +66,7 @@ def decode(
     parts = []
     for version, names, mine in by_names(versions, mined_names):
         rows = changes.filter(mine).select(*CHANGE_ORDER, *dict.fromkeys((*REDO, *target.also)))
-        decoded = with_rowid(translation.decode(rows, version, rules, names))
+        decoded = with_rowid(translation.decode(rows, version, rules, names, {*key, *version.key, *target.defaulted}))
         parts.append(
             decoded.select(
                 *CHANGE_ORDER,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column as Expression
@@ -12,8 +12,9 @@ from pipelines.table import OracleType, Rules, TableVersion, TypeRule
 
 # Redo rows of one version -> the same columns but sql_redo, and error, error_sql (string), unknown (names), missing and
 # assigned (column ids), and the values before and after as o<id> and n<id>.
-# The last argument gives column ids by the names in the redo, where these are not the version's.
-Decode = Callable[[DataFrame, TableVersion, Rules, Mapping[str, int] | None], DataFrame]
+# The last arguments give column ids by the names in the redo, where these are not the version's, and the columns whose o<id> is
+# wanted: each costs as much as an n<id>.
+Decode = Callable[[DataFrame, TableVersion, Rules, Mapping[str, int] | None, Collection[int]], DataFrame]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ row is dropped or reordered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,7 @@ def _rule(types: Types, column_id: int) -> TypeRule:
     return None if isinstance(rule, pa.DataType) else rule
 
 
-def changes_schema(redo: pa.Schema, version: TableVersion, types: Types) -> pa.Schema:
+def changes_schema(redo: pa.Schema, version: TableVersion, types: Types, before: Collection[int] | None = None) -> pa.Schema:
     """Return the schema of decode_changes for batches of the schema `redo`."""
     targets = target_types(version, types)
     return pa.schema(
@@ -49,7 +49,7 @@ def changes_schema(redo: pa.Schema, version: TableVersion, types: Types) -> pa.S
             pa.field("unknown", pa.list_(pa.string())),
             pa.field("missing", pa.list_(pa.int32())),
             pa.field("assigned", pa.list_(pa.int32())),
-            *(pa.field(f"o{column.id}", targets[column.id]) for column in version.columns),
+            *(pa.field(f"o{column.id}", targets[column.id]) for column in version.columns if _is_in(before, column.id)),
             *(pa.field(f"n{column.id}", targets[column.id]) for column in version.columns),
         ]
     )
@@ -64,6 +64,7 @@ def decode_changes(
     encoding: Encoding = DEFAULT_ENCODING,
     show_row_data: bool = False,
     single_quotes: bool = False,
+    before: Collection[int] | None = None,
 ) -> pa.RecordBatch:
     """Return all columns of `batch` except sql_redo, and these:
 
@@ -73,7 +74,7 @@ def decode_changes(
     missing    ids of the version's columns that are absent from a WHERE, or from the list of an INSERT (Oracle leaves
                out trailing nulls: they are null here; any other absent column is an error); null = none
     assigned   ids of the columns in the SET of an UPDATE; null = none
-    o<id>      the value before: WHERE of an UPDATE or DELETE
+    o<id>      the value before: WHERE of an UPDATE or DELETE; only of the column ids `before`, if they are given
     n<id>      the value after: VALUES of an INSERT; SET of an UPDATE, else its WHERE
 
     `batch` must contain sql_redo, status, info, operation_code and rollback. Undo rows (rollback = 1) have at most a ROWID:
@@ -97,10 +98,14 @@ def decode_changes(
         pa.array(redo.unknown, pa.list_(pa.string())),
         _id_lists(ids, [image.missing(redo.kind) for image in images], batch.num_rows),
         _id_lists(ids, [image.assigned >= 0 for image in images], batch.num_rows),
-        *(image.before() for image in images),
+        *(image.before() for image, column in zip(images, version.columns, strict=True) if _is_in(before, column.id)),
         *(image.after(redo.kind) for image in images),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types))
+    return pa.RecordBatch.from_arrays(columns, schema=changes_schema(batch.schema, version, types, before))
+
+
+def _is_in(ids: Collection[int] | None, column_id: int) -> bool:
+    return ids is None or column_id in ids
 
 
 def _refuse_missing_values(redo: ResolvedRedo, version: TableVersion, images: Sequence[Image], errors: dict[int, str]) -> None:

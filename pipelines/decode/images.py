@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from pipelines.decode.datatypes import Cast, Family, family_of, raw
+from pipelines.decode.datatypes import Cast, Family, character, family_of, raw
 from pipelines.decode.forms import Clause, Form, Verb
 from pipelines.decode.redo_sql import Bools, Ints
 from pipelines.decode.resolve import ResolvedRedo
@@ -18,21 +17,28 @@ from pipelines.table import Column, TypeRule
 
 @dataclass(frozen=True, slots=True)
 class Image:
-    """Per row and clause, the index of the column's value in `values`; -1 where the clause does not contain the column."""
+    """Per row and clause, the number of the column's assignment; -1 where the clause does not contain the column. `source` has
+    the index of each assignment's value in `values`, -1 for NULL."""
 
     values: pa.Array
+    source: Ints
     inserted: Ints
     assigned: Ints
     located: Ints
 
     def before(self) -> pa.Array:
         """Return the values of WHERE."""
-        return _laid_out(self.values, self.located)
+        return self._laid_out(self.located)
 
     def after(self, kind: Ints) -> pa.Array:
         """Return the values of VALUES or SET; a column that SET does not contain keeps its value of WHERE."""
         kept = np.where(kind == Verb.UPDATE, self.located, self.inserted)
-        return _laid_out(self.values, np.where(self.assigned >= 0, self.assigned, kept))
+        return self._laid_out(np.where(self.assigned >= 0, self.assigned, kept))
+
+    def _laid_out(self, index: Ints) -> pa.Array:
+        at = self.source[index] if len(self.source) else index
+        absent: Bools = (index < 0) | (at < 0)
+        return self.values.take(pa.array(at, mask=absent if absent.any() else None))
 
     def missing(self, kind: Ints) -> Bools:
         """Return the rows in which the column is absent from VALUES or WHERE."""
@@ -57,49 +63,53 @@ def image_of(redo: ResolvedRedo, reading: Reading, bounds: tuple[int, int, int],
     `bounds` delimit the assignments in `redo`: literals, then internal bytes.
     """
     start, internal, end = bounds
-    if not family_of(reading.column.type).is_decoded:
+    own = np.arange(end - start, dtype=np.int32)
+    family, source = family_of(reading.column.type), own
+    if not family.is_decoded:
         values = pa.nulls(end - start, reading.target)
+    elif family.cast is character.cast and internal == end:  # the literals are the values: no copy of them is made
+        values, source = redo.values, _read(redo, reading, family, start, end, errors, is_internal=False)
     elif internal < end:
         literals = _cast(redo, reading, start, internal, errors, is_internal=False)
         values = pa.concat_arrays([literals, _cast(redo, reading, internal, end, errors, is_internal=True)])
     else:
         values = _cast(redo, reading, start, internal, errors, is_internal=False)
     row, clauses = redo.assignments.row[start:end], redo.assignments.clause[start:end]
-    indexes = []
-    for clause in Clause:
-        index = np.full(len(redo.kind), -1, np.int32)
-        own = np.flatnonzero(clauses == clause).astype(np.int32)
-        index[row[own]] = own
-        for twice in own[index[row[own]] != own].tolist():
-            errors.setdefault(int(row[twice]), f"column {reading.column.name} occurs twice in {clause.name}")
-        indexes.append(index)
-    return Image(values, *indexes)
+    indexes = np.full((len(Clause), len(redo.kind)), -1, np.int32)
+    indexes[clauses, row] = own
+    for twice in np.flatnonzero(indexes[clauses, row] != own).tolist():
+        errors.setdefault(int(row[twice]), f"column {reading.column.name} occurs twice in {Clause(clauses[twice]).name}")
+    return Image(values, source, *indexes)
 
 
 def _cast(redo: ResolvedRedo, reading: Reading, start: int, end: int, errors: dict[int, str], *, is_internal: bool) -> pa.Array:
     """Cast the values of the assignments [start, end): literals, or internal bytes."""
-    column = reading.column
+    column, row = reading.column, redo.assignments.row[start:end]
     family = family_of(column.type)
-    row, form, value = (getattr(redo.assignments, f)[start:end] for f in ("row", "form", "value"))
-    allowed = np.zeros(len(Form), np.bool_)
-    allowed[[Form.NULL, *((Form.HEX,) if is_internal else family.forms)]] = True
-    for i in np.flatnonzero(~allowed[form]).tolist():
-        errors.setdefault(int(row[i]), f"column {column.name}: {column.type} written as {Form(form[i]).name}")
-    absent = (value < 0) | ~allowed[form]
+    value = _read(redo, reading, family, start, end, errors, is_internal=is_internal)
+    absent = value < 0
     texts = redo.values.take(pa.array(value, mask=absent if absent.any() else None))
-    if pc.any(pc.equal(pc.binary_length(texts), 0)).as_py():
-        texts = pc.if_else(pc.equal(pc.binary_length(texts), 0), pa.scalar(None, pa.string()), texts)  # Oracle's '' is NULL
     cast = _cast_internal(family, texts, reading) if is_internal else family.cast(texts, reading.target, reading.rule)
     for i, reason in cast.refused.items():
         errors.setdefault(int(row[i]), f"column {column.name}: the value {reason}")
     return cast.values
 
 
+def _read(
+    redo: ResolvedRedo, reading: Reading, family: Family, start: int, end: int, errors: dict[int, str], *, is_internal: bool
+) -> Ints:
+    """Return where the values of the assignments [start, end) are, -1 for NULL. A form that the type does not have is an
+    error."""
+    row, form, value = (getattr(redo.assignments, f)[start:end] for f in ("row", "form", "value"))
+    allowed = np.zeros(len(Form), np.bool_)
+    allowed[[Form.NULL, *((Form.HEX,) if is_internal else family.forms)]] = True
+    for i in np.flatnonzero(~allowed[form]).tolist():
+        errors.setdefault(int(row[i]), f"column {reading.column.name}: {reading.column.type} written as {Form(form[i]).name}")
+    found: Ints = np.where(allowed[form], value, np.int32(-1))
+    return found
+
+
 def _cast_internal(family: Family, digits: pa.StringArray, reading: Reading) -> Cast:
     octets = raw.cast(digits, pa.binary())
     cast = family.internal(octets.values, reading.target, reading.encoding, reading.rule)
     return Cast(cast.values, {**cast.refused, **octets.refused})
-
-
-def _laid_out(values: pa.Array, index: Ints) -> pa.Array:
-    return values.take(pa.array(index, mask=index < 0))

@@ -67,9 +67,15 @@ def resolve(batch: pa.RecordBatch, version: TableVersion, names: Mapping[str, in
         key[order].astype(np.int32),
         given.clause[by_column],
         given.form[by_column],
-        given.value[by_column],
+        without_empty(parsed.values, given.value[by_column]),
     )
     return ResolvedRedo(kind, errors, unknown, parsed.values, assignments, parsed.doubled, parsed.single_rows)
+
+
+def without_empty(values: pa.StringArray, index: Ints) -> Ints:
+    """Replace the indexes of empty texts by -1: Oracle's '' is NULL."""
+    lengths = pc.binary_length(values).fill_null(1).to_numpy()
+    return index if lengths.all() else np.where(lengths[index] == 0, np.int32(-1), index)
 
 
 def _any_error(parsed: ParsedRedo) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 
 import pyarrow as pa
@@ -29,13 +29,14 @@ def decode_frame(
     version: TableVersion,
     rules: Rules,
     names: Mapping[str, int] | None = None,
+    before: Collection[int] | None = None,
     *,
     encoding: Encoding,
     show_row_data: bool,
     single_quotes: bool,
 ) -> DataFrame:
     types = {column.id: rules.get(column.id) for column in version.columns}
-    arrow = changes_schema(to_arrow_schema(frame.schema), version, types)
+    arrow = changes_schema(to_arrow_schema(frame.schema), version, types, before)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -47,6 +48,7 @@ def decode_frame(
                 encoding=encoding,
                 show_row_data=show_row_data,
                 single_quotes=single_quotes,
+                before=before,
             )
 
     return frame.mapInArrow(decode, from_arrow_schema(arrow, prefer_timestamp_ntz=True))

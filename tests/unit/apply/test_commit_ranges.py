@@ -9,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.apply.commit_ranges import ddl_scns, plan_commit_ranges, stop_scn
-from pipelines.apply.delta.merge import merge_sql
+from pipelines.apply.delta.merge import NO_ROW, merge_sql
 from pipelines.apply.delta.schema import TargetColumn
 from pipelines.errors import SchemaConflict
 from pipelines.records.batch_spec import ColumnChange, HoldAt, TableTask
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, OracleType, TableId, TableVersion
+from pipelines.target_options import DELETED, TargetOptions
 
 BATCH = ScnRange(Scn(100), Scn(200))
 T = TableId("S", "T")
@@ -108,3 +109,14 @@ def test_merge_sets_a_large_object_only_where_it_was_read_again() -> None:
         "t._commit_scn = s._commit_scn\n"
         "WHEN NOT MATCHED AND s.op = 'U' THEN INSERT (`ID`, `BODY`, _commit_scn) VALUES (s.a1, s.a2, s._commit_scn)"
     )
+
+
+@pytest.mark.parametrize("deletes", ["remove", "mark"])
+def test_merge_keeps_the_targets_value_of_a_column_that_the_redo_does_not_contain(deletes: str) -> None:
+    columns = [TargetColumn(1, "ID", "string"), TargetColumn(2, "A", "string"), TargetColumn(3, "B", "string")]
+    marked = TargetOptions(deletes="mark") if deletes == "mark" else TargetOptions()
+    sql = merge_sql("/lake/t", "s", columns, (1,), marked, missing=(2,))
+
+    there = f"CASE WHEN t.{DELETED} THEN {NO_ROW} ELSE t.`A` END" if deletes == "mark" else "t.`A`"
+    assert f"t.`A` = CASE WHEN s.u2 THEN {there} ELSE s.a2 END, t.`B` = s.a3" in sql
+    assert f"VALUES (s.a1, CASE WHEN s.u2 THEN {NO_ROW} ELSE s.a2 END, s.a3" in sql

@@ -53,6 +53,17 @@ def test_an_insert_has_only_values_after():
     assert (row["error"], row["missing"], row["assigned"], row["unknown"]) == (None, None, None, None)
 
 
+def test_only_the_columns_that_are_asked_for_have_values_before():
+    where = f'"ID" = \'1\' and "NAME" = \'x\' and "DAY" = {DAY_TEXT}'
+    batch = redo_batch((3, f'update "S"."T" set "NAME" = \'\' where {where};'), (2, f'delete from "S"."T" where {where};'))
+    whole = decode_changes(batch, ORDERS, {})
+    lean = decode_changes(batch, ORDERS, {}, before={11})
+
+    assert lean.schema == changes_schema(batch.schema, ORDERS, {}, before={11})
+    assert set(whole.schema.names) - set(lean.schema.names) == {"o12", "o13"}
+    assert lean.equals(whole.select(lean.schema.names))
+
+
 def test_a_delete_has_only_values_before():
     (row,) = decode((2, f'delete from "S"."T" where "ID" = \'-.5\' and "NAME" IS NULL and "DAY" = {DAY_TEXT};'))
 
