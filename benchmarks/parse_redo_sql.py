@@ -1,23 +1,34 @@
 """Measure how fast redo SQL becomes arrays and typed columns on one core: `python benchmarks/parse_redo_sql.py [rows] [batch]`.
 
-The input is made here: a table of 20 columns, 40 % inserts, 40 % updates with all columns logged, 20 % deletes.
+The input is made here: a table of 20 columns, 40 % inserts, 40 % updates with all columns logged, 20 % deletes. With
+`--debezium` Debezium's parser, which types no values, reads the same statements; its jars come from Maven Central.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pyarrow as pa
 
+from pipelines import runtime
 from pipelines.decode.changes import decode_changes
 from pipelines.decode.redo_sql import parse_redo_sql
 from pipelines.scn import Scn
 from pipelines.table import Column, OracleType, TableId, TableVersion
 
+DEBEZIUM = "io.debezium:debezium-connector-oracle:3.6.1.Final"
+NOT_NEEDED = (
+    "com.oracle.database.jdbc:ojdbc11", "com.oracle.database.xml:xdb", "com.oracle.database.xml:xmlparserv2",
+    "com.oracle.instantclient:xstreams", "io.debezium:debezium-embedded", "org.ehcache:ehcache",
+    "org.infinispan:infinispan-client-hotrod", "org.infinispan:infinispan-core",
+)  # fmt: skip
 NUMBER, MONEY, TEXT = OracleType("NUMBER", 22, 12, 0), OracleType("NUMBER", 22, 12, 2), OracleType("VARCHAR2", 400)
 DATE, TIMESTAMP, RAW = OracleType("DATE", 7), OracleType("TIMESTAMP", 11, None, 6), OracleType("RAW", 16)
 COLUMNS = {
@@ -100,14 +111,40 @@ def measure(name: str, batch: pa.RecordBatch, size: int, work: Callable[[pa.Reco
             work(batch.slice(start, size))
         seconds.append(time.process_time() - began)
     text_bytes = sum(len(text.encode()) for text in batch.column("sql_redo").to_pylist())
-    rate = batch.num_rows / min(seconds)
-    return f"{name:<16}{rate:>10,.0f} rows/s {text_bytes / min(seconds) / 1e6:>8,.1f} MB/s\n"
+    return shown(name, batch.num_rows / min(seconds), text_bytes / min(seconds))
+
+
+def debezium(batch: pa.RecordBatch) -> str:
+    """Let Debezium's parser read the statements, and return the best pass like `measure`."""
+    jars = runtime.share() / "debezium"
+    if not jars.is_dir():
+        with tempfile.TemporaryDirectory(dir=runtime.share()) as folder:
+            found = runtime.resolve_jars(Path(folder), DEBEZIUM, NOT_NEEDED, ())
+            assert not found
+            (Path(folder) / "ivy" / "jars").rename(jars)
+    statements = batch.column("sql_redo").to_pylist()
+    with tempfile.NamedTemporaryFile() as file:
+        file.write("\0".join(statements).encode())
+        file.flush()
+        harness = Path(__file__).with_name("DebeziumParser.java")
+        command = ["java", "-cp", f"{jars}/*", str(harness), file.name, ",".join(COLUMNS)]
+        done = subprocess.run(command, env=runtime.environment(), capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr)
+    seconds = min(map(float, done.stdout.split()))
+    text_bytes = sum(len(text.encode()) for text in statements)
+    return shown("Debezium parse", batch.num_rows / seconds, text_bytes / seconds)
+
+
+def shown(name: str, rows: float, octets: float) -> str:
+    return f"{name:<16}{rows:>10,.0f} rows/s {octets / 1e6:>8,.1f} MB/s\n"
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("rows", type=int, nargs="?", default=20_000)
     arguments.add_argument("batch_rows", type=int, nargs="?", default=4_000)
+    arguments.add_argument("--debezium", action="store_true", help="measure Debezium's parser too; needs the network once")
     given = arguments.parse_args()
     columns = tuple(Column(i, name, kind, i) for i, (name, kind) in enumerate(COLUMNS.items(), 1))
     version = TableVersion(TableId("APP", "ORDERS"), Scn(1), 1, 1, columns, (1,), len(columns) + 1)
@@ -118,6 +155,8 @@ def main() -> None:
         sys.exit(f"{errors} rows were not understood")
     sys.stdout.write(measure("parse_redo_sql", batch, given.batch_rows, lambda b: parse_redo_sql(b.column("sql_redo"))))
     sys.stdout.write(measure("decode_changes", batch, given.batch_rows, lambda b: decode_changes(b, version, {}, before={1})))
+    if given.debezium:
+        sys.stdout.write(debezium(batch))
 
 
 if __name__ == "__main__":
