@@ -20,7 +20,7 @@ from rich.table import Table
 
 from standin.control import FILE, InjectionFailed, inject_fault
 from standin.engine.options import DatabaseOptions
-from standin.fault_injection import faults
+from standin.faults.injection import faults
 from standin.interface import OraError
 from standin.serve import StandIn, start_standin
 from standin.workload import Workload, WorkloadSummary, run_workload

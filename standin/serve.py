@@ -21,7 +21,7 @@ from standin.control import ControlServer
 from standin.engine import rds, statistics
 from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
-from standin.fault_injection import FaultInjector
+from standin.faults.injection import FaultInjector
 from standin.logminer import package
 from standin.sqlplus import run_script
 from standin.wire.server import Listener

@@ -10,7 +10,7 @@ import pytest
 from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.errors import ConfigurationError
-from standin.fault_injection import FaultInjector
+from standin.faults.injection import FaultInjector
 from tests.fix_shop import Shop, open_shop
 from tests.plain_lake import PlainLake
 

@@ -15,7 +15,7 @@ import oracledb
 import pytest
 
 from standin.control import InjectionFailed, inject_fault
-from standin.fault_injection import faults
+from standin.faults.injection import faults
 from standin.serve import standin
 from tests.integration.standin.mining_client import add, archived, failure, query, run, start
 from tests.waiting import wait_until

@@ -2,8 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from standin import views
 from standin.redo_file import Op
 from tests.unit.standin.engine.engine_database import all_redo, error_code, run
+
+views.register()
 
 KEY = (3, "SHOP", "T")
 

@@ -57,9 +57,9 @@ def _converted(name: str, value: Any, annotation: str) -> Any:
 
 
 def faults_of(injector: type) -> dict[str, Fault]:
-    """Return the faults of a class by name, in declaration order."""
+    """Return the faults of a class and its bases by name, in declaration order."""
     found = {}
-    for method, function in vars(injector).items():
+    for method, function in (pair for part in (*injector.__bases__, injector) for pair in vars(part).items()):
         ended_by = getattr(function, _ENDED_BY, None)
         if ended_by is not None:
             options = dict(list(inspect.signature(function).parameters.items())[1:])
