@@ -19,7 +19,7 @@ def calls(monkeypatch):
     registry.register("PKG.NEXT", lambda session, n: n + 1, ["n"], public=True)
     registry.constant("PKG.NEW", 1)
     registry.constant("PKG.BIG", 16)
-    monkeypatch.setattr("standin.engine.block.procedures", registry)
+    monkeypatch.setattr("standin.engine.block_expressions.procedures", registry)
     monkeypatch.setattr(plsql, "procedures", registry)
     return made
 
