@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +11,35 @@ import pytest
 
 from pipelines import steps
 from pipelines.errors import Terminal
-from pipelines.source.selftest_cases import CASES
+from pipelines.source.selftest_cases import CASES, Case
 from pipelines.steps.selftest import SelftestReport
 from tests.oracle.conftest import Database
+from tests.plain_lake import PlainLake
 
 pytestmark = [pytest.mark.oracle, pytest.mark.spark]
 
 
+# On the stand-in the other cases end in the plain fold, to which Delta adds nothing; on a real database all end in Delta.
+IN_DELTA = {
+    "RLT_FLOATS", "RLT_ZONES", "RLT_INTERVALS", "RLT_ANCIENT", "RLT_KEY_LOGGING", "RLT_KEYLESS", "RLT_GUARD",
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def answered(database: Database, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> SelftestReport:
-    pipeline = database.pipeline(tmp_path_factory.mktemp("unused"), ["NO.SUCH"])
-    return steps.run_selftest(pipeline, database.scratch, database.reader, dba=database.dba, wait_minutes=5, spark=spark)
+    def asked(cases: Sequence[Case], session: Any) -> SelftestReport:
+        pipeline = database.pipeline(tmp_path_factory.mktemp("unused"), ["NO.SUCH"])
+        return steps.run_selftest(
+            pipeline, database.scratch, database.reader, cases=cases, dba=database.dba, wait_minutes=5, spark=session
+        )
+
+    in_delta = [case for case in CASES if database.is_real or case.table in IN_DELTA]
+    found = asked(in_delta, spark)
+    if database.is_real:
+        return found
+    with PlainLake(replays=True).in_place_of_spark():
+        others = asked([case for case in CASES if case not in in_delta], "no Spark")
+    return replace(found, answers=(*found.answers, *others.answers))
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.table)
