@@ -10,6 +10,7 @@ import pytest
 from pipelines import steps
 from pipelines.config import Pipeline
 from pipelines.context import open_context
+from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.source import ConnectParams
 from pipelines.steps.run import capture
 from tests.fix_s3 import S3
@@ -59,6 +60,8 @@ def test_two_hosts_capture_in_turn_and_the_ledger_is_rebuilt_from_the_bucket(
     assert first is not None
     assert second is not None
     assert {file.removeprefix(f"s3://{bucket}/") for file in parquet} <= set(s3.keys(bucket))
+    with open_context(fresh) as context:
+        reconcile_ledger(context)
     assert steps.read_status(fresh).landed_to == steps.read_status(pipeline).landed_to
     assert list(here.iterdir()) == []
     assert not (shop.folder / "landing").exists()
