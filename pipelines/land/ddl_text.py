@@ -1,6 +1,7 @@
 """Tables that a DDL changes although its redo row names another table, or none. Pure.
 
-TRUNCATE .. CASCADE removes the rows of referencing tables; its only redo row is that of the first table.
+TRUNCATE .. CASCADE removes the rows of referencing tables, and DROP PARTITION those of tables that are partitioned by
+reference; the only redo row is that of the first table.
 EXCHANGE PARTITION moves the rows of a table to a partition of another one; its only redo row names the partitioned table.
 LogMiner shows a DDL without name and number when its object no longer exists.
 """
@@ -26,11 +27,19 @@ _CASCADES = re.compile(
     rf"\s*(?:TRUNCATE\s+TABLE\s+{_TABLE}|ALTER\s+TABLE\s+{_TABLE}.*?\b(?:TRUNCATE|EXCHANGE)\s+(?:SUB)?PARTITION\b).*\bCASCADE\b",
     re.IGNORECASE | re.DOTALL,
 )
+_DROPS_PARTITION = re.compile(rf"\s*ALTER\s+TABLE\s+{_TABLE}(\s+DROP\s+(?:SUB)?PARTITIONS?\b.*)", re.IGNORECASE | re.DOTALL)
+
+
+def dropped_partition(sql: str) -> str | None:
+    """Return what follows the table's name in ALTER TABLE .. DROP PARTITION; None for other statements."""
+    match = _DROPS_PARTITION.match(_without_texts({"sql_redo": sql}))
+    return None if match is None else match[3]
 
 
 def cascading_table(row: Mapping[str, Any]) -> TableId | None:
     """Return the table that the DDL names if it removes the rows of tables that refer to it too; None for other statements."""
-    match = _CASCADES.match(_without_texts(row))
+    text = _without_texts(row)
+    match = _CASCADES.match(text) or _DROPS_PARTITION.match(text)
     if match is None:
         return None
     first, second = (part and _spelled(part) for part in (match.groups()[:2] if match[1] else match.groups()[2:]))

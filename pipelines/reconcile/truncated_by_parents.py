@@ -1,6 +1,7 @@
 """TRUNCATE .. CASCADE of a table removes the rows of those that refer to it ON DELETE CASCADE, and of those that refer to them.
+DROP PARTITION removes those of the tables that are partitioned by reference to it.
 
-The redo has the statement of the first table alone, which need not be captured. For each of the others it counts as a TRUNCATE
+The redo has the statement of the first table alone, which need not be captured. For each of the others it counts as a statement
 of its own at that SCN.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.land.ddl_text import dropped_partition
 from pipelines.land.dictionary import Readings
 from pipelines.records.window_manifest import DdlRow, WindowManifest
 from pipelines.table import TableId, TableVersion
@@ -16,10 +18,13 @@ from pipelines.table import TableId, TableVersion
 
 @dataclass(frozen=True, slots=True)
 class Parents:
-    """The tables that a table refers to, in any of several dictionary readings; `are_seen` unless one hid some."""
+    """The tables that a table refers to, in any of several dictionary readings; `are_seen` unless one hid some.
+
+    `of_partitioned`: the table is partitioned, perhaps by reference."""
 
     tables: frozenset[str]
     are_seen: bool
+    of_partitioned: bool = False
 
 
 def described_parents(table: TableId, readings: Readings, resetlogs_id: int, start: int) -> Parents:
@@ -27,7 +32,11 @@ def described_parents(table: TableId, readings: Readings, resetlogs_id: int, sta
     before = readings.last_before(table, resetlogs_id, start)
     later = (reading.table(table) for reading in readings.newest_first(resetlogs_id, start))
     found = [here for here in (before, *later) if here is not None]
-    return Parents(frozenset(str(p) for here in found for p in here.parents), all(here.sees_parents for here in found))
+    return Parents(
+        frozenset(str(p) for here in found for p in here.parents),
+        all(here.sees_parents for here in found),
+        any(here.partitioned for here in found),
+    )
 
 
 def truncated_by_parents(version: TableVersion, windows: Sequence[WindowManifest], parents: Parents) -> Iterator[DdlRow]:
@@ -38,8 +47,13 @@ def truncated_by_parents(version: TableVersion, windows: Sequence[WindowManifest
     """
     own = version.in_oracle
     for row in (row for window in windows for row in window.ddl if row.cascades_from not in ("", str(own))):
-        is_parent = row.cascades_from in parents.tables
-        if is_parent or not parents.are_seen:
+        is_parent, dropped = row.cascades_from in parents.tables, dropped_partition(row.sql)
+        if dropped is not None and not parents.of_partitioned:
+            continue
+        if is_parent and dropped is not None:
+            own_drop = f"ALTER TABLE {own}{dropped} /* by that of {row.cascades_from} */"
+            yield replace(row, owner=own.owner, table=own.name, object_id=version.object_id, sql=own_drop, cascades_from="")
+        elif is_parent or not parents.are_seen:
             whole = is_parent and row.sql.lstrip().upper().startswith("TRUNCATE")
             of = f"{own} /* by that of {row.cascades_from} with CASCADE */" if whole else f"{row.cascades_from} CASCADE"
             yield replace(

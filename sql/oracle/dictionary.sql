@@ -52,14 +52,16 @@ SELECT i.table_name, i.index_name, o.object_id, k.column_name
  ORDER BY i.table_name, i.index_name, k.column_position
 
 -- name: table_parents
--- The foreign keys by which TRUNCATE .. CASCADE of a parent removes the table's rows. A parent that the user may not see has no
--- name here.
+-- The foreign keys by which TRUNCATE .. CASCADE of a parent, or DROP PARTITION of it where the table is partitioned by reference,
+-- removes the table's rows. A parent that the user may not see has no name here.
 SELECT c.table_name, p.owner AS parent_owner, p.table_name AS parent_name
   FROM all_constraints c
   LEFT JOIN all_constraints p
     ON p.owner = c.r_owner AND p.constraint_name = c.r_constraint_name
- WHERE c.owner = :owner AND c.table_name IN (:names) AND c.constraint_type = 'R' AND c.delete_rule = 'CASCADE'
-   AND c.status = 'ENABLED'
+  LEFT JOIN all_part_tables t
+    ON t.owner = c.owner AND t.table_name = c.table_name AND t.ref_ptn_constraint_name = c.constraint_name
+ WHERE c.owner = :owner AND c.table_name IN (:names) AND c.constraint_type = 'R' AND c.status = 'ENABLED'
+   AND (c.delete_rule = 'CASCADE' OR t.table_name IS NOT NULL)
  ORDER BY c.table_name, p.owner, p.table_name
 
 -- name: table_log_groups

@@ -105,9 +105,19 @@ def _drop(session: EngineSession, store: TableStore, how: Partitioning, cursor: 
         raise OraError(3001, "unimplemented feature: DROP SUBPARTITION")
     if len(how.partitions) == 1:
         raise OraError(14083, "cannot drop the only partition of a partitioned table")
-    found = _named(how, cursor.name(), is_sub=False)
-    _remove_rows(store, found)
-    how.partitions.remove(found)
+    _drop_with_children(session, store, _named(how, cursor.name(), is_sub=False))
+
+
+def _drop_with_children(session: EngineSession, store: TableStore, dropped: Partition) -> None:
+    """Drop the partition and those of tables that are partitioned by reference to it. The redo has no statement of theirs."""
+    for child, key in session.database.tables.children_of(store):
+        how = child.definition.partitioning
+        for part in [p for p in how.partitions if p.parent == dropped.name] if how and how.reference == key.name else ():
+            _drop_with_children(session, child, part)
+            session.database.tables.refresh(child)
+            child.structure_scn = session.database.clock.scn
+    _remove_rows(store, dropped)
+    _require(store.definition.partitioning).partitions.remove(dropped)
 
 
 def _truncate(session: EngineSession, store: TableStore, how: Partitioning, cursor: Cursor, is_sub: bool) -> None:

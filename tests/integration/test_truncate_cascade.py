@@ -72,3 +72,26 @@ def test_a_truncate_with_cascade_of_another_table_concerns_no_child(tmp_path: Pa
 
         assert found["SHOP.CHILD"].state == "live"
         assert differences(shop, pipeline) == {}
+
+
+@pytest.mark.parametrize(("policy", "state"), [("hold", "held"), ("keep", "live")])
+def test_a_dropped_partition_of_a_parent_by_reference_counts_for_the_child(tmp_path: Path, policy: str, state: str) -> None:
+    with standin() as oracle, PlainLake().in_place_of_spark():
+        shop = Shop(oracle, tmp_path)
+        shop.run_sql(
+            "CREATE TABLE years (id NUMBER(9) PRIMARY KEY, y NUMBER(4)) "
+            "PARTITION BY LIST (y) (PARTITION old VALUES (2001), PARTITION young VALUES (2026))",
+            "CREATE TABLE days (id NUMBER(9) PRIMARY KEY, p NUMBER(9) NOT NULL CONSTRAINT of_year REFERENCES years) "
+            "PARTITION BY REFERENCE (of_year)",
+            "ALTER TABLE days ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+            "INSERT INTO years VALUES (1, 2001)",
+            "INSERT INTO years VALUES (2, 2026)",
+            "INSERT INTO days VALUES (10, 1)",
+            "INSERT INTO days VALUES (20, 2)",
+        )
+        pipeline = shop.pipeline(tables=[{"table": "SHOP.DAYS", "on": {"drop_partition": policy}}])
+        steps.take_snapshot(pipeline, source=shop.params, spark=None)
+        found = replicate(shop, pipeline, "ALTER TABLE years DROP PARTITION old", "INSERT INTO days VALUES (21, 2)")
+
+        assert found["SHOP.DAYS"].state == state
+        assert ("by that of SHOP.YEARS" in str(found["SHOP.DAYS"].error)) is (state == "held")
