@@ -51,6 +51,8 @@ CASCADING = {
     "of a table that is not captured": ("truncate table sales drop storage cascade", "SHOP.SALES"),
     "with an owner and a comment": ('TRUNCATE TABLE other."Sales" /* all */ CASCADE', 'OTHER."Sales"'),
     "of a partition": ("alter table sales truncate partition p1 update indexes cascade", "SHOP.SALES"),
+    "a dropped partition": ("alter table sales drop partition p1 update indexes", "SHOP.SALES"),
+    "a dropped column called partition": ('alter table sales drop ("partition")', None),
     "without CASCADE": ("truncate table sales /* cascade */", None),
     "CASCADE CONSTRAINTS": ("drop table sales cascade constraints", None),
 }
