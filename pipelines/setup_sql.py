@@ -91,7 +91,9 @@ GRANTS: Mapping[str, tuple[Grant, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class SetupChoices:
-    """What the script is to contain. `tables` are the captured tables with the columns to log; empty where not known yet."""
+    """What the script is to contain. `tables` are the captured tables with the columns to log; empty where not known yet.
+
+    With `by_pattern`, others are captured too, which may not exist yet."""
 
     flavour: Flavour
     user: str
@@ -102,6 +104,7 @@ class SetupChoices:
     archive_lag_seconds: int | None = None
     retention_hours: int = RDS_HOURS
     prompts: bool = True  # False: the caller DEFINEs `password`
+    by_pattern: bool = False
 
 
 def default_user(flavour: Flavour) -> str:
@@ -256,11 +259,14 @@ def _enter_container(choices: SetupChoices) -> Iterator[str]:
 def _tables(choices: SetupChoices) -> Iterator[str]:
     user = _name(choices.user)
     yield "-- The captured tables: their definitions, and their rows as of one SCN."
-    if not choices.tables:
+    if choices.by_pattern:
+        yield "-- They are captured by pattern, tables that are created later too."
+    if choices.by_pattern or not choices.tables:
         yield f"-- Narrower: for each table GRANT SELECT, FLASHBACK ON owner.name TO {user}"
         yield f"GRANT SELECT ANY TABLE, FLASHBACK ANY TABLE TO {user};"
-    for table in choices.tables:
-        yield f"GRANT SELECT, FLASHBACK ON {_qualified(table)} TO {user};"
+    else:
+        for table in choices.tables:
+            yield f"GRANT SELECT, FLASHBACK ON {_qualified(table)} TO {user};"
     yield ""
     yield from _key_logging(choices)
 

@@ -104,8 +104,12 @@ def setup_sql(
         typer.Option(help="OWNER.TABLE, may be repeated; default: the pipeline's tables.", callback=check_table_names),
     ] = None,
     key_logging: Annotated[
-        KeyLogging, typer.Option(help="Log keys per captured table, or of all tables of the PDB or database.")
-    ] = KeyLogging.table,
+        KeyLogging | None,
+        typer.Option(
+            help="Log keys per captured table, or of all tables of the PDB or database; default: table, and database where "
+            "tables are captured by pattern."
+        ),
+    ] = None,
     force_logging: Annotated[bool, typer.Option("--force-logging", help="Also set FORCE LOGGING.")] = False,
     archive_lag_target: Annotated[
         int | None, typer.Option(min=60, max=7200, metavar="SECONDS", help="Also set ARCHIVE_LAG_TARGET.")

@@ -27,13 +27,15 @@ def write_setup_sql(
     user: str | None = None,
     container: str | None = None,
     tables: Sequence[str] = (),
-    key_logging: KeyLogging = KeyLogging.table,
+    key_logging: KeyLogging | None = None,
     force_logging: bool = False,
     archive_lag_seconds: int | None = None,
     retention_hours: int = RDS_HOURS,
     prompts: bool = True,
 ) -> str:
-    """Return the script for a DBA. An option is taken before the pipeline's setting, and that before the default."""
+    """Return the script for a DBA. An option is taken before the pipeline's setting, and that before the default.
+
+    No script can name the tables that a pattern will match, so `key_logging` is then that of the database by default."""
     params = None if pipeline is None else known_connection(pipeline)
     user = user or (params.user if params else None)
     container = container or (pipeline.source.container if pipeline else None)
@@ -44,17 +46,19 @@ def write_setup_sql(
         pdb_only=params is not None and params.pdb_only,
         configured=pipeline is not None,
     )
+    by_pattern = pipeline is not None and bool(pipeline.patterns) and not tables
     return setup_sql(
         SetupChoices(
             flavour,
             user or default_user(flavour),
             container,
             {TableId.parse(name): "PRIMARY KEY" for name in tables} or logged_columns(pipeline),
-            key_logging,
+            key_logging or (KeyLogging.database if by_pattern else KeyLogging.table),
             force_logging,
             archive_lag_seconds,
             retention_hours,
             prompts,
+            by_pattern,
         )
     )
 

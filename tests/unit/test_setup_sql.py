@@ -81,6 +81,29 @@ def test_keys_are_logged_per_table_or_for_all(key_logging: KeyLogging, lines: li
 
 
 @pytest.mark.parametrize(
+    ("tables", "option", "grants", "logged"),
+    [
+        (["SHOP.ORDERS"], [], 'ON "SHOP"."ORDERS"', 'TABLE "SHOP"."ORDERS"'),
+        (["SHOP.ORDERS", "SHOP.*"], [], "ANY TABLE", "PLUGGABLE DATABASE"),
+        (["SHOP.*"], ["--key-logging", "table"], "ANY TABLE", None),
+        (["SHOP.*"], ["--table", "SHOP.ORDERS"], 'ON "SHOP"."ORDERS"', 'TABLE "SHOP"."ORDERS"'),
+    ],
+)
+def test_tables_that_a_pattern_will_match_are_readable_and_have_their_keys_logged(
+    tmp_path: Path, tables: list[str], option: list[str], grants: str, logged: str | None
+) -> None:
+    file = tmp_path / "pipelines.yml"
+    source = "{connection: oracle_shop, container: FREEPDB1}"
+    file.write_text(f"pipelines: {{shop: {{source: {source}, landing: /l, lake: /d, tables: {tables!r}}}}}")
+    done = CliRunner().invoke(app, ["setup-sql", "--config", str(file), *option])
+
+    lines = done.output.splitlines()
+    assert [line for line in lines if line.startswith("GRANT SELECT") and grants in line and "FLASHBACK" in line]
+    found = [line for line in lines if line.startswith("ALTER") and "PRIMARY KEY" in line]
+    assert [line.split(" ADD ")[0] for line in found] == ([] if logged is None else [f"ALTER {logged}"])
+
+
+@pytest.mark.parametrize(
     ("flavour", "choices", "option"),
     [
         (Flavour.cdb, {"user": "redolake"}, "--user"),
