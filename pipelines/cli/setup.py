@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from pipelines.steps.edit import EditPlan
 
 
-def report_findings(output: Output, findings: Sequence[Finding], none_found: str) -> None:
-    """Print all findings; exit with CONFIGURATION if one is an error."""
+def report_findings(output: Output, findings: Sequence[Finding], good: str, following: str) -> None:
+    """Print all findings, and what comes next unless one is an error; then exit with CONFIGURATION."""
     errors = [finding for finding in findings if finding.severity == "error"]
     body = {"ok": not errors, "findings": findings}
-    show(output, body, lambda: findings_text(findings) if findings else none_found)
+    verdict = "" if errors else f"{'No error.' if findings else good} Next: {following}"
+    show(output, body, lambda: Text.assemble(findings_text(findings) if findings else "", verdict))
     if errors:
         raise typer.Exit(CONFIGURATION)
 
@@ -48,7 +49,7 @@ def validate(config: ConfigOption = None, output: OutputOption = Output.table) -
         for pipeline in pipelines:
             read_from_airflow(connected(pipeline).ledger.connection)
         findings = [finding for pipeline in pipelines for finding in steps.validate(pipeline)]
-        report_findings(output, findings, "The configuration is good. Next: redolake doctor")
+        report_findings(output, findings, "The configuration is good.", "redolake doctor")
 
 
 def doctor(pipeline: PipelineOption = None, config: ConfigOption = None, output: OutputOption = Output.table) -> None:

@@ -139,7 +139,9 @@ def test_the_installed_command_shows_help_and_validates(installed: Path, folder:
     oracle = {"AIRFLOW_CONN_SHOP_ORACLE": "oracle://user:secret@127.0.0.1:1/FREE"}
 
     assert "Replicate Oracle tables" in run(str(installed / "redolake"), "-h", folder=folder)
-    assert "run `python -m pipelines.runtime`" in run(str(installed / "redolake"), "validate", folder=folder, **oracle)
+    warned = run(str(installed / "redolake"), "validate", folder=folder, **oracle)
+    assert "run `python -m pipelines.runtime`" in warned
+    assert "No error. Next: redolake doctor" in warned
     jars = {JARS_VARIABLE: ",".join(delta_jars())}
     assert "The configuration is good" in run(str(installed / "redolake"), "validate", folder=folder, **oracle, **jars)
     assert "CREATE USER" in run(str(installed / "redolake"), "setup-sql", folder=folder, **oracle)
