@@ -50,7 +50,8 @@ def status(pipeline: PipelineOption = None, config: ConfigOption = None, output:
         result = steps.read_status(selected)
         if output is Output.table:
             console.print(verdict(overview(selected)), soft_wrap=True)
-        show(output, result, lambda: tables_grid(result))
+        if result.tables or output is Output.json:
+            show(output, result, lambda: tables_grid(result))
         if output is Output.table:
             show_details(result)
 
