@@ -50,7 +50,8 @@ def tables(
     read."""
     with report_errors(output):
         found = overview(select_pipeline(pipeline, config), search)
-        show(output, found.tables, lambda: tables_grid(found))
+        empty = f"No captured table has {search!r} in its name." if search else verdict(found)
+        show(output, found.tables, lambda: tables_grid(found) if found.tables else empty)
         if output is Output.table:
             for table in found.tables:
                 if table.error is not None:
