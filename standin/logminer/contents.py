@@ -93,7 +93,8 @@ def read_contents(
             continue
         _require_open(kept, container)
         rows = RedoRows(kept, rendering, redo="SQL_REDO" in names, undo="SQL_UNDO" in names)
-        _ = rows.tables  # what it learns from this batch counts for the next one
+        if rendering.follows_ddl:
+            _ = rows.tables  # what it learns from this batch counts for the next one
         if wanted & _FROM_START or not wanted or rendering.forgets_sequences:
             _ = rows.start_was_read
         yield pa.RecordBatch.from_arrays([_column(name, rows, container) for name in names], names)

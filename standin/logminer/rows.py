@@ -48,11 +48,15 @@ class Rendering:
             text = self.tables[key] = TableText(self.catalog.resolve(*key), self.layout)
         return text
 
+    @property
+    def follows_ddl(self) -> bool:
+        return isinstance(self.catalog, RedoDictionary) and self.catalog.tracks
+
     def learn(self, record: str) -> None:
-        """Take a table's definition from the redo, where the dictionary follows DDL."""
-        if isinstance(self.catalog, RedoDictionary) and self.catalog.tracks:
-            self.catalog.learn(record)
-            self.tables.clear()
+        """Take a table's definition from the redo."""
+        assert isinstance(self.catalog, RedoDictionary)
+        self.catalog.learn(record)
+        self.tables.clear()
 
 
 class RedoRows:
@@ -80,7 +84,7 @@ class RedoRows:
         find = self.rendering.table
         names = ("op", "con_id", "object_id", "object_version", "supplemental")
         keys = zip(*map(self.values, names), strict=True)
-        if not pc.any(pc.equal(self.batch.column("info"), DICTIONARY)).as_py():
+        if not self.rendering.follows_ddl:
             return [find(*key) if op in _TABLE_OPS else None for op, *key in keys]
         found: list[TableText | None] = []
         for (op, *key), info, text in zip(keys, self.values("info"), self.values("sql"), strict=True):
