@@ -32,13 +32,13 @@ _DROPS_PARTITION = re.compile(rf"\s*ALTER\s+TABLE\s+{_TABLE}(\s+DROP\s+(?:SUB)?P
 
 def dropped_partition(sql: str) -> str | None:
     """Return what follows the table's name in ALTER TABLE .. DROP PARTITION; None for other statements."""
-    match = _DROPS_PARTITION.match(_without_texts({"sql_redo": sql}))
+    match = _DROPS_PARTITION.match(_without_texts(sql))
     return None if match is None else match[3]
 
 
 def cascading_table(row: Mapping[str, Any]) -> TableId | None:
     """Return the table that the DDL names if it removes the rows of tables that refer to it too; None for other statements."""
-    text = _without_texts(row)
+    text = _without_texts(row["sql_redo"])
     match = _CASCADES.match(text) or _DROPS_PARTITION.match(text)
     if match is None:
         return None
@@ -49,14 +49,14 @@ def cascading_table(row: Mapping[str, Any]) -> TableId | None:
 def table_from_ddl_text(row: Mapping[str, Any], captured: Mapping[tuple[str, str], TableId]) -> TableId | None:
     """Return the captured table that a DDL changes although its row names no captured table; None when there is none. A DDL of
     another object with the same name is not one."""
-    text = _without_texts(row)
+    text = _without_texts(row["sql_redo"])
     owner = row["seg_owner"] if row["seg_owner"] != "UNKNOWN" else None
     found = (captured.get(name) for name in _named(text, owner, is_nameless(row), captured))
     return next((table for table in found if table is not None), None)
 
 
-def _without_texts(row: Mapping[str, Any]) -> str:
-    return _IGNORED.sub(lambda m: m[1] or " ", str(row["sql_redo"] or ""))
+def _without_texts(sql: str | None) -> str:
+    return _IGNORED.sub(lambda m: m[1] or " ", sql or "")
 
 
 def exchanged_table(row: Mapping[str, Any], captured: Mapping[tuple[str, str], TableId]) -> TableId | None:

@@ -115,7 +115,8 @@ def history(
     parts = known_parts(known, readings, windows[0].resetlogs_id, start)
     ids = {version.object_id for version in known} | {part.object_id for part in parts}
     rows = [row for window in windows for row in window.ddl]
-    rows += truncated_by_parents(known[-1], windows, described_parents(table, readings, windows[0].resetlogs_id, start))
+    if any(row.cascades_from for row in rows):  # parents are looked up in all dictionary readings
+        rows += truncated_by_parents(known[-1], windows, described_parents(table, readings, windows[0].resetlogs_id, start))
     resetlogs_id = windows[0].resetlogs_id
     described = partial(readings.first_after, table, resetlogs_id)
     derived = derived_versions(context, versions_before(known, start), rows, described, ids)

@@ -42,8 +42,8 @@ def described_parents(table: TableId, readings: Readings, resetlogs_id: int, sta
 def truncated_by_parents(version: TableVersion, windows: Sequence[WindowManifest], parents: Parents) -> Iterator[DdlRow]:
     """Yield the statements that removed rows of the table, as rows of the table.
 
-    A TRUNCATE of a parent names the table itself. Every other names what it was of, so that the table stops there: one that
-    removed partitions, and one that may be of a parent, because the user does not see all of them.
+    A TRUNCATE or DROP PARTITION of a parent names the table itself. Every other names what it was of, so that the table stops
+    there: one that truncated partitions, and one that may be of a parent, because the user does not see all of them.
     """
     own = version.in_oracle
     for row in (row for window in windows for row in window.ddl if row.cascades_from not in ("", str(own))):
