@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -92,20 +92,17 @@ def held_lease(context: PipelineContext, what: str, seconds: float) -> Iterator[
         context.ledger.release_lease(lease)
 
 
-@contextmanager
-def open_context(pipeline: Pipeline) -> Iterator[PipelineContext]:
-    ledger = open_ledger(ledger_url(pipeline), pipeline.name, now)
-    try:
-        landing = Landing(pipeline.landing, pipeline.name)
-        yield PipelineContext(with_recorded_tables(pipeline, landing), ledger, landing)
-    finally:
-        ledger.close()
+def open_context(pipeline: Pipeline) -> AbstractContextManager[PipelineContext]:
+    return opened(pipeline, open_ledger(ledger_url(pipeline), pipeline.name, now))
 
 
-@contextmanager
-def open_to_read(pipeline: Pipeline) -> Iterator[PipelineContext]:
+def open_to_read(pipeline: Pipeline) -> AbstractContextManager[PipelineContext]:
     """Open the ledger so that nothing can be written. It is not corrected from the landing: steps do that."""
-    ledger = open_ledger_to_read(ledger_url(pipeline), pipeline.name, now)
+    return opened(pipeline, open_ledger_to_read(ledger_url(pipeline), pipeline.name, now))
+
+
+@contextmanager
+def opened(pipeline: Pipeline, ledger: Ledger) -> Iterator[PipelineContext]:
     try:
         landing = Landing(pipeline.landing, pipeline.name)
         yield PipelineContext(with_recorded_tables(pipeline, landing), ledger, landing)

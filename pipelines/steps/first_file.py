@@ -68,8 +68,6 @@ def setting(model: type[BaseModel], name: str, value: object, indent: str) -> It
     field = model.model_fields[name]
     about = field.description or ""
     value = field.default if value is None else value
-    if about.startswith("only `"):  # nothing to choose yet
-        return
     others = [one for one in values_of(field.annotation) if one != value]
     comment = about[:1].upper() + about[1:] + (f". Other values: {', '.join(others)}" if others else "")
     yield from (f"{indent}# {text}" for text in textwrap.wrap(comment, WIDTH - len(indent) - 2))

@@ -165,6 +165,12 @@ def by_end(touched: pa.Table, ends: pa.Table) -> tuple[pa.Table, pa.Table]:
     return touched.take(pa.array(now, pa.int64())), touched.take(pa.array(later, pa.int64()))
 
 
+def by_rowid(rows: pa.Table) -> tuple[tuple[str, ...], pa.Table]:
+    """Return the ROWIDs of the rows, and the rows without one."""
+    has_rowid = pc.and_(rows["row_id"].is_valid(), pc.not_equal(rows["row_id"], NO_ROWID)).fill_null(False)
+    return tuple(sorted(pc.unique(rows.filter(has_rowid)["row_id"]).to_pylist())), rows.filter(pc.invert(has_rowid))
+
+
 def reread_table(
     context: PipelineContext,
     oracle: Source,
@@ -177,9 +183,8 @@ def reread_table(
     """Read one table's rows again AS OF the window's end; at a current SCN where undo no longer reaches that."""
     scn, container = Scn(made.window.scns.end - 1), context.pipeline.source.container
     key = key_names(context, table)
-    is_found = pc.and_(rows["row_id"].is_valid(), pc.not_equal(rows["row_id"], NO_ROWID)).fill_null(False)
-    rowids = tuple(sorted(pc.unique(rows.filter(is_found)["row_id"]).to_pylist()))
-    keys = tuple(decoded_keys(context, table, key, rows.filter(pc.invert(is_found))))
+    rowids, unnamed = by_rowid(rows)
+    keys = tuple(decoded_keys(context, table, key, unnamed))
     wanted = Wanted(table, key, table.large_objects, rowids, keys)
     name = str(table.table)
     if not rowids and not keys:
@@ -220,9 +225,7 @@ def reread_rows(
     it: the table's contents are of one of these SCNs. There is no other SCN to read at if undo does not reach these."""
     start, end, name = int(made.window.scns.start) - 1, int(made.window.scns.end) - 1, str(table.table)
     key, windows = key_names(context, table), context.landing.windows
-    has_rowid = pc.and_(rows["row_id"].is_valid(), pc.not_equal(rows["row_id"], NO_ROWID)).fill_null(False)
-    rowids = tuple(sorted(pc.unique(rows.filter(has_rowid)["row_id"]).to_pylist()))
-    unnamed = rows.filter(pc.invert(has_rowid))
+    rowids, unnamed = by_rowid(rows)
     keys = tuple(decoded_keys(context, table, key, unnamed))
     if len(keys) < unnamed.num_rows:
         return RereadRows(name, end, None, error="the redo contains neither a ROWID nor a key of a changed row")

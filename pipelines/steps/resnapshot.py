@@ -25,10 +25,7 @@ from pipelines.reconcile.ledger import reconcile_ledger
 from pipelines.reconcile.table_versions import known_versions
 from pipelines.records.approval import Approval
 from pipelines.records.batch_spec import HoldAt
-from pipelines.scn import Scn
-from pipelines.source import ConnectParams, Source
-from pipelines.steps.table_rows import read_rows
-from pipelines.table import DictionaryTable, TableId
+from pipelines.table import TableId
 
 T = TypeVar("T")
 
@@ -168,25 +165,20 @@ def restated(entry: TableEntry, found: Obstacle, **where: Any) -> dict[str, Any]
     }
 
 
-def read_rows_within_limit(
-    context: PipelineContext,
-    source: ConnectParams | None,
-    oracle: Source,
-    table: DictionaryTable,
-    scn: Scn,
-    rowid: bool,
-    write: Callable[[Iterator[Any]], T],
-) -> T:
-    """Read as `read_rows` does, up to `resnapshot.max_rows`. For more, say so in the table's error and raise
-    SnapshotTooLarge."""
-    name, most = table.table, context.pipeline.resnapshot_limits(table.table).max_rows
-    try:
-        return read_rows(context, source, oracle, table, scn, rowid, lambda batches: write(limited(batches, name, most)))
-    except SnapshotTooLarge:
-        entry, found = context.ledger.table(name), too_large(most)
-        if entry is not None:
-            context.ledger.restate_hold(name, restated(entry, found, max_rows=most))
-        raise
+def within_limit(context: PipelineContext, table: TableId, write: Callable[[Iterator[Any]], T]) -> Callable[[Iterator[Any]], T]:
+    """Let `write` take up to `resnapshot.max_rows`. For more, say so in the table's error and raise SnapshotTooLarge."""
+    most = context.pipeline.resnapshot_limits(table).max_rows
+
+    def limited_write(batches: Iterator[Any]) -> T:
+        try:
+            return write(limited(batches, table, most))
+        except SnapshotTooLarge:
+            entry, found = context.ledger.table(table), too_large(most)
+            if entry is not None:
+                context.ledger.restate_hold(table, restated(entry, found, max_rows=most))
+            raise
+
+    return limited_write
 
 
 def limited(batches: Iterator[Any], table: TableId, most: int) -> Iterator[Any]:

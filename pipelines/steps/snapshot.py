@@ -56,7 +56,7 @@ from pipelines.steps.facts import record_snapshot
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.refused_tables import hold_refused
-from pipelines.steps.resnapshot import read_rows_within_limit
+from pipelines.steps.resnapshot import within_limit
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.table_rows import read_rows
 from pipelines.table import DictionaryTable, TableId
@@ -323,8 +323,8 @@ def read_table_as_of(
                     counted = counting(answers, f"rows of {wanted}", report)
                     return context.landing.snapshots.write_rows(wanted, scn, counted, token=token)
 
-                read = read_rows_within_limit if by_itself else read_rows
-                file = read(context, source, oracle, found, Scn(scn), by_rowid, write)
+                chosen = within_limit(context, wanted, write) if by_itself else write
+                file = read_rows(context, source, oracle, found, Scn(scn), by_rowid, chosen)
             there = context.landing.snapshots.publish_manifest(wanted, scn, [file])
             seconds = round(time.monotonic() - started, 3)
             record_snapshot(context, [wanted], SnapshotFact("read", scn, there.row_count, seconds))
