@@ -71,6 +71,10 @@ class TableId:
         return cls(*parts)
 
 
+Renamed = Mapping[TableId, TableId]  # the names in Oracle of the tables that have another one than their entry
+NOT_RENAMED: Renamed = {}
+
+
 @dataclass(frozen=True, slots=True)
 class OracleType:
     """A column's type from the dictionary (DATA_TYPE, DATA_LENGTH/CHAR_LENGTH, DATA_PRECISION, DATA_SCALE).

@@ -13,10 +13,9 @@ from pipelines.land.files import Files
 from pipelines.records.codec import encode
 from pipelines.records.dictionary_reading import DictionaryContent, DictionaryReading
 from pipelines.scn import ChainPosition, Scn
-from pipelines.table import DictionaryTable, TableId
+from pipelines.table import NOT_RENAMED, DictionaryTable, Renamed, TableId
 
 UNDATED = Scn(0)
-NOT_RENAMED: Mapping[TableId, TableId] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ class Dictionary:
         resetlogs_id: int,
         scn: int,
         tables: Iterable[DictionaryTable],
-        renamed: Mapping[TableId, TableId] = NOT_RENAMED,
+        renamed: Renamed = NOT_RENAMED,
     ) -> None:
         """Write the dictionary as read at an SCN. Two plans at one SCN read the same, so the first file stays."""
         described = sorted(tables, key=lambda found: found.table)

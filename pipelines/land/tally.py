@@ -22,13 +22,12 @@ from pipelines.land.ddl_text import cascading_table, exchanged_table, table_from
 from pipelines.records.slice_record import LogTally
 from pipelines.records.window_manifest import DdlRow, LogIdentity
 from pipelines.redo import CHANGES, LogFile, Operation, Slice
-from pipelines.table import TableId
+from pipelines.table import NOT_RENAMED, Renamed, TableId
 
 FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROLLBACK: "* rollback"}
 SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"  # a quote between two letters: single, or in a quoted name
 # A statement whose literals have their quotes doubled. No letter follows a literal; only N may stand before one.
 DOUBLED = re.compile(r"""(?:[^'"]|"[^"]*"|(?:(?<!\w)|(?<=\bN))'(?:[^']|'')*+'(?!\w))*+""")
-NOT_RENAMED: Mapping[TableId, TableId] = {}
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
 
 
@@ -45,7 +44,7 @@ class Tally:
         logs: Slice,
         tables: Mapping[int, TableId],
         names: frozenset[TableId],
-        renamed: Mapping[TableId, TableId] = NOT_RENAMED,
+        renamed: Renamed = NOT_RENAMED,
     ) -> None:
         self._logs = logs.logs
         self._ids = pa.array(sorted(tables), pa.int64())

@@ -18,13 +18,13 @@ from pipelines.land.chain import Chain
 from pipelines.land.chain_rules import TAKEN_CURE, build_manifest, check_position, check_same
 from pipelines.land.parquet import frames, read_columns, write_parquet
 from pipelines.land.quotes import Quotes, has_single_quotes
-from pipelines.land.tally import NOT_RENAMED, Tally
+from pipelines.land.tally import Tally
 from pipelines.records.batch_spec import RereadFile
 from pipelines.records.slice_record import SliceRecord
 from pipelines.records.window_manifest import DOUBTFUL_QUOTE_ROWS, SINGLE_QUOTE_ROWS, RereadRows, WindowManifest
 from pipelines.redo import Window
 from pipelines.scn import BEFORE_ALL, ChainPosition
-from pipelines.table import TableId
+from pipelines.table import NOT_RENAMED, Renamed, TableId
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Windows:
         schema: pa.Schema,
         tables: Mapping[int, TableId],
         names: Iterable[TableId] = (),
-        renamed: Mapping[TableId, TableId] = NOT_RENAMED,
+        renamed: Renamed = NOT_RENAMED,
         circumstance: Mapping[str, Any] | None = None,
     ) -> SliceRecord:
         """Write one slice's rows to a file of this attempt, and count and hash them on the way.

@@ -15,7 +15,16 @@ from pipelines.scn import Scn
 from pipelines.source.facts import read_current_scn
 from pipelines.source.oracle import Source
 from pipelines.statements import statement
-from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, Part, TableId, UniqueIndex
+from pipelines.table import (
+    NOT_RENAMED,
+    DictionaryColumn,
+    DictionaryTable,
+    OracleType,
+    Part,
+    Renamed,
+    TableId,
+    UniqueIndex,
+)
 
 MAX_READINGS = 5
 BIND_LISTS = (1, 10, 100, 500)  # lengths of the lists of table names in a query
@@ -51,8 +60,6 @@ class _TableRows:
 
 
 _Reading = dict[TableId, _TableRows | None]
-Renamed = Mapping[TableId, TableId]  # the names in Oracle of the tables that have another one than their entry
-NOT_RENAMED: Renamed = {}
 
 
 def read_tables(

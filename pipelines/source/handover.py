@@ -13,10 +13,10 @@ from typing import Any
 from pipelines.errors import RedolakeError, SnapshotTooEarly, SourceBusy, SourceRefused
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
-from pipelines.source.dictionary import NOT_RENAMED, Renamed, read_tables_around
+from pipelines.source.dictionary import read_tables_around
 from pipelines.source.facts import ActiveTransaction, read_active_transactions, read_current_scn
 from pipelines.source.oracle import Source
-from pipelines.table import DictionaryTable, TableId
+from pipelines.table import NOT_RENAMED, DictionaryTable, Renamed, TableId
 
 log = logging.getLogger(__name__)
 

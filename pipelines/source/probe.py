@@ -11,7 +11,7 @@ from pipelines.errors import Finding, RedolakeError, SourceRefused, Terminal
 from pipelines.progress import Progress
 from pipelines.redo import LogFile, RedoFacts
 from pipelines.scn import Scn
-from pipelines.source.dictionary import NOT_RENAMED, Renamed, read_tables
+from pipelines.source.dictionary import read_tables
 from pipelines.source.facts import (
     ALL_LOGS,
     read_active_transactions,
@@ -28,7 +28,7 @@ from pipelines.source.policies import policy_findings
 from pipelines.source.preflight import READABLE, OpenedLog, ProbeResult
 from pipelines.source.quoting import quoted
 from pipelines.source.rds import read_rds
-from pipelines.table import TableId
+from pipelines.table import NOT_RENAMED, Renamed, TableId
 
 Read = TypeVar("Read")
 # Each needs one privilege. The read_* functions stop at the first refused statement; these are tried one by one.
