@@ -1,4 +1,4 @@
-"""`<name>_apply`: apply all landed windows that are not applied yet, in one Spark job."""
+"""`<name>_apply`: apply the landed windows that are not applied yet, in one Spark job per run."""
 
 # mypy: disallow-untyped-decorators=False, disallow-subclassing-any=False
 
@@ -12,7 +12,7 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from pipelines.airflow.assets import landing_asset, publish_table_events, tables_alias
+from pipelines.airflow.assets import landing_asset, publish_table_events, start_again, tables_alias
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.metrics import send_metrics
 from pipelines.airflow.schedule import apply_schedule
@@ -52,7 +52,10 @@ def apply_dag(pipeline: Pipeline) -> DAG:
         for name, table in recorded.tables.items():
             log.info("%s: %s", name, ", ".join(f"{what} {value}" for what, value in asdict(table).items()))
         advanced = {name for name, table in recorded.tables.items() if table.state == "applied"}
-        publish_table_events(get_current_context()["outlet_events"], pipeline, advanced, complete_to)
+        events = get_current_context()["outlet_events"]
+        publish_table_events(events, pipeline, advanced, complete_to)
+        if recorded.more:
+            start_again(events, pipeline, recorded.end)
         return {**asdict(recorded), "message": message}
 
     @task(doc_md=TASKS["check"])

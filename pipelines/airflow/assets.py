@@ -38,3 +38,8 @@ def publish_table_events(events: Any, pipeline: Pipeline, advanced: Collection[s
         if name in complete_to:
             asset = table_asset(pipeline, TableId.parse(name))
             events[tables_alias(pipeline)].add(asset, extra={"complete_to": complete_to[name]})
+
+
+def start_again(events: Any, pipeline: Pipeline, scn: int) -> None:
+    """Publish an event of the landing for windows from `scn` on that wait, so that apply runs again at once."""
+    events[tables_alias(pipeline)].add(landing_asset(pipeline), extra={"waiting_from": scn})

@@ -38,6 +38,15 @@ class WindowLimits(Settings):
     slice_bytes: Bytes = Field(512 * 2**20, description="redo per LogMiner session; a session has at least one log")
 
 
+class BatchLimits(Settings):
+    max_rows: int = Field(
+        10_000_000,
+        ge=1,
+        description="a batch ends with the window in which its change rows reach this number, so that a long backlog becomes "
+        "visible in parts; the catch-up of a resumed table is always one batch",
+    )
+
+
 class RunwayLimits(Settings):
     warn_below_hours: float = Field(12, ge=0, description="warn when needed logs may be deleted within this many hours")
     warn_below_bytes: Bytes | None = Field(None, description="the same in bytes of redo, all redo threads together")
@@ -90,6 +99,7 @@ class Pipeline(Settings):
     schedule: str | None = Field("*/5 * * * *", description="cron, `every 30s`, @continuous, or null for manual runs")
     verify_schedule: str | None = Field(None, description="cron or preset for `<name>_verify`, or null for manual runs")
     window: WindowLimits = WindowLimits()
+    batch: BatchLimits = BatchLimits()
     runway: RunwayLimits = RunwayLimits()
     spark: SparkSettings = SparkSettings()
     airflow: AirflowSettings = AirflowSettings()

@@ -50,11 +50,13 @@ class RecordedBatch:
     held: tuple[str, ...]
     start: int
     end: int
+    more: bool = False  # landed windows wait for another batch
 
 
 @crash.writer
 def prepare_batch(pipeline: Pipeline) -> PreparedBatch:
-    """Write the spec of the next batch: first the catch-up of a resumed table, else all landed windows not yet applied."""
+    """Write the spec of the next batch: first the catch-up of a resumed table, else the landed windows not yet applied, as many
+    as `batch.max_rows` allows."""
     with open_context(pipeline) as context:
         lease = take_apply_lease(context)
         reconcile_ledger(context)
@@ -89,7 +91,8 @@ def record_batch(pipeline: Pipeline, batch: str) -> RecordedBatch:
             for done in result.tables
         }
         held = tuple(name for name, table in tables.items() if table.state == "held")
-        recorded = RecordedBatch(tables, held, result.start, result.end)
+        more = bool(context.landing.windows.after(result.end_position))
+        recorded = RecordedBatch(tables, held, result.start, result.end, more)
         newly = newly_held(result, last_batch(context, result.start_position))
         if newly:
             raise TableHeld([finding_of(done.table, done.error) for done in newly], recorded)

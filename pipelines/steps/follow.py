@@ -13,8 +13,7 @@ from pipelines.config import Pipeline
 from pipelines.context import Report, open_context, open_pipeline_source, silent
 from pipelines.errors import Transient
 from pipelines.source import ConnectParams, connect_params
-from pipelines.steps.capture import PlanOutcome
-from pipelines.steps.run import Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
+from pipelines.steps.run import Captured, Spark, apply, capture, first_contents, snapshot_again, spark_when_needed
 from pipelines.steps.status import TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
 from pipelines.steps.wait import AwaitedLog, log_overdue, plan_now
@@ -71,7 +70,7 @@ class Follower:
         self._awaited_since = math.inf
 
     def round(self, spark: Spark) -> None:
-        """Land all sealed windows, apply them as one batch, and wait for the next log if there was none."""
+        """Land sealed windows, as many as one batch may have, apply them, and wait for the next log if there was none."""
         if not self._has_contents:
             first_contents(self.pipeline, self.source, spark, self.report)
             self._has_contents = True
@@ -94,13 +93,18 @@ class Follower:
         self.report(f"{error}\nretrying in {seconds:g} s")
         self.stop.wait(seconds)
 
-    def _captured(self) -> PlanOutcome | None:
-        """Land windows until there is none; return why. Return None where it was asked to stop."""
+    def _captured(self) -> Captured | None:
+        """Land windows until there is none, or enough for a batch; return the last plan. Return None where it was asked to
+        stop."""
+        rows = 0
         while not self.stop.is_set():
             found = capture(self.pipeline, self.source, self._report_new, self._times)
             if found.outcome != "window":
                 return found
             self.windows += 1
+            rows += found.rows
+            if rows >= self.pipeline.batch.max_rows:
+                return found
         return None
 
     def _report_new(self, text: str) -> None:
@@ -110,7 +114,7 @@ class Follower:
             self.report(text)
         self._was_nothing = is_nothing
 
-    def _wait(self, found: PlanOutcome) -> None:
+    def _wait(self, found: Captured) -> None:
         """Wait until there is redo to land, and at most until the next plan is due.
 
         One connection stays open for the looks, each of which reads the views that a plan reads first.

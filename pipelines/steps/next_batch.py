@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import accumulate
 
 from pipelines.context import PipelineContext
 from pipelines.errors import InvariantBroken, Terminal
@@ -35,8 +36,9 @@ from pipelines.table import TableId
 
 
 def next_batch(context: PipelineContext, last: BatchResult | None) -> BatchSpec | None:
-    """Return a batch of all landed windows after the last batch, up to the next declared gap or RESETLOGS."""
-    windows = adjoining(context.landing.windows.after(BEFORE_ALL if last is None else last.end_position))
+    """Return a batch of the landed windows after the last batch, up to the next declared gap, RESETLOGS or `batch.max_rows`."""
+    landed = context.landing.windows.after(BEFORE_ALL if last is None else last.end_position)
+    windows = first_windows(adjoining(landed), context.pipeline.batch.max_rows)
     tables = [entry for entry in context.ledger.tables() if is_configured(context, entry.table)]
     return build_batch(context, windows, last, tables) if windows else None
 
@@ -67,6 +69,12 @@ def adjoining(windows: Sequence[WindowManifest]) -> list[WindowManifest]:
             break
         found.append(window)
     return found
+
+
+def first_windows(windows: Sequence[WindowManifest], max_rows: int) -> list[WindowManifest]:
+    """Return the windows up to the one with which their change rows reach `max_rows`."""
+    rows_before = accumulate((window.change_rows for window in windows), initial=0)
+    return [window for window, before in zip(windows, rows_before, strict=False) if before < max_rows]
 
 
 def is_configured(context: PipelineContext, table: TableId) -> bool:

@@ -18,7 +18,7 @@ from pipelines.progress import Progress
 from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
-from pipelines.steps.capture import Outcome, PlanOutcome, land_window, mine_window_slice, plan_next_window
+from pipelines.steps.capture import Outcome, land_window, mine_window_slice, plan_next_window
 from pipelines.steps.recover import check_reason, declare_gap
 from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.resnapshot import begin_resnapshots
@@ -33,7 +33,7 @@ from pipelines.steps.snapshot import (
 from pipelines.steps.spark_jobs import open_spark, run_spark_job
 from pipelines.steps.status import DeclaredGapReport, TableStatus, read_status
 from pipelines.steps.step_times import StepTimes
-from pipelines.steps.wait import await_log
+from pipelines.steps.wait import AwaitedLog, await_log
 
 T = TypeVar("T")
 
@@ -45,6 +45,17 @@ class RunOutcome:
     outcome: Outcome  # of the last plan
     reason: str
     tables: tuple[TableStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """What a plan found, and the number of change rows that were landed for it."""
+
+    outcome: Outcome
+    reason: str
+    awaited: AwaitedLog | None = None
+    window: str | None = None
+    rows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +172,16 @@ def run_pipeline(
     Tables without contents get their snapshot first. A table that a DDL holds is snapshotted again after each batch, if `on`
     says `resnapshot`.
     """
-    windows = batches = 0
+    windows = batches = rows = 0
     times = StepTimes()
     with spark_when_needed(pipeline, spark) as session:
         first_contents(pipeline, source, session, report)
         while True:
             found = capture(pipeline, source, report, times)
-            windows += found.outcome == "window"
-            if until_caught_up and found.outcome == "window":
+            windows, rows = windows + (found.outcome == "window"), rows + found.rows
+            if until_caught_up and found.outcome == "window" and rows < pipeline.batch.max_rows:
                 continue  # one batch over many windows costs little more than one over one
-            applied = apply(pipeline, session, report, times)
+            applied, rows = apply(pipeline, session, report, times), 0
             batches += applied
             again = snapshot_again(pipeline, source, session, report)
             if wait and found.awaited is not None:
@@ -202,14 +213,14 @@ def snapshot_again(pipeline: Pipeline, source: ConnectParams | None, spark: Spar
 
 def capture(
     pipeline: Pipeline, source: ConnectParams | None = None, report: Report = silent, times: StepTimes | None = None
-) -> PlanOutcome:
+) -> Captured:
     """Plan one window, mine its slices in parallel, and land it."""
     retried, times = retrying(pipeline), times or StepTimes()
     with times.of("gate"):
         found = retried(lambda: plan_next_window(pipeline, source))
     report(f"{found.outcome}: {found.reason}")
     if (window := found.window) is None:
-        return found
+        return Captured(found.outcome, found.reason, found.awaited)
     records = []
     with times.of("mine"), ThreadPoolExecutor(pipeline.mining_tasks) as pool:
         for record in pool.map(lambda n: retried(lambda: mine_window_slice(pipeline, source, window, n)), found.slices):
@@ -218,7 +229,7 @@ def capture(
     with times.of("land"):
         landed = retried(lambda: land_window(pipeline, window, records, source))
     report(f"landed SCN [{landed.start}, {landed.end}): {landed.rows} rows")
-    return found
+    return Captured(found.outcome, found.reason, window=window, rows=landed.rows)
 
 
 def apply(pipeline: Pipeline, spark: Spark, report: Report, times: StepTimes | None = None) -> bool:

@@ -25,10 +25,10 @@ QUICK = {"wait_looks_every_seconds": 0.05, "retry": {"attempts": 1, "first_secon
 
 
 @contextmanager
-def following(shop: Shop, pipeline: Any, lines: list[str]) -> Iterator[list[FollowOutcome]]:
+def following(shop: Shop, pipeline: Any, lines: list[str], lake: PlainLake | None = None) -> Iterator[list[FollowOutcome]]:
     """Follow in a thread while the block runs, then stop. The outcome is there after the block."""
     stop, outcomes = threading.Event(), list[FollowOutcome]()
-    with PlainLake().in_place_of_spark():
+    with (lake or PlainLake()).in_place_of_spark():
 
         def follow() -> None:
             outcomes.append(follow_pipeline(pipeline, stop, source=shop.params, spark="no Spark", report=lines.append))
@@ -67,6 +67,29 @@ def test_each_switched_log_becomes_visible_and_its_times_are_reported(shop: Shop
     assert {t.state for t in outcomes[0].tables} == {"live"}
     (shown, *_) = [line for line in lines if "is visible:" in line]
     assert all(f"{step} " in shown for step in ("mine", "s of work"))
+
+
+@pytest.mark.parametrize("follow", [True, False], ids=["--follow", "--until-caught-up"])
+def test_a_backlog_becomes_visible_in_parts(shop: Shop, follow: bool) -> None:
+    lines: list[str] = []
+    small = {"window": {"max_bytes": 1, "slice_bytes": 1}, "batch": {"max_rows": 15}}
+    pipeline, lake = shop.pipeline(tables=TWO_TABLES, **QUICK, **small), PlainLake()
+    with lake.in_place_of_spark():
+        steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    for seed in range(4):
+        shop.work(10, seed=seed)
+        shop.switch_logs()
+    if follow:
+        with following(shop, pipeline, lines, lake):
+            wait_until(lambda: any(line.startswith("nothing:") for line in lines), 60)
+    else:
+        with lake.in_place_of_spark():
+            steps.run_pipeline(pipeline, until_caught_up=True, source=shop.params, spark="no Spark", report=lines.append)
+            assert differences(shop, pipeline) == {}
+
+    first_visible = next(number for number, line in enumerate(lines) if "is visible:" in line)
+    assert any(line.startswith("landed ") for line in lines[first_visible:])
+    assert visible(lines) >= 3
 
 
 def test_a_source_that_does_not_answer_is_tried_again_until_it_does(shop: Shop) -> None:

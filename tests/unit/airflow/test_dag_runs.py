@@ -186,6 +186,20 @@ def test_only_tables_that_advanced_publish_an_event_and_a_held_one_fails_the_run
     assert (states["record", -1], states["check", -1], ran.state) == ("success", "failed", "failed")
 
 
+@pytest.mark.parametrize("more", [True, False])
+def test_apply_runs_again_at_once_where_landed_windows_wait_for_another_batch(run, steps, more):
+    from pipelines.airflow.apply import apply_dag
+
+    steps.answers("prepare_batch", BATCH)
+    done = AppliedTable("applied", 199, inserted=1, updated=0, deleted=0)
+    steps.answers("record_batch", RecordedBatch({"SHOP.ORDERS": done}, (), 100, 200, more))
+
+    _, ran = run(apply_dag)
+
+    landing = {uri: extra for uri, extra in events(ran).items() if uri == "redolake://shop/landing"}
+    assert [extra["waiting_from"] for extra in landing.values()] == ([200] if more else [])
+
+
 def test_the_event_of_an_older_batch_that_is_recorded_again_has_the_present_scn(run, steps):
     from pipelines.airflow.apply import apply_dag
 

@@ -65,11 +65,13 @@ class PipelineOnDisk:
         tables: tuple[str, ...] = ("SHOP.ORDERS",),
         doubtful_scn: int | None = None,
         single_quote_rows: int = 0,
+        rows: int = 0,
     ) -> WindowManifest:
         """Write a landed window [start, end) and return its manifest."""
         files = (f"{start}.parquet",)
         facts = {"slices": {"0": {SINGLE_QUOTE_ROWS: single_quote_rows}}}
-        made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, {}, "hash", ddl, files, doubtful_scn, facts)
+        counts = {f"{ORDERS} insert": rows, "* commit": 1}
+        made = WindowManifest(DBID, resetlogs_id, start, end, (), tables, counts, "hash", ddl, files, doubtful_scn, facts)
         self.write(f"windows/{made.name}/manifest.json", made)
         self.write(f"chain/{resetlogs_id:010d}-{start:020d}.json", made)
         return made

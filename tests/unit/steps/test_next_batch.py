@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.config.pipeline import BatchLimits
 from pipelines.context import PipelineContext, open_context
 from pipelines.errors import InvariantBroken
 from pipelines.records.window_manifest import DdlRow
@@ -30,6 +31,24 @@ def test_open_transactions_are_carried_into_the_next_batch(on_disk: PipelineOnDi
     spec = following_batch(context)
 
     assert (spec.carry_in, spec.open_in) == (("carry.parquet",), (OPEN,))
+
+
+@pytest.mark.parametrize(
+    ("max_rows", "end"),
+    [(1, 300), (10, 300), (11, 400), (30, 500), (10_000_000, 500)],
+)
+def test_a_batch_ends_with_the_window_in_which_its_rows_reach_the_limit(
+    on_disk: PipelineOnDisk, max_rows: int, end: int
+) -> None:
+    on_disk.window(200, 300, rows=10)
+    on_disk.window(300, 400, rows=10)
+    on_disk.window(400, 500, rows=10)
+    limited = on_disk.pipeline.model_copy(update={"batch": BatchLimits(max_rows=max_rows)})
+    with open_context(limited) as context:
+        corrected_table(context)
+        spec = following_batch(context)
+
+    assert (spec.start, spec.end) == (200, end)
 
 
 def test_nothing_is_carried_over_a_declared_gap(on_disk: PipelineOnDisk, context: PipelineContext) -> None:
