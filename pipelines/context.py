@@ -16,6 +16,7 @@ from pipelines.errors import ConfigurationError, Finding, LeaseHeld, Terminal
 from pipelines.land import Landing
 from pipelines.ledger import Lease, Ledger, open_ledger, open_ledger_to_read
 from pipelines.ledger.connection import url_of_connection
+from pipelines.records.captured_tables import CapturedTables
 from pipelines.records.job_spec import Spec, decode_spec
 from pipelines.source import ConnectParams, RetryRule, Source, connect_params, open_source
 from pipelines.table import TableId
@@ -115,7 +116,12 @@ def with_recorded_tables(pipeline: Pipeline, landing: Landing) -> Pipeline:
     if not pipeline.patterns:
         return pipeline
     _, recorded = landing.captured.newest()
-    return pipeline.with_matched(map(TableId.parse, () if recorded is None else recorded.tables))
+    return pipeline if recorded is None else with_captured(pipeline, recorded)
+
+
+def with_captured(pipeline: Pipeline, recorded: CapturedTables) -> Pipeline:
+    renamed = {TableId.parse(table): TableId.parse(name) for table, name in recorded.renamed.items()}
+    return pipeline.with_matched(map(TableId.parse, recorded.tables), renamed)
 
 
 def ledger_url(pipeline: Pipeline) -> str:

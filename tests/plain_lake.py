@@ -217,7 +217,7 @@ class PlainLake:
     def apply_with_ddl(
         self, spec: BatchSpec, task: TableTask, landed: Sequence[tuple[int, pa.Table]], carry_file: str
     ) -> TableResult:
-        table = self.tables[task.target]
+        table = self.tables.get(task.target, PlainTable({}, {}))  # one that has joined has no contents yet
         at = table.positions.get(task.app_id, -1)
         before = table.version or task.versions[0]
         rows = {key: dict(zip((c.id for c in before.columns), row, strict=True)) for key, row in table.rows.items()}

@@ -17,7 +17,7 @@ from pipelines.config.tables import Match, OnDdl, Table, is_match
 from pipelines.config.values import Bytes, LargeObjectsSetting, Properties, Settings, UnsupportedColumns, quoted_on
 from pipelines.ddl_policies import DdlPolicies
 from pipelines.filesystem import CREATES_ONCE, protocol_of
-from pipelines.table import ColumnChoice, TableId
+from pipelines.table import NOT_RENAMED, ColumnChoice, Renamed, TableId
 from pipelines.target_options import Deletes, MetadataName, Names, Readers, TargetOptions
 
 
@@ -237,10 +237,11 @@ class Pipeline(Settings):
     def patterns(self) -> list[Match]:
         return [match for match in self.matches if not match.excludes]
 
-    def with_matched(self, tables: Iterable[TableId]) -> Self:
-        """Return the pipeline with these tables in `tables` as well, as far as a pattern matches them."""
+    def with_matched(self, tables: Iterable[TableId], renamed: Renamed = NOT_RENAMED) -> Self:
+        """Return the pipeline with these tables in `tables` as well, as far as a pattern matches them. `renamed` has the names
+        in Oracle of those that have another one there."""
         found = {table: self.matching(table) for table in sorted(tables) if table not in self.by_id}
-        more = [match.table(table) for table, match in found.items() if match is not None]
+        more = [match.table(table, renamed.get(table)) for table, match in found.items() if match is not None]
         return self.model_copy(update={"tables": [*self.tables, *more]})
 
     def ddl_policies(self, table: TableId) -> DdlPolicies:

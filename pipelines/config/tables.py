@@ -189,10 +189,10 @@ class Match(TableSettings):
     def pattern(self) -> TablePattern:
         return TablePattern.parse(self.match.removeprefix("!"))
 
-    def table(self, table: TableId) -> Table:
-        """Return a matched table with the pattern's settings."""
+    def table(self, table: TableId, in_oracle: TableId | None = None) -> Table:
+        """Return a matched table with the pattern's settings; `in_oracle` is the name that it was renamed to."""
         settings = {name: getattr(self, name) for name in self.model_fields_set - {"match"}}
-        return Table(table=str(table), **settings)
+        return Table(table=str(table), renamed_to=None if in_oracle is None else str(in_oracle), **settings)
 
 
 def is_match(entry: object) -> bool:

@@ -110,6 +110,11 @@ class Readings:
         read = (self._dictionary.at(position).table(table) for position in self._within(resetlogs_id, scn + 1, None))
         return next((found for found in read if found is not None), None)
 
+    def just_after(self, table: TableId, resetlogs_id: int, scn: int) -> DictionaryTable | None:
+        """Return the description of the table in the very first reading after an SCN; None if that reading lacks it."""
+        position = next(iter(self._within(resetlogs_id, scn + 1, None)), None)
+        return None if position is None else self._dictionary.at(position).table(table)
+
     def last_before(self, table: TableId, resetlogs_id: int, scn: int) -> DictionaryTable | None:
         """Return the last description of the table that was read at or before an SCN, in the incarnation or a later one."""
         read = (self._dictionary.at(p).table(table) for p in reversed(self._positions) if within(p, resetlogs_id, scn))

@@ -76,13 +76,25 @@ def since_last_baseline(entries: Sequence[VersionEntry]) -> list[TableVersion]:
 
 def object_ids(context: PipelineContext, dictionary: Mapping[TableId, DictionaryTable]) -> dict[int, TableId]:
     """Return all object ids that the captured tables have or had."""
-    captured = {table.id for table in context.pipeline.tables}
-    versions = context.ledger.all_versions()
-    own = {int(entry.body["object_id"]): table for table in versions if table in captured for entry in versions[table]}
-    ids: dict[int, TableId] = {}
+    captured, ids = {table.id for table in context.pipeline.tables}, dict[int, TableId]()
     for table, found in dictionary.items():
         ids |= dict.fromkeys((found.object_id, *(part.object_id for part in found.parts)), table)
-    return ids | own  # a name may have passed to another captured table
+    versions = context.ledger.all_versions()
+    own = {
+        number: table
+        for table in versions
+        if table in captured
+        for entry in versions[table]
+        for number in (entry.body["object_id"], *(part["object_id"] for part in entry.body["parts"]))
+    }
+    return ids | own | present_object_ids(context)  # a name may have passed to another captured table
+
+
+def present_object_ids(context: PipelineContext) -> dict[int, TableId]:
+    """Return the captured tables by the object id that they have now."""
+    captured = {table.id for table in context.pipeline.tables}
+    newest = {table: entries[-1].body for table, entries in context.ledger.all_versions().items() if table in captured}
+    return {int(body["object_id"]): table for table, body in newest.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +136,7 @@ def history(
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
     names = {table, *(version.in_oracle for version in derived.versions)}
-    conflict = doubtful_ddl(table, windows, ids, names) or conflict
+    conflict = doubtful_ddl(table, windows, ids, names) or unseen_partitions(derived, readings, resetlogs_id) or conflict
     conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
     return History(table, tuple(known), derived, conflict, parts)
@@ -214,6 +226,33 @@ def dictionary_conflict(
             return None if known.dropped_at is not None else table_missing(table)
         if here.scn_before < end:  # a later dictionary may contain a DDL that has not landed yet
             return conflict_with_dictionary(known, here)
+    return None
+
+
+def unseen_partitions(derived: Derived, readings: Readings, resetlogs_id: int) -> SchemaConflict | None:
+    """Return the conflict of a partitioned table that was renamed, and looked up under its old name after that.
+
+    Oracle may have created partitions by then. Neither their name nor their OBJECT_ID was known, so their rows have not landed.
+    The top index of an index-organized table stays.
+    """
+    table = derived.versions[-1].table
+    for was, version in pairwise(derived.versions):
+        if was.in_oracle == version.in_oracle:
+            continue
+        described = readings.last_before(table, resetlogs_id, version.from_scn - 1)
+        described = described or readings.first_after(table, resetlogs_id, version.from_scn)
+        if not (bool(was.parts) if described is None else described.partitioned):
+            continue
+        after = readings.just_after(table, resetlogs_id, version.from_scn)
+        if after is None or after.object_id != version.object_id:
+            return SchemaConflict(
+                f"the partitioned table was renamed to {version.in_oracle} before that was declared; Oracle may have created "
+                "partitions in between, whose rows were not landed",
+                cure=f"run `redolake snapshot {table} --replace` to read the table as it is now",
+                table=table,
+                scn=version.from_scn,
+                policy="recreate",
+            )
     return None
 
 

@@ -20,10 +20,11 @@ OF_QUEUE = re.compile(r"AQ\$_(.+)_[A-Z]")
 
 @dataclass(frozen=True, slots=True)
 class ListedTable:
-    """`left_out` says why the table is none to capture; None for a plain one."""
+    """`left_out` says why the table is none to capture; None for a plain one. `object_id` is read for plain ones."""
 
     table: TableId
     left_out: str | None = None
+    object_id: int | None = None
 
 
 def list_tables(source: Source, patterns: Sequence[TablePattern], container: str | None) -> tuple[ListedTable, ...]:

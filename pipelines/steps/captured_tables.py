@@ -6,20 +6,23 @@ The result is recorded in the landing, so that all other steps know the tables w
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, open_context, with_recorded_tables
+from pipelines.context import PipelineContext, open_context, with_captured, with_recorded_tables
 from pipelines.errors import ConfigurationError, Finding
 from pipelines.land import Landing
 from pipelines.reconcile.ledger import reconcile_ledger
+from pipelines.reconcile.table_versions import present_object_ids
 from pipelines.reconcile.tables import captured_from
 from pipelines.records.captured_tables import CapturedTables
 from pipelines.source import ListedTable, Source, list_tables, read_current_scn
-from pipelines.table import TableId
+from pipelines.source.dictionary import query_tables
+from pipelines.table import Renamed, TableId
 
 log = logging.getLogger(__name__)
+NO_OBJECTS: Mapping[int, TableId] = {}
 
 
 def with_matched_tables(context: PipelineContext, oracle: Source) -> PipelineContext:
@@ -31,17 +34,19 @@ def with_matched_tables(context: PipelineContext, oracle: Source) -> PipelineCon
     if not pipeline.patterns:
         return context
     scn, listed = read_list(pipeline, oracle)
+    objects = present_object_ids(context)
     while True:
         number, before = context.landing.captured.newest()
-        made = resolved(pipeline, listed, scn, before)
-        if before is None and (empty := unmatched(pipeline, listed)):
+        made = resolved(pipeline, listed, scn, before, objects)
+        empty = [finding for finding in unmatched(pipeline, listed) if finding.severity == "error"]
+        if before is None and empty:
             raise ConfigurationError(empty)
         if before is not None and replace(made, scn=before.scn) == before:
             break
         if context.landing.captured.write_captured(number, made):
             report_changes(pipeline, before, made)
             break
-    return replace(context, pipeline=pipeline.with_matched(map(TableId.parse, made.tables)))
+    return replace(context, pipeline=with_captured(pipeline, made))
 
 
 def announced_tables(context: PipelineContext) -> tuple[str, ...]:
@@ -65,42 +70,89 @@ def read_list(pipeline: Pipeline, oracle: Source) -> tuple[int, tuple[ListedTabl
     """Return the tables of the owners that patterns name, and an SCN before they were listed."""
     oracle.use_container(pipeline.source.container)
     scn = int(read_current_scn(oracle))
-    return scn, list_tables(oracle, [match.pattern for match in pipeline.patterns], pipeline.source.container)
+    listed = list_tables(oracle, [match.pattern for match in pipeline.patterns], pipeline.source.container)
+    plain = [one.table for one in listed if one.left_out is None and pipeline.matching(one.table) is not None]
+    ids = {table: int(rows[0].object_id) for table, rows in query_tables(oracle, "table_object", plain).items() if rows}
+    return scn, tuple(replace(one, object_id=ids.get(one.table)) for one in listed)
 
 
-def resolved(pipeline: Pipeline, listed: Sequence[ListedTable], scn: int, before: CapturedTables | None) -> CapturedTables:
+def resolved(
+    pipeline: Pipeline,
+    listed: Sequence[ListedTable],
+    scn: int,
+    before: CapturedTables | None,
+    objects: Mapping[int, TableId] = NO_OBJECTS,
+) -> CapturedTables:
     """Return the tables that patterns match. One that is there when its pattern is resolved first is captured; a later one
-    only with `new_tables: capture`."""
+    only with `new_tables: capture`. `objects` are the captured tables by OBJECT_ID: a table that has one of these was renamed.
+    """
     single = {table.id for table in pipeline.tables if before is None or str(table.id) not in before.tables}
     matched = {one.table: one for one in listed if one.table not in single and pipeline.matching(one.table) is not None}
     known = {TableId.parse(text) for text in (before.tables if before else ())}
     old_patterns = set(before.patterns if before else ())
     kept = {table for table in known if table not in single and pipeline.matching(table) is not None}
+    renamed = renamed_tables(matched.values(), kept, objects, before)
+    doubles = doubled_tables(pipeline, matched.values(), renamed, objects)
     captured, announced = set(kept), dict[str, int]()
     for table, one in matched.items():
         match = pipeline.matching(table)
         assert match is not None
-        if one.left_out is not None or table in kept:
+        if one.left_out is not None or table in kept or table in doubles or table in renamed.values():
             continue
         if pipeline.new_tables == "capture" or match.match not in old_patterns:
             captured.add(table)
         else:
             announced[str(table)] = (before.announced if before else {}).get(str(table), scn)
     there = {one.table for one in listed}
-    gone = {str(table): (before.gone if before else {}).get(str(table), scn) for table in sorted(kept - there)}
+    missing = sorted(table for table in kept if renamed.get(table, table) not in there)
+    gone = {str(table): (before.gone if before else {}).get(str(table), scn) for table in missing}
+    left_out = {t: one.left_out for t, one in matched.items() if one.left_out is not None and t not in kept} | doubles
     return CapturedTables(
         scn=scn,
         patterns=tuple(match.match for match in pipeline.patterns),
         tables=tuple(map(str, sorted(captured))),
         announced=dict(sorted(announced.items())),
-        left_out={str(t): one.left_out for t, one in sorted(matched.items()) if one.left_out is not None and t not in kept},
+        left_out={str(table): why for table, why in sorted(left_out.items())},
         gone=gone,
+        renamed={str(table): str(name) for table, name in sorted(renamed.items())},
     )
 
 
-def unmatched(pipeline: Pipeline, listed: Iterable[ListedTable]) -> list[Finding]:
-    """Return a finding for each pattern that matches no table at all, and for each exclusion that excludes none."""
-    tables = [one.table for one in listed]
+def renamed_tables(
+    matched: Iterable[ListedTable], kept: Container[TableId], objects: Mapping[int, TableId], before: CapturedTables | None
+) -> dict[TableId, TableId]:
+    """Return the present names of captured tables that were renamed to another name that a pattern matches.
+
+    Where a table that is not captured has got the old name, only a person knows which of the two is meant, so a new rename is
+    not followed. One that was followed stays so.
+    """
+    of_object = {one.table: objects.get(one.object_id or 0) for one in matched if one.object_id is not None}
+    then = {TableId.parse(table): TableId.parse(name) for table, name in (before.renamed if before else {}).items()}
+    now = {entry: table for table, entry in of_object.items() if entry is not None and entry in kept}
+    unsettled = {entry for entry in now if entry not in then and entry in of_object and of_object[entry] is None}
+    found = {entry: name for entry, name in then.items() if entry in kept} | now
+    return {entry: name for entry, name in found.items() if name != entry and entry not in unsettled}
+
+
+def doubled_tables(
+    pipeline: Pipeline, matched: Iterable[ListedTable], renamed: Renamed, objects: Mapping[int, TableId]
+) -> dict[TableId, str]:
+    """Return the matched tables that no entry of their own can have, with the reason."""
+    in_oracle = {table.in_oracle: table.id for table in pipeline.tables if table.in_oracle != table.id}
+    found = {}
+    for one in matched:
+        table, entry = one.table, objects.get(one.object_id or 0) or in_oracle.get(one.table)
+        if table in renamed and table not in renamed.values():
+            found[table] = f"has the name under which {renamed[table]} was captured before it was renamed"
+        elif entry is not None and entry != table and renamed.get(entry) != table:
+            found[table] = f"is the table that {entry} was before it was renamed"
+    return found
+
+
+def unmatched(pipeline: Pipeline, listed: Iterable[ListedTable], before: CapturedTables | None = None) -> list[Finding]:
+    """Return a finding for each pattern that matches no table at all, now or before, and for each exclusion that excludes
+    none."""
+    tables = [one.table for one in listed] + [TableId.parse(table) for table in (before.tables if before else ())]
     found = []
     for match in pipeline.matches:
         if not any(match.pattern.matches(table) for table in tables):
@@ -118,7 +170,7 @@ def pattern_findings(pipeline: Pipeline, oracle: Source) -> tuple[Pipeline, list
     _, before = landing.captured.newest()
     pipeline = with_recorded_tables(pipeline, landing)
     made = resolved(pipeline, listed, scn, before)
-    found = unmatched(pipeline, listed)
+    found = unmatched(pipeline, listed, before)
     for table in made.announced:
         found.append(Finding(table, "is new, matches a pattern, and is not captured", JOIN.format(table=table), "warning"))
     for table in made.gone:
@@ -140,6 +192,12 @@ def report_changes(pipeline: Pipeline, before: CapturedTables | None, made: Capt
     log.info("%s: patterns match %s table(s), %s of them new", pipeline.name, len(made.tables), len(joined))
     for table in (table for table in made.announced if table not in old.announced):
         log.warning("%s is new and matches a pattern; it is not captured: %s", table, JOIN.format(table=table))
+    for table, name in made.renamed.items():
+        if old.renamed.get(table) != name:
+            log.info("%s was renamed to %s, which a pattern matches, and goes on", table, name)
+    for table, why in made.left_out.items():
+        if table not in old.left_out:
+            log.info("%s matches a pattern and is left out: it %s", table, why)
     for table in (table for table in made.gone if table not in old.gone):
         log.warning("%s is no longer in the dictionary: it was dropped, or privileges on it are missing", table)
 

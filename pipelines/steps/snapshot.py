@@ -119,6 +119,7 @@ def begin_snapshot(
         if pipeline.patterns:
             with open_pipeline_source(pipeline, source) as oracle:
                 context = with_matched_tables(context, oracle)
+            pipeline = context.pipeline
         chosen = choose(context, tables, replace)
         if not chosen:
             return BegunSnapshot(0, (), replace)

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from pipelines import steps
 from pipelines.config import Pipeline
+from pipelines.steps.run import capture
 from tests.fix_shop import Shop, open_shop
 from tests.integration.test_pipeline import caught_up
 from tests.plain_lake import PlainLake
@@ -209,3 +210,163 @@ def test_a_second_rename_holds_until_it_is_declared_too(shop: Shop, lake: PlainL
 def test_two_entries_cannot_have_one_name(shop: Shop) -> None:
     with pytest.raises(ValidationError, match=r"SHOP\.B is the name of two tables"):
         shop.pipeline(tables=[{"table": "SHOP.A", "renamed_to": "SHOP.B"}, "SHOP.B"])
+
+
+# --- by pattern
+
+
+def test_a_table_by_pattern_goes_on_under_a_new_name_that_a_pattern_matches(shop: Shop, lake: PlainLake) -> None:
+    with_tables(shop, "items", "other", "art")
+    pipeline = shop.pipeline(tables=["SHOP.ITEM*", "SHOP.ART*", "SHOP.OTHER"], new_tables="capture")
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    insert(shop, "items", 2, "before")
+    shop.run_sql("RENAME items TO between_two", "RENAME between_two TO articles")
+    insert(shop, "articles", 3, "after")
+    caught_up(shop, pipeline, "no Spark")
+    shop.run_sql("ALTER TABLE articles ADD (note VARCHAR2(10))", "ALTER TABLE articles DROP COLUMN note")
+    insert(shop, "articles", 4, "later")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert held(pipeline) == {}
+    assert [t.table for t in steps.read_status(pipeline).tables] == ["SHOP.ART", "SHOP.ITEMS", "SHOP.OTHER"]
+    assert rows(lake, pipeline, "items") == {1: "items", 2: "before", 3: "after", 4: "later"}
+    doctor = steps.run_doctor(pipeline, shop.params)
+    assert [f for f in doctor if f.severity in ("error", "warning") and f.subject.startswith("SHOP.")] == []
+    (found,) = steps.verify_tables(pipeline, ["SHOP.ITEMS"], source=shop.params, spark="x").tables
+    assert (found.source_rows, found.missing_rows) == (4, 0)
+
+    shop.run_sql("RENAME articles TO items")
+    insert(shop, "items", 5, "back")
+    shop.run_sql("RENAME items TO articles")
+    caught_up(shop, pipeline, "no Spark")
+    steps.take_snapshot(pipeline, ["SHOP.ITEMS"], source=shop.params, spark="no Spark", replace=True)
+    insert(shop, "articles", 6, "after the snapshot")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert held(pipeline) == {}
+    assert set(rows(lake, pipeline, "items")) == {1, 2, 3, 4, 5, 6}
+
+
+def test_a_rename_by_pattern_is_followed_by_an_apply_that_runs_after_the_rename_back(shop: Shop, lake: PlainLake) -> None:
+    with_tables(shop, "items")
+    pipeline = shop.pipeline(tables=["SHOP.*"])
+    steps.take_snapshot(pipeline, ["SHOP.ITEMS"], source=shop.params, spark="no Spark")
+    for statement, table in (("RENAME items TO away", "away"), ("RENAME away TO items", "items")):
+        shop.run_sql(statement)
+        insert(shop, table, 2 if table == "away" else 3, table)
+        shop.switch_logs()
+        while capture(pipeline, shop.params).outcome == "window":
+            pass
+    caught_up(shop, pipeline, "no Spark")
+
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "items") == {1: "items", 2: "away", 3: "items"}
+
+
+def test_a_name_that_no_pattern_matches_holds_the_table_and_the_cure_goes_on(shop: Shop, lake: PlainLake) -> None:
+    with_tables(shop, "items", "item_kinds")
+    pipeline = shop.pipeline(tables=["SHOP.ITEM*", "!SHOP.*_OLD"])
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    shop.run_sql("RENAME items TO articles", "RENAME item_kinds TO item_kinds_old")
+    insert(shop, "articles", 2, "after")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert set(held(pipeline)) == {"SHOP.ITEMS", "SHOP.ITEM_KINDS"}
+    edited = shop.pipeline(tables=["SHOP.ITEM*", {"table": "SHOP.ITEMS", "renamed_to": "SHOP.ARTICLES"}, "!SHOP.*_OLD"])
+    steps.resume_tables(edited, ["SHOP.ITEMS"])
+    caught_up(shop, edited, "no Spark")
+    assert set(held(edited)) == {"SHOP.ITEM_KINDS"}
+    assert rows(lake, edited, "items") == {1: "items", 2: "after"}
+
+
+def test_where_another_table_has_got_the_old_name_a_person_decides(shop: Shop, lake: PlainLake) -> None:
+    with_tables(shop, "items")
+    pipeline = shop.pipeline(tables=["SHOP.ITEM*"], new_tables="capture")
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    shop.run_sql("RENAME items TO items_old", *created("items"))
+    insert(shop, "items", 2, "another table")
+    insert(shop, "items_old", 3, "after")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert list(held(pipeline)) == ["SHOP.ITEMS"]
+    assert rows(lake, pipeline, "items") == {1: "items"}
+    steps.take_snapshot(pipeline, ["SHOP.ITEMS"], source=shop.params, spark="no Spark", replace=True)
+    caught_up(shop, pipeline, "no Spark")
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    insert(shop, "items_old", 4, "later")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "items") == {2: "another table"}
+    assert rows(lake, pipeline, "items_old") == {1: "items", 3: "after", 4: "later"}
+
+
+def test_a_new_table_under_the_name_of_a_followed_one_is_left_out_and_said_to_be(shop: Shop, lake: PlainLake) -> None:
+    with_tables(shop, "items")
+    pipeline = shop.pipeline(tables=["SHOP.ITEM*"], new_tables="capture")
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    shop.run_sql("RENAME items TO items_old")
+    caught_up(shop, pipeline, "no Spark")
+    shop.run_sql(*created("items"))
+    insert(shop, "items", 1, "another table")
+    insert(shop, "items_old", 2, "after")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "items") == {1: "items", 2: "after"}
+    said = [str(f.what) for f in steps.run_doctor(pipeline, shop.params) if f.subject == "SHOP.ITEMS"]
+    assert any("has the name under which SHOP.ITEMS_OLD was captured" in what for what in said), said
+
+
+def test_two_tables_by_pattern_that_exchange_their_names_go_on(shop: Shop, lake: PlainLake) -> None:
+    with_tables(shop, "items", "other")
+    pipeline = shop.pipeline(tables=["SHOP.*"])
+    steps.take_snapshot(pipeline, ["SHOP.ITEMS", "SHOP.OTHER"], source=shop.params, spark="no Spark")
+    shop.run_sql(*SWAP)
+    insert(shop, "items", 3, "of other")
+    insert(shop, "other", 3, "of items")
+    caught_up(shop, pipeline, "no Spark")
+
+    assert held(pipeline) == {}
+    assert rows(lake, pipeline, "items") == {1: "items", 3: "of items"}
+    assert rows(lake, pipeline, "other") == {1: "other", 3: "of other"}
+
+
+# --- tables whose rows are under other object ids
+
+MONTHS = "PARTITION BY RANGE (id) INTERVAL (10) (PARTITION first VALUES LESS THAN (10))"
+KINDS = {"partitioned": MONTHS, "index-organized": "ORGANIZATION INDEX"}
+
+
+@pytest.mark.parametrize("declared", ["by pattern", "before", "after"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_renamed_table_of_this_kind_goes_on_where_its_new_partitions_were_seen(
+    shop: Shop, lake: PlainLake, kind: str, declared: str
+) -> None:
+    create, logged = created("items")
+    shop.run_sql(f"{create} {KINDS[kind]}", logged, "INSERT INTO items (id, what) VALUES (1, 'items')")
+    edited = shop.pipeline(
+        tables=["SHOP.ITEM*"] if declared == "by pattern" else [{"table": "SHOP.ITEMS", "renamed_to": "SHOP.ITEMS_B"}]
+    )
+    pipeline = edited if declared == "by pattern" else shop.pipeline(tables=["SHOP.ITEMS"])
+    steps.take_snapshot(pipeline, source=shop.params, spark="no Spark")
+    shop.run_sql("RENAME items TO items_b")
+    for key in (2, 12):
+        insert(shop, "items_b", key, "after")
+    if declared == "before":
+        pipeline = edited
+    caught_up(shop, pipeline, "no Spark")
+    insert(shop, "items_b", 22, "in a new partition")
+    caught_up(shop, pipeline, "no Spark")
+    if declared == "after":
+        goes_on = "resume" if kind == "index-organized" else "snapshot --replace"
+        assert f"run `redolake {goes_on} SHOP.ITEMS`" in str(steps.read_status(pipeline).tables[0].cure)
+        steps.resume_tables(edited, ["SHOP.ITEMS"])
+        caught_up(shop, edited, "no Spark")
+        if kind == "partitioned":
+            assert "may have created partitions" in held(edited)["SHOP.ITEMS"]
+            assert rows(lake, edited, "items") == {1: "items"}
+            return
+
+    assert held(edited) == {}
+    assert rows(lake, edited, "items") == {1: "items", 2: "after", 12: "after", 22: "in a new partition"}

@@ -1,7 +1,8 @@
 """RENAME a TO b, and ALTER TABLE a RENAME TO b. The table keeps its OBJECT_ID, its rows and its entry in pipelines.yml.
 
 A name says nothing about which table a user means afterwards: another one may get it. So a rename is followed only where
-`renamed_to` declares the new name, or where a later dictionary shows the table under the declared name again.
+`renamed_to` declares the new name or a pattern matches it, or where a later dictionary shows the same object under the name
+that was looked up then.
 """
 
 from __future__ import annotations
@@ -28,26 +29,25 @@ def read(statement: DdlStatement, version: TableVersion) -> Effect | None:
 
 def renamed(statement: DdlStatement, version: TableVersion, new: TableId) -> TableVersion:
     """Return the version under its new name. Raises SchemaConflict where that is not declared."""
-    if version.parts:
-        why = f"{version.in_oracle} was renamed to {new}; Oracle may create partitions under the new name before it is declared"
-        raise statement.refuse(why)
     declared = statement.policies.renamed_to or version.table
-    if version.in_oracle == declared and not _is_back(statement, version, declared):
+    if version.in_oracle == declared and not _is_found(statement, version):
         raise _not_declared(statement, version, new)
     return replace(version, renamed_to=None if new == version.table else new)
 
 
-def _is_back(statement: DdlStatement, version: TableVersion, declared: TableId) -> bool:
-    """Return whether the table was found under its declared name after the statement."""
+def _is_found(statement: DdlStatement, version: TableVersion) -> bool:
+    """Return whether the table was found after the statement, under the name that was declared at that time."""
     later = statement.dictionary_after()
-    return later is not None and (later.object_id, later.in_oracle) == (version.object_id, declared)
+    return later is not None and later.object_id == version.object_id
 
 
 def _not_declared(statement: DdlStatement, version: TableVersion, new: TableId) -> SchemaConflict:
     error = statement.refuse(f"the table was renamed to {new}", "recreate")
+    # Oracle may have created partitions whose rows no window has landed.
+    goes_on = "resume" if not version.parts or version.organization == "index" else "snapshot --replace"
     error.cure = (
         f"to go on with the same table, give its entry in `tables` this name (`table: {version.table}, renamed_to: {new}`) and "
-        f"run `redolake resume {version.table}`; to capture another table that has the old name now, run `redolake snapshot "
+        f"run `redolake {goes_on} {version.table}`; to capture another table that has the old name now, run `redolake snapshot "
         f"{version.table} --replace`"
     )
     return error

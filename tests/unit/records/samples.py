@@ -113,7 +113,7 @@ RECORDS: tuple[Any, ...] = (
     SplitTransactions((TransactionName(3, "1.2.3"),), (SplitTransaction(None, "4.5.6", 7),)),
     DictionaryReading(2, 300, "5f2d", {"SHOP.T": 310}, {"SHOP.T": "SHOP.U"}),
     DictionaryContent((TABLE, LOGGED)),
-    CapturedTables(9, ("A.*",), ("A.B",), {"A.C": 8}, {"A.D": "is a queue table"}, {"A.E": 7}),
+    CapturedTables(9, ("A.*",), ("A.B",), {"A.C": 8}, {"A.D": "is a queue table"}, {"A.E": 7}, {"A.B": "A.F"}),
     TABLE,
     VERSION,
     FirstPosition(1, 2, 300, Encoding(), CONTAINER),

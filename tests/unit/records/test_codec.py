@@ -50,7 +50,7 @@ DATA = {
     ("declared gap", ("tables",)),
     ("dictionary reading", ("later",)),
     ("dictionary reading", ("renamed",)),
-    *(("captured tables", (field,)) for field in ("announced", "left_out", "gone")),
+    *(("captured tables", (field,)) for field in ("announced", "left_out", "gone", "renamed")),
 }
 PLACES = [(r, path) for r in RECORDS for path in objects(to_body(r)) if (noun_of(type(r)), path) not in DATA]
 

@@ -47,7 +47,7 @@ FORMATS = {
     "approval": (1, "d0f7d0e99746"),
     "split transactions": (1, "d22a8664b083"),
     "dictionary reading": (1, "fa7eed304049"),
-    "captured tables": (1, "7a013c7f64ac"),
+    "captured tables": (1, "3d27d28e7d96"),
     "dictionary content": (1, "d3ee022ce110"),
     "dictionary table": (1, "e91e2f1d1caf"),
     "table version": (1, "264d5c3f364d"),
