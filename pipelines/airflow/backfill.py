@@ -12,7 +12,7 @@ from airflow.sdk import DAG, Param, get_current_context, task
 
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.snapshot import tables_param
+from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.spark import spark_task
 from pipelines.airflow.texts import BACKFILL, TASKS, dag_text
 from pipelines.config import Pipeline
@@ -24,10 +24,11 @@ def backfill_params(pipeline: Pipeline) -> dict[str, Param]:
     def scn(title: str, description: str) -> Param:
         return Param(type="integer", minimum=0, title=title, description=description)
 
+    captured = [str(t.id) for t in pipeline.tables]
     return {
         "from_scn": scn("From SCN", "Changes that committed at this SCN or later."),
         "to_scn": scn("To SCN", "Changes that committed before this SCN."),
-        "tables": tables_param(pipeline, [str(t.id) for t in pipeline.tables], "Which tables to backfill.", fewest=1),
+        "tables": tables_param(pipeline, captured, "Which tables to backfill.", fewest=1),
         "schema": Param(
             "historic",
             enum=["historic", "current"],
@@ -49,7 +50,7 @@ def backfill_dag(pipeline: Pipeline) -> DAG:
                 resolved,
                 chosen["from_scn"],
                 chosen["to_scn"],
-                list(chosen["tables"]),
+                chosen_tables(chosen),
                 bool(chosen["dry_run"]),
                 chosen["schema"],
             )

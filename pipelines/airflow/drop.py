@@ -8,6 +8,7 @@ import logging
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.recover import check_confirmed, optional_text
@@ -48,6 +49,10 @@ def drop_dag(pipeline: Pipeline) -> DAG:
         with resolved_pipeline(pipeline) as resolved:
             if chosen["choice"] == "list":
                 return listed(steps.list_transactions(resolved))
+            if not xid:
+                raise AirflowFailException(
+                    "the field Transaction is empty\n  do this: trigger it with `list`, and copy the XID from its log"
+                )
             cost = steps.look_up_transaction(resolved, xid, chosen["container"])
             log.info("%s", cost.text)
             if chosen["choice"] == "look":

@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.snapshot import tables_param
+from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.texts import RECOVER, TASKS, dag_text
 from pipelines.config import Pipeline
 
@@ -76,7 +76,7 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                 log.warning("transaction %s: %s row(s) dropped", dropped.xid, dropped.rows)
             if chosen["choice"] != "snapshot":
                 return []
-            return list(chosen["tables"]) or steps.capturable_tables(resolved)
+            return chosen_tables(chosen) or steps.capturable_tables(resolved)
 
     params = recover_params(pipeline)
     with DAG(**dag_settings(pipeline, "recover"), schedule=None, params=params, doc_md=dag_text(RECOVER, pipeline)) as dag:

@@ -10,7 +10,7 @@ from airflow.sdk import DAG, Param, get_current_context, task
 
 from pipelines.airflow.connections import resolved_pipeline
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.snapshot import tables_param
+from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.texts import RESUME, TASKS, dag_text
 from pipelines.config import Pipeline
 
@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 
 CHOICES = {
+    "null": "none: the cause is removed",  # as Airflow's form names the empty choice
     "ignore": "ignore: it changes neither columns, key nor rows",
     "evolve": "evolve: change the column in Delta too",
     "follow": "follow: delete the rows in Delta too",
@@ -35,21 +36,22 @@ def resume_dag(pipeline: Pipeline) -> DAG:
         by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
         with resolved_pipeline(pipeline) as resolved:
             chosen, reason = context["params"], context["params"]["reason"] or ""
+            tables = chosen_tables(chosen)
             if chosen["ddl"]:
-                made = [steps.approve_ddl(resolved, table, chosen["ddl"], reason=reason, by=by) for table in chosen["tables"]]
+                made = [steps.approve_ddl(resolved, table, chosen["ddl"], reason=reason, by=by) for table in tables]
                 resumed = tuple(one.table for one in made)
             else:
-                resumed = steps.resume_tables(resolved, list(chosen["tables"]), by=by, reason=reason)
+                resumed = steps.resume_tables(resolved, tables, by=by, reason=reason)
         log.info("resumed: %s; the next batch catches them up", ", ".join(resumed))
         return list(resumed)
 
-    tables = [str(t.id) for t in pipeline.tables]
+    captured = [str(t.id) for t in pipeline.tables]
     params = {
-        "tables": tables_param(pipeline, tables[:1] if len(tables) == 1 else [], "Held tables.", fewest=1),
+        "tables": tables_param(pipeline, captured if len(captured) == 1 else [], "Held tables.", fewest=1),
         "ddl": Param(
             None,
             type=["null", "string"],
-            enum=[None, *CHOICES],
+            enum=[None if choice == "null" else choice for choice in CHOICES],
             values_display=CHOICES,
             title="DDL",
             description="Treat the statement that holds the tables in this way, once.",

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -24,11 +24,21 @@ log = logging.getLogger(__name__)
 
 
 def tables_param(pipeline: Pipeline, default: list[str], description: str, fewest: int = 0) -> Param:
-    """Return a form field that offers the captured tables. Where patterns match them it takes any name."""
+    """Return a form field that offers the captured tables. Where patterns match them, the form takes a name on each line: its
+    list takes no other value than those offered. A field that may be empty may be null: that is what the form makes of a list
+    from which everything was removed."""
     names = [str(t.id) for t in pipeline.tables]
-    items: dict[str, Any] = {"type": "string"} if pipeline.patterns else {"type": "string", "enum": names}
-    choice = {"type": "array", "items": items, "minItems": 0 if pipeline.patterns else fewest, "uniqueItems": True}
-    return Param(default, **choice, examples=names, title="Tables", description=description)
+    about: dict[str, Any] = {"title": "Tables", "type": "array" if fewest else ["null", "array"]}
+    if pipeline.patterns:
+        text = f"{description} One name on each line."
+        return Param(default, **about, items={"type": "string"}, minItems=fewest, description=text)
+    items = {"type": "string", "enum": names}
+    return Param(default, **about, items=items, minItems=fewest, uniqueItems=True, examples=names, description=description)
+
+
+def chosen_tables(chosen: Mapping[str, Any]) -> list[str]:
+    """Return the names in the form's field Tables."""
+    return [name.strip() for name in chosen["tables"] or () if name.strip()]
 
 
 def snapshot_dag(pipeline: Pipeline) -> DAG:
@@ -43,7 +53,7 @@ def snapshot_dag(pipeline: Pipeline) -> DAG:
             begun = steps.begin_snapshot(
                 resolved,
                 source_of(pipeline),
-                list(chosen["tables"]) or None,
+                chosen_tables(chosen) or None,
                 replace=bool(chosen["replace"]),
                 only_held=bool(chosen["by_policy"]),
             )

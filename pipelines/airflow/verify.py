@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.settings import dag_settings
-from pipelines.airflow.snapshot import tables_param
+from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.spark import connect_url
 from pipelines.airflow.texts import TASKS, VERIFY, dag_text
 from pipelines.config import Pipeline
@@ -26,7 +26,7 @@ def verify_dag(pipeline: Pipeline) -> DAG:
         """Return how many tables are equal, and the others by name. Fails unless all are equal."""
         from pipelines import steps
 
-        chosen = list(get_current_context()["params"]["tables"]) or None
+        chosen = chosen_tables(get_current_context()["params"]) or None
         spark = connect_session(pipeline) if pipeline.spark.mode == "connect" else None
         try:
             with resolved_pipeline(pipeline) as resolved:
