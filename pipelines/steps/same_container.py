@@ -20,10 +20,15 @@ def recorded_container(context: PipelineContext) -> ContainerIdentity | None:
     return None if start is None else start.container
 
 
+def is_recorded(context: PipelineContext) -> bool:
+    """Return whether a snapshot has begun, so that the PDB, or that there is none, is recorded."""
+    return context.landing.files.read_record(FirstPosition, layout.HANDOVER) is not None
+
+
 def read_same_container(context: PipelineContext, oracle: Source) -> ContainerIdentity | None:
     """Return the PDB; None for a database without containers. Raises PdbChanged unless it is the recorded one."""
     found = read_container(oracle, context.pipeline.source.container)
-    error = pdb_change(context, recorded_container(context), found)
+    error = pdb_change(context, recorded_container(context), found) if is_recorded(context) else None
     if error is not None:
         raise error
     return None if found is None else found.identity

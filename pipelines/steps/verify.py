@@ -24,7 +24,7 @@ from pipelines.redo import RedoFacts
 from pipelines.schema import valid_at
 from pipelines.scn import Scn
 from pipelines.source import ConnectParams, Source, read_redo_facts, read_tables
-from pipelines.steps.run import spark_when_needed
+from pipelines.steps.run import Spark, spark_when_needed
 from pipelines.steps.same_container import read_same_container
 from pipelines.steps.status import DeclaredGapReport, open_gaps
 from pipelines.steps.table_rows import read_rows
@@ -104,9 +104,8 @@ def verify_tables(
         with open_pipeline_source(pipeline, source, pipeline.source.container) as oracle:
             read_same_container(context, oracle)
         with spark_when_needed(pipeline, spark) as opened:
-            session = opened.session()
             for table in ids:
-                found.append(compare_or_explain(context, source, session, table, report))
+                found.append(compare_or_explain(context, source, opened, table, report))
                 context.ledger.record_proof(table, to_body(proof_of(found[-1])))
                 report(Progress(str(found[-1]), "comparing tables", len(found), len(ids)))
         names = {str(table) for table in ids}
@@ -135,7 +134,7 @@ def proof_of(found: TableComparison | NotCompared) -> ProofFact:
 def compare_or_explain(
     context: PipelineContext,
     source: ConnectParams | None,
-    spark: Any,
+    spark: Spark,
     table: TableId,
     report: Report,
 ) -> TableComparison | NotCompared:
@@ -149,7 +148,7 @@ def compare_or_explain(
 def compare_table(
     context: PipelineContext,
     source: ConnectParams | None,
-    spark: Any,
+    spark: Spark,
     table: TableId,
     report: Report,
 ) -> TableComparison:
@@ -166,7 +165,7 @@ def compare_table(
             check_readable(entry, read_redo_facts(oracle, entry.complete_to_scn), context.name)
             task = read_side(context, source, oracle, entry, token, report)
         report(f"comparing {table} with Delta")
-        (found,) = compare_tables(spark, [task])
+        (found,) = compare_tables(spark.session(), [task])
     finally:
         context.landing.files.remove(layout.verify_folder(token))
     now = entry_with_contents(context, table)

@@ -24,8 +24,8 @@ def container_change(recorded: ContainerIdentity | None, found: ContainerFacts |
     if recorded is None or found is None:
         if recorded is None and found is None:
             return None
-        was, is_now = ("no", "a") if recorded is None else ("a", "no")
-        return ContainerChange(f"the tables were read from {was} pluggable database, and `container` names {is_now} one now")
+        was, is_now = ("no", "") if recorded is None else ("a", "no ")
+        return ContainerChange(f"the tables were read from {was} pluggable database, and `container` names {is_now}one now")
     now = found.identity
     parts = (("GUID", recorded.guid, now.guid), ("CON_UID", recorded.con_uid, now.con_uid), ("DBID", recorded.dbid, now.dbid))
     others = [f"{name} was {before} and is {after}" for name, before, after in parts if before != after]
