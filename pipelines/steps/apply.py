@@ -21,6 +21,7 @@ from pipelines.records.codec import decode
 from pipelines.schema.derive import IGNORE
 from pipelines.steps.leases import renewed, take_apply_lease
 from pipelines.steps.next_batch import catch_up, next_batch
+from pipelines.steps.reasons import check_reason
 from pipelines.table import TableId
 
 
@@ -146,8 +147,7 @@ APPROVABLE: Mapping[str, tuple[str, ...]] = {
 def approve_ddl(pipeline: Pipeline, table_name: str, choice: str, *, reason: str, by: str) -> Approval:
     """Release a table held by a DDL statement, and treat that statement as `choice` says, once. Raises Terminal for a
     table that no such statement holds."""
-    if not reason.strip():
-        raise Terminal("to approve a DDL needs a reason, which is stored with it", cure="add --reason TEXT")
+    check_reason("to approve a DDL", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         table = TableId.parse(table_name)

@@ -23,6 +23,7 @@ from pipelines.scn import BEFORE_ALL, Scn
 from pipelines.source import ConnectParams, Source, read_container, read_encoding, read_handover, read_redo_facts
 from pipelines.steps.facts import record_choices
 from pipelines.steps.leases import apply_lease
+from pipelines.steps.reasons import check_reason
 from pipelines.steps.redo_loss import (
     ErrorReport,
     MissingLogReport,
@@ -113,7 +114,7 @@ def declare_gap(
     Raises Terminal while nothing is lost, and until everything landed is applied. Any other obstacle is a typed error, and
     nothing is written.
     """
-    check_reason(kind, reason)
+    check_gap_reason(kind, reason)
     # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
     with (
         open_context(pipeline) as writer,
@@ -146,10 +147,10 @@ def declare_gap(
         return gap_report(made, list(made.tables))
 
 
-def check_reason(kind: GapKind, reason: str) -> None:
+def check_gap_reason(kind: GapKind, reason: str) -> None:
     """Raise Terminal unless a gap or a position has a reason."""
-    if kind != "snapshot" and not reason.strip():
-        raise Terminal("a declared gap needs a reason, which is stored with it", cure="add --reason TEXT")
+    if kind != "snapshot":
+        check_reason("a declared gap", reason)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from pipelines.records.declared_gap import GapKind
 from pipelines.source import ConnectParams
 from pipelines.steps.apply import prepare_batch, record_batch
 from pipelines.steps.capture import Outcome, land_window, mine_window_slice, plan_next_window
-from pipelines.steps.recover import check_reason, declare_gap
+from pipelines.steps.recover import check_gap_reason, declare_gap
 from pipelines.steps.refused_tables import capturable_tables, hold_unread
 from pipelines.steps.resnapshot import begin_resnapshots
 from pipelines.steps.snapshot import (
@@ -266,7 +266,7 @@ def recover_redo_loss(
     report: Report = silent,
 ) -> RecoveredLoss:
     """Carry out a choice about lost redo: apply the landed windows, declare the gap, take the snapshots."""
-    check_reason(kind, reason)  # before anything takes time
+    check_gap_reason(kind, reason)  # before anything takes time
     with spark_when_needed(pipeline, spark) as session:
         while apply(pipeline, session, report):
             pass

@@ -22,6 +22,7 @@ from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.open_transaction import OpenTransaction
 from pipelines.scn import ChainPosition
 from pipelines.steps.leases import apply_lease
+from pipelines.steps.reasons import check_reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,7 @@ def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None)
 def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *, reason: str, by: str) -> DropReport:
     """Record that a transaction is dropped; the next batch leaves out its rows. Raises LeaseHeld while a batch is applied, and
     Terminal after one was applied in part: some tables might already have the transaction and others not."""
-    if not reason.strip():
-        raise Terminal("dropping a transaction needs a reason, which is stored with it", cure="add --reason TEXT")
+    check_reason("dropping a transaction", reason)
     with open_context(pipeline) as context:
         with apply_lease(context):
             reconcile_ledger(context)
