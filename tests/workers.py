@@ -29,6 +29,7 @@ GROUPS = {
         "tests/e2e/test_waiting_for_logs.py",
         "tests/e2e/test_submit_and_connect.py",
         "tests/e2e/test_submit_failure.py",
+        "tests/e2e/test_forms_in_browser.py",
         "tests/unit/airflow/",
     ),
     "local Spark": (

@@ -1,0 +1,298 @@
+"""Every form in Airflow's own pages, in headless Chromium: how it opens, what it and the run refuse of wrong input, and that
+what was filled in is what the run gets.
+
+Airflow's API server runs beside the tests on their database. It has no scheduler: a run that a form has started is repeated in
+this process, with the run's own settings.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import pytest
+import yaml
+
+from pipelines import steps
+from pipelines.config import Pipeline, load_configuration
+from pipelines.runtime import environment
+from tests.fix_airflow import REPOSITORY, airflow_db, configure, run_dag
+from tests.fix_browser import browser
+from tests.fix_postgres import free_port
+from tests.fix_shop import open_shop
+from tests.waiting import wait_until
+
+__all__ = ["airflow_db", "browser"]
+
+pytestmark = pytest.mark.airflow
+
+SPARK = '{"conn_type": "spark", "host": "local[2]"}'
+NAMED, MATCHED = "e2e", "matched"  # a pipeline that names its tables, and one with a pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    url: str
+    pipelines: dict[str, Pipeline]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, airflow_db: None) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("forms")
+    with pytest.MonkeyPatch.context() as patch, open_shop(folder) as shop:
+        configure(shop, patch, ["SHOP.PAYMENTS", "SHOP.STOCK"], {}, SPARK)
+        file = Path(os.environ["REDOLAKE_CONFIG"])
+        named = yaml.safe_load(file.read_text())["pipelines"][NAMED]
+        places = {what: f"{named[what]}-of-matched" for what in ("landing", "lake")}
+        file.write_text(yaml.safe_dump({"pipelines": {NAMED: named, MATCHED: {**named, **places, "tables": ["SHOP.*"]}}}))
+        pipelines = dict(load_configuration(file).pipelines)
+        steps.begin_snapshot(pipelines[NAMED], shop.params)
+        write_dags()
+        with open_server(patch, folder / "log") as url:
+            yield Site(url, pipelines)
+
+
+def write_dags() -> None:
+    """Store the DAGs as a DAG processor does."""
+    from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
+    from airflow.models.dagbundle import DagBundleModel
+    from airflow.utils.session import create_session
+
+    with create_session() as session:
+        if session.get(DagBundleModel, "dags-folder") is None:
+            session.add(DagBundleModel(name="dags-folder"))
+    found = DagBag(REPOSITORY / "dags")
+    assert found.import_errors == {}
+    sync_bag_to_db(found, "dags-folder", None)
+
+
+@contextmanager
+def open_server(patch: pytest.MonkeyPatch, log: Path) -> Iterator[str]:
+    """Start Airflow's API server, whose every visitor is an administrator."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS", "True")
+    patch.setenv("AIRFLOW__API__BASE_URL", url)
+    command = [str(Path(sys.executable).with_name("airflow")), "api-server", "--host", "127.0.0.1", "--port", str(port)]
+    with log.open("wb") as out:
+        server = subprocess.Popen([*command, "--workers", "1"], env=environment(), stdout=out, stderr=out)
+    try:
+        wait_until(lambda: server.poll() is not None or answers(url), 90)
+        assert server.poll() is None, log.read_text()[-3000:]
+        yield url
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def answers(url: str) -> bool:
+    try:
+        with urlopen(f"{url}/api/v2/monitor/health", timeout=5):
+            return True
+    except URLError:
+        return False
+
+
+@dataclass(slots=True)
+class Form:
+    page: Any
+    dialog: Any
+
+    def write(self, name: str, text: str) -> None:
+        self.dialog.locator(f"[name=element_{name}]").fill(text)
+
+    def box(self, name: str) -> Any:
+        """Return the text field of a list."""
+        row = f"//input[@name='element_{name}']/ancestor::div[.//input[@role='combobox']][1]//input[@role='combobox']"
+        return self.dialog.locator(f"xpath={row}")
+
+    def choose(self, name: str, choice: str) -> None:
+        self.box(name).fill(choice)
+        self.page.get_by_role("option", name=choice).first.click()
+
+    def required(self) -> list[str]:
+        """Return the fields that are red."""
+        red = self.dialog.locator("[role=group][data-invalid]")
+        return [label.inner_text().partition("\n")[0] for label in red.locator("label").all()]
+
+    @property
+    def button(self) -> Any:
+        return self.dialog.get_by_role("button", name="Trigger").last
+
+    def send(self) -> tuple[int, dict[str, Any]]:
+        """Press the button; return what Airflow's API answers."""
+        with self.page.expect_response(lambda r: r.request.method == "POST" and r.url.endswith("/dagRuns")) as answer:
+            self.button.click()
+        return answer.value.status, answer.value.json()
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any) -> Iterator[Any]:
+    context = browser.new_context(viewport={"width": 1280, "height": 1600})
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def open_form(page: Any, site: Site) -> Callable[..., Form]:
+    """Return a function that opens a DAG's form."""
+
+    def opened(part: str, pipeline: str = NAMED) -> Form:
+        page.goto(f"{site.url}/dags/{pipeline}_{part}")
+        page.get_by_role("button", name="Trigger").first.click()
+        dialog = page.locator("[role=dialog][data-state=open]").last
+        dialog.get_by_text("Advanced Options").wait_for()
+        return Form(page, dialog)
+
+    return opened
+
+
+@pytest.fixture
+def repeat(site: Site, capfd: pytest.CaptureFixture[str]) -> Callable[..., tuple[str, str]]:
+    """Return a function that runs a DAG in this process as the form has asked for; it returns the run's state and its log."""
+
+    def repeated(part: str, conf: dict[str, Any], pipeline: str = NAMED) -> tuple[str, str]:
+        capfd.readouterr()
+        state, _ = run_dag(site.pipelines[pipeline], part, conf)
+        return state, "".join(capfd.readouterr())
+
+    return repeated
+
+
+@dataclass(frozen=True, slots=True)
+class Opens:
+    """The fields of a form when it opens, by their titles, and those among them that have to be filled in first."""
+
+    fields: tuple[str, ...]
+    required: tuple[str, ...] = ()
+
+
+FORMS = {
+    "doctor": Opens(()),
+    "verify": Opens(("Tables",)),
+    "snapshot": Opens(("Tables", "Replace", "By policy")),
+    "resume": Opens(("Tables", "DDL", "Reason"), ("Tables",)),
+    "backfill": Opens(("From SCN", "To SCN", "Tables", "Columns", "Dry run"), ("From SCN", "To SCN")),
+    "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
+    "drop": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
+}
+
+
+@pytest.mark.parametrize("part", FORMS)
+def test_a_form_opens_with_its_fields_and_can_be_sent_unless_one_is_required(part: str, open_form: Callable[..., Form]) -> None:
+    form = open_form(part)
+
+    labels = [label.inner_text().partition("\n")[0].strip(" *") for label in form.dialog.locator("label").all()]
+    assert [label for label in labels if label in FORMS[part].fields] == list(FORMS[part].fields)
+    assert form.required() == list(FORMS[part].required)
+    assert form.button.is_enabled() == (not FORMS[part].required)
+
+
+def test_every_dag_that_is_started_by_hand_has_its_form_here() -> None:
+    from pipelines.airflow.settings import STARTED_BY_HAND
+
+    assert set(FORMS) == STARTED_BY_HAND
+
+
+NEEDS_REASON = "needs a reason, which is stored with it\n  do this: add --reason TEXT, or in Airflow fill in the field Reason"
+# What is filled in, what the run gets of it, and what the run says. In a list, `=` stands before what is chosen.
+Fields = dict[str, str]
+RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
+    "a check of the source": (NAMED, "doctor", {}, {}, "success", ""),
+    "from above to": (
+        NAMED, "backfill", {"from_scn": "9", "to_scn": "5"},
+        {"from_scn": 9, "to_scn": 5, "tables": ["SHOP.PAYMENTS", "SHOP.STOCK"], "schema": "historic", "dry_run": True},
+        "failed", "[9, 5) holds no SCN\n    do this: give a from-SCN below the to-SCN",
+    ),
+    "a range that is not landed": (
+        NAMED, "backfill", {"from_scn": "5", "to_scn": "9", "schema": "=current"},
+        {"from_scn": 5, "to_scn": 9, "schema": "current"},
+        "failed", "[5, 9) is not completely landed: nothing is landed\n    do this: choose a range inside it",
+    ),
+    "an unknown table to snapshot": (
+        MATCHED, "snapshot", {"tables": "SHOP.NOTHING\n\n"}, {"tables": ["SHOP.NOTHING", "", ""], "replace": False},
+        "failed", "is no table of the pipeline (table SHOP.NOTHING)\n  do this: add it to pipelines.yml first",
+    ),
+    "an unknown table to compare": (
+        MATCHED, "verify", {"tables": "SHOP.NOTHING"}, {"tables": ["SHOP.NOTHING"]},
+        "failed", "the table has no contents yet\n  do this: redolake snapshot SHOP.NOTHING",
+    ),
+    "tables without contents": (
+        NAMED, "verify", {}, {"tables": []}, "failed", "SHOP.STOCK: NOT COMPARED, Terminal: the table has no contents yet",
+    ),
+    "a table that is not held": (
+        MATCHED, "resume", {"tables": "SHOP.NOTHING"}, {"tables": ["SHOP.NOTHING"], "ddl": None, "reason": None},
+        "failed", "the table is not held (table SHOP.NOTHING)\n  do this: `redolake status` shows which are",
+    ),
+    "a choice for a DDL without a reason": (
+        NAMED, "resume", {"tables": "=SHOP.STOCK", "ddl": "=ignore"}, {"tables": ["SHOP.STOCK"], "ddl": "ignore"},
+        "failed", NEEDS_REASON,
+    ),
+    "a look where nothing is lost": (NAMED, "recover", {}, {"choice": "look", "scn": None, "tables": []}, "success", ""),
+    "a gap that is not confirmed": (
+        NAMED, "recover", {"choice": "=gap: ", "reason": "gone"}, {"choice": "gap", "reason": "gone", "confirm": None},
+        "failed", "not confirmed: the field Confirm must contain e2e\n  do this: trigger it again and fill it in",
+    ),
+    "a gap without a reason": (
+        NAMED, "recover", {"choice": "=gap: ", "confirm": "e2e"}, {"choice": "gap", "reason": None, "confirm": "e2e"},
+        "failed", NEEDS_REASON,
+    ),
+    "a list of open transactions": (NAMED, "drop", {}, {"choice": "list", "xid": None}, "success", ""),
+    "no transaction to drop": (
+        NAMED, "drop", {"choice": "=drop: "}, {"choice": "drop", "xid": None},
+        "failed", "the field Transaction is empty\n  do this: trigger it with `list`, and copy the XID from its log",
+    ),
+    "an unknown transaction": (
+        NAMED, "drop", {"choice": "=look: ", "xid": " 1.2.3"}, {"choice": "look", "xid": " 1.2.3"},
+        "failed", "no transaction 1.2.3 is open at the end of the last batch",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_gets_what_was_filled_in_and_says_what_is_wrong_with_it(
+    name: str, open_form: Callable[..., Form], repeat: Callable[..., tuple[str, str]]
+) -> None:
+    pipeline, part, fields, conf, state, text = RUNS[name]
+    form = open_form(part, pipeline)
+    for field, value in fields.items():
+        if value.startswith("="):
+            form.choose(field, value[1:])
+        else:
+            form.write(field, value)
+
+    status, run = form.send()
+
+    assert (status, {key: run["conf"][key] for key in conf}) == (200, conf)
+    found, log = repeat(part, run["conf"], pipeline)
+    assert (found, text in log) == (state, True), log[-2000:]
+
+
+def test_a_fraction_is_refused_in_the_form(open_form: Callable[..., Form]) -> None:
+    form = open_form("backfill")
+    form.write("from_scn", "2.5")
+    form.write("to_scn", "9")
+
+    status, answer = form.send()
+
+    assert status == 400
+    assert "2.5 is not of type 'integer'" in answer["detail"]
+    form.dialog.get_by_text("2.5 is not of type 'integer'").first.wait_for()
+
+
+def test_a_list_from_which_everything_was_removed_means_all_tables(open_form: Callable[..., Form]) -> None:
+    form = open_form("snapshot")
+    form.choose("tables", "SHOP.STOCK")
+    form.box("tables").press("Backspace")
+
+    status, run = form.send()
+
+    assert (status, run["conf"]["tables"]) == (200, None)
