@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pipelines.assemble.parallel_dml import deciding_xid
 from pipelines.assemble.transactions import CARRIED_OUT, TRANSACTION
 from pipelines.landed_schema import CARRIED_SCHEMA
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.open_transaction import OpenTransaction, joined
 from pipelines.redo import CONTROL, Operation
 
 
@@ -44,5 +44,4 @@ def list_open(carried: DataFrame) -> tuple[OpenTransaction, ...]:
             F.max(F.nullif("username", F.lit("UNKNOWN"))).alias("username"),
         )
     )
-    found = [OpenTransaction(**row.asDict()) for row in listed.collect()]
-    return tuple(sorted(found, key=lambda t: (t.start_scn, t.con_id, t.xid)))
+    return joined(OpenTransaction(**row.asDict()) for row in listed.collect())

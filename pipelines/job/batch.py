@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -20,17 +19,18 @@ from pipelines.apply.delta.table import DeltaTable
 from pipelines.apply.table import CommittedChanges, Prepared, PreparedRange, apply_table, prepare_first_range
 from pipelines.assemble.assembled import AssembledBatch, assemble_batch
 from pipelines.assemble.captured_tables import CapturedTable
-from pipelines.assemble.carry import list_open, rows_to_carry
+from pipelines.assemble.parked import resting, with_resting
 from pipelines.assemble.row_accounting import check_balance
-from pipelines.assemble.transactions import APPLIED, CARRIED_OUT
+from pipelines.assemble.transactions import APPLIED
 from pipelines.errors import LandingConflict
+from pipelines.job.carry_over import CarriedOver, carry_over
 from pipelines.job.translation import translation
 from pipelines.land.files import Files
 from pipelines.progress import Progress
 from pipelines.records.batch_result import BatchResult, RowAccount, TableResult
 from pipelines.records.batch_spec import BatchSpec, TableTask
 from pipelines.records.codec import decode, encode
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.open_transaction import ParkedRows, joined
 
 log = logging.getLogger(__name__)
 
@@ -48,17 +48,20 @@ def run_batch(spark: SparkSession, spec: BatchSpec, report: Report = silent, may
     for table, task in zip(tables, spec.tables, strict=True):
         create_shadow(context, table, task)
     captured = [captured_table(spec, number, table) for number, table in enumerate(tables)]
-    batch = assemble_batch(
-        spark, spec.scns, spec.windows, spec.carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn
+    rests = [] if spec.dropped else resting(spark, spec.windows, spec.parked, captured)
+    carry_in = (*spec.carry_in, *(file for one in spec.parked if one not in rests for file in one.files))
+    assembled = assemble_batch(
+        spark, spec.scns, spec.windows, carry_in, captured, spec.container, spec.dropped, spec.doubtful_scn
     )
+    batch = with_resting(assembled, rests, captured)
     balances = check_accounts(spec, batch, captured)
     rows = sum(balance.landed + balance.carried_in for balance in balances)
     assemble_seconds = round(time.monotonic() - started, 3)
     log.info("assembled %s change rows of %s window(s) in %.1f s", rows, len(spec.windows), assemble_seconds)
     report(f"{rows} change rows assembled")
-    carry_files, open_transactions = carry_over(spark, spec, batch)
+    carried = carry_over(spark, spec.carry_out, assembled, captured)
     results = apply_all(context, tables, spec, batch, balances)
-    result = batch_result(spec, batch, results, carry_files, open_transactions)
+    result = batch_result(spec, batch, results, carried, rests)
     result = replace(result, assemble_seconds=assemble_seconds)
     crash.point("before manifest")
     may_commit()
@@ -100,25 +103,6 @@ def check_accounts(spec: BatchSpec, batch: AssembledBatch, captured: Sequence[Ca
     for name, account in batch.accounting.accounts(spec.windows, batch.input_counts).items():
         check_balance(account, window=name)
     return balances
-
-
-def carry_over(
-    spark: SparkSession, spec: BatchSpec, batch: AssembledBatch
-) -> tuple[tuple[str, ...], tuple[OpenTransaction, ...]]:
-    """Write the rows of open transactions to a new folder. Return its files, and the open transactions.
-
-    Each attempt has a folder of its own, so that a late attempt cannot change files that a manifest lists.
-    """
-    if not any(batch.accounting.count(number, CARRIED_OUT) for number in range(len(spec.tables))):
-        return (), ()
-    folder = f"{spec.carry_out.rstrip('/')}/{uuid.uuid4().hex}"
-    rows_to_carry(batch.changes, batch.rows, batch.input_counts.parallel_rows > 0).write.mode("error").parquet(folder)
-    crash.point("carry-over")
-    return parquet_files(folder), list_open(spark.read.parquet(folder))
-
-
-def parquet_files(folder: str) -> tuple[str, ...]:
-    return tuple(f"{folder}/{name}" for name in Files(folder).names("") if name.endswith(".parquet"))
 
 
 def apply_all(
@@ -177,8 +161,8 @@ def batch_result(
     spec: BatchSpec,
     batch: AssembledBatch,
     tables: tuple[TableResult, ...],
-    carry_files: tuple[str, ...],
-    open_transactions: tuple[OpenTransaction, ...],
+    carried: CarriedOver,
+    rests: Sequence[ParkedRows],
 ) -> BatchResult:
     applied = {number: table.balance.applied for number, table in enumerate(tables)}
     return BatchResult(
@@ -189,8 +173,9 @@ def batch_result(
         token=spec.token,
         windows=tuple(window.name for window in spec.windows),
         tables=tables,
-        open_transactions=open_transactions,
-        carry_files=carry_files,
+        open_transactions=joined((*carried.open_transactions, *(one.part for one in rests))),
+        carry_files=carried.files,
+        parked=(*rests, *carried.parked),
         foreign_rows=batch.input_counts.foreign,
         dropped=batch.dropped,
         accounts=batch.accounting.accounts(spec.windows, batch.input_counts, applied),

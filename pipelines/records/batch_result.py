@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pipelines.records.batch_spec import BatchSpec
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.scn import ChainPosition
 from pipelines.table import TableId
 
@@ -83,6 +83,12 @@ class BatchResult:
     accounts: Mapping[str, RowAccount] = field(default_factory=dict)  # by window name, and CARRIED_IN
     assemble_seconds: float = 0.0
     read_to: str | None = None  # the time of the newest redo row, by the database host's clock
+    parked: tuple[ParkedRows, ...] = ()
+
+    @property
+    def carried(self) -> tuple[str, ...]:
+        """All files with rows of open transactions."""
+        return (*self.carry_files, *(file for one in self.parked for file in one.files))
 
     @property
     def start_position(self) -> ChainPosition:

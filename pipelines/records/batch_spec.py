@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.redo import Encoding
 from pipelines.scn import Scn, ScnRange
 from pipelines.table import Column, Rules, TableId, TableVersion
@@ -129,7 +129,7 @@ class DroppedXid:
 
 @dataclass(frozen=True, slots=True)
 class BatchSpec:
-    """Apply the transactions that commit in [start, end); `carry_in` contains the rows of those open at `start`."""
+    """Apply the transactions that commit in [start, end); `carry_in` and `parked` contain the rows of those open at `start`."""
 
     pipeline: str
     resetlogs_id: int
@@ -150,6 +150,7 @@ class BatchSpec:
     encoding: Encoding = field(default_factory=Encoding)  # of the PDB: LogMiner shows some values as internal bytes
     single_quotes: bool = False  # LogMiner of this database is known to leave quotes inside values single
     show_row_data: bool = False  # errors may contain the redo text of rows that cannot be decoded
+    parked: tuple[ParkedRows, ...] = ()
 
     @property
     def scns(self) -> ScnRange:

@@ -117,6 +117,7 @@ def build_batch(
         carry_out=location(layout.batch_carry(name, attempt_of(token))),
         manifest=location(layout.batch_manifest(name)),
         carry_in=carried.carry_files if carried else (),
+        parked=carried.parked if carried else (),
         open_in=carried.open_transactions if carried else (),
         dropped=drops_in_effect(drops(context), context.landing.gaps.all(), before, windows[0].start_position, end),
         container=context.pipeline.source.container,

@@ -13,7 +13,7 @@ from pipelines.records.dictionary_reading import DictionaryContent, DictionaryRe
 from pipelines.records.dropped_transaction import DroppedTransaction
 from pipelines.records.handover import FirstPosition
 from pipelines.records.job_failure import JobFailure
-from pipelines.records.open_transaction import OpenTransaction
+from pipelines.records.open_transaction import OpenTransaction, ParkedRows
 from pipelines.records.single_quotes import DoubtfulWindows, SingleQuotes
 from pipelines.records.slice_record import LogTally, SliceRecord
 from pipelines.records.snapshot_load import SnapshotLoaded, SnapshotResult, SnapshotSpec, SnapshotTask
@@ -55,6 +55,7 @@ RESULT = BatchResult(
     (),
     dropped=(DroppedRows(3, "4.5.6", 33, {"SHOP.T": 4}, 60, True),),
     accounts={"w": RowAccount(3, 0, 1, held=2)},
+    parked=(ParkedRows(OPEN, {"SHOP.T": 9}, ("c-0/a",)),),
 )
 LOAD = SnapshotSpec(
     "p", 50, "token", (SnapshotTask(T, "t", "a", VERSION, ("f",), {2: 3}, 8, scn=50),), "m", True, {"spark.x": "y"}
