@@ -18,7 +18,7 @@ import oracledb
 
 from standin import views
 from standin.control import ControlServer
-from standin.engine import rds, statistics
+from standin.engine import rds, redefinition, statistics
 from standin.engine.instance import Instance
 from standin.engine.options import DatabaseOptions
 from standin.faults.injection import FaultInjector
@@ -97,6 +97,7 @@ def start_standin(
     package.register()
     rds.register()
     statistics.register()
+    redefinition.register()
     database = Instance(options)
     if options.rds and rds.MASTER not in database.state.users:
         rds.prepare(database.state, password)

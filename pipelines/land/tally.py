@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -28,6 +28,7 @@ FRAME = {Operation.START: "* start", Operation.COMMIT: "* commit", Operation.ROL
 SINGLE_QUOTE = r"[\pL\pN_]'[\pL\pN_]"  # a quote between two letters: single, or in a quoted name
 # A statement whose literals have their quotes doubled. No letter follows a literal; only N may stand before one.
 DOUBLED = re.compile(r"""(?:[^'"]|"[^"]*"|(?:(?<!\w)|(?<=\bN))'(?:[^']|'')*+'(?!\w))*+""")
+UNRESOLVED_NAME = "^UNKNOWN\0|\0(OBJ# |BIN[$])"  # owner and name
 CANONICAL = ("rs_id", "ssn", "scn", "xid", "operation_code", "rollback", "object_id")
 
 
@@ -55,6 +56,8 @@ class Tally:
         self._captured = {(t.owner, t.name): captured for t, captured in zip(in_redo, named, strict=True)}
         self._spelled = pa.array([f"{t.owner}\0{t.name}" for t in in_redo], pa.string())
         self._names = pa.array([str(t) for t in named], pa.string())
+        self._spelled_of = {str(t): f"{n.owner}\0{n.name}" for t, n in zip(named, in_redo, strict=True)}
+        self._spelled_of_ids = pa.array([self._spelled_of.get(str(tables[i])) for i in sorted(tables)], pa.string())
         self._hashes = {log.sequence: hashlib.sha256() for log in logs.logs}
         self._rows: Counter[int] = Counter()
         self.counts: Counter[str] = Counter()
@@ -63,11 +66,13 @@ class Tally:
         self.row_count = 0
         self.single_quote_count = 0  # captured changes
         self.doubtful_quotes: Counter[str] = Counter()  # captured changes by table
+        self.other_names: defaultdict[str, set[str]] = defaultdict(set)  # of changes, by the table that has their object id
 
     def add(self, rows: pa.RecordBatch) -> None:
         self.row_count += rows.num_rows
         code = rows["operation_code"]
         label = pc.coalesce(self._frame_labels(code), self._table_labels(rows))
+        self._add_other_names(rows)
         label = self._add_ddl(rows, label)
         counted = rows.append_column("label", label).filter(pc.is_valid(label))
         self.unresolved_count += rows.num_rows - counted.num_rows
@@ -121,6 +126,16 @@ class Tally:
         spelled = pc.binary_join_element_wise(rows["seg_owner"], rows["table_name"], "\0")
         by_name = self._names.take(pc.index_in(spelled, value_set=self._spelled))
         return pc.binary_join_element_wise(pc.coalesce(by_id, by_name), pc.utf8_lower(rows["operation"]), " ")
+
+    def _add_other_names(self, rows: pa.RecordBatch) -> None:
+        changes = rows.filter(pc.is_in(rows["operation_code"], value_set=pa.array(CHANGES, pa.int32())))
+        at = pc.index_in(changes["object_id"], value_set=self._ids)
+        spelled = pc.binary_join_element_wise(changes["seg_owner"], changes["table_name"], "\0")
+        is_other = pc.and_(pc.is_valid(at), pc.not_equal(spelled, self._spelled_of_ids.take(at)))
+        is_name = pc.invert(pc.match_substring_regex(spelled, UNRESOLVED_NAME))
+        others = changes.select([]).append_column("table", self._names_of_ids.take(at)).append_column("name", spelled)
+        for entry in others.filter(pc.and_(is_other, is_name)).to_pylist():
+            self.other_names[entry["table"]].add(str(TableId(*entry["name"].split("\0"))))
 
     def _hash(self, rows: pa.RecordBatch) -> None:
         text = [pc.fill_null(rows[name].cast(pa.string()), "") for name in CANONICAL]

@@ -21,7 +21,7 @@ from pipelines.land.quotes import Quotes, has_single_quotes
 from pipelines.land.tally import Tally
 from pipelines.records.batch_spec import RereadFile
 from pipelines.records.slice_record import SliceRecord
-from pipelines.records.window_manifest import DOUBTFUL_QUOTE_ROWS, SINGLE_QUOTE_ROWS, RereadRows, WindowManifest
+from pipelines.records.window_manifest import DOUBTFUL_QUOTE_ROWS, OTHER_NAMES, SINGLE_QUOTE_ROWS, RereadRows, WindowManifest
 from pipelines.redo import Window
 from pipelines.scn import BEFORE_ALL, ChainPosition
 from pipelines.table import NOT_RENAMED, Renamed, TableId
@@ -78,6 +78,7 @@ class Windows:
             "unresolved_rows": tally.unresolved_count,
             SINGLE_QUOTE_ROWS: tally.single_quote_count,
             DOUBTFUL_QUOTE_ROWS: dict(sorted(tally.doubtful_quotes.items())),
+            OTHER_NAMES: {table: sorted(names) for table, names in sorted(tally.other_names.items())},
         }
         if tally.single_quote_count:
             log.warning(

@@ -13,6 +13,7 @@ from pipelines.land.dictionary import Readings
 from pipelines.ledger.entries import VersionEntry
 from pipelines.reconcile.approvals import approved_ddl
 from pipelines.reconcile.chosen_columns import choice_conflict, chosen_columns, refused_by
+from pipelines.reconcile.redefined import redefined
 from pipelines.reconcile.truncated_by_parents import described_parents, truncated_by_parents
 from pipelines.records.batch_spec import ChangeKind, ColumnChange, HoldAt, MinedNames, NameInRedo, TableTask
 from pipelines.records.codec import from_body, to_body
@@ -137,6 +138,8 @@ def history(
         conflict = guard_conflict(derived.versions[-1], described)
     names = {table, *(version.in_oracle for version in derived.versions)}
     conflict = doubtful_ddl(table, windows, ids, names) or unseen_partitions(derived, readings, resetlogs_id) or conflict
+    names |= {context.pipeline.table(table).in_oracle}
+    conflict = redefined(derived.versions[-1], windows, readings, ids, names) or conflict
     conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
     conflict = conflict or key_policy_conflict(context, known[-1]) or key_lost(readings, known, resetlogs_id, start)
     return History(table, tuple(known), derived, conflict, parts)
@@ -221,6 +224,8 @@ def dictionary_conflict(
         here = reading.table(table)
         known = valid_at(derived.versions, Scn(reading.scn) if here is None else here.scn_before)
         if reading.looked_up(table) != known.in_oracle:
+            if here is not None and here.object_id == known.object_id and here.scn_before < end:
+                return renamed_without_ddl(known, here)
             continue  # before the new name was declared; what has the old one is another table
         if here is None:
             return None if known.dropped_at is not None else table_missing(table)
@@ -270,6 +275,17 @@ def doubtful_ddl(
         table=table,
         scn=row.scn,
         policy="unknown_ddl",
+    )
+
+
+def renamed_without_ddl(version: TableVersion, found: DictionaryTable) -> SchemaConflict:
+    return SchemaConflict(
+        f"the table is called {found.in_oracle} now, and no RENAME in the redo explains it, as after DBMS_REDEFINITION",
+        cure=f"remove its `renamed_to`, if it has one, and run `redolake snapshot {version.table} --replace` to read the table "
+        "that has its name now",
+        table=version.table,
+        scn=found.scn_before,
+        policy="recreate",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pipelines.records.codec import to_body
 from pipelines.scn import ChainPosition, Scn, ScnRange
+from pipelines.table import TableId
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,6 +62,7 @@ class RereadRows:
 SINGLE_QUOTE_ROWS = "single_quote_rows"  # in the circumstance of a slice: its rows with quotes that LogMiner left single
 
 DOUBTFUL_QUOTE_ROWS = "doubtful_quote_rows"  # rows with quotes side by side, by table: they are doubled, or single ones
+OTHER_NAMES = "other_names"  # by table: names that LogMiner gave to rows of its objects, other than its own
 
 
 def doubtful_quote_rows(manifest: WindowManifest) -> dict[str, int]:
@@ -76,6 +78,12 @@ def single_quote_rows(manifest: WindowManifest) -> int:
     """Return the number of change rows in which LogMiner left the quotes inside a value single."""
     slices: Mapping[str, Mapping[str, int]] = manifest.circumstance.get("slices", {})
     return sum(facts.get(SINGLE_QUOTE_ROWS, 0) for facts in slices.values())
+
+
+def other_names(manifest: WindowManifest, table: TableId) -> set[TableId]:
+    """Return the names that rows of the table's objects have, other than its own."""
+    slices: Mapping[str, Mapping[str, Mapping[str, list[str]]]] = manifest.circumstance.get("slices", {})
+    return {TableId.parse(name) for facts in slices.values() for name in facts.get(OTHER_NAMES, {}).get(str(table), ())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,13 +123,13 @@ def renamed_tables(
 ) -> dict[TableId, TableId]:
     """Return the present names of captured tables that were renamed to another name that a pattern matches.
 
-    Where a table that is not captured has got the old name, only a person knows which of the two is meant, so a new rename is
-    not followed. One that was followed stays so.
+    Where another table has got the old name, by a RENAME of its own or by DBMS_REDEFINITION, only a person knows which of the
+    two is meant, so a new rename is not followed. One that was followed stays so.
     """
     of_object = {one.table: objects.get(one.object_id or 0) for one in matched if one.object_id is not None}
     then = {TableId.parse(table): TableId.parse(name) for table, name in (before.renamed if before else {}).items()}
     now = {entry: table for table, entry in of_object.items() if entry is not None and entry in kept}
-    unsettled = {entry for entry in now if entry not in then and entry in of_object and of_object[entry] is None}
+    unsettled = {entry for entry in now if entry not in then and entry in of_object}
     found = {entry: name for entry, name in then.items() if entry in kept} | now
     return {entry: name for entry, name in found.items() if name != entry and entry not in unsettled}
 

@@ -61,6 +61,7 @@ class Database:
         self.refuses_set_container: int | None = None  # the ORA- code, of SET_CONTAINER_REFUSALS
         self.recovered_to: int | None = None  # the last SCN that an incomplete recovery kept
         self.pdb_flashed_back: tuple[int, int] | None = None  # to this SCN, at that one; OPEN RESETLOGS must follow
+        self.redefinitions: dict[tuple[int, int], str] = {}  # column mappings by the object ids of both tables
         self.unfinished: list[RedoRecord] = []  # changes of the transactions that were open at that SCN
 
     def _next(self, counter: str) -> int:

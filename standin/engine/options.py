@@ -65,6 +65,8 @@ class DatabaseOptions:
     # FLASHBACK TABLE .. TO BEFORE DROP: the name in its redo row, user (the table's own) or bin; rename: an INTERNAL DDL that
     # renames the table precedes it
     restore_redo: str = "user"
+    # The exchange of names by DBMS_REDEFINITION in the redo: none; or the RENAMEs, as internal DDL or as user's
+    redefinition_redo: str = "none"
     # ROW_ID of an index-organized table's rows, which have no physical ROWID: none (NULL), zero (AAA..), or block: of the
     # leaf block, which many rows share
     iot_row_ids: str = "none"

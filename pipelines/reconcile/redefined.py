@@ -1,0 +1,52 @@
+"""Find a table whose name passed to another object although the redo contains no DDL that says so, as after DBMS_REDEFINITION.
+
+The table's own object then has another name, and what is changed under that name is no change of the table. LogMiner takes
+names from the dictionary of mining time, so no row says when the names were exchanged: the table stops before the window.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from pipelines.errors import SchemaConflict
+from pipelines.land.dictionary import Readings
+from pipelines.records.window_manifest import WindowManifest, other_names
+from pipelines.table import TableId, TableVersion, upper_name
+
+_TARGET = re.compile(r'\bTO\s+(?:(?:"[^"]+"|[\w$#]+)\s*\.\s*)?("[^"]+"|[\w$#]+)[\s;\0]*$', re.IGNORECASE)
+
+
+def redefined(
+    version: TableVersion,
+    windows: Sequence[WindowManifest],
+    readings: Readings,
+    object_ids: Collection[int],
+    names: Collection[TableId],
+) -> SchemaConflict | None:
+    """Return the conflict if rows of the table's objects have a name that is none of its `names`, while its own name belongs to
+    another object. `version` is the last one; a RENAME of the windows explains a name."""
+    table, resetlogs_id = version.table, windows[0].resetlogs_id
+    targets = {_target(row.sql) for window in windows for row in window.ddl if row.object_id in object_ids}
+    for window in windows:
+        found = sorted(name for name in other_names(window, table) if name not in names and name.name not in targets)
+        here = readings.just_after(table, resetlogs_id, window.end - 1) if found else None
+        if here is None or here.in_oracle != version.in_oracle or here.object_id in object_ids:
+            continue
+        return SchemaConflict(
+            f"{here.in_oracle} is another object in the dictionary ({here.object_id} and not {version.object_id}, which is now "
+            f"{found[0]}), and no DDL in the redo explains it, as after DBMS_REDEFINITION",
+            cure=f"run `redolake snapshot {table} --replace` to read the table that has the name now",
+            table=table,
+            scn=here.scn_before,
+            policy="recreate",
+        )
+    return None
+
+
+def _target(sql: str) -> str | None:
+    """Return the name after TO at the end of a RENAME."""
+    match = _TARGET.search(sql)
+    if match is None:
+        return None
+    return match[1][1:-1] if match[1].startswith('"') else upper_name(match[1])
