@@ -48,6 +48,7 @@ def with_unknown_field(body: dict[str, Any], path: tuple[Any, ...]) -> dict[str,
 # The keys of a gap's `tables` are data; those of a batch's are not.
 DATA = {
     ("declared gap", ("tables",)),
+    ("batch result", ("parked", 0, "tables")),
     ("dictionary reading", ("later",)),
     ("dictionary reading", ("renamed",)),
     *(("captured tables", (field,)) for field in ("announced", "left_out", "gone", "renamed")),
