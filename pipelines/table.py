@@ -27,9 +27,15 @@ IGNORED_NAMES: dict[IgnoredKind, re.Pattern[str]] = {
 LARGE_TYPES = frozenset({"CLOB", "NCLOB", "BLOB", "XMLTYPE", "JSON", "LONG", "LONG RAW"})
 LARGE_OBJECTS = frozenset({"CLOB", "NCLOB", "BLOB"})  # their values are read again after each change
 # LogMiner shows a change of a table with such a column without values, or without those of the column.
-UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW"})
+USER_TYPES = frozenset({"OBJECT", "VARRAY", "NESTED TABLE", "REF"})  # kinds of users' types; SDO_GEOMETRY is an object type
+UNSHOWN = frozenset({"BOOLEAN", "JSON", "VECTOR", "XMLTYPE", "LONG", "LONG RAW", *USER_TYPES})
 ROWID_COLUMN = 0  # the column id of ROWID, which is not in the segment; ids of columns begin at 1
 ROWID_NAME = "_rowid"
+
+
+def is_unshown(name: str) -> bool:
+    """Return whether it is the name of a type in UNSHOWN, or of a user's type that this user may not see."""
+    return name in UNSHOWN or "." in name
 
 
 def upper_name(text: str) -> str:
@@ -79,7 +85,8 @@ NOT_RENAMED: Renamed = {}
 class OracleType:
     """A column's type from the dictionary (DATA_TYPE, DATA_LENGTH/CHAR_LENGTH, DATA_PRECISION, DATA_SCALE).
 
-    `name` is the bare word: NUMBER, VARCHAR2, CHAR, DATE, TIMESTAMP, RAW, CLOB ... For TIMESTAMP(p) `scale` is p.
+    `name` is the bare word: NUMBER, VARCHAR2, CHAR, DATE, TIMESTAMP, RAW, CLOB ... For TIMESTAMP(p) `scale` is p. Of a user's
+    type it is one of USER_TYPES, or OWNER.NAME if this user may not see the type.
     NUMBER without precision has precision and scale None; NUMBER(*, s) has precision 38.
     """
 
@@ -274,7 +281,7 @@ class TableVersion:
     def rereads_rows(self) -> bool:
         """Return whether its changed rows are read again whole: the redo only says which ones changed."""
         types = (*(c.type.name for c in self.columns), *(c.type for c in self.ignored))
-        return self.choice.unsupported == "reread" and not UNSHOWN.isdisjoint(types)
+        return self.choice.unsupported == "reread" and any(map(is_unshown, types))
 
     @property
     def has_large_objects(self) -> bool:
@@ -395,7 +402,7 @@ class DictionaryTable:
     @property
     def unshown(self) -> tuple[DictionaryColumn, ...]:
         """The columns for which LogMiner does not show changes of the table as they are, those left out too."""
-        return tuple(c for c in self.columns if not c.system and c.type.name in UNSHOWN)
+        return tuple(c for c in self.columns if not c.system and is_unshown(c.type.name))
 
     @property
     def large_objects(self) -> tuple[DictionaryColumn, ...]:
@@ -459,7 +466,9 @@ class DictionaryTable:
         """Return the table with each column of a type that hidden columns store as a stored one, and these as parts of it:
         Oracle gives both the same COLUMN_ID."""
         owners = {c.column_id: c.name for c in self.unshown if c.column_id is not None}
-        parts = {c.name: owners[c.column_id] for c in self.unknown_storage if c.column_id in owners}
+        # An attribute of type RAW looks like a guard column, which has no COLUMN_ID.
+        own = (c for c in self.columns if c.stored and c.system and c.ignored_kind in (None, "guard") and c.left_out is None)
+        parts = {c.name: owners[c.column_id] for c in own if c.column_id in owners}
 
         def marked(column: DictionaryColumn) -> DictionaryColumn:
             if column.name in parts.values():

@@ -13,10 +13,11 @@ LONGEST_NAME = 30  # bytes
 
 @dataclass(frozen=True, slots=True)
 class CatalogForms:
-    """What differs between releases, or is not known: `hidden_columns` is name, number or none (see DatabaseOptions)."""
+    """What differs between releases, or is not known: `hidden_columns` and `object_rows` (see DatabaseOptions)."""
 
     hidden_columns: str = "name"
     long_names: bool = False
+    object_rows: str = "values"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ def from_text(text: str) -> tuple[tuple[int, int], KnownTable | None]:
     con_id, object_id = found.pop("key")
     if not found:
         return (con_id, object_id), None
-    found["columns"] = {number: (name, SqlType(**kind)) for number, name, kind in found["columns"]}
+    found["columns"] = {number: (name, SqlType(**{**kind, "parts": ()})) for number, name, kind in found["columns"]}
     found["omitted"] = frozenset(found["omitted"])
     return (con_id, object_id), KnownTable(**found)
 
@@ -60,6 +61,7 @@ def _known(table: TableDef, name: str, forms: CatalogForms) -> KnownTable:
     unsupported = (
         (any(len(text.encode()) > LONGEST_NAME for text in names) and not forms.long_names)
         or any(c.kind == "period" or _is_32k(c.type) for c in table.columns)
+        or (forms.object_rows == "unsupported" and any(c.type.kind for c in table.columns))
     )  # fmt: skip
     omitted = own if forms.hidden_columns == "none" else frozenset[int]()
     return KnownTable(table.owner, name, table.object_version, named, omitted, unsupported, table.iot is not None)

@@ -10,6 +10,7 @@ from datetime import datetime
 
 from standin.redo_file import RedoRecord
 
+UNRESOLVED = "?"  # the kind of a type that is only a name so far
 ROOT, PDB = 1, 3  # CON_ID of CDB$ROOT and of the one pluggable database (2 is PDB$SEED)
 
 
@@ -32,13 +33,21 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class SqlType:
-    """A type as in ALL_TAB_COLS. NUMBER without precision has precision and scale None; TIMESTAMP(p) has scale p."""
+    """A type as in ALL_TAB_COLS. NUMBER without precision has precision and scale None; TIMESTAMP(p) has scale p.
+
+    A user's type has an owner and a kind: OBJECT, VARRAY, TABLE, REF, INCOMPLETE. `parts` are its attributes, or its element
+    without a name.
+    """
 
     name: str  # NUMBER VARCHAR2 CHAR DATE TIMESTAMP RAW CLOB BLOB FLOAT BINARY_DOUBLE NVARCHAR2 "TIMESTAMP WITH TIME ZONE" ...
     length: int = 22  # DATA_LENGTH in bytes
     chars: int = 0
     precision: int | None = None
     scale: int | None = None
+    owner: str = ""
+    kind: str = ""
+    parts: tuple[tuple[str, SqlType], ...] = ()
+    limit: int = 0  # elements of a VARRAY
 
 
 @dataclass(slots=True)
@@ -51,11 +60,12 @@ class TableColumn:
     default_on_null: bool = False
     hidden: bool = False  # INVISIBLE, or of Oracle's own: not in `*`, without a COLUMN_ID
     stored_default: bytes | None = None  # ADD COLUMN .. DEFAULT: the value of older rows, which are not rewritten
-    kind: str = "user"  # user, guard, unused, archive, period, statistics; all but the first are USER_GENERATED = NO
+    kind: str = "user"  # user, guard, unused, archive, period, statistics, attribute; all but the first are USER_GENERATED = NO
     guard_bit: int | None = None  # of a column whose default rows may not store: its bit in the guard column
     virtual: str | None = None  # the expression of a virtual column, which is not in the segment
     identity: str | None = None  # ALWAYS, BY DEFAULT, BY DEFAULT ON NULL
     rank: int = 0  # order of COLUMN_IDs; a column that was made visible again comes last
+    part_of: str = ""  # the object column whose attribute a hidden column stores
 
 
 @dataclass(slots=True)
@@ -133,6 +143,7 @@ class SchemaObject:
     columns: tuple[str, ...] = ()  # of a view
     enabled: bool = True
     created: datetime = datetime(2026, 1, 1)
+    structure: SqlType | None = None  # of a type
 
 
 @dataclass(slots=True)
@@ -157,6 +168,7 @@ class TableDef:
     logging: bool = True
     row_movement: bool = False
     comments: dict[str, str] = field(default_factory=dict)  # by column name, the table's own under ""
+    nested: dict[str, str] = field(default_factory=dict)  # the tables that store nested tables, by column
 
     @property
     def object_ids(self) -> list[int]:

@@ -13,7 +13,33 @@ TABLES = {
     "LETTERS": ("XMLTYPE", "XMLTYPE('<a>ä</a>')", "XMLTYPE('<b/>')"),
     "NOTES": ("LONG", "'a long text'", "'another'"),
     "IMAGES": ("LONG RAW", "HEXTORAW('00ff')", "HEXTORAW('aa')"),
+    "HOMES": ("home", "home('O''Neil \"Street\"', .5, DATE '2026-02-03', dialled('+1', NULL))", "home(NULL, -7, NULL, NULL)"),
+    "DIALS": ("dialled", "dialled('+49 89', NULL, 'ä')", "dialled()"),
+    "PLACES": (
+        "MDSYS.SDO_GEOMETRY",
+        "MDSYS.SDO_GEOMETRY(2001, 8307, MDSYS.SDO_POINT_TYPE(-86.13631, 40.485424, NULL), NULL, NULL)",
+        "SDO_GEOMETRY(2003, NULL, NULL, SDO_ELEM_INFO_ARRAY(1, 1003, 3), SDO_ORDINATE_ARRAY(1, 1, 5, 7.5))",
+    ),
 }
+# The text of the two values in the lake, of types of users.
+SHOWN = {
+    "HOMES": (
+        '{"STREET":"O\'Neil \\"Street\\"","SHARE_OF":0.5,"SINCE":"2026-02-03T00:00:00","PHONES":["+1",null]}',
+        '{"STREET":null,"SHARE_OF":-7,"SINCE":null,"PHONES":null}',
+    ),
+    "DIALS": ('["+49 89",null,"ä"]', "[]"),
+    "PLACES": (
+        '{"SDO_GTYPE":2001,"SDO_SRID":8307,"SDO_POINT":{"X":-86.13631,"Y":40.485424,"Z":null},"SDO_ELEM_INFO":null,'
+        '"SDO_ORDINATES":null}',
+        '{"SDO_GTYPE":2003,"SDO_SRID":null,"SDO_POINT":null,"SDO_ELEM_INFO":[1,1003,3],"SDO_ORDINATES":[1,1,5,7.5]}',
+    ),
+}
+USER_TYPES = (
+    "CREATE TYPE dialled AS VARRAY(3) OF VARCHAR2(20)",
+    "CREATE TYPE home AS OBJECT (street VARCHAR2(40), share_of NUMBER(6,2), since DATE, phones dialled)",
+    "GRANT EXECUTE ON dialled TO c##redolake",
+    "GRANT EXECUTE ON home TO c##redolake",
+)
 
 
 def of_each(*statements: str) -> Statements:
@@ -49,6 +75,7 @@ CHANGES: tuple[Statements, ...] = (
 
 
 def fill(shop: Shop) -> None:
+    shop.run_sql(*USER_TYPES)
     for table, (type_, one, _) in TABLES.items():
         shop.run_sql(
             f"CREATE TABLE {table} (id NUMBER(9) PRIMARY KEY, name VARCHAR2(20), v {type_})",

@@ -109,8 +109,12 @@ TYPES = (
     OracleType("VECTOR"),
     OracleType("ROWID"),
     OracleType("UROWID"),
+    OracleType("OBJECT"),
+    OracleType("VARRAY"),
+    OracleType("NESTED TABLE"),
+    OracleType("REF"),
     OracleType("BFILE"),
-    OracleType("SDO_GEOMETRY"),
+    OracleType("ANYDATA"),
 )
 REREAD = "with `unsupported_columns: reread`"
 NOTES = {
@@ -133,6 +137,8 @@ NOTES = {
     "XMLTYPE": f"{REREAD}, as XMLSERIALIZE writes it",
     "JSON": f"{REREAD}, as JSON_SERIALIZE writes it",
     "VECTOR": f"{REREAD}, as VECTOR_SERIALIZE writes it",
+    "OBJECT": f"an object type, SDO_GEOMETRY too; {REREAD}: JSON of its attributes, as JSON_OBJECT writes it (19c and later)",
+    "VARRAY": f"{REREAD}: a JSON array of its elements",
     "LONG": REREAD,
     "LONG RAW": REREAD,
     "ROWID": "an address that an application stored",

@@ -29,7 +29,8 @@ from pipelines.table import (
 MAX_READINGS = 5
 BIND_LISTS = (1, 10, 100, 500)  # lengths of the lists of table names in a query
 PARTS = (
-    "table_object", "table_kind", "table_replication", "table_columns", "table_unique_indexes", "table_key", "table_log_groups",
+    "table_object", "table_kind", "table_replication", "table_columns", "table_user_types",
+    "table_unique_indexes", "table_key", "table_log_groups",
     "table_parts", "table_columnar",
     "table_comments", "column_comments", "table_parents",
 )  # fmt: skip
@@ -49,6 +50,7 @@ class _TableRows:
     kind: list[Any]
     replication: list[Any]
     columns: list[Any]
+    user_types: list[Any]
     indexes: list[Any]
     key: list[Any]
     log_groups: list[Any]
@@ -209,12 +211,13 @@ def _tables(reading: _Reading, scn: Scn) -> dict[TableId, DictionaryTable]:
 def _table(table: TableId, rows: _TableRows, scn: Scn) -> DictionaryTable:
     kind, of_object = rows.kind[0], rows.object[0]
     comments = {row.column_name: row.comments for row in rows.column_comments}
+    of_users = {row.column_name: user_type(row) for row in rows.user_types}
     return DictionaryTable(
         table=table,
         object_id=int(of_object.object_id),
         # A partitioned, temporary or external table has no segment of its own.
         data_object_id=int(of_object.data_object_id or of_object.object_id),
-        columns=tuple(_column(row, comments.get(row.column_name, "")) for row in rows.columns),
+        columns=tuple(_column(row, comments.get(row.column_name, ""), of_users.get(row.column_name)) for row in rows.columns),
         key=tuple(row.column_name for row in rows.key),
         log_groups=frozenset(row.log_group_type for row in rows.log_groups),
         scn_before=scn,
@@ -244,10 +247,10 @@ def _unique(rows: list[Any]) -> tuple[UniqueIndex, ...]:
     )
 
 
-def _column(row: Any, comment: str) -> DictionaryColumn:
+def _column(row: Any, comment: str, of_user: OracleType | None) -> DictionaryColumn:
     return DictionaryColumn(
         name=row.column_name,
-        type=oracle_type(row.data_type, row.data_length, row.char_length, row.data_precision, row.data_scale),
+        type=of_user or oracle_type(row.data_type, row.data_length, row.char_length, row.data_precision, row.data_scale),
         segment_id=_number(row.segment_column_id),
         column_id=_number(row.column_id),
         nullable=row.nullable == "Y",
@@ -262,6 +265,19 @@ def _column(row: Any, comment: str) -> DictionaryColumn:
 
 def _number(value: Any) -> int | None:
     return None if value is None else int(value)
+
+
+def user_type(row: Any) -> OracleType | None:
+    """Return the kind of a user's type; None for an opaque type of Oracle's own, such as XMLTYPE."""
+    collections = {"VARYING ARRAY": "VARRAY", "TABLE": "NESTED TABLE"}
+    if row.data_type_mod == "REF":
+        return OracleType("REF")
+    if row.is_nested == "YES":  # itself, or an attribute of it
+        return OracleType("NESTED TABLE")
+    if row.typecode is None:
+        return None if row.data_type_owner in ("SYS", "PUBLIC") else OracleType(f"{row.data_type_owner}.{row.data_type}")
+    kind = {"OBJECT": "OBJECT", "COLLECTION": collections.get(row.coll_type)}.get(row.typecode)
+    return None if kind is None else OracleType(kind)
 
 
 def oracle_type(

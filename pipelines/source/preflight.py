@@ -30,6 +30,7 @@ Supported = Callable[[OracleType, str | int | None, ColumnChoice], str | None]  
 LONGEST_MINED_NAME_BYTES = 30
 LONGEST_PLAIN_BYTES = {"VARCHAR2": 4000, "NVARCHAR2": 4000, "RAW": 2000}  # beyond: MAX_STRING_SIZE = EXTENDED
 WHOLE_ROWS_UNSUPPORTED = frozenset({"BOOLEAN", "JSON", "VECTOR"})  # measured on 23ai
+MAYBE_IGNORED = frozenset({"BFILE", "NESTED TABLE", "VARRAY", "REF"})  # manuals of different releases name them as unsupported
 NOLOGGING = "is NOLOGGING, and the database does not force logging: direct-path loads would leave no redo"
 CONTAINER_DATA = "in the root, for the user of the connection: ALTER USER <user> SET CONTAINER_DATA = ALL CONTAINER = CURRENT"
 READABLE = frozenset({"READ WRITE", "READ ONLY", "READ ONLY WITH APPLY"})
@@ -314,6 +315,8 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
     if table.rereads_rows:
         yield from reread_findings(table, wanted.key)
     for column in table.columns:
+        if not column.system and column.type.name in MAYBE_IGNORED:
+            yield ignored_finding(column, name)
         if column.left_out is None or column.system:
             continue
         kind = f"{column.type}: "
@@ -323,20 +326,19 @@ def choice_findings(table: DictionaryTable, wanted: ConfiguredTable) -> Iterator
             else "left out, because its type is not supported"
         )
         yield Finding(f"{name}.{column.name}", kind + why, severity="note")
-        yield from ignored_findings(column, name)
         if column.type.name in WHOLE_ROWS_UNSUPPORTED and not table.rereads_rows:
             what = f"{kind}LogMiner may show each change of a row of such a table as UNSUPPORTED, also of its other columns"
             cure = f"if the table is held for that reason, `unsupported_columns: reread`, or remove {name} from `tables`"
             yield Finding(f"{name}.{column.name}", what, cure, "warning")
 
 
-def ignored_findings(column: DictionaryColumn, name: str) -> Iterator[Finding]:
-    """Warn of a column left out because of which LogMiner may show no change of the table at all."""
-    if column.type.name == "BFILE":
-        what = f"{column.type}: by its manual, LogMiner ignores tables with such a column, so that changes could be missed"
-        yield Finding(
-            f"{name}.{column.name}", what, f"compare with `redolake verify {name}`, or remove {name} from `tables`", "warning"
-        )
+def ignored_finding(column: DictionaryColumn, name: str) -> Finding:
+    """Warn of a column because of which LogMiner may show no change of the table at all."""
+    of = " of some releases" if column.type.name == "VARRAY" else ""
+    what = f"{column.type}: by its manual{of}, LogMiner ignores tables with such a column, so that changes could be missed"
+    return Finding(
+        f"{name}.{column.name}", what, f"compare with `redolake verify {name}`, or remove {name} from `tables`", "warning"
+    )
 
 
 def reread_findings(table: DictionaryTable, key: KeyPolicy) -> Iterator[Finding]:

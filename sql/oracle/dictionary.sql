@@ -30,6 +30,23 @@ SELECT table_name, column_name, data_type, data_length, char_length, data_precis
  WHERE owner = :owner AND table_name IN (:names)
  ORDER BY table_name, internal_column_id
 
+-- name: table_user_types
+-- The kinds of columns of users' types. ALL_TYPES shows a type of another user only to those who may execute it. A nested
+-- table may be an attribute: PARENT_TABLE_COLUMN is then "COLUMN"."ATTRIBUTE".
+SELECT c.table_name, c.column_name, c.data_type, c.data_type_owner, c.data_type_mod, t.typecode, k.coll_type,
+       CASE WHEN EXISTS (SELECT 1
+                           FROM all_nested_tables n
+                          WHERE n.owner = c.owner AND n.parent_table_name = c.table_name
+                            AND (n.parent_table_column = c.column_name
+                                 OR n.parent_table_column LIKE '"' || c.column_name || '".%')) THEN 'YES' END AS is_nested
+  FROM all_tab_cols c
+  LEFT JOIN all_types t
+    ON t.owner = c.data_type_owner AND t.type_name = c.data_type
+  LEFT JOIN all_coll_types k
+    ON k.owner = c.data_type_owner AND k.type_name = c.data_type
+ WHERE c.owner = :owner AND c.table_name IN (:names) AND c.data_type_owner IS NOT NULL
+ ORDER BY c.table_name, c.internal_column_id
+
 -- name: table_key
 -- A disabled key has no index and is not logged.
 SELECT c.table_name, k.column_name, c.constraint_name

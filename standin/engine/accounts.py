@@ -145,6 +145,11 @@ def _target(session: EngineSession, cursor: Cursor) -> str:
         if not is_allowed and session.user != table.owner:
             raise OraError(942, "table or view does not exist")
         return f"{table.owner}.{table.name}"
+    kind = session.database.state.objects.get((session.container, owner or session.schema, name))
+    if kind is not None and kind.structure is not None:
+        if session.user != kind.owner:
+            require(session.account, "GRANT ANY OBJECT PRIVILEGE")
+        return f"{kind.owner}.{name}"
     if find_view(owner, name) is not None and granted_name(name) != name:
         raise OraError(2030, "can only select from fixed tables/views")
     if owner not in (None, "SYS"):

@@ -15,6 +15,7 @@ from standin.engine import (
     ddl_tables,
     materialized_views,
     redo_dictionary,
+    user_types,
 )
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
@@ -24,7 +25,7 @@ _AFTER_CREATE = (("OR", "REPLACE"), ("NO", "FORCE"), ("FORCE",), ("EDITIONABLE",
 Statement = Callable[[EngineSession, Cursor], None]
 
 # Stored, and not executed.
-UNITS = ("PACKAGE BODY", "PACKAGE", "PROCEDURE", "FUNCTION", "DIMENSION", "CLUSTER")
+UNITS = ("PACKAGE BODY", "TYPE BODY", "PACKAGE", "PROCEDURE", "FUNCTION", "DIMENSION", "CLUSTER")
 # By first words, longest first, without OR REPLACE and the like. These statements commit before and after themselves.
 STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("CREATE", "UNIQUE", "INDEX"): ddl_indexes.create_index,
@@ -41,13 +42,14 @@ STATEMENTS: dict[tuple[str, ...], Statement] = {
     ("CREATE", "SYNONYM"): ddl_objects.create_synonym,
     ("CREATE", "TRIGGER"): ddl_objects.create_trigger,
     **{("CREATE", *kind.split()): ddl_objects.unit(kind) for kind in UNITS},
+    ("CREATE", "TYPE"): user_types.create_type,
     ("DROP", "TABLE"): ddl_tables.drop_table,
     ("DROP", "INDEX"): ddl_indexes.drop_index,
     ("DROP", "SEQUENCE"): ddl_sequences.drop_sequence,
     ("DROP", "USER"): accounts.drop_user,
     ("DROP", "MATERIALIZED", "VIEW"): materialized_views.drop_materialized_view,
     ("DROP", "PUBLIC", "SYNONYM"): ddl_objects.dropper("SYNONYM"),
-    **{("DROP", *kind.split()): ddl_objects.dropper(kind) for kind in ("VIEW", "SYNONYM", "TRIGGER", *UNITS)},
+    **{("DROP", *kind.split()): ddl_objects.dropper(kind) for kind in ("VIEW", "SYNONYM", "TRIGGER", *UNITS, "TYPE")},
     ("FLASHBACK", "TABLE"): ddl_tables.flashback_table,
     ("TRUNCATE", "TABLE"): ddl_tables.truncate_table,
     ("PURGE", "TABLE"): ddl_tables.purge_table,

@@ -28,6 +28,7 @@ from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.storage_clauses import Storage, read_storage
 from standin.engine.tokens import Cursor
+from standin.engine.user_types import resolved
 from standin.engine.values import coercer_of
 from standin.interface import OraError
 from standin.model import Constraint, LogGroup
@@ -281,7 +282,7 @@ def _modify(session: EngineSession, store: TableStore, clause: ColumnClause) -> 
             column.rank = 1 + max(c.rank for c in table.columns)
         column.hidden = clause.hidden
     if clause.type is not None:
-        clause.type = column_type(clause.type, extended=session.database.options.extended_strings)
+        clause.type = column_type(resolved(session, clause.type), extended=session.database.options.extended_strings)
     if clause.type is not None and clause.type != column.type:
         _convert(session, store, at, clause)
         column.type = clause.type

@@ -18,6 +18,7 @@ from standin.engine.parse import parse_as_written
 from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.tokens import Cursor
+from standin.engine.user_types import resolved, storage_columns
 from standin.engine.values import coercer_of, encoder_of, is_lob
 from standin.interface import OraError
 from standin.model import SqlType, TableColumn, TableDef
@@ -32,7 +33,7 @@ def column_of(session: EngineSession, table: TableDef, clause: ColumnClause) -> 
     if clause.type is None:
         clause.type = _inferred(session, table, clause)
     segment_id = 0 if clause.virtual is not None else table.next_segment_id
-    kind = column_type(clause.type, extended=session.database.options.extended_strings)
+    kind = column_type(resolved(session, clause.type), extended=session.database.options.extended_strings)
     column = TableColumn(clause.name, kind, segment_id, clause.nullable is not False, clause.default)
     column.hidden, column.virtual, column.identity = bool(clause.hidden), clause.virtual, clause.identity
     column.default_on_null = clause.default_on_null
@@ -92,6 +93,8 @@ def add_column(session: EngineSession, store: TableStore, clause: ColumnClause) 
         _add_guard(session, store)
     column = column_of(session, table, clause)
     _append(session, store, column, shown)
+    for part in storage_columns(table, column):
+        _append(session, store, part, None)
     if column.virtual is not None:
         _compute(session, store)
 
@@ -209,6 +212,8 @@ def _release(store: TableStore, name: str, *, cascade: bool) -> TableColumn:
 def drop_column(store: TableStore, name: str, *, cascade: bool) -> None:
     """Drop the column from every row. Like Oracle, renumber the segment's columns."""
     table = store.definition
+    for part in [c.name for c in table.columns if c.part_of == name]:
+        drop_column(store, part, cascade=cascade)
     column = _release(store, name, cascade=cascade)
     at = table.columns.index(column)
     table.columns.remove(column)

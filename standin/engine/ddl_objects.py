@@ -27,13 +27,13 @@ def _key(found: SchemaObject) -> tuple[int, str, str]:
     return found.con_id, found.owner, name
 
 
-def _store(session: EngineSession, cursor: Cursor, found: SchemaObject) -> None:
+def store_object(session: EngineSession, cursor: Cursor, found: SchemaObject, *, replaces: bool = False) -> None:
     """Add the object, or replace one of its kind where the statement says OR REPLACE. Raise ORA-00955 for a name in use."""
     state, key = session.database.state, _key(found)
     words = cursor.text.upper().split(None, 3)
     old = state.objects.get(key)
     taken = key in session.database.tables.stores or key in session.database.sequences
-    if taken or (old is not None and (words[1:3] != ["OR", "REPLACE"] or old.kind != found.kind)):
+    if taken or (old is not None and (not (replaces or words[1:3] == ["OR", "REPLACE"]) or old.kind != found.kind)):
         raise OraError(955, "name is already used by an existing object")
     found.object_id = old.object_id if old is not None else session.database.next_object_id()
     found.created = session.database.ddl_time()
@@ -69,7 +69,7 @@ def create_view(session: EngineSession, cursor: Cursor) -> None:
     if aliases and len(aliases) != len(columns):
         raise OraError(1730, "invalid number of column names specified")
     found.columns = aliases or tuple(c.name for c in columns)
-    _store(session, cursor, found)
+    store_object(session, cursor, found)
 
 
 def _is_constraint(text: str) -> bool:
@@ -91,7 +91,7 @@ def create_synonym(session: EngineSession, cursor: Cursor) -> None:
     owner, name = cursor.qualified()
     cursor.end()
     found.target = (owner or session.schema, name)
-    _store(session, cursor, found)
+    store_object(session, cursor, found)
 
 
 def create_trigger(session: EngineSession, cursor: Cursor) -> None:
@@ -107,7 +107,7 @@ def create_trigger(session: EngineSession, cursor: Cursor) -> None:
     found.target, found.text = (table.owner, table.name), cursor.text[start:]
     found.enabled = "DISABLE" not in cursor.text[start:].upper().partition("BEGIN")[0].split()
     cursor.skip_rest()
-    _store(session, cursor, found)
+    store_object(session, cursor, found)
 
 
 def drop_triggers(session: EngineSession, table: TableDef) -> None:
@@ -139,7 +139,7 @@ def unit(kind: str) -> Callable[[EngineSession, Cursor], None]:
         found = _named(session, cursor, kind)
         found.text = cursor.text
         cursor.skip_rest()
-        _store(session, cursor, found)
+        store_object(session, cursor, found)
 
     return create
 

@@ -26,6 +26,7 @@ from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.table_clauses import table_clauses
 from standin.engine.tokens import Cursor
+from standin.engine.user_types import storage_columns
 from standin.interface import ColumnInfo, OraError
 from standin.model import IndexOrganization, Partition, Partitioning, TableDef
 
@@ -51,7 +52,11 @@ def create_table(session: EngineSession, cursor: Cursor) -> None:
     )  # fmt: skip
     for column in columns:
         table.columns.append(column_of(session, table, column))
+        table.columns += storage_columns(table, table.columns[-1])
     table.columns += [period_column(name) for name in periods]
+    table.nested = found.nested
+    if lacking := [c.name for c in table.columns if c.type.kind == "TABLE" and not c.part_of and c.name not in found.nested]:
+        raise OraError(22913, f"must specify table name for nested table column or attribute: {lacking[0]}")
     if found.index_organized:
         _organize_by_index(session, table, clauses, overflow=found.overflow)
     if found.cluster is not None:

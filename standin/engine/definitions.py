@@ -8,7 +8,7 @@ from standin.engine.datatypes import MAX_EXTENDED, sql_type
 from standin.engine.storage_clauses import skip_storage
 from standin.engine.tokens import Cursor
 from standin.interface import OraError
-from standin.model import SqlType
+from standin.model import UNRESOLVED, SqlType
 
 CONSTRAINT_WORDS = frozenset(
     {
@@ -132,17 +132,40 @@ def _using_index(cursor: Cursor, clause: ConstraintClause) -> None:
 
 
 def data_type(cursor: Cursor) -> SqlType:
-    name = cursor.name()
-    if name == "LONG" and cursor.accept("RAW"):
-        name = "LONG RAW"
-    if name == "DOUBLE" and cursor.accept("PRECISION"):
-        name = "DOUBLE PRECISION"
+    """Read a type. One of a user is only its name, until it is resolved."""
+    if cursor.is_next("REF") and cursor.ahead(1).kind in ("word", "quoted"):
+        cursor.take()
+        owner, name = cursor.qualified()
+        return SqlType(name, 50, owner=owner or "", kind="REF")
+    owner, name = cursor.qualified()
     if name == "INTERVAL":
         return _interval(cursor)
+    name = _with_further_words(cursor, name)
+    sizes, unit = _sizes(cursor)
+    if cursor.accept("WITH", "TIME", "ZONE"):
+        name += " WITH TIME ZONE"
+    elif cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):
+        name += " WITH LOCAL TIME ZONE"
+    try:
+        if owner in (None, "SYS"):
+            return sql_type(name, sizes, unit, MAX_EXTENDED)
+    except OraError as error:
+        if error.code != 902 or sizes:
+            raise
+    return SqlType(name, owner=owner or "", kind=UNRESOLVED)
+
+
+def _with_further_words(cursor: Cursor, name: str) -> str:
+    for first, second in (("LONG", "RAW"), ("DOUBLE", "PRECISION")):
+        if name == first and cursor.accept(second):
+            return f"{first} {second}"
     if name == "NATIONAL":
         name = f"NATIONAL {cursor.name()}"
-    if cursor.accept("VARYING"):
-        name += " VARYING"
+    return f"{name} VARYING" if cursor.accept("VARYING") else name
+
+
+def _sizes(cursor: Cursor) -> tuple[list[str], str]:
+    """Read `(10, 2)` or `(10 CHAR)`: the numbers and the unit."""
     sizes: list[str] = []
     unit = ""
     if cursor.accept("("):
@@ -154,11 +177,7 @@ def data_type(cursor: Cursor) -> SqlType:
             if not cursor.accept(","):
                 break
         cursor.expect(")")
-    if cursor.accept("WITH", "TIME", "ZONE"):
-        name += " WITH TIME ZONE"
-    elif cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):
-        name += " WITH LOCAL TIME ZONE"
-    return sql_type(name, sizes, unit, MAX_EXTENDED)
+    return sizes, unit
 
 
 def _interval(cursor: Cursor) -> SqlType:

@@ -26,6 +26,7 @@ from standin.engine.session import EngineSession
 from standin.engine.storage import TableStore
 from standin.engine.target import Target, target_of
 from standin.engine.triggers import fire, number
+from standin.engine.user_types import with_constructors
 from standin.interface import OraError
 from standin.model import Partition
 
@@ -54,6 +55,7 @@ class Returning:
 
 
 def compile_dml(session: EngineSession, tree: exp.Expression, subquery: SubQuery) -> DmlPlan:
+    tree = with_constructors(session, tree)
     try:
         if isinstance(tree, exp.Insert):
             return _insert(session, tree, subquery)

@@ -25,10 +25,12 @@ from standin.engine.functions import (
     date_literal,
     timestamp_literal,
 )
+from standin.engine.instances import constructor
 from standin.engine.parse import identifier
 from standin.engine.values import coercer_of, to_number, to_text
 from standin.interface import ColumnInfo, OraError
 from standin.intervals import DaySecond, YearMonth
+from standin.model import SqlType
 from standin.zones import Zoned
 
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
@@ -66,7 +68,7 @@ class Compiler:
             exp.Case: self._case,
             exp.Cast: self._cast,
             exp.Extract: self._extract,
-            exp.Anonymous: lambda node: self._call(str(node.this).upper(), node.expressions),
+            exp.Anonymous: self._anonymous,
             exp.Trim: self._trim,
             exp.Dot: self._packaged_call,
             exp.Subquery: self._scalar_subquery,
@@ -360,7 +362,16 @@ class Compiler:
     def _packaged_call(self, node: exp.Dot) -> Compiled:
         if not isinstance(node.expression, exp.Anonymous):
             raise NotCompilable("Dot")
-        return self._call(f"{identifier(node.this)}.{str(node.expression.this).upper()}", node.expression.expressions)
+        package = node.this.expression if isinstance(node.this, exp.Dot) else node.this
+        return self._call(f"{identifier(package)}.{str(node.expression.this).upper()}", node.expression.expressions)
+
+    def _anonymous(self, node: exp.Anonymous) -> Compiled:
+        kind: SqlType | None = node.meta.get("constructs")
+        if kind is None:
+            return self._call(str(node.this).upper(), node.expressions)
+        runs, make = [argument.run for argument in self.all(node.expressions)], constructor(kind)
+        info = ColumnInfo("", kind.name, kind.length, 0, 0, 0)
+        return Compiled(lambda row, f: make([run(row, f) for run in runs], f.nls), info, False)
 
     def _call(self, name: str, nodes: Sequence[exp.Expression]) -> Compiled:
         function = FUNCTIONS.get(name)

@@ -7,6 +7,7 @@ A function receives the frame (session, NLS) and its arguments' values. It retur
 from __future__ import annotations
 
 import calendar
+import json
 import re
 import zlib
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from standin.engine.frame import Frame
 from standin.engine.masks import date_text
 from standin.engine.values import (
     EXACT,
+    Instance,
     coercer_of,
     moment,
     number_text,
@@ -237,6 +239,21 @@ def _interval(frame: Frame, count: Any, unit: str) -> timedelta:
     return timedelta(**{{"DAY": "days", "HOUR": "hours", "MINUTE": "minutes"}.get(unit, "seconds"): float(count)})
 
 
+def _json_object(frame: Frame, *pairs: Any) -> str:
+    """Return a JSON object of keys and values, of which instances of a user's type are shown by their attributes."""
+    shown = (v if isinstance(v, Instance) else json.dumps(v if v is None else to_text(v, frame.nls)) for v in pairs[1::2])
+    return f"{{{','.join(f'{json.dumps(key)}:{value}' for key, value in zip(pairs[::2], shown, strict=True))}}}"
+
+
+def _json_query(frame: Frame, text: str, path: str) -> str:
+    """Return the object or array under `$.name`, as it was written; ORA-40480 for another value."""
+    start = f'{{"{path.removeprefix("$.")}":'
+    found = text[len(start) : -1] if text.startswith(start) else ""
+    if not found.startswith(("{", "[")):
+        raise OraError(40480, "result cannot be returned without array wrapper")
+    return found
+
+
 DAY_INTERVAL = ColumnInfo("", "INTERVAL DAY TO SECOND", 11, 0, 9, 9)
 YEAR_INTERVAL = ColumnInfo("", "INTERVAL YEAR TO MONTH", 5, 0, 9, 0)
 _TEXT, _NUMBER = datatypes.text_info(), datatypes.NUMBER
@@ -302,6 +319,10 @@ FUNCTIONS: dict[str, Function] = {
     "SYS_CONTEXT": Function(lambda frame, space, key: context(frame.session, space, key), datatypes.text_info(256)),
     "USERENV": Function(lambda frame, key: context(frame.session, "USERENV", key), datatypes.text_info(64)),
     "XMLTYPE": Function(lambda frame, v: v, _TEXT),
+    "XMLTYPE.CREATEXML": Function(lambda frame, v: v, _TEXT),
+    "BFILENAME": Function(lambda frame, directory, name: f"{directory}/{name}", _TEXT),
+    "JSON_OBJECT": Function(_json_object, _CLOB, nulls=True),
+    "JSON_QUERY": Function(_json_query, _CLOB),
     "XMLSERIALIZE": Function(lambda frame, v: v, _CLOB),
     "JSON_SERIALIZE": Function(lambda frame, v: v, _CLOB),
     "VECTOR_SERIALIZE": Function(lambda frame, v: v, _CLOB),

@@ -58,6 +58,8 @@ class DatabaseOptions:
     # The quotes inside texts in SQL_REDO: doubled; single, as some releases leave them; or mixed: single between two letters
     quotes: str = "doubled"
     long_names: bool = False  # LogMiner knows names beyond 30 bytes; False: such rows are UNSUPPORTED
+    # Rows of tables with columns of users' types: with their other values, and `Unsupported Type` for these; or UNSUPPORTED
+    object_rows: str = "values"
     lob_rows_without_rowid: bool = False  # the INSERT into a table with a LOB has LogMiner's placeholder for its ROW_ID
     lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text
     extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED

@@ -10,6 +10,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.oracle import Oracle
 from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokens import TokenType
 
 from standin.interface import OraError
 
@@ -37,6 +38,39 @@ def _serialized(name: str) -> Callable[[Oracle.Parser], exp.Expression]:
     return parse
 
 
+def _json_object(parser: Oracle.Parser) -> exp.Expression:
+    """Parse JSON_OBJECT('key' VALUE value, .. NULL ON NULL [RETURNING type]) as a call with keys and values in turn."""
+    found = []
+    while True:
+        parser._match_text_seq("KEY")
+        found.append(parser._parse_bitwise())
+        if not (parser._match_text_seq("VALUE") or parser._match_text_seq("IS")):
+            parser.raise_error("Expected VALUE")
+        found.append(parser._parse_bitwise())
+        if not parser._match(TokenType.COMMA):
+            break
+    if not parser._match_text_seq("NULL", "ON", "NULL"):
+        parser.raise_error("Expected NULL ON NULL: the default is not modelled")
+    _returning(parser)
+    return exp.Anonymous(this="JSON_OBJECT", expressions=found)
+
+
+def _json_query(parser: Oracle.Parser) -> exp.Expression:
+    """Parse JSON_QUERY(value, path [RETURNING type] ERROR ON ERROR)."""
+    value = parser._parse_bitwise()
+    parser._match(TokenType.COMMA)
+    path = parser._parse_bitwise()
+    _returning(parser)
+    if not parser._match_text_seq("ERROR", "ON", "ERROR"):
+        parser.raise_error("Expected ERROR ON ERROR: without it Oracle returns NULL, which is not modelled")
+    return exp.Anonymous(this="JSON_QUERY", expressions=[value, path])
+
+
+def _returning(parser: Oracle.Parser) -> None:
+    if parser._match_text_seq("RETURNING"):
+        parser._parse_types()
+
+
 _SERIALIZED = {name: _serialized(name) for name in ("XMLSERIALIZE", "JSON_SERIALIZE", "VECTOR_SERIALIZE")}
 
 
@@ -50,6 +84,8 @@ class _CallsAsWritten(_OracleNames):
         FUNCTION_PARSERS = {  # noqa: RUF012
             **{k: v for k, v in Oracle.Parser.FUNCTION_PARSERS.items() if k in ("CAST", "EXTRACT", "TRIM")},
             **_SERIALIZED,
+            "JSON_OBJECT": _json_object,
+            "JSON_QUERY": _json_query,
         }
         NO_PAREN_FUNCTION_PARSERS = {k: v for k, v in Oracle.Parser.NO_PAREN_FUNCTION_PARSERS.items() if k == "CASE"}  # noqa: RUF012
 

@@ -56,7 +56,7 @@ def write_changes(session: EngineSession) -> None:
 
 def _definitions(session: EngineSession) -> dict[tuple[int, int], str]:
     options = session.database.options
-    tables = known_tables(session.database.state, CatalogForms(options.hidden_columns, options.long_names))
+    tables = known_tables(session.database.state, CatalogForms(options.hidden_columns, options.long_names, options.object_rows))
     return {key: table.as_text(*key) for key, table in tables.items()}
 
 

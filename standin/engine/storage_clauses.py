@@ -19,6 +19,9 @@ _ALONE = frozenset(
 )  # fmt: skip
 
 
+_NEXT_CLAUSES = _WITH_VALUE | _ALONE | {"LOB", "VARRAY", "NESTED", "XMLTYPE", "COLUMN", "PARTITION", "STORAGE", "SEGMENT"}
+
+
 @dataclass(slots=True)
 class Storage:
     """`compress` is COMPRESS_FOR as DBA_TABLES shows it, e.g. BASIC, ADVANCED, QUERY HIGH; empty without compression."""
@@ -53,6 +56,8 @@ def _segment(cursor: Cursor) -> bool:
         _parallel(cursor)
     elif cursor.next.value == "LOB" and cursor.ahead(1).value == "(":
         _lob_storage(cursor)
+    elif cursor.next.value in ("VARRAY", "XMLTYPE", "COLUMN") and cursor.ahead(1).value != "STORE":
+        _column_storage(cursor)
     else:
         return cursor.accept("NO", "INMEMORY")
     return True
@@ -121,6 +126,25 @@ def _lob_storage(cursor: Cursor) -> None:
     cursor.names()
     cursor.expect("STORE", "AS")
     while cursor.next.kind in ("word", "quoted") and cursor.next.value not in ("LOB", "PARTITION", "TABLESPACE", "PCTFREE"):
+        cursor.take()
+    if cursor.is_next("("):
+        cursor.parenthesised()
+
+
+def _column_storage(cursor: Cursor) -> None:
+    """Read VARRAY, COLUMN or XMLTYPE [COLUMN] column {STORE AS .. | [NOT] SUBSTITUTABLE AT ALL LEVELS}."""
+    cursor.take()
+    cursor.accept("COLUMN")
+    cursor.name()
+    if cursor.accept("NOT", "SUBSTITUTABLE") or cursor.accept("SUBSTITUTABLE"):
+        cursor.expect("AT", "ALL", "LEVELS")
+        return
+    cursor.expect("STORE", "AS")
+    if cursor.accept("OBJECT", "RELATIONAL"):
+        return
+    while cursor.next.value in ("SECUREFILE", "BASICFILE", "BINARY", "XML", "CLOB", "LOB"):
+        cursor.take()
+    if cursor.next.kind in ("word", "quoted") and cursor.next.value not in _NEXT_CLAUSES:
         cursor.take()
     if cursor.is_next("("):
         cursor.parenthesised()

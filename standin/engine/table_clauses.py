@@ -21,6 +21,7 @@ class TableClauses:
     cluster: str | None = None
     partitioning: Partitioning | None = None
     query: str | None = None
+    nested: dict[str, str] = field(default_factory=dict)  # tables that store nested tables, by column
 
 
 def table_clauses(cursor: Cursor) -> TableClauses:
@@ -36,6 +37,18 @@ def table_clauses(cursor: Cursor) -> TableClauses:
             cursor.names()
         elif cursor.accept("PARTITION", "BY"):
             found.partitioning = _partitioning(cursor)
+        elif cursor.accept("NESTED", "TABLE"):
+            column = cursor.name()
+            while cursor.accept("."):  # an attribute, as PARENT_TABLE_COLUMN shows it
+                column = f'{column}"."{cursor.name()}'
+            column = f'"{column}"' if "." in column else column
+            cursor.expect("STORE", "AS")
+            found.nested[column] = cursor.name()
+            if cursor.is_next("("):
+                cursor.parenthesised()
+            if cursor.accept("RETURN"):
+                cursor.accept("AS")
+                cursor.take()
         elif cursor.accept("ON", "COMMIT"):
             cursor.take()
             cursor.expect("ROWS")

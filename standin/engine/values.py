@@ -32,9 +32,21 @@ Coercer = Callable[[Any, Mapping[str, str]], Any]  # (value, NLS settings) -> st
 
 EXACT = Context(prec=40, rounding=ROUND_HALF_UP)
 _LOB = frozenset({"CLOB", "NCLOB", "BLOB"})
-_UNLIMITED = _LOB | {"LONG", "LONG RAW", "XMLTYPE"}
+_UNLIMITED = _LOB | {"LONG", "LONG RAW", "XMLTYPE", "BFILE"}
 _UNLOGGED = _UNLIMITED | {"JSON", "VECTOR"}
 _MANTISSA_BYTES = 20
+
+
+class Instance(str):
+    """An instance of a user's type: the text of its JSON."""
+
+    kind: SqlType
+
+    @classmethod
+    def of(cls, kind: SqlType, text: str) -> Instance:
+        made = cls(text)
+        made.kind = kind
+        return made
 
 
 def is_lob(type_: SqlType) -> bool:
@@ -43,7 +55,7 @@ def is_lob(type_: SqlType) -> bool:
 
 def is_unlogged(type_: SqlType) -> bool:
     """Return whether no supplemental log group contains a column of the type."""
-    return type_.name in _UNLOGGED
+    return type_.name in _UNLOGGED or bool(type_.kind)
 
 
 def plain(number: Decimal) -> int | Decimal:
@@ -209,6 +221,8 @@ def zoned_text(value: Zoned, nls: Mapping[str, str], mask: str) -> str:
 def coercer_of(type_: SqlType, where: str) -> Coercer:
     """Return the check and conversion for one column. `where` is the quoted name that ORA-12899 shows."""
     name = type_.name
+    if type_.kind:
+        return _instance_coercer(type_)
     if name in ("NUMBER", "FLOAT"):
         return _number_coercer(type_)
     if name == "DATE":
@@ -227,11 +241,21 @@ def coercer_of(type_: SqlType, where: str) -> Coercer:
         return _year_interval_coercer(type_)
     if name in ("ROWID", "UROWID"):
         return _rowid
-    if name == "BOOLEAN":
-        return lambda value, _: value if isinstance(value, bool) else str(value).upper() in ("TRUE", "1", "YES", "ON", "T", "Y")
-    if name in ("JSON", "VECTOR"):
-        return _json if name == "JSON" else _vector
-    return _text_coercer(type_, where)
+    plain = {"BOOLEAN": _boolean, "JSON": _json, "VECTOR": _vector}.get(name)
+    return _text_coercer(type_, where) if plain is None else plain
+
+
+def _boolean(value: Any, _: Mapping[str, str]) -> bool:
+    return value if isinstance(value, bool) else str(value).upper() in ("TRUE", "1", "YES", "ON", "T", "Y")
+
+
+def _instance_coercer(type_: SqlType) -> Coercer:
+    def coerce(value: Any, _: Mapping[str, str]) -> Instance:
+        if not isinstance(value, Instance) or (value.kind.owner, value.kind.name) != (type_.owner, type_.name):
+            raise OraError(932, f"inconsistent datatypes: expected {type_.owner}.{type_.name}")
+        return value
+
+    return coerce
 
 
 def _json(value: Any, nls: Mapping[str, str]) -> str:

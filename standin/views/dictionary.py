@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from standin.model import SqlType, TableColumn, TableDef
+from standin.engine.user_types import SPATIAL
+from standin.model import PDB, ROOT, SqlType, TableColumn, TableDef
 from standin.views.keys import listed_indexes
 from standin.views.registration import ViewRow, dictionary_views, yes_no
 
@@ -39,9 +40,11 @@ def tables(database: Database) -> Iterator[ViewRow]:
         yield _table(t, t.name, None, "IOT" if t.iot else None)
         if t.iot is not None and t.iot.overflow is not None:
             yield _table(t, t.iot.overflow, t.name, "IOT_OVERFLOW")
+        for name in t.nested.values():
+            yield _table(t, name, None, None, nested=True)
 
 
-def _table(t: TableDef, name: str, iot_name: str | None, iot_type: str | None) -> ViewRow:
+def _table(t: TableDef, name: str, iot_name: str | None, iot_type: str | None, *, nested: bool = False) -> ViewRow:
     """Return a row of DBA_TABLES. A partitioned table has no logging and compression of its own."""
     parted = t.partitioning is not None and iot_type != "IOT_OVERFLOW"
     logging = None if parted else "YES" if t.logging and not t.temporary else "NO"
@@ -50,7 +53,7 @@ def _table(t: TableDef, name: str, iot_name: str | None, iot_type: str | None) -
         t.con_id, t.owner, t,
         (
             t.owner, name, "USERS", t.cluster, iot_name, "VALID", logging, None, iot_type, yes_no(parted),
-            "Y" if t.temporary else "N", "N", "NO", "ENABLED" if t.row_movement else "DISABLED", "NO", "NO",
+            "Y" if t.temporary else "N", "N", yes_no(nested), "ENABLED" if t.row_movement else "DISABLED", "NO", "NO",
             yes_no(any(c.identity for c in t.columns)), "NO", "ENABLED" if t.logical_replication else "DISABLED",
             compression, None if parted else t.compress or None,
         ),
@@ -93,7 +96,8 @@ def _column_values(table: TableDef, column: TableColumn, column_id: int | None, 
     national = kind.name.startswith("N")
     scale = kind.scale if kind.name in ("NUMBER", *_TIMED) or kind.name.startswith("INTERVAL") else None
     return (
-        table.owner, table.name, column.name, data_type(kind), None, None, kind.length, kind.precision, scale,
+        table.owner, table.name, column.name, data_type(kind), "REF" if kind.kind == "REF" else None,
+        kind.owner or ("SYS" if kind.name == "XMLTYPE" else None), kind.length, kind.precision, scale,
         "Y" if column.nullable else "N", column_id, len(column.default) if column.default else None, column.default,
         ("NCHAR_CS" if national else "CHAR_CS") if is_text else None, kind.length if is_text else None,
         (kind.chars or kind.length) if is_text else 0, _char_used(kind) if is_text else None, yes_no(column.hidden),
@@ -111,7 +115,8 @@ def columns(database: Database) -> Iterator[ViewRow]:
     for t in database.state.tables.values():
         shown = {column.name: number for number, column in enumerate(t.shown, 1)}
         for position, column in enumerate(t.columns, 1):
-            yield ViewRow(t.con_id, t.owner, t, _column_values(t, column, shown.get(column.name), position))
+            number = shown.get(column.part_of or column.name)  # a hidden column has that of the column it stores
+            yield ViewRow(t.con_id, t.owner, t, _column_values(t, column, number, position))
 
 
 def user_columns(database: Database) -> Iterator[ViewRow]:
@@ -149,6 +154,39 @@ def _object(
         "Y" if table.temporary else "N", "N", "N", "N",
     )  # fmt: skip
     return ViewRow(table.con_id, table.owner, table, values)
+
+
+def types(database: Database) -> Iterator[ViewRow]:
+    """Yield the types of users. Those of MDSYS are in every container, for everybody."""
+    for con_id, owner, kind in _types(database):
+        typecode = "COLLECTION" if kind.kind in ("VARRAY", "TABLE") else "OBJECT"
+        count = len(kind.parts) if typecode == "OBJECT" else 0
+        yield ViewRow(con_id, owner, None, (owner, kind.name, typecode, count, yes_no(kind.kind == "INCOMPLETE")), True)
+
+
+def collections(database: Database) -> Iterator[ViewRow]:
+    for con_id, owner, kind in _types(database):
+        if kind.kind in ("VARRAY", "TABLE"):
+            element = kind.parts[0][1]
+            shown = "VARYING ARRAY" if kind.kind == "VARRAY" else "TABLE"
+            yield ViewRow(
+                con_id, owner, None, (owner, kind.name, shown, kind.limit or None, element.owner or None, element.name), True
+            )
+
+
+def _types(database: Database) -> Iterator[tuple[int, str, SqlType]]:
+    for found in database.state.objects.values():
+        if found.structure is not None:
+            yield found.con_id, found.owner, found.structure
+    for con_id in (ROOT, PDB):
+        for kind in SPATIAL.values():
+            yield con_id, kind.owner, kind
+
+
+def nested_tables(database: Database) -> Iterator[ViewRow]:
+    for t in database.state.tables.values():
+        for column, name in t.nested.items():
+            yield ViewRow(t.con_id, t.owner, t, (t.owner, name, t.name, column))
 
 
 def recycle_bin(database: Database) -> Iterator[ViewRow]:
@@ -190,6 +228,23 @@ def register() -> None:
         HIGH_VALUE LONG, SUBPARTITION_POSITION NUMBER, LOGGING VARCHAR2(3), COMPRESSION VARCHAR2(8),
         COMPRESS_FOR VARCHAR2(30), INTERVAL VARCHAR2(3)""",
         subpartitions,
+    )
+    dictionary_views(
+        "TYPES",
+        """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), TYPECODE VARCHAR2(128), ATTRIBUTES NUMBER, INCOMPLETE VARCHAR2(3)""",
+        types,
+    )
+    dictionary_views(
+        "COLL_TYPES",
+        """OWNER VARCHAR2(128), TYPE_NAME VARCHAR2(128), COLL_TYPE VARCHAR2(128), UPPER_BOUND NUMBER,
+        ELEM_TYPE_OWNER VARCHAR2(128), ELEM_TYPE_NAME VARCHAR2(128)""",
+        collections,
+    )
+    dictionary_views(
+        "NESTED_TABLES",
+        """OWNER VARCHAR2(128), TABLE_NAME VARCHAR2(128), PARENT_TABLE_NAME VARCHAR2(128),
+        PARENT_TABLE_COLUMN VARCHAR2(4000)""",
+        nested_tables,
     )
     dictionary_views("TAB_COLS", _COLUMN_COLUMNS, columns)
     dictionary_views("TAB_COLUMNS", _COLUMN_COLUMNS, user_columns)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from standin.engine.catalog import register_view
 from standin.model import TableDef
 from standin.views.columns import columns_of
-from standin.views.visibility import can_see_table, visible_containers
+from standin.views.visibility import can_see_table, may_use_type, visible_containers
 
 if TYPE_CHECKING:
     from standin.engine.database import Database
@@ -42,6 +42,15 @@ class ViewRow:
     owner: str
     table: TableDef | None
     values: Row
+    is_type: bool = False
+
+
+def _is_accessible(session: EngineSession, entry: ViewRow) -> bool:
+    if entry.table is not None and can_see_table(session, entry.table):
+        return True
+    if entry.is_type and may_use_type(session, entry.owner, str(entry.values[1])):
+        return True
+    return entry.owner == session.user
 
 
 def dictionary_views(
@@ -71,7 +80,7 @@ def dictionary_views(
 
     def accessible(session: EngineSession, _: frozenset[str]) -> list[Row]:
         here = [e for e in listed(session) if e.con_id == session.container]
-        return [e.values for e in here if e.owner == session.user or (e.table is not None and can_see_table(session, e.table))]
+        return [e.values for e in here if _is_accessible(session, e)]
 
     def own(session: EngineSession, _: frozenset[str]) -> list[Row]:
         rows = [e for e in listed(session) if e.con_id == session.container and e.owner == session.user]

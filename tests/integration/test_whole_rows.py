@@ -16,7 +16,7 @@ from tests.fix_shop import Shop
 from tests.integration.test_pipeline import caught_up, differences
 from tests.papers import change
 from tests.plain_lake import PlainLake
-from tests.unshown_types import CHANGES, TABLES, fill
+from tests.unshown_types import CHANGES, SHOWN, TABLES, fill
 
 
 @pytest.fixture
@@ -28,8 +28,13 @@ def shop(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Shop]:
 
 
 @pytest.fixture
-def no_spark() -> Iterator[str]:
-    with PlainLake().in_place_of_spark():
+def lake() -> PlainLake:
+    return PlainLake()
+
+
+@pytest.fixture
+def no_spark(lake: PlainLake) -> Iterator[str]:
+    with lake.in_place_of_spark():
         yield "no Spark"
 
 
@@ -42,7 +47,12 @@ def states(pipeline: Any) -> dict[str, str]:
     return {t.table: t.state for t in steps.read_status(pipeline).tables}
 
 
-@pytest.mark.parametrize("shop", [{}, {"lob_rows_without_rowid": True}], indirect=True, ids=["23ai", "placeholder ROWIDs"])
+@pytest.mark.parametrize(
+    "shop",
+    [{}, {"lob_rows_without_rowid": True, "object_rows": "unsupported"}],
+    indirect=True,
+    ids=["23ai", "placeholder ROWIDs, and rows with objects UNSUPPORTED"],
+)
 def test_changed_rows_of_each_type_equal_the_source(shop: Shop, no_spark: str) -> None:
     pipeline = pipeline_of(shop)
     assert [f for f in steps.run_doctor(pipeline, shop.params) if f.severity == "error"] == []
@@ -100,3 +110,41 @@ def test_rows_that_undo_no_longer_shows_are_named_in_the_window(shop: Shop, no_s
     (read,) = (one for window in steps.read_status(pipeline).windows for one in window.reread)
     assert f"ORA-{code:05}" in read.error
     assert read.file is None
+
+
+def test_objects_are_json_of_their_attributes(shop: Shop, no_spark: str, lake: PlainLake) -> None:
+    pipeline = pipeline_of(shop, *(f"SHOP.{table}" for table in SHOWN))
+    steps.take_snapshot(pipeline, source=shop.params, spark=no_spark)
+    change(shop, [(f"UPDATE {table} SET v = {TABLES[table][2]} WHERE id = 2", ()) for table in SHOWN])
+    caught_up(shop, pipeline, no_spark)
+
+    kept = {path.rpartition("/")[2]: table.rows for path, table in lake.tables.items()}
+    assert {name: tuple(rows[n,][2] for n in ("1", "2")) for name, rows in kept.items()} == {
+        table.lower(): shown for table, shown in SHOWN.items()
+    }
+
+
+REFUSED = {  # the column's type, and the reason
+    "lines) NESTED TABLE v STORE AS lines_of_sets": "its elements are rows of another table",
+    "album) NESTED TABLE v.pages STORE AS lines_of_sets": "its elements are rows of another table",
+    "BFILE)": "the value is a file outside the database",
+    "REF home)": "what it refers to is a row of another table",
+    "hidden)": "GRANT EXECUTE ON SHOP.HIDDEN to the user of the connection",
+}
+
+
+@pytest.mark.parametrize("rest", REFUSED)
+def test_a_type_that_cannot_be_read_again_is_refused_with_the_reason(shop: Shop, rest: str) -> None:
+    shop.run_sql(
+        "CREATE TYPE lines AS TABLE OF VARCHAR2(20)",
+        "CREATE TYPE album AS OBJECT (name VARCHAR2(20), pages lines)",
+        "CREATE TYPE hidden AS OBJECT (name VARCHAR2(20))",
+        *(f"GRANT EXECUTE ON {name} TO c##redolake" for name in ("lines", "album")),
+        f"CREATE TABLE sets (id NUMBER PRIMARY KEY, v {rest}",
+        "ALTER TABLE sets ADD SUPPLEMENTAL LOG DATA (PRIMARY KEY) COLUMNS",
+    )
+    found = [f for f in steps.run_doctor(pipeline_of(shop, "SHOP.SETS"), shop.params) if f.severity == "error"]
+    left_out = shop.pipeline(tables=[{"table": "SHOP.SETS", "exclude": ["V"]}], unsupported_columns="reread")
+
+    assert [(f.subject, REFUSED[rest] in f.what) for f in found] == [("SHOP.SETS.V", True)]
+    assert [f for f in steps.run_doctor(left_out, shop.params) if f.severity == "error"] == []

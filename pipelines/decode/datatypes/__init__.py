@@ -40,6 +40,12 @@ FAMILIES: tuple[Family, ...] = (
     unshown.FAMILY,
 )
 
+# Why Oracle gives no way to capture a type.
+REFUSED = {
+    "BFILE": "the value is a file outside the database, of which the redo contains nothing",
+    "NESTED TABLE": "its elements are rows of another table, and a change of one is no change of this table's row",
+    "REF": "the redo does not contain it, and what it refers to is a row of another table",
+}
 _SPARK_NAMES = {
     pa.string(): "string",
     pa.binary(): "binary",
@@ -57,6 +63,12 @@ _BY_NAME = {name: family for family in FAMILIES for name in family.names}
 def family_of(oracle_type: OracleType) -> Family:
     """Return the family of a type. Raises SchemaConflict for an unsupported one."""
     family = _BY_NAME.get(oracle_type.name)
+    if family is None and oracle_type.name in REFUSED:
+        why = REFUSED[oracle_type.name]
+        raise SchemaConflict(f"type {oracle_type} is not supported: {why}", cure="leave the column out (`exclude`)")
+    if family is None and "." in oracle_type.name:
+        grant = f"GRANT EXECUTE ON {oracle_type.name}"
+        raise SchemaConflict(f"a type that this user may not see; {grant} to the user of the connection", cure=grant)
     if family is None:
         known = ", ".join(_BY_NAME)
         cure = f"leave the table out for now; the supported types are {known}"

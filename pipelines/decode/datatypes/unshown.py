@@ -1,6 +1,8 @@
-"""XMLTYPE, JSON, VECTOR, LONG and LONG RAW: LogMiner does not show a row's change as it is, so the whole row is read again.
+"""XMLTYPE, JSON, VECTOR, LONG, LONG RAW, object types and VARRAYs: LogMiner does not show a row's change as it is, so the whole
+row is read again.
 
-XMLTYPE, JSON and VECTOR are text, as Oracle's own functions write it (source/snapshot.py); LONG RAW is bytes.
+XMLTYPE, JSON and VECTOR are text, as Oracle's own functions write it (source/snapshot.py). So are object types, SDO_GEOMETRY
+among them, and VARRAYs: JSON of their attributes and elements. LONG RAW is bytes.
 """
 
 from __future__ import annotations
@@ -19,5 +21,5 @@ def target(oracle_type: OracleType, rule: TypeRule) -> pa.DataType:
     return pa.binary() if oracle_type.name == "LONG RAW" else pa.string()
 
 
-NAMES = frozenset({"XMLTYPE", "JSON", "VECTOR", "LONG", "LONG RAW"})
+NAMES = frozenset({"XMLTYPE", "JSON", "VECTOR", "LONG", "LONG RAW", "OBJECT", "VARRAY"})
 FAMILY = Family(NAMES, frozenset(Form), target, no_values, no_values, is_decoded=False)

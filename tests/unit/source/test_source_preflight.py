@@ -345,8 +345,9 @@ def test_the_storage_of_an_xmltype_is_a_part_of_it():
     assert [(c.segment_id, c.kind, c.part_of) for c in chosen.ignored] == [(3, "system", "DOC")]
 
 
-def test_a_left_out_bfile_is_warned_of():
-    probed = with_table(columns=(*TABLE.columns, replace(SWITCH, type=OracleType("BFILE"))))
+@pytest.mark.parametrize("type_", ["BFILE", "NESTED TABLE", "VARRAY", "REF"])
+def test_a_left_out_column_that_may_hide_all_changes_is_warned_of(type_):
+    probed = with_table(columns=(*TABLE.columns, replace(SWITCH, type=OracleType(type_))))
 
     found = findings(probed, ConfiguredTable(ORDERS, choice=ColumnChoice(("IS_ON",))))
 

@@ -38,7 +38,7 @@ REFUSED = {
     "another type": ("ALTER TABLE c MODIFY (code NUMBER)", 1439),
     "referenced": ("DROP TABLE c", 2449),
     "division by zero": ("SELECT 1/0 FROM dual", 1476),
-    "an unimplemented feature": ("CREATE TYPE t AS OBJECT (a NUMBER)", 3001),
+    "an unimplemented feature": ("CREATE TYPE t AS OPAQUE VARYING (*)", 3001),
     "an unknown type": ("CREATE TABLE x (d ANYDATA)", 902),
 }
 
