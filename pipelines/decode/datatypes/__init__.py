@@ -65,7 +65,9 @@ def family_of(oracle_type: OracleType) -> Family:
     family = _BY_NAME.get(oracle_type.name)
     if family is None and oracle_type.name in REFUSED:
         why = REFUSED[oracle_type.name]
-        raise SchemaConflict(f"type {oracle_type} is not supported: {why}", cure="leave the column out (`exclude`)")
+        raise SchemaConflict(
+            f"type {oracle_type} is not supported: {why}", cure="leave the column out (`exclude`), or leave the table out"
+        )
     if family is None and "." in oracle_type.name:
         grant = f"GRANT EXECUTE ON {oracle_type.name}"
         raise SchemaConflict(f"a type that this user may not see; {grant} to the user of the connection", cure=grant)

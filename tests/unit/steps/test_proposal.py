@@ -33,7 +33,7 @@ def test_a_column_of_an_unsupported_type_is_left_out_and_named() -> None:
     found = proposed(column("SHAPE", OracleType("BFILE"), 2))
 
     assert (found.exclude, found.refused) == (("SHAPE",), ())
-    assert "SHAPE is left out: type BFILE is not supported" in found.why
+    assert any(why.startswith("SHAPE is left out: type BFILE is not supported") for why in found.why)
 
 
 def test_a_number_that_no_decimal_holds_is_stored_as_text() -> None:
