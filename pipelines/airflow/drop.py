@@ -5,13 +5,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
+from pipelines.airflow.approval import ApproveChoice, Question, decided
 from pipelines.airflow.connections import resolved_pipeline
-from pipelines.airflow.recover import check_confirmed, optional_text
+from pipelines.airflow.recover import optional_text
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.texts import DROP, TASKS, dag_text
 from pipelines.config import Pipeline
@@ -33,8 +35,22 @@ def drop_params(pipeline: Pipeline) -> dict[str, Param]:
             None, type=["null", "integer"], minimum=0, title="Container", description="Only if the XID is open in several."
         ),
         "reason": optional_text("Reason", "Stored with the decision; drop needs it."),
-        "confirm": optional_text("Confirm", f"Only for drop, which cannot be undone: write {pipeline.name} here."),
+        "confirm": optional_text(
+            "Confirm",
+            f"Only for drop, which cannot be undone: write {pipeline.name} here. If it is empty, the run waits for an approval "
+            "under Required Actions.",
+        ),
     }
+
+
+def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
+    """Return what dropping the transaction costs."""
+    from pipelines import steps
+
+    if chosen["choice"] != "drop":
+        return None
+    cost = steps.look_up_transaction(pipeline, chosen_xid(chosen), chosen["container"])
+    return Question(f"{pipeline.name}: drop transaction {cost.xid}", cost.text, cost.start_scn)
 
 
 def drop_dag(pipeline: Pipeline) -> DAG:
@@ -45,28 +61,33 @@ def drop_dag(pipeline: Pipeline) -> DAG:
 
         context = get_current_context()
         chosen = context["params"]
-        xid = (chosen["xid"] or "").strip()
         with resolved_pipeline(pipeline) as resolved:
             if chosen["choice"] == "list":
                 return listed(steps.list_transactions(resolved))
-            if not xid:
-                raise AirflowFailException(
-                    "the field Transaction is empty\n  do this: trigger it with `list`, and copy the XID from its log"
-                )
+            xid = chosen_xid(chosen)
             cost = steps.look_up_transaction(resolved, xid, chosen["container"])
             log.info("%s", cost.text)
             if chosen["choice"] == "look":
                 return cost.text
-            check_confirmed(pipeline, chosen["confirm"] or "")
-            by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
-            steps.drop_transaction(resolved, xid, cost.con_id, reason=chosen["reason"] or "", by=by)
+            by = decided(pipeline, context)
+            begun_at = cost.start_scn if by.shown is None else by.shown
+            steps.drop_transaction(resolved, xid, cost.con_id, reason=by.reason, by=by.by, start_scn=begun_at)
         log.warning("transaction %s is dropped; the next batch leaves out its rows", xid)
         return f"transaction {xid} is dropped"
 
     params = drop_params(pipeline)
     with DAG(**dag_settings(pipeline, "drop"), schedule=None, params=params, doc_md=dag_text(DROP, pipeline)) as dag:
-        drop()
+        ApproveChoice(pipeline=pipeline, ask=question) >> drop()
     return dag
+
+
+def chosen_xid(chosen: Mapping[str, Any]) -> str:
+    """Return the XID in the form's field Transaction. Raises AirflowFailException for an empty one."""
+    if found := (chosen["xid"] or "").strip():
+        return str(found)
+    raise AirflowFailException(
+        "the field Transaction is empty\n  do this: trigger it with `list`, and copy the XID from its log"
+    )
 
 
 def listed(found: Any) -> str:

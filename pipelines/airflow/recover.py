@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
+from pipelines.airflow.approval import ApproveChoice, Question, decided
 from pipelines.airflow.connections import resolved_pipeline, source_of
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.snapshot import chosen_tables, tables_param
@@ -29,7 +32,10 @@ KINDS = ("snapshot", "gap", "position")
 
 
 def recover_params(pipeline: Pipeline) -> dict[str, Param]:
-    confirm = f"Only for snapshot, gap and position, which cannot be undone: write {pipeline.name} here."
+    confirm = (
+        f"Only for snapshot, gap and position, which cannot be undone: write {pipeline.name} here. If it is empty, the run "
+        "waits for an approval under Required Actions."
+    )
     return {
         "choice": Param("look", type="string", enum=list(CHOICES), values_display=CHOICES, title="Choice"),
         "scn": Param(
@@ -50,6 +56,19 @@ def optional_text(title: str, description: str) -> Param:
     return Param(None, type=["null", "string"], title=title, description=description)
 
 
+def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
+    """Return what a choice costs that cannot be undone."""
+    from pipelines import steps
+
+    kind = chosen["choice"]
+    if kind not in KINDS:
+        return None
+    cost = steps.cost_of(steps.inspect_redo_loss(pipeline, source_of(pipeline)), kind)
+    given = (("SCN", chosen["scn"]), ("tables", ", ".join(chosen_tables(chosen))))
+    lines = [cost, *(f"{name}: {value}" for name, value in given if value)]
+    return Question(f"{pipeline.name}: {kind} after lost redo", "\n".join(lines), cost)
+
+
 def recover_dag(pipeline: Pipeline) -> DAG:
     @task.short_circuit(doc_md=TASKS["recover"])
     def decide() -> list[str]:
@@ -66,10 +85,15 @@ def recover_dag(pipeline: Pipeline) -> DAG:
                 if found.lost:
                     raise AirflowFailException(steps.recovery_text(found))
                 return []
-            check_confirmed(pipeline, chosen["confirm"] or "")
-            by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
+            by = decided(pipeline, context)
             made = steps.declare_gap(
-                resolved, chosen["choice"], source_of(pipeline), scn=chosen["scn"], reason=chosen["reason"] or "", by=by
+                resolved,
+                chosen["choice"],
+                source_of(pipeline),
+                scn=chosen["scn"],
+                reason=by.reason,
+                by=by.by,
+                approved=by.shown,
             )
             log.info("SCN %s to %s is not read; the next run continues after it", made.from_scn, made.to_scn)
             for dropped in made.dropped:
@@ -80,17 +104,12 @@ def recover_dag(pipeline: Pipeline) -> DAG:
 
     params = recover_params(pipeline)
     with DAG(**dag_settings(pipeline, "recover"), schedule=None, params=params, doc_md=dag_text(RECOVER, pipeline)) as dag:
+        again = decide()
+        ApproveChoice(pipeline=pipeline, ask=question) >> again
         TriggerDagRunOperator(
             task_id="snapshot",
             trigger_dag_id=f"{pipeline.name}_snapshot",
-            conf={"tables": decide(), "replace": True},
+            conf={"tables": again, "replace": True},
             doc_md=TASKS["reload"],
         )
     return dag
-
-
-def check_confirmed(pipeline: Pipeline, written: str) -> None:
-    if written.strip() != pipeline.name:
-        raise AirflowFailException(
-            f"not confirmed: the field Confirm must contain {pipeline.name}\n  do this: trigger it again and fill it in"
-        )

@@ -5,10 +5,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from airflow.sdk import DAG, Param, get_current_context, task
 
+from pipelines.airflow.approval import ApproveChoice, Question, decided, triggered_by
 from pipelines.airflow.connections import resolved_pipeline
+from pipelines.airflow.recover import optional_text
 from pipelines.airflow.settings import dag_settings
 from pipelines.airflow.snapshot import chosen_tables, tables_param
 from pipelines.airflow.texts import RESUME, TASKS, dag_text
@@ -26,6 +30,18 @@ CHOICES = {
 }
 
 
+def question(pipeline: Pipeline, chosen: Mapping[str, Any]) -> Question | None:
+    """Return the statements that a DDL choice answers. Without one a table only goes on, which loses nothing."""
+    from pipelines import steps
+
+    if not chosen["ddl"]:
+        return None
+    found = {table: steps.look_up_ddl(pipeline, table, chosen["ddl"]) for table in chosen_tables(chosen)}
+    body = "\n".join([CHOICES[chosen["ddl"]], *(f"{table}, SCN {one.scn}: {one.what}" for table, one in found.items())])
+    shown = {table: one.address for table, one in found.items()}
+    return Question(f"{pipeline.name}: {chosen['ddl']} the DDL that holds {', '.join(found)}", body, shown)
+
+
 def resume_dag(pipeline: Pipeline) -> DAG:
     @task(doc_md=TASKS["resume"], retries=0)
     def resume() -> list[str]:
@@ -33,15 +49,20 @@ def resume_dag(pipeline: Pipeline) -> DAG:
         from pipelines import steps
 
         context = get_current_context()
-        by = getattr(context["dag_run"], "triggering_user_name", None) or "airflow"
         with resolved_pipeline(pipeline) as resolved:
             chosen, reason = context["params"], context["params"]["reason"] or ""
             tables = chosen_tables(chosen)
             if chosen["ddl"]:
-                made = [steps.approve_ddl(resolved, table, chosen["ddl"], reason=reason, by=by) for table in tables]
+                by = decided(pipeline, context)
+                made = [
+                    steps.approve_ddl(
+                        resolved, table, chosen["ddl"], reason=by.reason, by=by.by, address=(by.shown or {}).get(table)
+                    )
+                    for table in tables
+                ]
                 resumed = tuple(one.table for one in made)
             else:
-                resumed = steps.resume_tables(resolved, tables, by=by, reason=reason)
+                resumed = steps.resume_tables(resolved, tables, by=triggered_by(context), reason=reason)
         log.info("resumed: %s; the next batch catches them up", ", ".join(resumed))
         return list(resumed)
 
@@ -56,10 +77,13 @@ def resume_dag(pipeline: Pipeline) -> DAG:
             title="DDL",
             description="Treat the statement that holds the tables in this way, once.",
         ),
-        "reason": Param(
-            None, type=["null", "string"], title="Reason", description="Stored with the decision; a DDL choice needs it."
+        "reason": optional_text("Reason", "Stored with the decision; a DDL choice needs it."),
+        "confirm": optional_text(
+            "Confirm",
+            f"Only for a DDL choice, which cannot be undone: write {pipeline.name} here. If it is empty, the run waits for an "
+            "approval under Required Actions.",
         ),
     }
     with DAG(**dag_settings(pipeline, "resume"), schedule=None, params=params, doc_md=dag_text(RESUME, pipeline)) as dag:
-        resume()
+        ApproveChoice(pipeline=pipeline, ask=question) >> resume()
     return dag

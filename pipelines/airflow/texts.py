@@ -44,7 +44,8 @@ RECOVER = """For lost redo of **{name}**: shows what is lost and what each optio
 
 *Look* changes nothing and fails while redo is lost: it lists the missing logs, the commands that restore them, and the cost of
 each option. *Restored* checks again. *Snapshot*, *gap* and *position* declare a gap: redo between its ends is never read.
-They cannot be undone, so write the pipeline's name in *Confirm*. Let `{name}_apply` finish what has landed first.
+They cannot be undone: write the pipeline's name in *Confirm*, or leave it empty; the run then waits for an approval under
+*Required Actions*, and does nothing without one. Let `{name}_apply` finish what has landed first.
 
 A declared gap stays visible in `redolake status` and `redolake verify` until the tables are read again.
 """
@@ -60,6 +61,9 @@ RESUME = """Lets held tables of **{name}** continue from their own positions, on
 
 A table whose cause is still there is held again, and nothing is lost. If the cause stays in the redo, as an unsupported DDL
 does, read the table again instead: `{name}_snapshot` with *Replace*.
+
+A choice for the *DDL* cannot be undone: write the pipeline's name in *Confirm*, or leave it empty; the run then waits for an
+approval under *Required Actions*.
 """
 
 DOCTOR = """Checks the source of **{name}**: archiving, supplemental logging, privileges, tables, types, numbers. It reads only.
@@ -70,8 +74,9 @@ It fails if something would stop a run; its log has each finding with its cure.
 DROP = """Drops an open transaction of **{name}**: its rows are never applied, however it ends.
 
 *list* shows the open transactions, *look* what dropping one costs: both change nothing. *drop* cannot be undone. It needs a
-reason, and the pipeline's name in *Confirm*. The reason is stored with the name of who started the run. If the transaction
-commits, its tables lack its changes until `{name}_snapshot` reads them again with *Replace*.
+reason, and the pipeline's name in *Confirm*; with *Confirm* empty, the run waits for an approval under *Required Actions*. The
+reason is stored with the name of who decided. If the transaction commits, its tables lack its changes until
+`{name}_snapshot` reads them again with *Replace*.
 """
 
 TASKS = {
@@ -83,6 +88,8 @@ TASKS = {
     "land": "Publishes the window's manifest; the window exists only from then on.",
     "runway": "Measures how long needed redo will be kept; fails below `runway.warn_below_hours`. The run neither waits for it "
     "nor fails with it.",
+    "approve": "Waits until a person approves a choice that cannot be undone, unless the form has confirmed it. Ends at once "
+    "for any other choice. Without an answer until the deadline it fails, and nothing is done.",
     "prepare": "Writes a spec of the Spark job to a file and returns its path.",
     "spark": "Runs the batch on Spark. A repeat finds in the Delta logs what is done and changes nothing.",
     "record": "Updates the ledger from the Delta logs and the batch's manifest, and publishes an event for each table that "

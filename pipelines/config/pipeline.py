@@ -77,6 +77,9 @@ class AirflowSettings(Settings):
     tags: list[str] = Field(default_factory=list, description="more tags of the DAGs")
     pool: str | None = Field(None, description="Airflow pool of the tasks; it must exist")
     queue: str | None = Field(None, description="queue of the tasks, for executors that have queues")
+    approval_minutes: float = Field(
+        240, gt=0, description="how long a choice that cannot be undone waits for an approval; then nothing is done"
+    )
 
 
 class Retry(Settings):

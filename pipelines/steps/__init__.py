@@ -3,7 +3,7 @@
 Steps open the doors, call the decisions, write the ledger and say one line. They are what the DAGs and the terminal name.
 """
 
-from pipelines.steps.apply import approve_ddl, prepare_batch, record_batch, resume_tables
+from pipelines.steps.apply import approve_ddl, look_up_ddl, prepare_batch, record_batch, resume_tables
 from pipelines.steps.backfill import prepare_backfill, record_backfill, run_backfill
 from pipelines.steps.capture import AlreadyLanded, land_window, mine_window_slice, plan_next_window, remine_window
 from pipelines.steps.captured_tables import joined_tables
@@ -11,8 +11,9 @@ from pipelines.steps.doctor import examine, run_doctor, validate
 from pipelines.steps.edit import plan_edit
 from pipelines.steps.follow import follow_pipeline
 from pipelines.steps.init import count_tables, find_source, find_tables, open_unconfigured, propose_pipeline
-from pipelines.steps.recover import declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
+from pipelines.steps.recover import cost_of, declare_gap, inspect_redo_loss, recheck_redo_loss, recovery_text
 from pipelines.steps.refused_tables import capturable_tables
+from pipelines.steps.rejections import record_rejection
 from pipelines.steps.resnapshot import begin_resnapshots
 from pipelines.steps.run import recover_redo_loss, run_pipeline, take_snapshot
 from pipelines.steps.runway import measure_runway
@@ -38,6 +39,7 @@ __all__ = [
     "begin_resnapshots",
     "begin_snapshot",
     "capturable_tables",
+    "cost_of",
     "count_tables",
     "declare_gap",
     "drop_transaction",
@@ -55,6 +57,7 @@ __all__ = [
     "list_versions",
     "list_windows",
     "log_overdue",
+    "look_up_ddl",
     "look_up_transaction",
     "measure_runway",
     "mine_window_slice",
@@ -73,6 +76,7 @@ __all__ = [
     "recheck_redo_loss",
     "record_backfill",
     "record_batch",
+    "record_rejection",
     "record_snapshot_load",
     "recover_redo_loss",
     "recovery_text",

@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines import crash
 from pipelines.config import Pipeline
-from pipelines.context import PipelineContext, open_context, owner, read_result, read_spec
+from pipelines.context import PipelineContext, open_context, open_to_read, owner, read_result, read_spec
 from pipelines.errors import Finding, TableHeld, Terminal
 from pipelines.land import layout
 from pipelines.reconcile.approvals import record_approval
@@ -144,26 +144,58 @@ APPROVABLE: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def approve_ddl(pipeline: Pipeline, table_name: str, choice: str, *, reason: str, by: str) -> Approval:
+@dataclass(frozen=True, slots=True)
+class HoldingStatement:
+    """The DDL statement that holds a table: its address in the redo, and the policy that answers it."""
+
+    table: TableId
+    policy: str
+    scn: int
+    thread: int
+    rs_id: str
+    what: str
+
+    @property
+    def address(self) -> str:
+        return f"{self.table} thread {self.thread} SCN {self.scn} {self.rs_id}"
+
+
+def look_up_ddl(pipeline: Pipeline, table_name: str, choice: str) -> HoldingStatement:
+    """Return the DDL statement that holds a table. Raises Terminal for a table that none holds which `choice` answers."""
+    with open_to_read(pipeline) as context:
+        return holding_statement(context, TableId.parse(table_name), choice)
+
+
+def holding_statement(context: PipelineContext, table: TableId, choice: str) -> HoldingStatement:
+    entry = context.ledger.table(table)
+    error = {} if entry is None or entry.state != "held" else dict(entry.error or {})
+    where = error.get("where", {})
+    policy, values = where.get("policy", ""), APPROVABLE.get(where.get("policy", ""), ())
+    if "rs_id" not in where or choice not in values:
+        raise Terminal(
+            f"the table is not held by a DDL statement that {choice!r} answers",
+            cure=f"write {' or '.join(values)}" if values and "rs_id" in where else "`redolake status` shows what holds it",
+            table=table,
+        )
+    return HoldingStatement(table, policy, where["scn"], where["thread"], where["rs_id"], error.get("what", ""))
+
+
+def approve_ddl(
+    pipeline: Pipeline, table_name: str, choice: str, *, reason: str, by: str, address: str | None = None
+) -> Approval:
     """Release a table held by a DDL statement, and treat that statement as `choice` says, once. Raises Terminal for a
-    table that no such statement holds."""
+    table that no such statement holds, or another one than that at `address`."""
     check_reason("to approve a DDL", reason)
     with open_context(pipeline) as context:
         reconcile_ledger(context)
         table = TableId.parse(table_name)
-        entry = context.ledger.table(table)
-        error = {} if entry is None or entry.state != "held" else dict(entry.error or {})
-        where = error.get("where", {})
-        policy, values = where.get("policy", ""), APPROVABLE.get(where.get("policy", ""), ())
-        if "rs_id" not in where or choice not in values:
-            raise Terminal(
-                f"the table is not held by a DDL statement that {choice!r} answers",
-                cure=f"write {' or '.join(values)}" if values and "rs_id" in where else "`redolake status` shows what holds it",
-                table=table,
-            )
+        found = holding_statement(context, table, choice)
+        if address not in (None, found.address):
+            what = f"another statement holds the table than the one that was approved: {found.what}"
+            raise Terminal(what, cure="nothing was done; choose again", table=table, scn=found.scn)
         made = record_approval(
-            context, "ddl", table, where["scn"], by=by, policy=policy, choice=choice, reason=reason.strip(),
-            rs_id=where["rs_id"], thread=where["thread"],
+            context, "ddl", table, found.scn, by=by, policy=found.policy, choice=choice, reason=reason.strip(),
+            rs_id=found.rs_id, thread=found.thread,
         )  # fmt: skip
         context.ledger.release(table)
         return made

@@ -108,11 +108,12 @@ def declare_gap(
     scn: int | None = None,
     reason: str = "",
     by: str = "",
+    approved: str | None = None,
 ) -> DeclaredGapReport:
     """Continue the chain of windows after the lost redo.
 
-    Raises Terminal while nothing is lost, and until everything landed is applied. Any other obstacle is a typed error, and
-    nothing is written.
+    `approved` is the `cost_of` that a person saw. Raises Terminal where it is another one now, while nothing is lost, and until
+    everything landed is applied. Any other obstacle is a typed error, and nothing is written.
     """
     check_gap_reason(kind, reason)
     # The lease comes first: while this step waits for it, a batch may change what an inspection finds.
@@ -125,6 +126,7 @@ def declare_gap(
             made = already_declared(context, found.position, kind)
             context.ledger.clear_loss()
             return gap_report(made, list(made.tables))
+        check_approved(recovery_report(pipeline, found), kind, approved)
         end = end_of_gap(context, oracle, found, kind, scn)
         with held_lease(context, "capture", CAPTURE_SECONDS):
             made = context.landing.gaps.declare(
@@ -145,6 +147,24 @@ def declare_gap(
             reconcile_ledger(context)
             context.ledger.clear_loss()
         return gap_report(made, list(made.tables))
+
+
+def cost_of(found: RecoveryReport, kind: GapKind) -> str:
+    """Return what the choice does and what it costs. Raises Terminal where it is not possible now."""
+    for choice in found.choices:
+        if choice.name == kind:
+            return f"{choice.what}\ncosts: {choice.costs}"
+    if not found.lost:
+        raise Terminal(f"nothing is lost: the redo from SCN {found.position.scn} on is there", cure="do nothing")
+    possible = ", ".join(choice.name for choice in found.choices) or "no choice"
+    raise Terminal(f"{kind} is not possible here", cure=f"possible: {possible}; *look* shows what each costs")
+
+
+def check_approved(found: RecoveryReport, kind: GapKind, approved: str | None) -> None:
+    """Raise Terminal if a person approved another cost than that of now: more redo may have been lost meanwhile."""
+    if approved is not None and approved != (present := cost_of(found, kind)):
+        what = f"the cost has changed since it was approved. It was: {approved}\nnow: {present}"
+        raise Terminal(what, cure="nothing was done; choose again")
 
 
 def check_gap_reason(kind: GapKind, reason: str) -> None:

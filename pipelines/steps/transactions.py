@@ -89,14 +89,21 @@ def look_up_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None)
 
 
 @crash.writer
-def drop_transaction(pipeline: Pipeline, xid: str, con_id: int | None = None, *, reason: str, by: str) -> DropReport:
+def drop_transaction(
+    pipeline: Pipeline, xid: str, con_id: int | None = None, *, reason: str, by: str, start_scn: int | None = None
+) -> DropReport:
     """Record that a transaction is dropped; the next batch leaves out its rows. Raises LeaseHeld while a batch is applied, and
-    Terminal after one was applied in part: some tables might already have the transaction and others not."""
+    Terminal after one was applied in part: some tables might already have the transaction and others not.
+
+    With `start_scn`, only the transaction that began there is dropped: Oracle may have given its xid to another one since."""
     check_reason("dropping a transaction", reason)
     with open_context(pipeline) as context:
         with apply_lease(context):
             reconcile_ledger(context)
             transaction, carried = read_carried_transaction(context, xid, con_id)
+            if start_scn not in (None, transaction.start_scn):
+                what = f"the transaction that began at SCN {start_scn} has ended; {xid} is now another one"
+                raise Terminal(what, cure="nothing was dropped; look at the other one first", xid=xid)
             last = last_batch(context)
             assert last is not None, "it carries the transaction"
             check_settled(context, last)

@@ -179,7 +179,7 @@ FORMS = {
     "doctor": Opens(()),
     "verify": Opens(("Tables",)),
     "snapshot": Opens(("Tables", "Replace", "By policy")),
-    "resume": Opens(("Tables", "DDL", "Reason"), ("Tables",)),
+    "resume": Opens(("Tables", "DDL", "Reason", "Confirm"), ("Tables",)),
     "backfill": Opens(("From SCN", "To SCN", "Tables", "Columns", "Dry run"), ("From SCN", "To SCN")),
     "recover": Opens(("Choice", "SCN", "Reason", "Tables", "Confirm")),
     "drop": Opens(("Choice", "Transaction", "Container", "Reason", "Confirm")),
@@ -233,12 +233,12 @@ RUNS: dict[str, tuple[str, str, Fields, dict[str, Any], str, str]] = {
         "failed", "the table is not held (table SHOP.NOTHING)\n  do this: `redolake status` shows which are",
     ),
     "a choice for a DDL without a reason": (
-        NAMED, "resume", {"tables": "=SHOP.STOCK", "ddl": "=ignore"}, {"tables": ["SHOP.STOCK"], "ddl": "ignore"},
-        "failed", NEEDS_REASON,
+        NAMED, "resume", {"tables": "=SHOP.STOCK", "ddl": "=ignore", "confirm": "e2e"},
+        {"tables": ["SHOP.STOCK"], "ddl": "ignore"}, "failed", NEEDS_REASON,
     ),
     "a look where nothing is lost": (NAMED, "recover", {}, {"choice": "look", "scn": None, "tables": []}, "success", ""),
-    "a gap that is not confirmed": (
-        NAMED, "recover", {"choice": "=gap: ", "reason": "gone"}, {"choice": "gap", "reason": "gone", "confirm": None},
+    "a gap that is confirmed by another text": (
+        NAMED, "recover", {"choice": "=gap: ", "reason": "gone", "confirm": "yes"}, {"choice": "gap", "confirm": "yes"},
         "failed", "not confirmed: the field Confirm must contain e2e\n  do this: trigger it again and fill it in",
     ),
     "a gap without a reason": (

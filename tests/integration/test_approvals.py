@@ -31,8 +31,11 @@ def test_a_ddl_is_ignored_once_by_approval(shop: Shop, no_spark: Any) -> None:  
     with pytest.raises(Terminal, match="'evolve' answers") as wrong:
         steps.approve_ddl(pipeline, "SHOP.PARTS", "evolve", reason="why not", by="ann")
     assert wrong.value.cure == "write ignore"
+    seen = steps.look_up_ddl(pipeline, "SHOP.PARTS", "ignore")
+    with pytest.raises(Terminal, match="another statement"):
+        steps.approve_ddl(pipeline, "SHOP.PARTS", "ignore", reason="approved before", by="ann", address=f"{seen.address}0")
 
-    steps.approve_ddl(pipeline, "SHOP.PARTS", "ignore", reason="no direct-path loads", by="ann")
+    steps.approve_ddl(pipeline, "SHOP.PARTS", "ignore", reason="no direct-path loads", by="ann", address=seen.address)
     run(shop, pipeline, no_spark)
     assert differences(shop, pipeline) == {}
 

@@ -81,6 +81,16 @@ def test_tables_continue_after_a_declared_gap_that_stays_visible_until_new_snaps
     without_delta.lose_redo()
     with pytest.raises(Terminal, match="needs a reason"):
         without_delta.recover_by("gap")
+    cost = steps.cost_of(steps.inspect_redo_loss(without_delta.pipeline, without_delta.shop.params), "gap")
+    with pytest.raises(Terminal, match="the cost has changed since it was approved"):
+        steps.declare_gap(
+            without_delta.pipeline,
+            "gap",
+            without_delta.shop.params,
+            reason="seen before",
+            approved=cost.replace("SCN", "SCN 1"),
+        )
+    assert without_delta.status().declared_gaps == ()
     made = without_delta.recover_by("gap", reason="the tapes are gone")
     without_delta.catch_up()
 

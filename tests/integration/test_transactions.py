@@ -102,6 +102,8 @@ def test_a_dropped_transaction_is_never_applied_and_all_others_are(transactions:
             transactions.drop(no_such, container)
     with pytest.raises(Terminal, match="needs a reason"):
         steps.drop_transaction(transactions.pipeline, xid, reason=" ", by="test")
+    with pytest.raises(Terminal, match="is now another one"):
+        steps.drop_transaction(transactions.pipeline, xid, reason="seen before", by="test", start_scn=unwanted.start_scn - 1)
     assert steps.look_up_transaction(transactions.pipeline, xid).tables == {"SHOP.PARTS": 2}
 
     transactions.drop(xid)

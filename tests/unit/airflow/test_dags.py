@@ -106,7 +106,7 @@ def test_intervals_shorter_than_a_minute_are_accepted(schedule, seconds):
             | {("prepare", "record"), ("begin", "record"), ("record", "check")},
         ),
         ("backfill", {("prepare", "spark"), ("prepare", "record"), ("spark", "record")}),
-        ("recover", {("decide", "snapshot")}),
+        ("recover", {("approve", "decide"), ("decide", "snapshot")}),
     ],
 )
 @pytest.mark.parametrize("mode", ["submit", "connect"])

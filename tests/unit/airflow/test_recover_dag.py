@@ -32,6 +32,7 @@ def recovery(steps):
     steps.answers("inspect_redo_loss", look(True))
     steps.answers("recheck_redo_loss", look(False))
     steps.answers("declare_gap", MADE)
+    steps.cost_of = lambda found, kind: f"{kind}: declare the gap, SCN 10 to 20"
     steps.recovery_text = lambda found: "log 7 is gone: choose" if found.lost else "nothing is lost"
     return steps
 
@@ -55,13 +56,13 @@ def test_checking_again_succeeds_when_no_redo_is_lost(run, recovery):
     assert names(recovery) == ["recheck_redo_loss"]
 
 
-@pytest.mark.parametrize(("choice", "written"), [("snapshot", ""), ("gap", "shopp"), ("position", "yes")])
-def test_a_choice_that_cannot_be_undone_needs_the_pipelines_name(run, recovery, choice, written):
+@pytest.mark.parametrize(("choice", "written"), [("snapshot", "shop2"), ("gap", "shopp"), ("position", "yes")])
+def test_a_choice_that_is_confirmed_by_another_text_is_refused(run, recovery, choice, written):
     from pipelines.airflow.recover import recover_dag
 
     states, _ = run(recover_dag, {"choice": choice, "reason": "lost", "scn": 5, "confirm": written})
 
-    assert states["decide", -1] == "failed"
+    assert (states["approve", -1], states["decide", -1]) == ("failed", "upstream_failed")
     assert names(recovery) == []
 
 
@@ -96,7 +97,7 @@ def test_the_snapshot_that_follows_gets_the_tables_and_replaces_them(settings, m
     [
         ({}, "success", ["list_transactions"]),
         ({"choice": "look", "xid": " 3.12.45 "}, "success", ["look_up_transaction"]),
-        ({"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "yes"}, "failed", ["look_up_transaction"]),
+        ({"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "yes"}, "upstream_failed", []),
         (
             {"choice": "drop", "xid": "3.12.45", "reason": "old", "confirm": "shop"},
             "success",
