@@ -137,7 +137,11 @@ def history(
     if conflict is None and derived.steps:  # columns were added or dropped
         conflict = guard_conflict(derived.versions[-1], described)
     names = {table, *(version.in_oracle for version in derived.versions)}
-    conflict = doubtful_ddl(table, windows, ids, names) or unseen_partitions(derived, readings, resetlogs_id) or conflict
+    conflict = (
+        doubtful_ddl(table, rows, {window.doubtful_scn for window in windows}, ids, names)
+        or unseen_partitions(derived, readings, resetlogs_id)
+        or conflict
+    )
     names |= {context.pipeline.table(table).in_oracle}
     conflict = redefined(derived.versions[-1], windows, readings, ids, names) or conflict
     conflict = conflict or choice_conflict(context.pipeline, derived.versions[-1])
@@ -262,10 +266,11 @@ def unseen_partitions(derived: Derived, readings: Readings, resetlogs_id: int) -
 
 
 def doubtful_ddl(
-    table: TableId, windows: Sequence[WindowManifest], ids: set[int], names: set[TableId]
+    table: TableId, rows: Sequence[DdlRow], doubtful: Collection[int | None], ids: set[int], names: set[TableId]
 ) -> SchemaConflict | None:
-    """Return the conflict of a DDL at the SCN before a RESETLOGS, which may have undone it (see redo.Window)."""
-    at_end = (row for window in windows for row in window.ddl if row.scn == window.doubtful_scn)
+    """Return the conflict of a DDL of the table or of one that cascades to it, at the SCN before a RESETLOGS, which may have
+    undone it (see redo.Window)."""
+    at_end = (row for row in rows if row.scn in doubtful)
     row = next((row for row in at_end if row.object_id in ids or TableId(row.owner, row.table) in names), None)
     if row is None:
         return None

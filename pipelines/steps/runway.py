@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal
 
 from pipelines.config import Pipeline
 from pipelines.context import now, open_context, open_pipeline_source
-from pipelines.errors import Finding
+from pipelines.errors import Finding, NoDictionaryInRedo, RedoLost
 from pipelines.reconcile.ledger import proven_position
 from pipelines.records.codec import to_body
 from pipelines.records.facts import RunwayFact
-from pipelines.redo import LogFile
-from pipelines.source import ConnectParams, read_redo_facts
+from pipelines.redo import LogFile, Position, RedoDictionary
+from pipelines.source import ConnectParams, Source, read_redo_facts
 from pipelines.source.runway_facts import RecoveryArea, RetentionFacts, read_retention, read_snapshot_position
 from pipelines.steps.facts import record_redo
+from pipelines.steps.redo_dictionary import dictionary_for
 from pipelines.steps.redo_loss import ErrorReport
 from pipelines.window.runway import BlockingThread, Runway, ThreadRunway, measure, state_of
 from pipelines.window.runway_findings import findings, headline, in_hours, in_units
+
+NeededBy = Literal["position", "snapshot", "dictionary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +78,13 @@ class RecoveryAreaReport:
 
 @dataclass(frozen=True, slots=True)
 class RunwayReport:
-    """`state` is enough, low or lost; `needed_by` says whether the position or a first snapshot needs the redo."""
+    """`state` is enough, low or lost; `needed_by` says what needs the oldest redo."""
 
     pipeline: str
     state: str
     summary: str
     standing: str
-    needed_by: Literal["position", "snapshot"]
+    needed_by: NeededBy
     needed_scn: int
     hours_left: float | None
     at_least: bool
@@ -109,13 +113,55 @@ def measure_runway(pipeline: Pipeline, source: ConnectParams | None = None) -> R
             needed, facts = read_snapshot_position(oracle)
         else:
             needed, facts = position, read_redo_facts(oracle)
-    report = runway_report(pipeline, measure(needed, facts, retention.now), retention, position is not None)
+        dictionary, refused = needed_dictionary(pipeline, oracle, position)
+    runway, needed_by = measure(needed, facts, retention.now), of_position(position)
+    if dictionary is not None:
+        begin = replace(needed, scn=dictionary.begin_scn)
+        runway, needed_by = since_dictionary(runway, measure(begin, facts, retention.now)), "dictionary"
+    report = runway_report(pipeline, runway, retention, needed_by, refused)
     ahead = timedelta(seconds=round((retention.now - measured_at).total_seconds()))
     with open_context(pipeline) as context:
         context.ledger.record_fact("runway", to_body(runway_fact(report)))
         if position is not None:
             record_redo(context, position, facts, ahead, is_all=True)
     return report
+
+
+def of_position(position: Position | None) -> NeededBy:
+    return "snapshot" if position is None else "position"
+
+
+def needed_dictionary(
+    pipeline: Pipeline, oracle: Source, position: Position | None
+) -> tuple[RedoDictionary | None, tuple[Finding, ...]]:
+    """Return the dictionary in the redo that the next window needs, or a finding if it has none."""
+    if position is None:
+        return None, ()
+    try:
+        return dictionary_for(pipeline, oracle, position.chain_position), ()
+    except NoDictionaryInRedo as error:
+        return None, (Finding("dictionary in the redo", error.what, error.cure),)
+
+
+def since_dictionary(of_position: Runway, of_dictionary: Runway) -> Runway:
+    """Return the runway of the logs from the dictionary in the redo on, which each session of LogMiner reads again. What is
+    not read yet counts from the position."""
+    if of_position.lost is not None:
+        return of_position
+    lost, unread = of_dictionary.lost, {thread.thread: thread.unread for thread in of_position.threads}
+    if lost is not None:
+        what = f"LogMiner reads all redo from its dictionary on, and some is gone: {lost.what}"
+        cure = "restore the log, or set `dictionary: online` under `source`, which goes on without loss"
+        lost = RedoLost(what, cure=cure)
+    threads = of_dictionary.threads
+    return replace(
+        of_dictionary,
+        threads=tuple(replace(t, unread=unread.get(t.thread, ()), lost=None if t.lost is None else lost) for t in threads),
+        behind_hours=of_position.behind_hours,
+        unread_bytes=of_position.unread_bytes,
+        blocking_threads=of_position.blocking_threads,
+        lost=lost,
+    )
 
 
 def runway_fact(report: RunwayReport) -> RunwayFact:
@@ -132,14 +178,16 @@ def runway_fact(report: RunwayReport) -> RunwayFact:
     )
 
 
-def runway_report(pipeline: Pipeline, runway: Runway, retention: RetentionFacts, has_position: bool) -> RunwayReport:
+def runway_report(
+    pipeline: Pipeline, runway: Runway, retention: RetentionFacts, needed_by: NeededBy, refused: Sequence[Finding] = ()
+) -> RunwayReport:
     limits = pipeline.runway
     return RunwayReport(
         pipeline=pipeline.name,
         state=state_of(runway, limits),
         summary=f"{pipeline.name}: {headline(runway)}",
-        standing=standing(runway, has_position),
-        needed_by="position" if has_position else "snapshot",
+        standing=standing(runway, needed_by),
+        needed_by=needed_by,
         needed_scn=int(runway.needed_scn),
         hours_left=rounded_down(runway.hours_left),
         at_least=runway.at_least,
@@ -155,15 +203,23 @@ def runway_report(pipeline: Pipeline, runway: Runway, retention: RetentionFacts,
         warn_below_hours=limits.warn_below_hours,
         warn_below_bytes=limits.warn_below_bytes,
         findings=(
+            *refused,
             *findings(runway, limits, retention.lag_seconds, pipeline.name),
             *area_findings(retention, runway.bytes_per_hour),
         ),
     )
 
 
-def standing(runway: Runway, has_position: bool) -> str:
+STANDINGS: Mapping[NeededBy, str] = {
+    "position": "needed from SCN",
+    "dictionary": "needed from the dictionary in the redo, SCN",
+    "snapshot": "no table has contents yet; a snapshot taken now needs redo from SCN",
+}
+
+
+def standing(runway: Runway, needed_by: NeededBy) -> str:
     """Return the position of the pipeline in the redo, in one line."""
-    what = "needed from SCN" if has_position else "no table has contents yet; a snapshot taken now needs redo from SCN"
+    what = STANDINGS[needed_by]
     age = "" if runway.behind_hours is None else f", at most {in_hours(runway.behind_hours)} old"
     return f"{what} {runway.needed_scn}{age}; archived and not read yet: {in_units(runway.unread_bytes)}"
 

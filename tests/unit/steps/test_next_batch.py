@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from pipelines.config.pipeline import BatchLimits
+from pipelines.config.tables import OnDdl
 from pipelines.context import PipelineContext, open_context
 from pipelines.errors import InvariantBroken
 from pipelines.records.window_manifest import DdlRow
 from pipelines.scn import ChainPosition, Scn
+from pipelines.table import DictionaryColumn, DictionaryTable, OracleType, TableId
 from tests.unit.reconcile.pipeline_on_disk import (
     FIRST,
     OPEN,
@@ -92,14 +94,23 @@ def test_a_batch_up_to_a_resetlogs_has_its_doubtful_scn(on_disk: PipelineOnDisk,
     assert [task.hold for task in spec.tables] == [None]
 
 
+OWN_DDL = DdlRow(0, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "alter table orders pctfree 5")
+OF_PARENT = DdlRow(0, 1, "0x1", 0, "SHOP", "SHOPS", 4712, "truncate table shops cascade", "", "SHOP.SHOPS")
+
+
+@pytest.mark.parametrize("ddl", [OWN_DDL, OF_PARENT], ids=["its own", "that cascades to it"])
 @pytest.mark.parametrize(("scn", "is_held"), [(298, False), (299, True)])
 def test_a_ddl_that_a_resetlogs_may_have_undone_holds_its_table(
-    on_disk: PipelineOnDisk, context: PipelineContext, scn: int, is_held: bool
+    on_disk: PipelineOnDisk, context: PipelineContext, ddl: DdlRow, scn: int, is_held: bool
 ) -> None:
-    ddl = DdlRow(scn, 1, "0x1", 0, "SHOP", "ORDERS", 4711, "alter table orders pctfree 5")
-    on_disk.window(200, 300, ddl=(ddl,), doubtful_scn=299)
+    parents = (TableId("SHOP", "SHOPS"),)
+    column = DictionaryColumn("ID", OracleType("NUMBER", None, 9, 0), 1, 1, False)
+    there = DictionaryTable(ORDERS, 4711, 4711, (column,), ("ID",), frozenset(), Scn(150), Scn(150), parents=parents)
+    context.landing.dictionary.write_dictionary(FIRST, 150, [there])
+    on_disk.window(200, 300, ddl=(replace(ddl, scn=scn),), doubtful_scn=299)
     corrected_table(context)
-    spec = following_batch(context)
+    following = context.pipeline.model_copy(update={"on": OnDdl(truncate="follow")})
+    spec = following_batch(replace(context, pipeline=following))
 
     assert [task.hold is not None for task in spec.tables] == [is_held]
 
