@@ -39,6 +39,7 @@ class Op(IntEnum):
     LOB_WRITE = 10
     LOB_TRIM = 11
     SELECT_FOR_UPDATE = 25
+    LOB_ERASE = 29
     ROLLBACK = 36
     UNSUPPORTED = 255
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from standin.binds import scan_binds
 from standin.engine.block_expressions import Binds, call, evaluate, expression, unknown, value_of, with_binds
+from standin.engine.lob_calls import is_lob_call, run_lob_call, selected_locator
 from standin.engine.session import EngineSession
 from standin.engine.tokens import Cursor
 from standin.engine.values import to_number
@@ -132,6 +133,8 @@ def _statement(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
         session.execute(_sql_text(cursor), ())
     elif cursor.accept("EXECUTE", "IMMEDIATE"):
         _execute_immediate(session, cursor, binds)
+    elif is_lob_call(cursor):
+        run_lob_call(session, cursor, binds)
     elif cursor.next.kind == "word" and cursor.next.value in _SQL:
         _embedded(session, _sql_text(cursor), binds)
     else:
@@ -239,6 +242,8 @@ def _queried(session: EngineSession, text: str, binds: Binds) -> list[dict[str, 
 def _select_into(session: EngineSession, cursor: Cursor, binds: Binds) -> None:
     """Run SELECT .. INTO variables FROM .., which must return one row."""
     text = _sql_text(cursor)
+    if selected_locator(session, text, binds):
+        return
     found = _INTO.search(text)
     if found is None:
         raise OraError(6550, "line 1, column 1:", more=("PLS-00428: an INTO clause is expected in this SELECT statement",))

@@ -12,6 +12,7 @@ from standin.engine.values import coercer_of, encoder_of, is_lob, is_unlogged
 from standin.model import TableDef
 
 Row = tuple[Any, ...]
+_CHARSETS = {"CLOB": "utf-8", "NCLOB": "utf-16-be"}
 
 
 class RowLayout:
@@ -28,6 +29,9 @@ class RowLayout:
         self.guard = next((i for i, c in enumerate(columns) if c.kind == "guard"), None)
         self.guard_bits = {i: 1 << c.guard_bit for i, c in enumerate(columns) if c.guard_bit is not None}
         self.lobs = frozenset(i for i, c in enumerate(columns) if is_lob(c.type))
+        self.charsets = {
+            c.segment_id: _CHARSETS.get(c.type.name) for c in columns if is_lob(c.type)
+        }  # of their redo; None: bytes
         self.unlogged = frozenset(i for i, c in enumerate(columns) if is_unlogged(c.type))
         self.has_large = bool(self.lobs) or any(c.type.name == "XMLTYPE" for c in columns)
         keys = {name for k in table.constraints if k.kind == "P" and k.enabled for name in k.columns}

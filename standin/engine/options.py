@@ -61,6 +61,9 @@ class DatabaseOptions:
     # Rows of tables with columns of users' types: with their other values, and `Unsupported Type` for these; or UNSUPPORTED
     object_rows: str = "values"
     lob_rows_without_rowid: bool = False  # the INSERT into a table with a LOB has LogMiner's placeholder for its ROW_ID
+    # The redo of a statement that writes LOBs: rows, each with its ROWID; statement: only the last one has it, and one undo row
+    # takes all of them back, as measured on 26ai
+    lob_rows: str = "rows"
     lob_locators_have_text: bool = False  # SELECT_LOB_LOCATOR has its name and a text, as before 23ai; False: INTERNAL, no text
     extended_strings: bool = False  # MAX_STRING_SIZE = EXTENDED
     shows_interval_ddl: bool = False  # LogMiner shows an INTERNAL DDL where Oracle creates a partition for a row

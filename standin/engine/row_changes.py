@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from standin.engine.layout import Row
+from standin.engine.lob_redo import is_outside, of_call, of_insert, of_update
 from standin.engine.options import DatabaseOptions
 from standin.engine.redo_writer import RedoWriter
 from standin.engine.rowids import rowid_text
@@ -14,8 +15,6 @@ from standin.model import DatabaseState, Partition
 from standin.redo_file import Op, RedoRecord
 
 _ROWS_OF_LEAF = 4  # of an index-organized table, that share a ROW_ID
-_INLINE_LOB = 3964  # bytes; a larger LOB is stored outside the row
-_PIECE = 8132  # bytes of a LOB in one redo record
 
 
 class RowChanges:
@@ -37,14 +36,13 @@ class RowChanges:
         if not layout.lobs:
             self._write(tx, store, row, Op.INSERT, after=layout.encode(values, range(len(values))))
             return row
-        after = layout.encode(values, range(len(values)))
-        contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if values[i] is not None}
-        self._write(tx, store, row, Op.INSERT, after={**after, **dict.fromkeys(contents, b"")})
-        logged = layout.encode(values, tuple(sorted(layout.always_logged)))
-        for segment_id, content in contents.items():
-            if content:
-                self._write_lob(tx, store, row, segment_id, content, logged)
+        for one in of_insert(layout, values, by_statement=self._by_statement):
+            self._write(tx, store, row, one.op, before=one.before, after=one.after, sql=one.sql, named=one.named)
         return row
+
+    @property
+    def _by_statement(self) -> bool:
+        return self._options.lob_rows == "statement"
 
     def _new_row(self, tx: Transaction, store: TableStore, values: Row) -> tuple[int, Version, bool]:
         row = store.take_freed(tx) if self._options.reuses_rowids and not store.definition.partitioning else None
@@ -57,48 +55,27 @@ class RowChanges:
         tx.versions.append(version)
         return row, version, True
 
-    def _write_lob(
-        self,
-        tx: Transaction,
-        store: TableStore,
-        row: int,
-        segment_id: int,
-        content: bytes | None,
-        logged: dict[int, bytes | None],
-        *,
-        replaces: bool = False,
-    ) -> None:
-        """Log a LOB's content after its row: as an update of the column where it is stored in the row, else as a locator and
-        pieces. `replaces` adds the trim that ends a new value."""
-        if content is None or len(content) <= _INLINE_LOB:
-            self._write(tx, store, row, Op.UPDATE, before=logged, after={segment_id: content})
-            return
-        self._write(tx, store, row, Op.LOB_LOCATOR, before=logged, after={segment_id: b""})
-        for start in range(0, len(content), _PIECE):
-            piece, at = content[start : start + _PIECE], str(start + 1)
-            self._write(tx, store, row, Op.LOB_WRITE, before=logged, after={segment_id: piece}, sql=at)
-        if replaces:
-            self._write(tx, store, row, Op.LOB_TRIM, before=logged, after={segment_id: b""}, sql=str(len(content)))
-
     def update(self, tx: Transaction, store: TableStore, row: int, old: Row, new: Row, changed: frozenset[int]) -> None:
         """Update the row. `old` is the row as stored, `new` is complete; `changed` are the positions that SET names.
 
         As in Oracle, columns that were added later and are not set stay out of the row.
         """
         version, is_new = self._set_version(tx, store, row, new[: max(len(old), max(changed) + 1)])
-        self._record_undo(tx, Undo(store, row, Op.UPDATE, old, version, is_new, changed))
+        self._record_undo(tx, Undo(store, row, Op.UPDATE, old, version, is_new, changed, by_call=tx.lob_call is not None))
         for index in store.indexes:
             if not changed.isdisjoint(index.positions):
                 index.add(new, row)
         layout = store.layout
-        inline = changed - layout.lobs
-        if inline:
+        if changed.isdisjoint(layout.lobs):
             before = layout.encode(old, tuple(sorted(layout.logged(changed))))
-            self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(inline))))
-        for i in sorted(changed & layout.lobs):
-            content = layout.encode(new, (i,))[layout.segment_ids[i]]
-            logged = layout.encode(new, tuple(sorted(layout.always_logged)))
-            self._write_lob(tx, store, row, layout.segment_ids[i], content, logged, replaces=True)
+            self._write(tx, store, row, Op.UPDATE, before=before, after=layout.encode(new, tuple(sorted(changed))))
+            return
+        rows = of_update(layout, old, new, changed, by_statement=self._by_statement)
+        if tx.lob_call is not None:
+            (position,) = changed
+            rows = of_call(layout, new, position, tx.lob_call, by_statement=self._by_statement)
+        for one in rows:
+            self._write(tx, store, row, one.op, before=one.before, after=one.after, sql=one.sql, named=one.named)
 
     def delete(self, tx: Transaction, store: TableStore, row: int, old: Row) -> None:
         version, is_new = self._set_version(tx, store, row, None)
@@ -139,7 +116,7 @@ class RowChanges:
         store, row, layout = undo.store, undo.row, undo.store.layout
         present = undo.version.values
         if undo.op is Op.INSERT:
-            for i in sorted(layout.lobs, reverse=True):
+            for i in () if self._by_statement else sorted(layout.lobs, reverse=True):
                 if present is not None and i < len(present) and layout.encode(present, (i,))[layout.segment_ids[i]]:
                     content = layout.encode(present, (i,))[layout.segment_ids[i]]
                     self._undo_lob(tx, store, row, layout.segment_ids[i], content, b"")
@@ -164,7 +141,7 @@ class RowChanges:
         self, tx: Transaction, store: TableStore, row: int, segment_id: int, present: bytes | None, old: bytes | None
     ) -> None:
         """Write the undo row of a LOB's update. The pieces of a value outside the row have none that LogMiner shows."""
-        if present is None or len(present) <= _INLINE_LOB:
+        if not is_outside(present):
             self._write(tx, store, row, Op.UPDATE, after={segment_id: old}, rollback=True)
 
     def _take_back_insert(self, undo: Undo, present: Row | None) -> None:
@@ -187,8 +164,15 @@ class RowChanges:
             store.freed.append(row)
 
     def _take_back_update(self, tx: Transaction, undo: Undo, old: Row, new: Row) -> None:
-        """Write an undo row for each redo row of the update, the last one first."""
+        """Write an undo row for each redo row of the update, the last one first; or one for all of them."""
         store, layout = undo.store, undo.store.layout
+        if self._by_statement and not undo.changed.isdisjoint(layout.lobs):
+            plain = tuple(sorted(undo.changed - layout.lobs))
+            empty: dict[int, bytes | None] = {layout.segment_ids[i]: b"" for i in sorted(undo.changed & layout.lobs)}
+            self._write(tx, store, undo.row, Op.UPDATE, rollback=True, after=layout.encode(old, plain) or empty)
+            return
+        if undo.by_call:
+            return
         for i in sorted(undo.changed & layout.lobs, reverse=True):
             content = layout.encode(old, (i,))[layout.segment_ids[i]]
             present = layout.encode(store.padded(new), (i,))[layout.segment_ids[i]]
@@ -215,6 +199,7 @@ class RowChanges:
         rollback: bool = False,
         info: str = "",
         sql: str = "",
+        named: bool = True,
     ) -> None:
         table, change = store.definition, self._change
         server = change.server if change is not None else None
@@ -223,7 +208,8 @@ class RowChanges:
         )
         object_id, data_object_id = store.ids_of(row)
         row_id = store.rowid(row) if table.iot is None else self._iot_row_id(store, row)
-        if op is Op.INSERT and not rollback and store.layout.has_large and self._options.lob_rows_without_rowid:
+        without = self._by_statement or self._options.lob_rows_without_rowid
+        if not named or (op is Op.INSERT and not rollback and store.layout.has_large and without):
             row_id = ""
         record = RedoRecord(
             0, op, xid, thread, 0, 0, 0, 0, rollback, tx.con_id, object_id, data_object_id,

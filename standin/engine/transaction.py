@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from standin.engine.layout import Row
+from standin.engine.lob_redo import LobCall
 from standin.engine.locks import RowOwner, Waiter
 from standin.engine.storage import TableStore, Version
 from standin.redo_file import Op, RedoRecord
@@ -33,6 +34,7 @@ class Undo:
     new_version: bool
     changed: frozenset[int] = frozenset()
     server: ParallelServer | None = None
+    by_call: bool = False  # of a DBMS_LOB call
     records: list[RedoRecord] = field(default_factory=list)  # the redo that the change wrote
 
 
@@ -50,6 +52,7 @@ class Transaction(RowOwner):
         self.savepoints: dict[str, int] = {}
         self.row_locks: list[tuple[TableStore, int]] = []
         self.servers: dict[int, ParallelServer] = {}
+        self.lob_call: LobCall | None = None  # that the running UPDATE performs
         self.degree = 0  # of the running statement
         self.parallel_tables: set[TableStore] = set()  # ORA-12838 guards them until the transaction ends
 

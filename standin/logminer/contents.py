@@ -54,7 +54,7 @@ OPERATIONS = {
     11: "LOB_TRIM",
     Op.SELECT_FOR_UPDATE: "SELECT_FOR_UPDATE",
     27: "REPLICATION_MARKER",
-    29: "LOB_ERASE",
+    Op.LOB_ERASE: "LOB_ERASE",
     MISSING_SCN: "MISSING_SCN",
     Op.ROLLBACK: "ROLLBACK",
     68: "XML DOC BEGIN",
@@ -175,7 +175,7 @@ def _info(rows: RedoRows) -> pa.Array:
     def info(op: int, table: TableText | None, recorded: str, beyond: bool) -> str | None:
         if recorded:
             return recorded
-        if op in (Op.LOB_WRITE, Op.LOB_TRIM):
+        if op in _LOB_WRITES:
             return _NOT_EXECUTABLE
         if beyond:
             return MISMATCH
@@ -218,7 +218,8 @@ def _recorded(name: str, kind: pa.DataType | None = None) -> Callable[[RedoRows]
     return lambda rows: rows.column(name) if kind is None else rows.column(name).cast(kind)
 
 
-_STATUS_2 = frozenset({Op.UNSUPPORTED, Op.LOB_WRITE, Op.LOB_TRIM})
+_LOB_WRITES = frozenset({Op.LOB_WRITE, Op.LOB_TRIM, Op.LOB_ERASE})
+_STATUS_2 = frozenset({Op.UNSUPPORTED, *_LOB_WRITES})
 _NOT_EXECUTABLE = "LOB sql_redo not re-executable"
 _TRANSACTION_OPS = frozenset({Op.START, Op.COMMIT, Op.ROLLBACK})
 _FROM_START = frozenset({"START_SCN", "USERNAME"})

@@ -135,7 +135,8 @@ class RedoRows:
                 if op == Op.LOB_LOCATOR and not self.rendering.locators_have_text:
                     texts.append(None)
                     continue
-                texts.append(table.redo(op, unpack(before), unpack(after), row_id, rollback=rollback, position=sql))
+                images, short = (unpack(before), unpack(after)), self.rendering.locators_have_text
+                texts.append(table.redo(op, *images, row_id, rollback=rollback, position=sql, bare=short))
             elif op == Op.DDL:
                 texts.append(sql.rstrip().removesuffix(";") + delimiter)
             else:

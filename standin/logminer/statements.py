@@ -14,7 +14,11 @@ from standin.redo_file import Op
 Values = dict[int, bytes | None]
 
 _LOBS = frozenset({"CLOB", "NCLOB", "BLOB", "LONG", "LONG RAW", "XMLTYPE"})
-LOB_OPS = frozenset({Op.LOB_LOCATOR, Op.LOB_WRITE, Op.LOB_TRIM})
+LOB_OPS = frozenset({Op.LOB_LOCATOR, Op.LOB_WRITE, Op.LOB_TRIM, Op.LOB_ERASE})
+_DECLARED = (
+    "DECLARE \n loc_c CLOB; \n buf_c VARCHAR2(6174); \n loc_b BLOB; \n buf_b RAW(6174); \n loc_nc NCLOB; \n"
+    " buf_nc NVARCHAR2(6174); \nBEGIN\n"
+)
 _DML = frozenset({Op.INSERT, Op.DELETE, Op.UPDATE})
 
 
@@ -35,7 +39,7 @@ class _Column:
     is_null: str
     literal: Literal
     is_lob: bool
-    is_binary: bool = False
+    type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,9 @@ class TableText:
             kind.name in WHOLE_ROW_UNSUPPORTED for _, kind in table.columns.values()
         )
 
-    def redo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool, position: str = "") -> str:
+    def redo(
+        self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool, position: str = "", bare: bool = False
+    ) -> str:
         end = self._layout.delimiter
         if op == Op.INSERT:
             return self._insert(after) + end
@@ -77,23 +83,28 @@ class TableText:
         if op == Op.SELECT_FOR_UPDATE:
             return f"select * from {self._target}{self._where(before, row_id)} for update{end}"
         if op in LOB_OPS:
-            return self._lob_change(op, before, after, position)
+            return self._lob_change(op, before, after, position, bare)
         raise ValueError(f"no statement for operation {op}")
 
-    def _lob_change(self, op: int, before: Values, after: Values, position: str) -> str:
-        """Return the PL/SQL block that changes one LOB of a row."""
+    def _lob_change(self, op: int, before: Values, after: Values, position: str, bare: bool) -> str:
+        """Return the PL/SQL that changes one LOB of a row: a block of its own, or (`bare`) what follows the locator's row."""
         (number,) = after
-        piece = after[number] or b""
-        column = self._column(number)
-        buffer, locator = ("buf_b", "loc_b") if column.is_binary else ("buf_c", "loc_c")
-        chosen = f'select "{self._names[number]}" into {locator} from {self._target}{self._where(before, "")} for update;'
-        length = len(piece) if column.is_binary else len(piece.decode("utf-8", "replace"))
+        piece, column = after[number] or b"", self._column(number)
+        letter = {"BLOB": "b", "NCLOB": "nc"}.get(column.type, "c")
+        buffer, locator = f"buf_{letter}", f"loc_{letter}"
+        chosen = f' select "{self._names[number]}" into {locator} from {self._target}{self._where(before, "")} for update;\n'
+        charset = {"b": None, "nc": "utf-16-be"}.get(letter, "utf-8")
+        length = len(piece) if charset is None else len(piece.decode(charset))
+        write = f"dbms_lob.write({locator}, {length}, {position}, {buffer});"
         done = {
             Op.LOB_LOCATOR: "",
-            Op.LOB_WRITE: f" {buffer} := {column.literal(piece)}; dbms_lob.write({locator}, {length}, {position}, {buffer});",
+            Op.LOB_WRITE: f" {buffer} := {column.literal(piece)}; \n  {write}",
             Op.LOB_TRIM: f" dbms_lob.trim({locator}, {position});",
+            Op.LOB_ERASE: f" dbms_lob.erase({locator}, {position});",
         }[Op(op)]
-        return f"DECLARE loc_c CLOB; buf_c VARCHAR2(6156); loc_b BLOB; buf_b RAW(6156); BEGIN {chosen}{done} END;"
+        if bare:
+            return _DECLARED + chosen if op == Op.LOB_LOCATOR else done
+        return f"{_DECLARED}{chosen}{done}\nEND;\n"
 
     def undo(self, op: int, before: Values, after: Values, row_id: str, *, rollback: bool) -> str | None:
         """Return SQL_UNDO; None (NULL) for rows of a rollback and for operations other than DML."""
@@ -148,6 +159,6 @@ class TableText:
             else:
                 name, literal, is_lob = f"COL {number}", hexraw, False
             self._names[number] = name
-            is_binary = number in self.table.columns and self.table.columns[number][1].name == "BLOB"
-            self._columns[number] = _Column(f'"{name}" = ', f'"{name}" IS NULL', literal, is_lob, is_binary)
+            type_ = self.table.columns[number][1].name if number in self.table.columns else ""
+            self._columns[number] = _Column(f'"{name}" = ', f'"{name}" IS NULL', literal, is_lob, type_)
         return self._columns[number]

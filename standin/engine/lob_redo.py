@@ -1,0 +1,132 @@
+"""The redo rows of a statement that writes large objects of one row, in the two readings of what LogMiner shows.
+
+`rows`: every row has its ROWID, and each object in the row is an update of its own. `statement`: only the statement's last row
+has the ROWID, as measured on 26ai: an update with the objects that are stored in the row, else an INTERNAL row. One undo row
+takes the whole statement back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+
+from standin.engine.layout import Row, RowLayout
+from standin.redo_file import Op
+
+INLINE = 3964  # bytes; a larger object is stored outside the row
+_PIECE = 2033  # characters, or four times as many bytes, of an object in one redo record
+
+Image = dict[int, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class LobRow:
+    """One redo row; `named` tells whether it has the ROWID. `sql` is the offset of a piece, or the length of a trim."""
+
+    op: Op
+    before: Image
+    after: Image
+    sql: str = ""
+    named: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LobCall:
+    """A call of DBMS_LOB that changes an object: LOB_WRITE and LOB_ERASE from an offset, LOB_TRIM to a length."""
+
+    op: Op
+    at: int
+    amount: int = 0
+
+
+def is_outside(content: bytes | None) -> bool:
+    return content is not None and len(content) > INLINE
+
+
+def of_insert(layout: RowLayout, values: Row, *, by_statement: bool) -> Iterator[LobRow]:
+    after = layout.encode(values, range(len(values)))
+    logged = _logged(layout, values)
+    contents = {layout.segment_ids[i]: after[layout.segment_ids[i]] for i in sorted(layout.lobs) if i < len(values)}
+    empty = {number: b"" for number, content in contents.items() if content is not None}
+    yield LobRow(Op.INSERT, {}, {**after, **empty}, named=not by_statement)
+    if not by_statement:
+        for number in empty:
+            if contents[number]:
+                yield from _of_object(layout, number, contents[number], logged, replaces=False)
+        return
+    for number, content in contents.items():
+        if is_outside(content):
+            yield from _pieces(layout, number, content or b"", logged, replaces=False, named=False)
+    yield _last({number: c for number, c in contents.items() if not is_outside(c) and c != b""}, logged)
+
+
+def of_update(layout: RowLayout, old: Row, new: Row, changed: Set[int], *, by_statement: bool) -> Iterator[LobRow]:
+    plain = changed - layout.lobs
+    logged = _logged(layout, new)
+    before = layout.encode(old, tuple(sorted(layout.logged(changed))))
+    contents = {layout.segment_ids[i]: layout.encode(new, (i,))[layout.segment_ids[i]] for i in sorted(changed & layout.lobs)}
+    own = layout.encode(new, tuple(sorted(plain)))
+    if not by_statement:
+        if plain:
+            yield LobRow(Op.UPDATE, before, own)
+        for number, content in contents.items():
+            yield from _of_object(layout, number, content, logged, replaces=True)
+        return
+    inside = {number: content for number, content in contents.items() if not is_outside(content)}
+    if plain or len(inside) == len(contents):
+        begun = {number: None if content is None else b"" for number, content in inside.items()}
+        yield LobRow(Op.UPDATE, before, {**own, **begun}, named=False)
+    for number in contents.keys() - inside.keys():
+        yield from _pieces(layout, number, contents[number] or b"", logged, replaces=True, named=False)
+    yield _last({number: content for number, content in inside.items() if content != b""}, logged)
+
+
+def of_call(layout: RowLayout, new: Row, position: int, call: LobCall, *, by_statement: bool) -> Iterator[LobRow]:
+    """Yield the redo rows of a DBMS_LOB call. Where a statement has one ROWID, a call has it on all rows but LOB_TRIM."""
+    number, logged = layout.segment_ids[position], _logged(layout, new)
+    yield LobRow(Op.LOB_LOCATOR, logged, {number: b""})
+    if call.op is Op.LOB_WRITE:
+        content, charset = layout.encode(new, (position,))[number] or b"", layout.charsets[number]
+        units = content if charset is None else content.decode(charset)
+        for start, data in _cut(units[call.at - 1 : call.at - 1 + call.amount], charset):
+            yield LobRow(Op.LOB_WRITE, logged, {number: data}, str(call.at + start))
+    elif call.op is Op.LOB_TRIM:
+        yield LobRow(Op.LOB_TRIM, logged, {number: b""}, str(call.at), named=not by_statement)
+    else:
+        yield LobRow(Op.LOB_ERASE, logged, {number: b""}, f"{call.amount}, {call.at}")
+    if by_statement:
+        yield LobRow(Op.INTERNAL, {}, {})
+
+
+def _cut(units: str | bytes, charset: str | None) -> Iterator[tuple[int, bytes]]:
+    """Yield the pieces of an object as redo records have them, each with its offset from 0."""
+    step = _PIECE * 4 if charset is None else _PIECE
+    for start in range(0, len(units), step):
+        piece = units[start : start + step]
+        yield start, piece if isinstance(piece, bytes) else piece.encode(charset or "")
+
+
+def _last(inside: Image, logged: Image) -> LobRow:
+    return LobRow(Op.UPDATE, logged, inside) if inside else LobRow(Op.INTERNAL, {}, {})
+
+
+def _logged(layout: RowLayout, values: Row) -> Image:
+    return layout.encode(values, tuple(sorted(layout.always_logged)))
+
+
+def _of_object(layout: RowLayout, number: int, content: bytes | None, logged: Image, *, replaces: bool) -> Iterator[LobRow]:
+    if is_outside(content):
+        yield from _pieces(layout, number, content or b"", logged, replaces=replaces, named=True)
+    else:
+        yield LobRow(Op.UPDATE, logged, {number: content})
+
+
+def _pieces(layout: RowLayout, number: int, content: bytes, logged: Image, *, replaces: bool, named: bool) -> Iterator[LobRow]:
+    """Yield a locator, the pieces of a new value, and the trim that ends it where there was another value before."""
+    charset = layout.charsets[number]
+    yield LobRow(Op.LOB_LOCATOR, logged, {number: b""}, named=named)
+    units = content if charset is None else content.decode(charset)
+    for start, data in _cut(units, charset):
+        yield LobRow(Op.LOB_WRITE, logged, {number: data}, str(start + 1), named)
+    if replaces:
+        yield LobRow(Op.LOB_TRIM, logged, {number: b""}, str(len(units)), named)
